@@ -1,0 +1,103 @@
+"""JSON text in and out, without losing or inventing a value."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import msgspec
+
+from rightcall.errors import InputError
+from rightcall.limits import DEFAULT_LIMITS, Limits
+
+from ._values import check_shape
+
+_FLOAT = "$float"
+_LITERAL = "$literal"
+
+
+def decode_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
+    """The value of a JSON text.
+
+    Also read, because producers write them: `NaN`, `Infinity` and lone surrogates. Integers keep all their
+    digits. Of a key that occurs twice in one object the last value counts, as in every common decoder.
+
+    Raises:
+        InputError: the text is not JSON, or larger or deeper than the limits allow.
+    """
+    if len(text) > limits.text_bytes:
+        raise InputError(f"a text of {len(text):,} bytes exceeds the limit of {limits.text_bytes:,}")
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        value = _decode_tolerantly(text)
+    check_shape(value, _most_nodes(text), limits)
+    return value
+
+
+def dump_json(value: Any, *, indent: int | None = None) -> str:
+    """Valid JSON for a plain value that `load_json` turns back into the same value.
+
+    JSON has no NaN and no infinity: they are written as `{"$float": "nan"}`. An object that looks like such
+    a mark is written inside `{"$literal": …}`. Lone surrogates are written as escapes.
+    """
+    return json.dumps(_mark_floats(value), allow_nan=False, indent=indent)
+
+
+def load_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
+    """The value that `dump_json` wrote.
+
+    Raises:
+        InputError: the text is not JSON.
+    """
+    return _unmark_floats(decode_json(text, limits))
+
+
+def _decode_tolerantly(text: str | bytes) -> Any:
+    # The standard decoder is slower, but takes NaN, infinities and lone surrogates.
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise InputError("JSON nested too deeply to be read") from None
+    except ValueError as problem:
+        raise InputError(f"not JSON: {problem}") from None
+
+
+def _most_nodes(text: str | bytes) -> int:
+    """How many values a text can hold at most, cheaply: each but the first follows a bracket or a comma."""
+    if isinstance(text, bytes):
+        return 1 + text.count(b"[") + text.count(b"{") + text.count(b",")
+    return 1 + text.count("[") + text.count("{") + text.count(",")
+
+
+def _mark_floats(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return {_FLOAT: repr(value)}
+    if isinstance(value, dict):
+        marked = {key: _mark_floats(item) for key, item in value.items()}
+        return {_LITERAL: marked} if _looks_marked(value) else marked
+    if isinstance(value, (list, tuple)):
+        return [_mark_floats(item) for item in value]
+    return value
+
+
+def _unmark_floats(value: Any) -> Any:
+    if isinstance(value, dict):
+        if _looks_marked(value):
+            return _unmark(value)
+        return {key: _unmark_floats(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_unmark_floats(item) for item in value]
+    return value
+
+
+def _looks_marked(value: dict[str, Any]) -> bool:
+    return len(value) == 1 and next(iter(value)) in (_FLOAT, _LITERAL)
+
+
+def _unmark(value: dict[str, Any]) -> Any:
+    [(key, item)] = value.items()
+    if key == _FLOAT:
+        return float(item)
+    return {inner: _unmark_floats(held) for inner, held in item.items()}

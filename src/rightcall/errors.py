@@ -1,0 +1,58 @@
+"""Every exception Rightcall raises.
+
+    RightcallError              the request cannot be met; the message says where, what and what would be right
+    ├── InputError              data from outside (a trace, a value, a text) cannot be read
+    ├── ConfigurationError      an evaluator's configuration is wrong
+    ├── CriteriaError           the criteria given to an evaluator are wrong or missing
+    │   └── ExpectationError    one expected value in them is wrong: an unknown `$` matcher, a bad pattern
+    ├── UnknownNameError        no evaluator, code or command has this name
+    ├── LimitError              the work is larger than a limit allows
+    └── MissingExtraError       an optional dependency is not installed
+
+An agent that did badly is never an exception, and neither is a fault while judging one trajectory: the
+first is a finding, the second a result whose verdict is `error`.
+"""
+
+from __future__ import annotations
+
+
+class RightcallError(Exception):
+    """The request cannot be met. Catch this to catch everything Rightcall raises."""
+
+
+class InputError(RightcallError):
+    """Data from outside cannot be read: malformed, too large, too deep, or not of the expected shape."""
+
+
+class ConfigurationError(RightcallError):
+    """An evaluator's configuration has a misspelt key, an unknown value or a wrong type."""
+
+
+class CriteriaError(RightcallError):
+    """The criteria given to an evaluator are missing, empty, misspelt or of a wrong type."""
+
+
+class ExpectationError(CriteriaError):
+    """One expected value cannot be understood: an unknown `$` matcher or a wrong operand."""
+
+
+class UnknownNameError(RightcallError):
+    """A name was given that nothing goes by; the message has the nearest one that exists."""
+
+
+class LimitError(RightcallError):
+    """The work asked for exceeds a limit. Raised inside an evaluator, it becomes an error result."""
+
+
+class MissingExtraError(RightcallError):
+    """A feature needs an optional dependency; the message says which extra to install."""
+
+
+def nearest(name: str, known: list[str] | tuple[str, ...]) -> str:
+    """A hint for an unknown name: the nearest known one, or all of them when none is near."""
+    import difflib
+
+    close = difflib.get_close_matches(name[:100], known, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"known: {', '.join(known)}" if known else "none are known"

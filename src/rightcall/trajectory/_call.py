@@ -1,0 +1,67 @@
+"""One call of one tool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+from msgspec import UNSET
+from msgspec.structs import force_setattr
+
+from rightcall.errors import InputError
+from rightcall.limits import DEFAULT_LIMITS
+
+_NOTHING: frozenset[str] = frozenset()
+
+
+class ToolCall(msgspec.Struct, frozen=True):
+    """One call of one tool by an agent.
+
+    `args` and `output` that are not given were not recorded: they are `None` and their names stand in
+    `unrecorded`. `None` that is given is JSON null. A call that raised has `error` set; it is a call all the same.
+    """
+
+    name: str
+    args: Mapping[str, Any] | None = UNSET  # type: ignore[assignment]
+    output: Any = UNSET
+    error: str | None = None
+    """What the tool raised or reported as an error."""
+    turn: int | None = None
+    """Which turn of the conversation the call belongs to, from 0."""
+    group: str | None = None
+    """Calls asked for in one turn of the model share a group."""
+    tool_id: str | None = None
+    call_id: str | None = None
+    span_id: str | None = None
+    parent_id: str | None = None
+    """`span_id` of the call that made this one, where a tool called another."""
+    agent: str | None = None
+    start_ns: int | None = None
+    end_ns: int | None = None
+    source: Literal["span", "message"] | None = None
+    suspected_error: bool = False
+    """The record looks like a success, but its text reads like a framework's error."""
+    internal: bool = False
+    """The framework's own call, such as a hand-off or the final answer."""
+    unrecorded: frozenset[str] = _NOTHING
+    """Names of the fields the trace did not record."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not 0 < len(self.name) <= DEFAULT_LIMITS.name_length:
+            raise InputError(_bad_name(self.name))
+        if self.args is UNSET:
+            force_setattr(self, "args", None)
+            force_setattr(self, "unrecorded", self.unrecorded | {"args"})
+        if self.output is UNSET:
+            force_setattr(self, "output", None)
+            force_setattr(self, "unrecorded", self.unrecorded | {"output"})
+
+
+def _bad_name(name: object) -> str:
+    if not isinstance(name, str) or not name:
+        return f"a call named {name!r:.40}; a tool's name is text and not empty"
+    return (
+        f"a tool's name of {len(name):,} characters ({name[:40]!r}…) exceeds the limit of "
+        f"{DEFAULT_LIMITS.name_length:,}"
+    )

@@ -1,0 +1,121 @@
+"""The path an agent took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from rightcall.decoding import admit
+from rightcall.errors import InputError, nearest
+
+from ._call import ToolCall
+from ._order import in_order
+
+_FIELDS = ToolCall.__struct_fields__
+
+
+class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """The calls of one run of an agent, in order, with what the run was given and gave back.
+
+    `unordered` holds ranges of calls (first, one past the last) whose order among themselves the trace does not
+    settle, such as parallel calls on a coarse clock: any order of theirs is as good as the recorded one.
+    """
+
+    calls: tuple[ToolCall, ...] = ()
+    input: Any = None
+    output: Any = None
+    trace_id: str | None = None
+    metadata: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    unordered: tuple[tuple[int, int], ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        calls: Iterable[str | Mapping[str, Any] | ToolCall],
+        *,
+        input: Any = None,
+        output: Any = None,
+        trace_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Trajectory:
+        """A trajectory of names, `{"name": …, "args": …, "output": …}` objects and `ToolCall`s, mixed.
+
+        The calls keep their order, unless they have start times: those decide. Arguments and outputs that are
+        not given count as not recorded.
+
+        Raises:
+            InputError: something in `calls` is none of these, has an unknown key, or is not a JSON value.
+        """
+        if isinstance(calls, (str, bytes, Mapping)) or not isinstance(calls, Iterable):
+            raise InputError(f"a trajectory is a list of calls, not a {type(calls).__name__}")
+        made = [_call(item, position) for position, item in enumerate(calls)]
+        return cls(
+            calls=tuple(made[position] for position in in_order(made)),
+            input=admit(input),
+            output=admit(output),
+            trace_id=trace_id,
+            metadata=admit(metadata or {}),
+        )
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the tools called, in order."""
+        return tuple([call.name for call in self.calls])
+
+    @cached_property
+    def has_internal_calls(self) -> bool:
+        """Whether any call is the framework's own."""
+        return any([call.internal for call in self.calls])
+
+    def concurrent(self, first: ToolCall, second: ToolCall) -> bool:
+        """Whether two calls ran at the same time without one being made by the other."""
+        if first.start_ns is None or first.end_ns is None or second.start_ns is None or second.end_ns is None:
+            return False
+        if not (first.start_ns < second.end_ns and second.start_ns < first.end_ns):
+            return False
+        return not (self._made_by(first, second) or self._made_by(second, first))
+
+    def _made_by(self, call: ToolCall, maker: ToolCall) -> bool:
+        above, seen = call.parent_id, set()
+        while above is not None and above not in seen:
+            if above == maker.span_id:
+                return True
+            seen.add(above)
+            above = self._parents.get(above)
+        return False
+
+    @cached_property
+    def _parents(self) -> dict[str, str | None]:
+        return {call.span_id: call.parent_id for call in self.calls if call.span_id is not None}
+
+
+def _call(item: Any, position: int) -> ToolCall:
+    if isinstance(item, ToolCall):
+        return _admitted(item, position)
+    if isinstance(item, str):
+        return ToolCall(name=str(item))
+    if isinstance(item, Mapping):
+        return _call_from_object(item, position)
+    raise InputError(f"calls[{position}] is a {type(item).__name__}; a call is a name, an object or a ToolCall")
+
+
+def _admitted(call: ToolCall, position: int) -> ToolCall:
+    where = f"calls[{position}]"
+    args, output = admit(call.args, where=where + ".args"), admit(call.output, where=where + ".output")
+    return msgspec.structs.replace(call, args=args, output=output)
+
+
+def _call_from_object(item: Mapping[Any, Any], position: int) -> ToolCall:
+    where = f"calls[{position}]"
+    for key in item:
+        if key not in _FIELDS:
+            raise InputError(f"{where} has the unknown key {key!r:.80}; {nearest(str(key), _FIELDS)}")
+    fields = {key: admit(value, where=f"{where}.{key}") for key, value in item.items()}
+    try:
+        return msgspec.convert(fields, ToolCall, strict=True)
+    except msgspec.ValidationError as problem:
+        raise InputError(f"{where}: {problem}") from None
