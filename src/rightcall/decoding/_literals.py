@@ -34,11 +34,7 @@ def _decode_literal(text: str, limits: Limits, problem: InputError) -> Any:
     if len(text) > limits.literal_bytes:
         raise problem
     try:
-        value = ast.literal_eval(_UNKNOWN_ESCAPE.sub(_double, text.strip()))
+        value = ast.literal_eval(_UNKNOWN_ESCAPE.sub(r"\\\\", text.strip()))
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         raise InputError("neither JSON nor a Python literal") from None
     return admit(value, limits)
-
-
-def _double(escape: re.Match[str]) -> str:
-    return "\\\\"

@@ -48,9 +48,11 @@ class ToolCall(msgspec.Struct, frozen=True):
     """Names of the fields the trace did not record."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not 0 < len(self.name) <= DEFAULT_LIMITS.name_length:
-            raise InputError(_bad_name(self.name))
-        if self.args is UNSET:
+        name: object = self.name
+        args: object = self.args
+        if not isinstance(name, str) or not 0 < len(name) <= DEFAULT_LIMITS.name_length:
+            raise InputError(_bad_name(name))
+        if args is UNSET:
             force_setattr(self, "args", None)
             force_setattr(self, "unrecorded", self.unrecorded | {"args"})
         if self.output is UNSET:
