@@ -1,0 +1,17 @@
+"""Which actual call pairs with which expected one? Pure sequence code: it knows positions, not calls."""
+
+from ._arranging import arrange
+from ._bits import related_subsequence
+from ._pairing import Row, maximum_pairing
+from ._runs import longest_run
+from ._subsequence import common_length, common_subsequence
+
+__all__ = [
+    "Row",
+    "arrange",
+    "common_length",
+    "common_subsequence",
+    "longest_run",
+    "maximum_pairing",
+    "related_subsequence",
+]
