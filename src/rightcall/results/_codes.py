@@ -1,0 +1,102 @@
+"""The stable codes of findings, and what each means."""
+
+from __future__ import annotations
+
+import msgspec
+
+from rightcall.errors import UnknownNameError, nearest
+
+
+class Code(msgspec.Struct, frozen=True):
+    """A kind of finding: its code, its name, and an explanation of what it means and what to do."""
+
+    code: str
+    name: str
+    explanation: str
+
+
+CODES: dict[str, Code] = {
+    code: Code(code, name, explanation)
+    for code, name, explanation in (
+        (
+            "RC101",
+            "call-missing",
+            "An expected call was never made: no call of the trajectory could be paired with it. Look at the "
+            "alignment for a call that should have been this one. If the tool goes by another name in the trace, "
+            "correct the expectation; names are compared exactly, case included. If the agent may do without the "
+            "call, take it out.",
+        ),
+        (
+            "RC102",
+            "call-unexpected",
+            "The agent made a call that no expectation allows, under a rule that allows no extra calls (EXACT, "
+            "UNORDERED, SUBSET, strict order). If extra calls are fine, use IN_ORDER or ANY_ORDER, or name the tool "
+            "in `ignore_tools`.",
+        ),
+        (
+            "RC103",
+            "call-out-of-order",
+            "A call was made as expected, but at another place in the order. The calls named first and second show "
+            "which way round they were. If the order does not matter, use ANY_ORDER; if it does not matter only "
+            "inside a parallel group, set `parallel: any_order`.",
+        ),
+        (
+            "RC104",
+            "arguments-differ",
+            "The expected tool was called, but with other arguments. Each difference is a path into the arguments, "
+            "what was expected there and what was given. Numbers are compared by value, text exactly. Where a value "
+            'may vary, expect a matcher such as {"$regex": …} or {"$any": true}, or leave the argument out under '
+            "the `subset` policy.",
+        ),
+        (
+            "RC105",
+            "count-wrong",
+            "A tool was called more or less often than its count allows. A tool that was not called counts 0.",
+        ),
+        (
+            "RC106",
+            "output-differs",
+            "The expected tool was called, but gave back something else, or raised. Outputs are compared as values: "
+            "text that reads as an object or a list stands for it. Where only part of an output matters, expect "
+            '{"$subset": …}.',
+        ),
+        (
+            "RC107",
+            "call-forbidden",
+            "The agent made a call that must never be made.",
+        ),
+        (
+            "RC301",
+            "not-recorded",
+            "The verdict depends on arguments, outputs or turns that the trace did not record, so there is none: the "
+            "result is `not_measured`, without a score. Most instrumentations leave content out until told "
+            "otherwise; turn its recording on, or compare names only (`args_match: ignore`).",
+        ),
+        (
+            "RC401",
+            "limit-exceeded",
+            "Judging this trajectory would take more than a limit allows, so it was not judged: the result is "
+            "`error`, without a score. Expect less, split the trajectory, or pass larger `Limits`.",
+        ),
+        (
+            "RC402",
+            "evaluator-fault",
+            "Something broke while the trajectory was judged, such as an expected object whose `__eq__` raised. The "
+            "result is `error`, without a score, and carries the traceback.",
+        ),
+    )
+}
+
+
+def explain(code: str) -> Code:
+    """What a code means, given as `RC101` or `call-missing`.
+
+    Raises:
+        UnknownNameError: no finding has this code.
+    """
+    wanted = code.strip()
+    by_name = {known.name: known for known in CODES.values()}
+    found = CODES.get(wanted.upper()) or by_name.get(wanted.lower())
+    if found is None:
+        raise UnknownNameError(f"no finding has the code {code!r:.40}; {nearest(wanted.upper(), tuple(CODES))}")
+    return found

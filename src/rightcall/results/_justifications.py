@@ -1,0 +1,131 @@
+"""The details of results: what each evaluator saw and how it got to its score."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ._alignment import Alignment
+from ._differences import Difference
+
+
+class Justification(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
+    """The details of a result. Every evaluator has its own kind; all values are plain data."""
+
+
+class ToolCallOrderEvaluatorJustification(Justification, frozen=True, tag="tool-call-order"):
+    """The two sequences of names, one longest common subsequence, and how they line up."""
+
+    actual_tool_calls_order: list[str]
+    expected_tool_calls_order: list[str]
+    lcs: list[str]
+    alignment: Alignment
+
+
+class CountCheck(msgspec.Struct, frozen=True):
+    """Whether one tool was called as often as it should be."""
+
+    tool: str
+    operator: str
+    expected: int
+    actual: int
+    holds: bool
+
+
+class ToolCallCountEvaluatorJustification(Justification, frozen=True, tag="tool-call-count"):
+    """Each tool's count, as text and as a checkable twin."""
+
+    explained_tool_calls_count: dict[str, str]
+    checks: list[CountCheck]
+
+
+class ExplainedCall(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What became of one expected call.
+
+    `matched`: paired with the call at `actual`. Otherwise `actual` is the nearest call of the same name and
+    `differences` says where it differs; without one, the tool was never called.
+    """
+
+    name: str
+    matched: bool
+    text: str
+    """In words: `paired with call 2`, `nearest is call 3: $.city: "NYC" ≠ "New York"`, `never called`."""
+    actual: int | None = None
+    differences: tuple[Difference, ...] = ()
+
+
+class ToolCallArgsEvaluatorJustification(Justification, frozen=True, tag="tool-call-args"):
+    """What became of each expected call. `left_out` counts those that are not listed for want of room."""
+
+    explained_tool_calls_args: list[ExplainedCall]
+    alignment: Alignment
+    left_out: int = 0
+
+
+class ToolCallOutputEvaluatorJustification(Justification, frozen=True, tag="tool-call-output"):
+    """What became of each expected output. `left_out` counts those that are not listed for want of room."""
+
+    explained_tool_calls_outputs: list[ExplainedCall]
+    alignment: Alignment
+    left_out: int = 0
+
+
+class TurnScore(msgspec.Struct, frozen=True):
+    """How one turn of the conversation fared."""
+
+    turn: int
+    score: float
+    alignment: Alignment
+
+
+class ToolTrajectoryEvaluatorJustification(Justification, frozen=True, tag="tool-trajectory"):
+    """The rule that was applied, and how each turn fared under it."""
+
+    match_type: str
+    args_match: str
+    turns: list[TurnScore]
+
+    @property
+    def alignment(self) -> Alignment:
+        """The alignment of the only turn, or of all turns one after the other."""
+        if len(self.turns) == 1:
+            return self.turns[0].alignment
+        steps = tuple(step for turn in self.turns for step in turn.alignment.steps)
+        return Alignment(steps, sum(turn.alignment.left_out for turn in self.turns))
+
+
+class PairingJustification(Justification, frozen=True, tag="pairing"):
+    """How many calls were expected, made and paired, and how they line up."""
+
+    expected: int
+    actual: int
+    paired: int
+    alignment: Alignment
+
+
+class ForbiddenToolsJustification(Justification, frozen=True, tag="forbidden-tools"):
+    """The forbidden calls that were made: position and text of each."""
+
+    forbidden: list[str]
+    made: list[str]
+
+
+class ExecutionOrderJustification(Justification, frozen=True, tag="execution-order"):
+    """The two sequences of actions and what they have in common, in the mode that was asked for."""
+
+    mode: str
+    actual_output: list[str]
+    expected_output: list[str]
+    in_common: list[str]
+    alignment: Alignment
+
+
+KNOWN_JUSTIFICATIONS = (
+    ToolCallOrderEvaluatorJustification
+    | ToolCallCountEvaluatorJustification
+    | ToolCallArgsEvaluatorJustification
+    | ToolCallOutputEvaluatorJustification
+    | ToolTrajectoryEvaluatorJustification
+    | PairingJustification
+    | ForbiddenToolsJustification
+    | ExecutionOrderJustification
+)

@@ -1,0 +1,31 @@
+"""Values and calls as short text for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+_WIDTH = 120
+
+
+def value_text(value: Any, width: int = _WIDTH) -> str:
+    """A value as JSON, cut in the middle to `width` characters. A Python object that decides is shown by its repr."""
+    if isinstance(value, str) and len(value) > width:
+        value = _cut(value, width)
+    return _cut(json.dumps(value, ensure_ascii=False, default=repr), width)
+
+
+def call_text(name: str, args: Mapping[str, Any] | None = None, width: int = _WIDTH) -> str:
+    """A call as a person would write it: `search(query="laptop", limit=5)`. Without arguments, the name alone."""
+    if args is None:
+        return _cut(name, width)
+    written = ", ".join(f"{key}={value_text(value, 40)}" for key, value in args.items())
+    return _cut(f"{name}({written})", width)
+
+
+def _cut(text: str, width: int) -> str:
+    if len(text) <= width:
+        return text
+    head = (width - 1) * 2 // 3
+    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
