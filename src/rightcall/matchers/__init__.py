@@ -1,0 +1,23 @@
+"""Does one actual value, or one actual call, satisfy one expected one?"""
+
+from ._calls import ArgsPolicy, CallPattern, Pattern
+from ._equality import equal, freeze
+from ._expectations import Expectation, compile_value
+from ._operators import MATCHERS
+from ._outputs import OutputPattern
+from ._relation import Relation, begins_with, relate
+
+__all__ = [
+    "MATCHERS",
+    "ArgsPolicy",
+    "CallPattern",
+    "Expectation",
+    "OutputPattern",
+    "Pattern",
+    "Relation",
+    "begins_with",
+    "compile_value",
+    "equal",
+    "freeze",
+    "relate",
+]

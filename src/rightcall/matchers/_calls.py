@@ -1,0 +1,143 @@
+"""Does one actual call satisfy one expected call?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, Literal, Protocol, TypeAlias
+
+import msgspec
+
+from rightcall.limits import DEFAULT_LIMITS, Limits
+from rightcall.results import Difference
+from rightcall.trajectory import ToolCall
+
+from ._differences import argument_differences
+from ._equality import freeze, is_delicate, same_kinds
+from ._expectations import Compiler, Expectation, ObjectOf, admit_expected, is_literal, is_matcher
+
+ArgsPolicy: TypeAlias = Literal["exact", "subset", "superset", "ignore"]
+"""How the arguments of an expected call are compared with those of an actual one.
+
+`subset`: every expected argument is there with an equal value, and there may be more. `exact`: the same keys, equal
+values. `superset`: none that is not expected, though some may be left out. `ignore`: not at all.
+"""
+
+Args: TypeAlias = Mapping[str, Any]
+ArgsTest: TypeAlias = Callable[[Args], bool]
+
+Projection: TypeAlias = Callable[[ToolCall], Hashable | None]
+"""A part of a call as a key: the same for calls that Python calls equal in it, `None` where the part is not there."""
+
+_EMPTY: dict[str, Any] = {}
+
+
+class Pattern(Protocol):
+    """One expected call, ready to be compared with many actual ones."""
+
+    name: str
+    accepts_all: bool
+    """Whether every call of this name satisfies it, recorded or not."""
+    index: tuple[Projection, Hashable] | None
+    """How to find its matches without trying every call, where that is possible."""
+    index_is_exact: bool
+    """Whether a call found through the index surely matches, or has still to be tried."""
+
+    def accepts(self, call: ToolCall) -> bool | None:
+        """Whether a call of this name satisfies the expectation; `None` where the trace does not tell."""
+
+    def differences_from(self, call: ToolCall) -> tuple[Difference, ...]:
+        """Where a call of this name is not what was expected."""
+
+
+class CallPattern:
+    """An expected call: a name, and arguments under a policy.
+
+    An expected call without arguments expects none: under `subset` that is no condition at all, under `exact` it
+    is a call without arguments.
+    """
+
+    __slots__ = ("_test", "accepts_all", "args", "index", "index_is_exact", "name", "policy")
+
+    def __init__(
+        self,
+        name: str,
+        args: Any = None,
+        policy: ArgsPolicy = "subset",
+        *,
+        where: str = "args",
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        self.name = name
+        self.args = admit_expected({} if args is None else args, limits, where)
+        self.policy = policy
+        self._test = _args_test(self.args, policy, Compiler(limits), where)
+        self.accepts_all = self._test is _anything
+        self.index = _index(self.args, policy)
+        self.index_is_exact = not is_delicate(self.args)
+
+    def accepts(self, call: ToolCall) -> bool | None:
+        args = call.args
+        if args is not None:
+            return self._test(args)
+        if self.accepts_all:
+            return True
+        return None if "args" in call.unrecorded else self._test(_EMPTY)
+
+    def differences_from(self, call: ToolCall) -> tuple[Difference, ...]:
+        if "args" in call.unrecorded:
+            return ()
+        return argument_differences(self.args, call.args or _EMPTY, self.policy)
+
+
+def _args_test(args: Any, policy: ArgsPolicy, compiler: Compiler, where: str) -> ArgsTest:
+    if policy == "ignore" or (policy == "subset" and isinstance(args, dict) and not args):
+        return _anything
+    if is_matcher(args) or not isinstance(args, dict):
+        return _anything if args == {"$any": True} else compiler.compile(args, where).matches
+    if policy == "superset":
+        return _superset_test({key: compiler.compile(item, f"{where}.{key}") for key, item in args.items()})
+    if is_literal(args):
+        return _literal_test(args, policy)
+    items = {key: compiler.compile(item, f"{where}.{key}") for key, item in args.items()}
+    return ObjectOf(items, open=policy == "subset").matches
+
+
+def _anything(args: Args) -> bool:
+    return True
+
+
+def _literal_test(expected: dict[str, Any], policy: ArgsPolicy) -> ArgsTest:
+    # Python's own comparison decides nearly everything; only booleans, 0 and 1 need a second look.
+    delicate = {key: value for key, value in expected.items() if is_delicate(value)}
+    if policy == "exact":
+        if not delicate:
+            return expected.__eq__
+        return lambda args: expected == args and all(same_kinds(delicate[key], args[key]) for key in delicate)
+    items = expected.items()
+    if not delicate:
+        return lambda args: items <= args.items()
+    return lambda args: items <= args.items() and all(same_kinds(delicate[key], args[key]) for key in delicate)
+
+
+def _superset_test(items: dict[str, Expectation]) -> ArgsTest:
+    return lambda args: all(key in items and items[key].matches(value) for key, value in args.items())
+
+
+def _index(args: Any, policy: ArgsPolicy) -> tuple[Projection, Hashable] | None:
+    if policy not in ("exact", "subset") or args == {} or not is_literal(args):
+        return None
+    return (_ArgsOf(frozenset(args) if policy == "subset" else None), freeze(args))
+
+
+class _ArgsOf(msgspec.Struct, frozen=True):
+    """The arguments of these names, where a call has all of them; without names, everything a call was given."""
+
+    keys: frozenset[str] | None
+
+    def __call__(self, call: ToolCall) -> Hashable | None:
+        args = call.args
+        if args is None:
+            return None
+        if self.keys is None or args.keys() == self.keys:
+            return freeze(args)
+        return freeze({key: args[key] for key in self.keys}) if args.keys() >= self.keys else None

@@ -1,0 +1,78 @@
+"""What a `$` matcher is made from, and what it is made into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from rightcall.errors import ExpectationError
+
+from ._expectations import Compiler, Expectation
+
+Test = Callable[[Any], bool]
+
+
+class Operand(msgspec.Struct, frozen=True):
+    """What stands behind a matcher's key: the value, its companion keys, and where it stands."""
+
+    value: Any
+    where: str
+    compiler: Compiler
+    companions: dict[str, Any] = {}
+
+    def wrong(self, wanted: str, found: Any) -> ExpectationError:
+        """The error for an operand that is not what the matcher takes."""
+        return ExpectationError(f"{self.where} takes {wanted}, not {found!r:.80}")
+
+    def text(self) -> str:
+        """The operand as a text."""
+        if not isinstance(self.value, str):
+            raise self.wrong("a text", self.value)
+        return self.value
+
+    def flag(self) -> bool:
+        """The operand as true or false."""
+        if not isinstance(self.value, bool):
+            raise self.wrong("true or false", self.value)
+        return self.value
+
+    def expectation(self) -> Expectation:
+        """The operand as an expectation of its own."""
+        return self.compiler.compile(self.value, self.where)
+
+    def expectations(self) -> list[Expectation]:
+        """The operand as a list of expectations."""
+        if not isinstance(self.value, list):
+            raise self.wrong("a list", self.value)
+        return [self.compiler.compile(item, f"{self.where}[{n}]") for n, item in enumerate(self.value)]
+
+
+class Matcher(Expectation):
+    """One `$` matcher: a test of the actual value."""
+
+    __slots__ = ("_absence", "_test")
+
+    def __init__(self, test: Test, *, absence: bool = False) -> None:
+        self._test = test
+        self._absence = absence
+
+    def matches(self, actual: Any) -> bool:
+        return self._test(actual)
+
+    def matches_absence(self) -> bool:
+        return self._absence
+
+
+Build = Callable[[Operand], Matcher]
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a JSON number; true and false are not."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value is a number without a fraction: `2` and `2.0` are, NaN and infinity are not."""
+    return is_number(value) and (isinstance(value, int) or value.is_integer())

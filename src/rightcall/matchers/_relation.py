@@ -1,0 +1,138 @@
+"""Which actual calls satisfy which expected ones."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import msgspec
+
+from rightcall.alignment import Row
+from rightcall.errors import LimitError
+from rightcall.limits import DEFAULT_LIMITS, Limits
+from rightcall.trajectory import ToolCall
+
+from ._calls import Pattern, Projection
+
+_FEW = 8
+"""Calls of one name that are tried one by one rather than indexed."""
+
+_NONE: tuple[int, ...] = ()
+
+
+class Relation(msgspec.Struct, frozen=True):
+    """For each expected call, the positions of the actual calls that satisfy it.
+
+    `sure` holds those that do, `possible` also those of which the trace did not record enough to tell. Where all is
+    recorded the two are one object.
+    """
+
+    sure: list[Row]
+    possible: list[Row]
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the trace recorded everything the comparison needs."""
+        return self.sure is self.possible
+
+
+def relate(patterns: Sequence[Pattern], calls: Sequence[ToolCall], limits: Limits = DEFAULT_LIMITS) -> Relation:
+    """Which calls satisfy which patterns.
+
+    Literal expectations are looked up in an index of the calls; only matchers are tried call by call.
+
+    Raises:
+        LimitError: more comparisons than the limits allow.
+    """
+    return _Relating(calls, limits).relate(patterns)
+
+
+def begins_with(patterns: Sequence[Pattern], calls: Sequence[ToolCall]) -> bool:
+    """Whether the first calls surely satisfy the patterns, one by one: then nothing else needs to be compared."""
+    if len(patterns) > len(calls):
+        return False
+    for pattern, call in zip(patterns, calls, strict=False):
+        if pattern.name != call.name or not pattern.accepts(call):
+            return False
+    return True
+
+
+class _Relating:
+    """The calls of one trajectory, by name and by the indexes that patterns ask for."""
+
+    def __init__(self, calls: Sequence[ToolCall], limits: Limits) -> None:
+        self._calls = calls
+        self._budget = limits.comparisons
+        self._by_name: dict[str, list[int]] = {}
+        for position, call in enumerate(calls):
+            self._by_name.setdefault(call.name, []).append(position)
+        self._indexes: dict[tuple[str, Projection], _Index] = {}
+
+    def relate(self, patterns: Sequence[Pattern]) -> Relation:
+        sure: list[Row] = []
+        unknown: dict[int, Row] = {}
+        for number, pattern in enumerate(patterns):
+            row, undecided = self._row(pattern)
+            sure.append(row)
+            if undecided:
+                unknown[number] = undecided
+        if not unknown:
+            return Relation(sure, sure)
+        return Relation(sure, [self._joined(row, unknown.get(number)) for number, row in enumerate(sure)])
+
+    def _row(self, pattern: Pattern) -> tuple[Row, Row]:
+        """The positions that satisfy a pattern, and those that cannot be told."""
+        positions = self._by_name.get(pattern.name)
+        if not positions:
+            return _NONE, _NONE
+        if pattern.accepts_all:
+            return positions, _NONE
+        if pattern.index is None or len(positions) <= _FEW:
+            return self._tried(pattern, positions)
+        projection, key = pattern.index
+        index = self._indexed(pattern, projection, positions)
+        found: Row = index.positions.get(key, _NONE)
+        if found and not pattern.index_is_exact:
+            found = self._tried(pattern, found)[0]
+        return found, index.unknown
+
+    def _tried(self, pattern: Pattern, positions: Row) -> tuple[Row, Row]:
+        self._spend(len(positions))
+        calls, accepts = self._calls, pattern.accepts
+        verdicts = [accepts(calls[position]) for position in positions]
+        if None not in verdicts:
+            return [position for position, holds in zip(positions, verdicts, strict=True) if holds], _NONE
+        sure = [position for position, holds in zip(positions, verdicts, strict=True) if holds]
+        return sure, [position for position, holds in zip(positions, verdicts, strict=True) if holds is None]
+
+    def _indexed(self, pattern: Pattern, projection: Projection, positions: Row) -> _Index:
+        index = self._indexes.get((pattern.name, projection))
+        if index is None:
+            index = self._indexes[pattern.name, projection] = _Index()
+            for position in positions:
+                key = projection(self._calls[position])
+                if key is not None:
+                    index.positions.setdefault(key, []).append(position)
+                elif pattern.accepts(self._calls[position]) is None:
+                    index.unknown.append(position)
+        return index
+
+    def _joined(self, row: Row, undecided: Row | None) -> Row:
+        if undecided is None or not row:
+            return row if undecided is None else undecided
+        self._spend(len(row) + len(undecided))
+        return sorted((*row, *undecided))
+
+    def _spend(self, comparisons: int) -> None:
+        self._budget -= comparisons
+        if self._budget < 0:
+            raise LimitError("comparing each expected call with each actual one takes more comparisons than allowed")
+
+
+class _Index:
+    """The calls of one name by one projection, and those the projection cannot tell about."""
+
+    __slots__ = ("positions", "unknown")
+
+    def __init__(self) -> None:
+        self.positions: dict[Hashable, list[int]] = {}
+        self.unknown: list[int] = []
