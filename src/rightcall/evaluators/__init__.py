@@ -1,0 +1,75 @@
+"""One question per module: a trajectory and criteria in, a result out."""
+
+from ._args import ToolCallArgsEvaluationCriteria, ToolCallArgsEvaluator, ToolCallArgsEvaluatorConfig
+from ._count import ToolCallCountEvaluationCriteria, ToolCallCountEvaluator, ToolCallCountEvaluatorConfig
+from ._evaluator import Evaluator
+from ._examples import Example, ExampleResult, ExecutionOrderScorer, run_evaluation
+from ._execution import AgentExecution
+from ._execution_order import ExecutionOrderConfig, ExecutionOrderCriteria, ExecutionOrderEvaluator
+from ._forbidden import ForbiddenTools, ForbiddenToolsConfig, ForbiddenToolsCriteria
+from ._models import ExpectedCall
+from ._order import ToolCallOrderEvaluationCriteria, ToolCallOrderEvaluator, ToolCallOrderEvaluatorConfig
+from ._output import (
+    ExpectedOutput,
+    ToolCallOutputEvaluationCriteria,
+    ToolCallOutputEvaluator,
+    ToolCallOutputEvaluatorConfig,
+)
+from ._quality import (
+    ExpectedCallsCriteria,
+    QualityConfig,
+    RecallCriteria,
+    SingleToolUse,
+    SingleToolUseCriteria,
+    ToolF1,
+    ToolPrecision,
+    ToolRecall,
+)
+from ._registry import EVALUATORS, evaluator_type
+from ._trajectory import (
+    ToolTrajectoryEvaluationCriteria,
+    ToolTrajectoryEvaluator,
+    ToolTrajectoryEvaluatorConfig,
+)
+
+__all__ = [
+    "EVALUATORS",
+    "AgentExecution",
+    "Evaluator",
+    "Example",
+    "ExampleResult",
+    "ExecutionOrderConfig",
+    "ExecutionOrderCriteria",
+    "ExecutionOrderEvaluator",
+    "ExecutionOrderScorer",
+    "ExpectedCall",
+    "ExpectedCallsCriteria",
+    "ExpectedOutput",
+    "ForbiddenTools",
+    "ForbiddenToolsConfig",
+    "ForbiddenToolsCriteria",
+    "QualityConfig",
+    "RecallCriteria",
+    "SingleToolUse",
+    "SingleToolUseCriteria",
+    "ToolCallArgsEvaluationCriteria",
+    "ToolCallArgsEvaluator",
+    "ToolCallArgsEvaluatorConfig",
+    "ToolCallCountEvaluationCriteria",
+    "ToolCallCountEvaluator",
+    "ToolCallCountEvaluatorConfig",
+    "ToolCallOrderEvaluationCriteria",
+    "ToolCallOrderEvaluator",
+    "ToolCallOrderEvaluatorConfig",
+    "ToolCallOutputEvaluationCriteria",
+    "ToolCallOutputEvaluator",
+    "ToolCallOutputEvaluatorConfig",
+    "ToolF1",
+    "ToolPrecision",
+    "ToolRecall",
+    "ToolTrajectoryEvaluationCriteria",
+    "ToolTrajectoryEvaluator",
+    "ToolTrajectoryEvaluatorConfig",
+    "evaluator_type",
+    "run_evaluation",
+]

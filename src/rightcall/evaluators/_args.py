@@ -1,0 +1,60 @@
+"""Were the expected tools called with the expected arguments?"""
+
+from __future__ import annotations
+
+from pydantic import StrictBool
+
+from rightcall.matchers import ArgsPolicy, CallPattern
+from rightcall.results import Justification, ToolCallArgsEvaluatorJustification
+
+from ._comparing import Comparison
+from ._models import Call, Config, Criteria, NotEmpty
+from ._pairs import PairingEvaluator, PatternPlan
+from ._telling import Subject
+
+
+class ToolCallArgsEvaluationCriteria(Criteria):
+    """The expected calls with their arguments, in any order."""
+
+    tool_calls: NotEmpty[tuple[Call, ...]]
+
+
+class ToolCallArgsEvaluatorConfig(Config):
+    """`subset`: calls may have more arguments than expected. `strict`: the score is 1.0 or 0.0."""
+
+    name: str = "ToolCallArgsEvaluator"
+    strict: StrictBool = False
+    subset: StrictBool = True
+    default_evaluation_criteria: ToolCallArgsEvaluationCriteria | None = None
+
+
+class ToolCallArgsEvaluator(PairingEvaluator[ToolCallArgsEvaluatorConfig, ToolCallArgsEvaluationCriteria]):
+    """The share of expected calls that were made with the expected arguments.
+
+    Expected and actual calls are paired, as many as can be; the score is pairs divided by calls expected. Order does
+    not count, and neither do extra calls. The same call expected twice must be made twice; nothing called scores
+    0.0. Strict, the score is 1.0 if every expected call is paired, else 0.0. An empty expectation is an error.
+    """
+
+    subject = Subject("tool_calls")
+    type_id = "tool-call-args"
+    config_type = ToolCallArgsEvaluatorConfig
+    criteria_type = ToolCallArgsEvaluationCriteria
+
+    def compile(self, criteria: ToolCallArgsEvaluationCriteria) -> PatternPlan:
+        policy: ArgsPolicy = "subset" if self.config.subset else "exact"
+        return PatternPlan.of(
+            [
+                CallPattern(call.name, call.args, policy, where=f"tool_calls[{index}].args", limits=self.limits)
+                for index, call in enumerate(criteria.tool_calls)
+            ]
+        )
+
+    def score(self, pairs: int, expected: int, actual: int) -> float:
+        return float(pairs == expected) if self.config.strict else pairs / expected
+
+    def justify(self, comparison: Comparison, pairs: int, expected: int, actual: int) -> Justification:
+        explained, left_out = comparison.explained()
+        return ToolCallArgsEvaluatorJustification(
+            explained_tool_calls_args=explained, alignment=comparison.alignment(), left_out=left_out
+        )

@@ -1,0 +1,137 @@
+"""Was each tool called as often as it should be?"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Collection
+from typing import Annotated, Any, TypeAlias
+
+import msgspec
+from pydantic import BeforeValidator, StrictBool
+
+from rightcall.errors import nearest
+from rightcall.results import CountCheck, Finding, Justification, ToolCallCountEvaluatorJustification
+
+from ._evaluator import Evaluator, Measurement
+from ._models import Config, Criteria, NotEmpty, ToolName
+from ._selection import Selection
+
+_OPERATORS: dict[str, Callable[[int, int], bool]] = {
+    "=": operator.eq,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    "<": operator.lt,
+    ">=": operator.ge,
+    "<=": operator.le,
+}
+_WRITTEN = re.compile(r"\s*([^\s\d]*)\s*(\d{1,9})\s*")
+
+
+def _bound(value: Any) -> tuple[str, int]:
+    """An operator and a number, written as a pair, as text such as `<= 2`, or as a number alone."""
+    if isinstance(value, str) and (written := _WRITTEN.fullmatch(value)):
+        value = (written[1] or "=", int(written[2]))
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        value = ("=", value)
+    if not isinstance(value, (list, tuple)) or len(value) != 2:
+        raise ValueError(f'a count is a pair such as ("<=", 2), text such as "<= 2", or a number, not {value!r:.80}')
+    symbol, number = value
+    if not isinstance(symbol, str) or symbol not in _OPERATORS:
+        raise ValueError(f"unknown operator {symbol!r:.40}; {nearest(str(symbol), tuple(_OPERATORS))}")
+    return symbol, _whole(number)
+
+
+def _whole(number: Any) -> int:
+    whole = isinstance(number, int) or (isinstance(number, float) and number.is_integer())
+    if not whole or isinstance(number, bool) or number < 0:
+        raise ValueError(f"a count is a whole number and not negative, not {number!r:.80}")
+    return int(number)
+
+
+Bound: TypeAlias = Annotated[tuple[str, int], BeforeValidator(_bound)]
+
+
+class ToolCallCountEvaluationCriteria(Criteria):
+    """For each tool, an operator and a number: `{"search": ("<=", 2)}`."""
+
+    tool_calls_count: NotEmpty[dict[ToolName, Bound]]
+
+
+class ToolCallCountEvaluatorConfig(Config):
+    """`strict`: the score is 1.0 if every count holds, else 0.0."""
+
+    name: str = "ToolCallCountEvaluator"
+    strict: StrictBool = False
+    default_evaluation_criteria: ToolCallCountEvaluationCriteria | None = None
+
+
+class CountPlan(msgspec.Struct, frozen=True):
+    """Each tool with its operator, the function behind it, and its number."""
+
+    bounds: list[tuple[str, str, Callable[[int, int], bool], int]]
+    names: Collection[str]
+
+
+class ToolCallCountEvaluator(Evaluator[ToolCallCountEvaluatorConfig, ToolCallCountEvaluationCriteria, CountPlan]):
+    """The share of tools that were called as often as they should be.
+
+    A tool that was not called counts 0, so `= 0` holds when nothing was called; tools that are not named are
+    ignored. Strict, the score is 1.0 if all counts hold, else 0.0. An empty expectation is an error.
+    """
+
+    type_id = "tool-call-count"
+    config_type = ToolCallCountEvaluatorConfig
+    criteria_type = ToolCallCountEvaluationCriteria
+
+    def compile(self, criteria: ToolCallCountEvaluationCriteria) -> CountPlan:
+        counts = criteria.tool_calls_count
+        bounds = [(name, symbol, _OPERATORS[symbol], number) for name, (symbol, number) in counts.items()]
+        return CountPlan(bounds, counts.keys())
+
+    def measure(self, selection: Selection, plan: CountPlan) -> Measurement:
+        counts = dict.fromkeys(plan.names, 0)
+        for name in selection.names:
+            if name in counts:
+                counts[name] += 1
+        holding = sum([holds(counts[name], number) for name, _, holds, number in plan.bounds])
+        score = holding / len(plan.bounds)
+        if self.config.strict and score < 1.0:
+            score = 0.0
+        return Measurement(score, score, CountAccount(counts, plan))
+
+
+class CountAccount(msgspec.Struct, frozen=True):
+    """How often each tool was called, and how often it should have been."""
+
+    counts: dict[str, int]
+    plan: CountPlan
+
+    def checks(self) -> list[CountCheck]:
+        """Each tool's count, checked."""
+        counts = self.counts
+        return [
+            CountCheck(name, symbol, number, counts[name], holds(counts[name], number))
+            for name, symbol, holds, number in self.plan.bounds
+        ]
+
+    def justify(self) -> Justification:
+        """Each tool's count, as text and as a checkable twin."""
+        checks = self.checks()
+        explained = {
+            check.tool: f"Actual: {check.actual}, Expected: {check.expected}, Score: {'1.0' if check.holds else '0.0'}"
+            for check in checks
+        }
+        return ToolCallCountEvaluatorJustification(explained_tool_calls_count=explained, checks=checks)
+
+    def find(self) -> tuple[Finding, ...]:
+        """The counts that do not hold."""
+        return tuple([_finding(check) for check in self.checks() if not check.holds])
+
+
+def _finding(check: CountCheck) -> Finding:
+    symbol = "" if check.operator in ("=", "==") else f"{check.operator} "
+    times = "time" if check.actual == 1 else "times"
+    message = f"`{check.tool}` was called {check.actual} {times}, expected {symbol}{check.expected}"
+    return Finding("RC105", message, path=f"tool_calls_count.{check.tool}")

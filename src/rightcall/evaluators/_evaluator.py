@@ -1,0 +1,189 @@
+"""What all evaluators have in common: criteria in, a result out, and nothing raised in between."""
+
+from __future__ import annotations
+
+import traceback
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Mapping
+from time import perf_counter
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+import msgspec
+
+from rightcall.errors import CriteriaError, LimitError
+from rightcall.limits import DEFAULT_LIMITS, Limits
+from rightcall.results import Account, EvaluationResult, Explanation, Finding, Justification, Told
+from rightcall.trajectory import ToolCall, Trajectory
+
+from ._execution import AgentExecution
+from ._models import Config, Criteria, parse_config, parse_criteria
+from ._selection import Selection, select
+
+
+class Plan(Protocol):
+    """Criteria, compiled for one evaluator."""
+
+    @property
+    def names(self) -> Collection[str]:
+        """The tools that are expected."""
+
+
+class Measurement(msgspec.Struct, frozen=True):
+    """A score, or its bounds where the trace leaves it open, and how to explain it."""
+
+    low: float
+    high: float
+    account: Account
+    warnings: tuple[str, ...] = ()
+
+
+ConfigT = TypeVar("ConfigT", bound=Config)
+CriteriaT = TypeVar("CriteriaT", bound=Criteria)
+PlanT = TypeVar("PlanT", bound=Plan)
+
+
+class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
+    """Judges trajectories by one rule. Keeps no state between calls, so one instance serves many threads.
+
+    Raises:
+        ConfigurationError: `config` has a misspelt key, an unknown value or a wrong type.
+        CriteriaError: the default criteria in it are wrong.
+    """
+
+    type_id: ClassVar[str]
+    config_type: ClassVar[type[Any]]
+    criteria_type: ClassVar[type[Any]]
+
+    def __init__(
+        self,
+        id: str | None = None,
+        config: Mapping[str, Any] | ConfigT | None = None,
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        self.id = id or self.type_id
+        self.limits = limits
+        self.config: ConfigT = parse_config(self.config_type, config or {}, self.id)
+        self._default = self._default_criteria()
+
+    def criteria(self, value: Mapping[str, Any] | CriteriaT | None = None) -> CriteriaT:
+        """Criteria, checked and compiled, to be given to `evaluate` as often as there are trajectories.
+
+        `None` stands for the default criteria of the configuration.
+
+        Raises:
+            CriteriaError: they are wrong, or there is no default.
+        """
+        if value is None:
+            if self._default is None:
+                raise CriteriaError(f"{self.id!r} was given no criteria, and its configuration has no default")
+            return self._default
+        criteria: CriteriaT = parse_criteria(self.criteria_type, value, self.id)
+        if self not in criteria.plans:
+            criteria.plans[self] = self.compile(criteria)
+        return criteria
+
+    def evaluate(
+        self,
+        trajectory: Trajectory | Iterable[str | Mapping[str, Any] | ToolCall],
+        criteria: Mapping[str, Any] | CriteriaT | None = None,
+    ) -> EvaluationResult:
+        """What this evaluator says of a trajectory, given as one or as anything `Trajectory.of` takes.
+
+        Raises:
+            CriteriaError: the criteria are wrong or missing.
+            InputError: the trajectory is not one.
+        """
+        checked = self.criteria(criteria)
+        plan: PlanT = checked.plans[self]
+        if not isinstance(trajectory, Trajectory):
+            trajectory = Trajectory.of(trajectory)
+        started = perf_counter()
+        try:
+            measured = self.measure(select(trajectory, checked, plan.names, self.limits), plan)
+        except LimitError as problem:
+            return self._error("RC401", f"limit exceeded: {problem}", trajectory, perf_counter() - started)
+        except Exception as problem:  # noqa: BLE001 - a fault costs this result, never the run; it is no score
+            reason = f"{type(problem).__name__} while judging: {problem}"
+            return self._error("RC402", reason, trajectory, perf_counter() - started, traceback.format_exc())
+        return self._result(measured, trajectory, perf_counter() - started)
+
+    async def validate_and_evaluate_criteria(
+        self,
+        agent_execution: AgentExecution,
+        evaluation_criteria: Mapping[str, Any] | CriteriaT | None = None,
+    ) -> EvaluationResult:
+        """What this evaluator says of an execution: `evaluate`, in the calling style of UiPath's documents."""
+        return self.evaluate(agent_execution.trajectory, evaluation_criteria)
+
+    @abstractmethod
+    def compile(self, criteria: CriteriaT) -> PlanT:
+        """Criteria in the form that is quick to compare with. Raises `CriteriaError`."""
+
+    @abstractmethod
+    def measure(self, selection: Selection, plan: PlanT) -> Measurement:
+        """The score of the selected calls, from 0.0 to 1.0."""
+
+    def _default_criteria(self) -> CriteriaT | None:
+        given = getattr(self.config, "default_evaluation_criteria", None)
+        return None if given is None else self.criteria(given)
+
+    def _result(self, measured: Measurement, trajectory: Trajectory, seconds: float) -> EvaluationResult:
+        low, high, threshold = measured.low, measured.high, self.config.threshold
+        passed = low >= threshold
+        if passed != (high >= threshold):
+            return self._not_measured(measured, trajectory, seconds)
+        warnings = trajectory.warnings + measured.warnings
+        if low != high:
+            warnings += (f"the score lies between {low:.4g} and {high:.4g}: the trace did not record enough to tell",)
+        return EvaluationResult(
+            evaluator=self.id,
+            verdict="passed" if passed else "failed",
+            score=low,
+            threshold=threshold,
+            warnings=warnings,
+            evaluation_time=seconds,
+            explanation=Explanation(measured.account),
+        )
+
+    def _not_measured(self, measured: Measurement, trajectory: Trajectory, seconds: float) -> EvaluationResult:
+        reason = (
+            f"not measured: the score lies between {measured.low:.4g} and {measured.high:.4g}, depending on what "
+            "the trace did not record"
+        )
+
+        return EvaluationResult(
+            evaluator=self.id,
+            verdict="not_measured",
+            threshold=self.config.threshold,
+            warnings=(*trajectory.warnings, *measured.warnings, reason),
+            evaluation_time=seconds,
+            explanation=Explanation(_Unmeasured(measured.account, reason)),
+        )
+
+    def _error(
+        self, code: str, reason: str, trajectory: Trajectory, seconds: float, trace: str | None = None
+    ) -> EvaluationResult:
+        return EvaluationResult(
+            evaluator=self.id,
+            verdict="error",
+            threshold=self.config.threshold,
+            error=f"{code} {reason}",
+            traceback=trace,
+            warnings=trajectory.warnings,
+            evaluation_time=seconds,
+            explanation=Explanation(Told(None, (Finding(code, reason),))),
+        )
+
+
+class _Unmeasured(msgspec.Struct, frozen=True):
+    """The account of a result without a score: first of all, why there is none."""
+
+    account: Account
+    reason: str
+
+    def justify(self) -> Justification | None:
+        return self.account.justify()
+
+    def find(self) -> tuple[Finding, ...]:
+        return (Finding("RC301", self.reason), *self.account.find())

@@ -1,0 +1,27 @@
+"""An execution of an agent, in the calling style of UiPath's documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from rightcall.readers import read_spans
+from rightcall.trajectory import Trajectory
+
+
+class AgentExecution(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """What an agent was given, what it gave back, and the OpenTelemetry spans it left."""
+
+    agent_input: Any = None
+    agent_output: Any = None
+    agent_trace: Sequence[Any] = ()
+    expected_agent_behavior: str | None = None
+
+    @cached_property
+    def trajectory(self) -> Trajectory:
+        """The tool calls in the spans, read once."""
+        read = read_spans(self.agent_trace)
+        return msgspec.structs.replace(read, input=self.agent_input, output=self.agent_output)

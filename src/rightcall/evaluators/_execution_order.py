@@ -1,0 +1,112 @@
+"""Were the expected actions taken: exactly, in order, or as a set?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+from typing import Literal
+
+import msgspec
+from pydantic import StrictBool, model_validator
+
+from rightcall.alignment import common_length
+from rightcall.errors import CriteriaError
+from rightcall.limits import Limits
+from rightcall.results import ExecutionOrderJustification, Finding, Justification, Told
+
+from ._comparing import Comparison, compare_names, too_long_to_align
+from ._evaluator import Evaluator, Measurement
+from ._models import Config, Criteria, ToolName
+from ._order import OrderPlan
+from ._selection import Selection
+from ._telling import Rule, Subject, find
+
+Mode = Literal["exact", "ordering", "set"]
+
+
+class ExecutionOrderCriteria(Criteria):
+    """The expected actions."""
+
+    expected_output: tuple[ToolName, ...]
+
+
+class ExecutionOrderConfig(Config):
+    """Which of the three modes applies; neither flag is the set mode, and both at once are a mistake."""
+
+    name: str = "ExecutionOrder"
+    should_exact_match: StrictBool = False
+    should_consider_ordering: StrictBool = False
+    default_evaluation_criteria: ExecutionOrderCriteria | None = None
+
+    @model_validator(mode="after")
+    def _has_one_mode(self) -> ExecutionOrderConfig:
+        if self.should_exact_match and self.should_consider_ordering:
+            raise ValueError("should_exact_match and should_consider_ordering exclude each other; set one of them")
+        return self
+
+    @property
+    def mode(self) -> Mode:
+        """The mode that the flags stand for."""
+        return "exact" if self.should_exact_match else "ordering" if self.should_consider_ordering else "set"
+
+
+class ExecutionOrderEvaluator(Evaluator[ExecutionOrderConfig, ExecutionOrderCriteria, OrderPlan]):
+    """The share of expected actions that were taken.
+
+    Exact: 1.0 if the two lists are equal, else 0.0. Ordering: length of a longest common subsequence divided by
+    actions expected. Set, the default: actions in common divided by actions expected, each counted as often as it
+    occurs. Nothing taken is 0.0. Nothing expected is an error, but in the exact mode, where it means nothing taken.
+    """
+
+    type_id = "execution-order"
+    config_type = ExecutionOrderConfig
+    criteria_type = ExecutionOrderCriteria
+
+    def compile(self, criteria: ExecutionOrderCriteria) -> OrderPlan:
+        if not criteria.expected_output and self.config.mode != "exact":
+            raise CriteriaError(f"criteria of {self.id!r}: expected_output is empty; expect at least one action")
+        return OrderPlan.of(criteria.expected_output)
+
+    def measure(self, selection: Selection, plan: OrderPlan) -> Measurement:
+        if selection.free and self.config.mode != "set":
+            selection = selection.arranged_by_name(plan.expected, self.limits)
+        score = self._score(selection, plan)
+        warnings = too_long_to_align(len(plan.expected), len(selection.names), self.limits)
+        account = Told() if warnings else ExecutionOrderAccount(selection, plan, self.config.mode, self.limits)
+        return Measurement(score, score, account, warnings)
+
+    def _score(self, selection: Selection, plan: OrderPlan) -> float:
+        if self.config.mode == "exact":
+            return float(plan.expected == list(selection.names))
+        if self.config.mode == "ordering":
+            return common_length(plan.expected_ids, plan.numbered(selection.names)) / len(plan.expected)
+        return (Counter(plan.expected) & Counter(selection.names)).total() / len(plan.expected)
+
+
+class ExecutionOrderAccount(msgspec.Struct, frozen=True, dict=True):
+    """How the expected actions line up with those taken."""
+
+    selection: Selection
+    plan: OrderPlan
+    mode: Mode
+    limits: Limits
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """The alignment of the actions."""
+        return compare_names(self.plan.expected, self.selection, self.limits)
+
+    def justify(self) -> Justification:
+        """The two sequences, what they have in common, and how they line up."""
+        return ExecutionOrderJustification(
+            mode=self.mode,
+            actual_output=list(self.selection.names),
+            expected_output=self.plan.expected,
+            in_common=self.comparison.names_of("match", "moved" if self.mode == "set" else "match"),
+            alignment=self.comparison.alignment(),
+        )
+
+    def find(self) -> tuple[Finding, ...]:
+        """Actions that are missing and, by the mode, those out of order or taken without being expected."""
+        rule = Rule(order=self.mode != "set", extras=self.mode == "exact")
+        return find(self.comparison, rule, Subject("expected_output"))

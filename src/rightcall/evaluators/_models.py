@@ -1,0 +1,168 @@
+"""What users write for evaluators, as pydantic models, and the errors they get for mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictStr,
+    ValidationError,
+    field_validator,
+)
+from pydantic.alias_generators import to_camel
+
+from rightcall.errors import ConfigurationError, CriteriaError, RightcallError, nearest
+from rightcall.limits import DEFAULT_LIMITS
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+class UserModel(BaseModel):
+    """Data that a user writes: keys in snake_case or camelCase, unknown ones refused, values frozen."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        populate_by_name=True,
+        loc_by_alias=False,
+        arbitrary_types_allowed=True,
+    )
+
+
+def _parse(model: type[ModelT], value: Any, error: type[RightcallError], subject: str) -> ModelT:
+    """The model of what a user wrote, given as a mapping or as the model itself.
+
+    Raises:
+        RightcallError: of the type `error`, naming each wrong key with what would be right.
+    """
+    if isinstance(value, model):
+        return value
+    if isinstance(value, BaseModel) or not isinstance(value, Mapping):
+        raise error(f"{subject}: expected an object or a {model.__name__}, not {type(value).__name__}")
+    try:
+        return model.model_validate(dict(value))
+    except ValidationError as problem:
+        reasons = [_reason(model, details) for details in problem.errors(include_url=False)[:5]]
+        raise error(f"{subject}: {'; '.join(reasons)}") from None
+
+
+def _reason(model: type[BaseModel], details: Any) -> str:
+    location = details["loc"]
+    path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in location).lstrip(".")[:200]
+    if details["type"] == "extra_forbidden":
+        return f"unknown key {path!r}; {nearest(str(location[-1]), _known_keys(model, location[:-1]))}"
+    if details["type"] == "missing":
+        return f"{path!r} is missing"
+    if isinstance(context := details.get("ctx", {}).get("error"), Exception):
+        return f"{path}: {context}" if path else str(context)
+    return f"{path}: {details['msg']}, found {details['input']!r:.80}"
+
+
+def _known_keys(model: type[BaseModel], location: tuple[Any, ...]) -> list[str]:
+    """The keys of the model at a location inside `model`."""
+    for step in location:
+        if step in model.model_fields:
+            inner = next(_models_in(model.model_fields[step].annotation), None)
+            model = inner or model
+    return list(model.model_fields)
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _models_in(argument)
+
+
+def _tool_name(value: str) -> str:
+    if not 0 < len(value) <= DEFAULT_LIMITS.name_length:
+        raise ValueError(f"a tool's name has 1 to {DEFAULT_LIMITS.name_length:,} characters, this one {len(value):,}")
+    return value
+
+
+def _not_empty(value: Any) -> Any:
+    if not value:
+        raise ValueError("is empty; expect at least one")
+    return value
+
+
+ItemsT = TypeVar("ItemsT")
+NotEmpty = Annotated[ItemsT, AfterValidator(_not_empty)]
+"""Expectations that must not be empty: nothing expected is a mistake here, not a score."""
+
+ToolName: TypeAlias = Annotated[StrictStr, AfterValidator(_tool_name)]
+Threshold: TypeAlias = Annotated[float, Field(ge=0.0, le=1.0, strict=True)]
+
+
+class ExpectedCall(UserModel):
+    """One expected call: the tool's name and, where they matter, its arguments with any matchers in them."""
+
+    name: ToolName
+    args: Any = None
+
+    @field_validator("args")
+    @classmethod
+    def _is_object(cls, value: Any) -> Any:
+        if isinstance(value, (str, bytes, int, float, list, tuple)):
+            raise ValueError(f"arguments are an object, not {value!r:.80}")
+        return value
+
+
+def _call_from_name(value: Any) -> Any:
+    return {"name": value} if isinstance(value, str) else value
+
+
+Call = Annotated[ExpectedCall, BeforeValidator(_call_from_name)]
+"""An expected call, or its name alone."""
+
+
+class Criteria(UserModel):
+    """What an evaluator compares a trajectory with; every kind of criteria can narrow down the calls it looks at."""
+
+    ignore_tools: tuple[StrictStr, ...] = ()
+    """Names of tools whose calls are left out."""
+    agent: StrictStr | None = None
+    """Only this agent's calls count."""
+    top_level: StrictBool = False
+    """Only calls that no other tool made count."""
+    parallel: Literal["in_order", "any_order"] = "in_order"
+    """With `any_order`, calls of one parallel group may come in any order."""
+
+    @cached_property
+    def takes_all(self) -> bool:
+        """Whether they look at every call, in the order it was made."""
+        narrowed = self.ignore_tools or self.top_level or self.agent is not None
+        return not narrowed and self.parallel == "in_order"
+
+    @cached_property
+    def plans(self) -> dict[Any, Any]:
+        """What evaluators compiled from these criteria, by evaluator."""
+        return {}
+
+
+class Config(UserModel):
+    """How an evaluator judges, whatever it is given."""
+
+    name: StrictStr = ""
+    description: StrictStr = ""
+    threshold: Threshold = 1.0
+    """The score from which a trajectory passes."""
+
+
+def parse_criteria(model: type[ModelT], value: Any, evaluator: str) -> ModelT:
+    """The criteria that a user gave to an evaluator. Raises `CriteriaError`."""
+    return value if value.__class__ is model else _parse(model, value, CriteriaError, f"criteria of {evaluator!r}")
+
+
+def parse_config(model: type[ModelT], value: Any, evaluator: str) -> ModelT:
+    """The configuration that a user gave to an evaluator. Raises `ConfigurationError`."""
+    return _parse(model, value, ConfigurationError, f"configuration of {evaluator!r}")

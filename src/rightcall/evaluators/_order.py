@@ -1,0 +1,116 @@
+"""Were the expected tools called in the expected order?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from functools import cached_property
+from itertools import repeat
+
+import msgspec
+from pydantic import StrictBool
+
+from rightcall.alignment import common_length
+from rightcall.limits import Limits
+from rightcall.results import Finding, Justification, Told, ToolCallOrderEvaluatorJustification
+
+from ._comparing import Comparison, compare_names, too_long_to_align
+from ._evaluator import Evaluator, Measurement
+from ._models import Config, Criteria, NotEmpty, ToolName
+from ._selection import Selection
+from ._telling import Rule, Subject, find
+
+
+class ToolCallOrderEvaluationCriteria(Criteria):
+    """The names of the expected tools, in order; a tool expected twice stands there twice."""
+
+    tool_calls_order: NotEmpty[tuple[ToolName, ...]]
+
+
+class ToolCallOrderEvaluatorConfig(Config):
+    """`strict`: the sequences must be equal, and the score is 1.0 or 0.0."""
+
+    name: str = "ToolCallOrderEvaluator"
+    strict: StrictBool = False
+    default_evaluation_criteria: ToolCallOrderEvaluationCriteria | None = None
+
+
+class OrderPlan(msgspec.Struct, frozen=True):
+    """Expected names, with a small number for each that rapidfuzz can compare."""
+
+    expected: list[str]
+    ids: dict[str, int]
+    expected_ids: list[int]
+
+    @classmethod
+    def of(cls, expected: Iterable[str]) -> OrderPlan:
+        """The plan of these names."""
+        ids: dict[str, int] = {}
+        names = list(expected)
+        return cls(names, ids, [ids.setdefault(name, len(ids)) for name in names])
+
+    @property
+    def names(self) -> Collection[str]:
+        """The tools that are expected."""
+        return self.ids
+
+    def numbered(self, names: Iterable[str]) -> list[int]:
+        """The numbers of actual names; those that nobody expects share one."""
+        return list(map(self.ids.get, names, repeat(len(self.ids))))
+
+
+class ToolCallOrderEvaluator(Evaluator[ToolCallOrderEvaluatorConfig, ToolCallOrderEvaluationCriteria, OrderPlan]):
+    """The share of expected calls that happened in the expected order.
+
+    The score is the length of a longest common subsequence of expected and actual names, divided by the number
+    expected. Calls in between cost nothing; a name expected twice must be called twice; nothing called scores 0.0.
+    Strict, the score is 1.0 if the sequences are equal, else 0.0. An empty expectation is an error, not a score.
+    """
+
+    type_id = "tool-call-order"
+    config_type = ToolCallOrderEvaluatorConfig
+    criteria_type = ToolCallOrderEvaluationCriteria
+
+    def compile(self, criteria: ToolCallOrderEvaluationCriteria) -> OrderPlan:
+        return OrderPlan.of(criteria.tool_calls_order)
+
+    def measure(self, selection: Selection, plan: OrderPlan) -> Measurement:
+        if selection.free:
+            selection = selection.arranged_by_name(plan.expected, self.limits)
+        score = self._score(selection, plan)
+        warnings = too_long_to_align(len(plan.expected), len(selection.names), self.limits)
+        account = Told() if warnings else OrderAccount(selection, plan, self.config.strict, self.limits)
+        return Measurement(score, score, account, warnings)
+
+    def _score(self, selection: Selection, plan: OrderPlan) -> float:
+        if plan.expected == list(selection.names):
+            return 1.0
+        if self.config.strict:
+            return 0.0
+        return common_length(plan.expected_ids, plan.numbered(selection.names)) / len(plan.expected)
+
+
+class OrderAccount(msgspec.Struct, frozen=True, dict=True):
+    """How the expected names line up with the actual ones."""
+
+    selection: Selection
+    plan: OrderPlan
+    strict: bool
+    limits: Limits
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """The alignment of the names."""
+        return compare_names(self.plan.expected, self.selection, self.limits)
+
+    def justify(self) -> Justification:
+        """The two sequences, what they have in common, and how they line up."""
+        return ToolCallOrderEvaluatorJustification(
+            actual_tool_calls_order=list(self.selection.names),
+            expected_tool_calls_order=self.plan.expected,
+            lcs=self.comparison.names_of("match"),
+            alignment=self.comparison.alignment(),
+        )
+
+    def find(self) -> tuple[Finding, ...]:
+        """Calls that are missing or out of order and, where the order is strict, those nobody expected."""
+        return find(self.comparison, Rule(order=True, extras=self.strict), Subject("tool_calls_order"))

@@ -1,0 +1,105 @@
+"""Expected calls in any order, each paired with an actual one: what args, output, precision and recall share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Collection, Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+import msgspec
+
+from rightcall.alignment import maximum_pairing
+from rightcall.limits import Limits
+from rightcall.matchers import Pattern, Relation, begins_with, relate
+from rightcall.results import Finding, Justification, Told
+
+from ._comparing import Comparison, compare_calls, too_long_to_align
+from ._evaluator import ConfigT, CriteriaT, Evaluator, Measurement
+from ._selection import Selection
+from ._telling import Rule, Subject, find
+
+
+class PatternPlan(msgspec.Struct, frozen=True):
+    """Expected calls, compiled."""
+
+    patterns: Sequence[Pattern]
+    names: Collection[str]
+
+    @classmethod
+    def of(cls, patterns: Sequence[Pattern]) -> PatternPlan:
+        """The plan of these patterns."""
+        return cls(patterns, {pattern.name for pattern in patterns})
+
+
+class Paired(msgspec.Struct, frozen=True):
+    """How many expected calls can be paired: at least, and at most if the trace had recorded everything."""
+
+    low: int
+    high: int
+    relation: Relation | None
+    """What the pairing was made from; `None` where the calls simply are the expected ones, in order."""
+
+
+class PairingEvaluator(Evaluator[ConfigT, CriteriaT, PatternPlan]):
+    """An evaluator whose score follows from how many expected calls can be paired with actual ones."""
+
+    subject: ClassVar[Subject]
+    rule: ClassVar[Rule] = Rule()
+
+    @abstractmethod
+    def score(self, pairs: int, expected: int, actual: int) -> float:
+        """The score of so many pairs among so many expected and actual calls. It never falls as pairs grow."""
+
+    @abstractmethod
+    def justify(self, comparison: Comparison, pairs: int, expected: int, actual: int) -> Justification:
+        """The details of a result."""
+
+    def measure(self, selection: Selection, plan: PatternPlan) -> Measurement:
+        paired = pair(plan.patterns, selection, self.limits)
+        expected, actual = len(plan.patterns), len(selection.calls)
+        low = self.score(paired.low, expected, actual)
+        high = low if paired.low == paired.high else self.score(paired.high, expected, actual)
+        warnings = too_long_to_align(expected, actual, self.limits)
+        account = Told() if warnings else PairingAccount(self, selection, plan, paired)
+        return Measurement(low, high, account, warnings)
+
+
+class PairingAccount(msgspec.Struct, frozen=True, dict=True):
+    """Which expected call was paired with which actual one."""
+
+    evaluator: PairingEvaluator[Any, Any]
+    selection: Selection
+    plan: PatternPlan
+    paired: Paired
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """The alignment of the calls."""
+        return compare_calls(self.plan.patterns, self.selection, self.evaluator.limits, self.paired.relation)
+
+    def justify(self) -> Justification:
+        """The evaluator's own details."""
+        expected, actual = len(self.plan.patterns), len(self.selection.calls)
+        return self.evaluator.justify(self.comparison, self.paired.low, expected, actual)
+
+    def find(self) -> tuple[Finding, ...]:
+        """What is wrong by the evaluator's rule."""
+        return find(self.comparison, self.evaluator.rule, self.evaluator.subject)
+
+
+def pair(patterns: Sequence[Pattern], selection: Selection, limits: Limits) -> Paired:
+    """The size of a maximum pairing of expected with selected calls.
+
+    Raises:
+        LimitError: more comparisons than the limits allow.
+    """
+    if begins_with(patterns, selection.calls):
+        return Paired(len(patterns), len(patterns), None)
+    relation = relate(patterns, selection.calls, limits)
+    low = _size(relation.sure)
+    return Paired(low, low if relation.is_certain else _size(relation.possible), relation)
+
+
+def _size(rows: Sequence[Sequence[int]]) -> int:
+    return len(rows) - maximum_pairing(rows).count(-1)

@@ -1,0 +1,49 @@
+"""Evaluators by their type ids."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rightcall.errors import UnknownNameError, nearest
+
+from ._args import ToolCallArgsEvaluator
+from ._count import ToolCallCountEvaluator
+from ._evaluator import Evaluator
+from ._execution_order import ExecutionOrderEvaluator
+from ._forbidden import ForbiddenTools
+from ._order import ToolCallOrderEvaluator
+from ._output import ToolCallOutputEvaluator
+from ._quality import SingleToolUse, ToolF1, ToolPrecision, ToolRecall
+from ._trajectory import ToolTrajectoryEvaluator
+
+EVALUATORS: dict[str, type[Evaluator[Any, Any, Any]]] = {
+    kind.type_id: kind
+    for kind in (
+        ToolCallOrderEvaluator,
+        ToolCallCountEvaluator,
+        ToolCallArgsEvaluator,
+        ToolCallOutputEvaluator,
+        ToolTrajectoryEvaluator,
+        ExecutionOrderEvaluator,
+        ToolPrecision,
+        ToolRecall,
+        ToolF1,
+        SingleToolUse,
+        ForbiddenTools,
+    )
+}
+_OTHER_NAMES = {"tool_trajectory_avg_score": "tool-trajectory", "never": "forbidden-tools"}
+
+
+def evaluator_type(type_id: str) -> type[Evaluator[Any, Any, Any]]:
+    """The evaluator that a type id names, with or without the prefix `uipath-`.
+
+    Raises:
+        UnknownNameError: no evaluator has this type id; the message has the nearest one.
+    """
+    name = type_id.removeprefix("uipath-")
+    found = EVALUATORS.get(_OTHER_NAMES.get(name, name))
+    if found is None:
+        known = (*EVALUATORS, *_OTHER_NAMES)
+        raise UnknownNameError(f"no evaluator has the type id {type_id!r:.80}; {nearest(name, known)}")
+    return found
