@@ -1,0 +1,132 @@
+"""`rightcall demo`: what Rightcall is for, on one screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from rightcall.evaluators import EVALUATORS
+from rightcall.results import EvaluationResult, Step, call_text
+from rightcall.trajectory import Trajectory
+
+from ._terminal import console, shown, symbols
+
+_EXPECTED: list[dict[str, Any]] = [
+    {"name": "search_products", "args": {"query": "laptop"}},
+    {"name": "get_product_details", "args": {"product_id": "P001"}},
+    {"name": "check_inventory", "args": {"product_id": "P001"}},
+    {"name": "reserve_item", "args": {"product_id": "P001"}},
+]
+_ACTUAL = Trajectory.of(
+    [
+        {"name": "search_products", "args": {"query": "laptop", "limit": 5}, "output": {"found": ["P001", "P010"]}},
+        {"name": "check_inventory", "args": {"product_id": "P001"}, "output": {"in_stock": True, "quantity": 3}},
+        {"name": "get_product_details", "args": {"product_id": "P010"}, "output": {"name": "Pro Laptop"}},
+        {"name": "add_to_cart", "args": {"product_id": "P010", "quantity": 1}, "output": {"ok": True}},
+    ]
+)
+_NAMES_ONLY = Trajectory.of(_ACTUAL.names)
+
+_QUESTIONS: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
+    ("tool-call-order", "in the right order?", {}, {"tool_calls_order": [call["name"] for call in _EXPECTED]}),
+    (
+        "tool-call-count",
+        "as often as they should be?",
+        {},
+        {"tool_calls_count": {"search_products": ("<=", 2), "check_inventory": ("=", 1), "reserve_item": ("=", 1)}},
+    ),
+    ("tool-call-args", "with the right arguments?", {}, {"tool_calls": _EXPECTED}),
+    (
+        "tool-call-output",
+        "giving the right outputs?",
+        {},
+        {"tool_outputs": [{"name": "check_inventory", "output": {"$subset": {"in_stock": True}}}]},
+    ),
+    ("tool-trajectory", "the expected path (IN_ORDER)?", {"match_type": "IN_ORDER"}, {"expected": _EXPECTED}),
+    ("tool-precision", "nothing superfluous?", {}, {"expected": _EXPECTED}),
+    ("forbidden-tools", "never delete_order?", {}, {"never": ["delete_order"]}),
+]
+
+
+@click.command(name="demo")
+def command() -> None:
+    """Score a few recorded trajectories and see what Rightcall says of them."""
+    screen = console()
+    screen.print("A shopping agent was asked to find a laptop and reserve it. Did it make the right calls?\n")
+    _print_path(screen)
+    results = _print_questions(screen)
+    _print_problems(screen, results["tool-trajectory"])
+    _print_unrecorded(screen)
+    screen.print("\nThe same in Python, for your own agent:\n")
+    screen.print("    from rightcall import ToolTrajectoryEvaluator, Trajectory")
+    screen.print('    made = Trajectory.of([{"name": "search", "args": {"query": "laptop"}}])')
+    screen.print('    result = ToolTrajectoryEvaluator().evaluate(made, {"expected": ["search"]})')
+    screen.print("    print(result.verdict, result.score, result.findings)\n")
+    screen.print("`rightcall explain RC104` says what a code means; docs/tutorial.md is the next step.")
+
+
+def _judge(type_id: str, config: dict[str, Any], made: Trajectory, criteria: dict[str, Any]) -> EvaluationResult:
+    return EVALUATORS[type_id](config=config).evaluate(made, criteria)
+
+
+def _print_path(screen: Console) -> None:
+    """Expected and actual calls side by side."""
+    result = _judge("tool-trajectory", {"match_type": "IN_ORDER"}, _ACTUAL, {"expected": _EXPECTED})
+    screen.print(Text(f"    {'expected':<37}  called", style="dim"))
+    for step in result.details.alignment.steps:
+        screen.print(_row(step, symbols(screen)))
+    screen.print()
+
+
+def _row(step: Step, marks: dict[str, str]) -> Text:
+    expected, actual = _cell(step.expected, _EXPECTED), _cell(step.actual, _ACTUAL.calls)
+    style = {"match": "green", "moved": "yellow"}.get(step.kind, "red")
+    return Text.assemble((f"  {marks[step.kind]} ", style), shown(f"{expected:<37}  {actual}"))
+
+
+def _cell(position: int | None, calls: Any) -> str:
+    if position is None:
+        return ""
+    call = calls[position]
+    name, args = (call["name"], call["args"]) if isinstance(call, dict) else (call.name, call.args)
+    return f"{position + 1} {call_text(name, args, 35)}"
+
+
+def _print_questions(screen: Console) -> dict[str, EvaluationResult]:
+    """Each evaluator's question, score and verdict."""
+    results = {}
+    screen.print(Text("    Were the tools called …                score  verdict  evaluator", style="dim"))
+    for type_id, question, config, criteria in _QUESTIONS:
+        result = results[type_id] = _judge(type_id, config, _ACTUAL, criteria)
+        mark = symbols(screen)["match" if result.passed else "failed"]
+        style = "green" if result.passed else "red"
+        score = f"{result.score:.2f}" if result.score is not None else "  – "
+        screen.print(Text.assemble((f"  {mark} ", style), f"{question:<36} {score:>7}  {result.verdict:<8} {type_id}"))
+    screen.print()
+    return results
+
+
+def _print_problems(screen: Console, result: EvaluationResult) -> None:
+    """What went wrong, one sentence each."""
+    screen.print(Text("    What went wrong, by the expected path", style="dim"))
+    for line in _problems(result):
+        screen.print(line)
+    screen.print()
+
+
+def _problems(result: EvaluationResult) -> Iterator[Text]:
+    for finding in result.findings:
+        yield Text.assemble("    ", (finding.code, "bold"), "  ", shown(finding.message))
+
+
+def _print_unrecorded(screen: Console) -> None:
+    """The same run from a trace that recorded names only."""
+    result = _judge("tool-call-args", {}, _NAMES_ONLY, {"tool_calls": _EXPECTED[:3]})
+    screen.print(Text("    The same run, from a trace that recorded names only", style="dim"))
+    mark = symbols(screen)["not_measured"]
+    screen.print(f"  {mark} {'with the right arguments?':<36}       {symbols(screen)['none']}  {result.verdict}")
+    screen.print("    What was not recorded is not wrong, and not right either: there is no score.")

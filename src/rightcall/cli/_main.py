@@ -1,0 +1,84 @@
+"""The command `rightcall` and its sub-commands, none of which is imported before it is needed."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+import rightcall
+from rightcall.errors import RightcallError, nearest
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("_demo", "Score a few recorded trajectories and see what Rightcall says of them."),
+    "explain": ("_explain", "Say what the code of a finding means and what to do about it."),
+}
+"""Each command's module and the line about it in the list, so that the list is printed without loading it."""
+
+EXIT_COULD_NOT_MEASURE = 2
+EXIT_DEFECT = 3
+EXIT_INTERRUPTED = 130
+
+
+class LazyCommands(click.Group):
+    """A group whose commands are imported when they are run."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of the commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of this name, loaded now."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f".{COMMANDS[cmd_name][0]}", __package__).command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the arguments name, or an error with the nearest one."""
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            raise click.UsageError(f"no command {args[0]!r:.40}; {nearest(args[0], tuple(COMMANDS))}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without loading them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(rightcall.__version__, message="rightcall %(version)s")
+def _rightcall() -> None:
+    """Did the agent make the right calls?
+
+    Rightcall compares the tools an agent called with those it should have called, and says which call or which
+    argument went wrong.
+    """
+
+
+def main() -> None:
+    """Run the command line and exit with its code."""
+    try:
+        code = _rightcall.main(prog_name="rightcall", standalone_mode=False)
+    except click.ClickException as problem:
+        problem.show()
+        code = EXIT_COULD_NOT_MEASURE
+    except RightcallError as problem:
+        click.echo(f"rightcall: {problem}", err=True)
+        code = EXIT_COULD_NOT_MEASURE
+    except (click.Abort, KeyboardInterrupt):
+        code = EXIT_INTERRUPTED
+    except Exception:  # noqa: BLE001 - whatever else goes wrong is ours, and has an exit code of its own
+        _report_defect()
+        code = EXIT_DEFECT
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _report_defect() -> None:
+    import traceback
+
+    click.echo(traceback.format_exc(), err=True)
+    click.echo("rightcall: this is a defect in Rightcall; please report it with the lines above", err=True)
