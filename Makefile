@@ -1,0 +1,52 @@
+# Each target makes the virtual environment it needs. `make` alone lists them.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench docs clean
+
+help: ## List the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+
+demo: $(VENV)/.installed ## Run the built-in example
+	@$(BIN)/rightcall demo
+
+test: $(VENV)/.tested ## Run the tests
+	$(BIN)/python -m pytest -n auto
+
+check: $(VENV)/.checked ## Run what CI runs: format, lint, types, layers, tests
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m pytest -n auto
+
+bench: $(VENV)/.tested ## Measure against other tools, in environments of their own under .bench/
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.documented ## Build the documentation into site/, dead links being errors
+	$(BIN)/mkdocs build --strict --quiet
+
+clean: ## Remove what the other targets made
+	rm -rf $(VENV) .bench site
+
+$(BIN)/pip:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade 'pip>=25.1'
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/pip
+	$(BIN)/pip install --quiet --editable '.[all]'
+	@touch $@
+
+$(VENV)/.tested: $(VENV)/.installed
+	$(BIN)/pip install --quiet --group test
+	@touch $@
+
+$(VENV)/.checked: $(VENV)/.installed
+	$(BIN)/pip install --quiet --group check
+	@touch $@
+
+$(VENV)/.documented: $(VENV)/.installed
+	$(BIN)/pip install --quiet --group docs
+	@touch $@
