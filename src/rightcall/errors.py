@@ -48,6 +48,17 @@ class MissingExtraError(RightcallError):
     """A feature needs an optional dependency; the message says which extra to install."""
 
 
+def shown(value: object) -> str:
+    """A value as a short text for a message, whatever it is: deep, endless, huge, or with a repr that fails."""
+    import reprlib
+
+    try:
+        text = reprlib.repr(value)
+    except Exception:  # noqa: BLE001 - a repr that fails must not hide the error that is being told
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= 80 else f"{text[:79]}…"
+
+
 def nearest(name: str, known: list[str] | tuple[str, ...]) -> str:
     """A hint for an unknown name: the nearest known one, or all of them when none is near."""
     import difflib

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.text import Text
 
 from rightcall.evaluators import EVALUATORS
-from rightcall.results import EvaluationResult, Step, call_text
+from rightcall.results import EvaluationResult, call_text
 from rightcall.trajectory import Trajectory
 
-from ._terminal import console, shown, symbols
+from ._terminal import Screen
 
 _EXPECTED: list[dict[str, Any]] = [
     {"name": "search_products", "args": {"query": "laptop"}},
@@ -55,37 +52,42 @@ _QUESTIONS: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
 @click.command(name="demo")
 def command() -> None:
     """Score a few recorded trajectories and see what Rightcall says of them."""
-    screen = console()
-    screen.print("A shopping agent was asked to find a laptop and reserve it. Did it make the right calls?\n")
+    screen = Screen()
+    screen.line("A shopping agent was asked to find a laptop and reserve it.")
+    screen.line("Did it make the right calls?\n")
     _print_path(screen)
     results = _print_questions(screen)
     _print_problems(screen, results["tool-trajectory"])
     _print_unrecorded(screen)
-    screen.print("\nThe same in Python, for your own agent:\n")
-    screen.print("    from rightcall import ToolTrajectoryEvaluator, Trajectory")
-    screen.print('    made = Trajectory.of([{"name": "search", "args": {"query": "laptop"}}])')
-    screen.print('    result = ToolTrajectoryEvaluator().evaluate(made, {"expected": ["search"]})')
-    screen.print("    print(result.verdict, result.score, result.findings)\n")
-    screen.print("`rightcall explain RC104` says what a code means; docs/tutorial.md is the next step.")
+    for line in _IN_PYTHON:
+        screen.line(line)
+
+
+_IN_PYTHON = """
+The same in Python, for your own agent:
+
+    from rightcall import ToolTrajectoryEvaluator, Trajectory
+    made = Trajectory.of([{"name": "search", "args": {"query": "laptop"}}])
+    result = ToolTrajectoryEvaluator().evaluate(made, {"expected": ["search"]})
+    print(result.verdict, result.score, result.findings)
+
+`rightcall explain RC104` says what a code means; docs/tutorial.md goes on from here.
+""".splitlines()
 
 
 def _judge(type_id: str, config: dict[str, Any], made: Trajectory, criteria: dict[str, Any]) -> EvaluationResult:
     return EVALUATORS[type_id](config=config).evaluate(made, criteria)
 
 
-def _print_path(screen: Console) -> None:
+def _print_path(screen: Screen) -> None:
     """Expected and actual calls side by side."""
     result = _judge("tool-trajectory", {"match_type": "IN_ORDER"}, _ACTUAL, {"expected": _EXPECTED})
-    screen.print(Text(f"    {'expected':<37}  called", style="dim"))
+    screen.line((f"    {'expected':<37}  called", "dim"))
     for step in result.details.alignment.steps:
-        screen.print(_row(step, symbols(screen)))
-    screen.print()
-
-
-def _row(step: Step, marks: dict[str, str]) -> Text:
-    expected, actual = _cell(step.expected, _EXPECTED), _cell(step.actual, _ACTUAL.calls)
-    style = {"match": "green", "moved": "yellow"}.get(step.kind, "red")
-    return Text.assemble((f"  {marks[step.kind]} ", style), shown(f"{expected:<37}  {actual}"))
+        expected, actual = _cell(step.expected, _EXPECTED), _cell(step.actual, _ACTUAL.calls)
+        style = {"match": "green", "moved": "yellow"}.get(step.kind, "red")
+        screen.line((f"  {screen.mark(step.kind)} ", style), f"{expected:<37}  {actual}".rstrip())
+    screen.line()
 
 
 def _cell(position: int | None, calls: Any) -> str:
@@ -96,37 +98,30 @@ def _cell(position: int | None, calls: Any) -> str:
     return f"{position + 1} {call_text(name, args, 35)}"
 
 
-def _print_questions(screen: Console) -> dict[str, EvaluationResult]:
+def _print_questions(screen: Screen) -> dict[str, EvaluationResult]:
     """Each evaluator's question, score and verdict."""
     results = {}
-    screen.print(Text("    Were the tools called …                score  verdict  evaluator", style="dim"))
+    screen.line(("    Were the tools called …                score  verdict  evaluator", "dim"))
     for type_id, question, config, criteria in _QUESTIONS:
         result = results[type_id] = _judge(type_id, config, _ACTUAL, criteria)
-        mark = symbols(screen)["match" if result.passed else "failed"]
-        style = "green" if result.passed else "red"
-        score = f"{result.score:.2f}" if result.score is not None else "  – "
-        screen.print(Text.assemble((f"  {mark} ", style), f"{question:<36} {score:>7}  {result.verdict:<8} {type_id}"))
-    screen.print()
+        mark, style = ("match", "green") if result.passed else ("failed", "red")
+        score = f"{result.score:.2f}" if result.score is not None else "-"
+        screen.line((f"  {screen.mark(mark)} ", style), f"{question:<36} {score:>7}  {result.verdict:<8} {type_id}")
+    screen.line()
     return results
 
 
-def _print_problems(screen: Console, result: EvaluationResult) -> None:
+def _print_problems(screen: Screen, result: EvaluationResult) -> None:
     """What went wrong, one sentence each."""
-    screen.print(Text("    What went wrong, by the expected path", style="dim"))
-    for line in _problems(result):
-        screen.print(line)
-    screen.print()
-
-
-def _problems(result: EvaluationResult) -> Iterator[Text]:
+    screen.line(("    What went wrong, by the expected path", "dim"))
     for finding in result.findings:
-        yield Text.assemble("    ", (finding.code, "bold"), "  ", shown(finding.message))
+        screen.line("    ", (finding.code, "bold"), "  ", finding.message)
+    screen.line()
 
 
-def _print_unrecorded(screen: Console) -> None:
+def _print_unrecorded(screen: Screen) -> None:
     """The same run from a trace that recorded names only."""
     result = _judge("tool-call-args", {}, _NAMES_ONLY, {"tool_calls": _EXPECTED[:3]})
-    screen.print(Text("    The same run, from a trace that recorded names only", style="dim"))
-    mark = symbols(screen)["not_measured"]
-    screen.print(f"  {mark} {'with the right arguments?':<36}       {symbols(screen)['none']}  {result.verdict}")
-    screen.print("    What was not recorded is not wrong, and not right either: there is no score.")
+    screen.line(("    The same run, from a trace that recorded names only", "dim"))
+    screen.line(f"  {screen.mark('not_measured')} {'with the right arguments?':<36} {'-':>7}  {result.verdict}")
+    screen.line("    What was not recorded is not wrong, and not right either: there is no score.")

@@ -8,15 +8,18 @@ import click
 
 from rightcall.results import CODES, explain
 
+from ._terminal import Screen
+
 
 @click.command(name="explain")
 @click.argument("code", required=False)
 def command(code: str | None) -> None:
     """Say what the code of a finding means and what to do about it. Without CODE, list all codes."""
+    screen = Screen()
     if code is None:
         for known in CODES.values():
-            click.echo(f"{known.code}  {known.name}")
+            screen.line((known.code, "bold"), f"  {known.name}")
         return
     found = explain(code)
-    click.echo(f"{found.code} {found.name}\n")
-    click.echo(textwrap.fill(found.explanation, 80))
+    screen.line((found.code, "bold"), f" {found.name}\n")
+    screen.line(textwrap.fill(found.explanation, 80))

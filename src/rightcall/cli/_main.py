@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 
@@ -70,6 +71,9 @@ def main() -> None:
         click.echo(f"rightcall: {problem}", err=True)
         code = EXIT_COULD_NOT_MEASURE
     except (click.Abort, KeyboardInterrupt):
+        code = EXIT_INTERRUPTED
+    except BrokenPipeError:  # whoever read our output has stopped reading
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = EXIT_INTERRUPTED
     except Exception:  # noqa: BLE001 - whatever else goes wrong is ours, and has an exit code of its own
         _report_defect()

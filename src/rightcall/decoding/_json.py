@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from rightcall.errors import InputError
+from rightcall.errors import InputError, shown
 from rightcall.limits import DEFAULT_LIMITS, Limits
 
 from ._values import check_shape
@@ -98,6 +98,8 @@ def _looks_marked(value: dict[str, Any]) -> bool:
 
 def _unmark(value: dict[str, Any]) -> Any:
     [(key, item)] = value.items()
-    if key == _FLOAT:
+    if key == _FLOAT and item in ("nan", "inf", "-inf"):
         return float(item)
-    return {inner: _unmark_floats(held) for inner, held in item.items()}
+    if key == _LITERAL and isinstance(item, dict):
+        return {inner: _unmark_floats(held) for inner, held in item.items()}
+    raise InputError(f"{key} stands before {shown(item)}, which Rightcall never writes")

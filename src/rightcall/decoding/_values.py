@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rightcall.errors import InputError
+from rightcall.errors import InputError, shown
 from rightcall.limits import DEFAULT_LIMITS, Limits
 
 _SCALARS = frozenset({str, float, bool, type(None)})
@@ -71,7 +71,7 @@ class _Admission:
         self._enter()
         for key, item in value.items():
             if not isinstance(key, str):
-                raise InputError(f"the key {key!r:.80} at {self._where()} is not text, as keys of JSON objects are")
+                raise InputError(f"the key {shown(key)} at {self._where()} is not text, as keys of JSON objects are")
             self._path[-1] = key
             plain[str.__str__(key)] = self.plain(item)
         self._path.pop()

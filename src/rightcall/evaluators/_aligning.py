@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from rightcall.alignment import Row, common_subsequence, longest_run, maximum_pairing, related_subsequence
+from rightcall.matchers import Relation
 
 Kind = Literal["match", "mismatch", "moved", "missing", "extra"]
 
@@ -21,18 +22,38 @@ class Line(msgspec.Struct, frozen=True):
     out_of_place: bool = False
 
 
-def align_calls(rows: Sequence[Row], expected: Sequence[str], actual: Sequence[str]) -> list[Line]:
+def align_calls(relation: Relation, expected: Sequence[str], actual: Sequence[str]) -> list[Line]:
     """The alignment of expected calls with actual ones, given which actual calls satisfy each expected one.
 
-    Full matches are paired maximally, then what is left of one name in order. Pairs outside the longest increasing
-    run of pairs are out of place.
+    Full matches are paired maximally, then what the trace leaves open, then what is left of one name in order. Pairs
+    outside the longest increasing run of pairs are out of place.
     """
-    choice = maximum_pairing(rows, related_subsequence(rows, len(actual)))
-    matched = {index: column for index, column in enumerate(choice) if column >= 0}
-    pairs = matched | _leftovers_by_name(matched, expected, actual)
+    rows = relation.sure
+    matched = _only_pairing(rows)
+    if matched is None:
+        choice = maximum_pairing(rows, related_subsequence(rows, len(actual)))
+        matched = {index: column for index, column in enumerate(choice) if column >= 0}
+    pairs = matched if relation.is_certain else matched | _undecided(matched, relation.possible)
+    pairs = pairs | _leftovers_by_name(pairs, expected, actual)
     indices = sorted(pairs)
     in_place = {indices[place] for place in longest_run([pairs[index] for index in indices])}
     return _lines(pairs, matched.keys(), in_place, len(expected), len(actual))
+
+
+def _only_pairing(rows: Sequence[Row]) -> dict[int, int] | None:
+    """The pairs, where no two rows compete for a position and none has a choice: then there is nothing to decide."""
+    pairs = {index: row[0] for index, row in enumerate(rows) if row}
+    return pairs if len(set(pairs.values())) == len(pairs) == sum(map(len, rows)) else None
+
+
+def _undecided(matched: dict[int, int], possible: Sequence[Row]) -> dict[int, int]:
+    """Pairs of what `matched` leaves over where the trace does not tell whether they match."""
+    taken = set(matched.values())
+    rows = [
+        () if index in matched else [column for column in row if column not in taken]
+        for index, row in enumerate(possible)
+    ]
+    return {index: column for index, column in enumerate(maximum_pairing(rows)) if column >= 0}
 
 
 def align_start(expected: int, actual: int) -> list[Line]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import StrictBool
 
-from rightcall.matchers import ArgsPolicy, CallPattern
+from rightcall.matchers import ArgsPolicy, CallPattern, ExpectedCalls
 from rightcall.results import Justification, ToolCallArgsEvaluatorJustification
 
 from ._comparing import Comparison
@@ -25,7 +25,6 @@ class ToolCallArgsEvaluatorConfig(Config):
     name: str = "ToolCallArgsEvaluator"
     strict: StrictBool = False
     subset: StrictBool = True
-    default_evaluation_criteria: ToolCallArgsEvaluationCriteria | None = None
 
 
 class ToolCallArgsEvaluator(PairingEvaluator[ToolCallArgsEvaluatorConfig, ToolCallArgsEvaluationCriteria]):
@@ -43,12 +42,11 @@ class ToolCallArgsEvaluator(PairingEvaluator[ToolCallArgsEvaluatorConfig, ToolCa
 
     def compile(self, criteria: ToolCallArgsEvaluationCriteria) -> PatternPlan:
         policy: ArgsPolicy = "subset" if self.config.subset else "exact"
-        return PatternPlan.of(
-            [
-                CallPattern(call.name, call.args, policy, where=f"tool_calls[{index}].args", limits=self.limits)
-                for index, call in enumerate(criteria.tool_calls)
-            ]
-        )
+        patterns = [
+            CallPattern(call.name, call.args, policy, where=f"tool_calls[{index}].args", limits=self.limits)
+            for index, call in enumerate(criteria.tool_calls)
+        ]
+        return PatternPlan(ExpectedCalls(patterns))
 
     def score(self, pairs: int, expected: int, actual: int) -> float:
         return float(pairs == expected) if self.config.strict else pairs / expected

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
+from itertools import accumulate, islice
+
+import msgspec
 
 from rightcall.limits import Limits
-from rightcall.matchers import CallPattern, Pattern, Relation, begins_with, relate
+from rightcall.matchers import CallPattern, ExpectedCalls, Pattern, Relation, relate
 from rightcall.results import Alignment, Difference, ExplainedCall, NamedCall, Step, call_text
 
 from ._aligning import Kind, Line, align_calls, align_names, align_start
 from ._selection import Selection
 
-_MOST_STEPS = 1_000
+_LEAST = 96
+"""Bytes that a step or an explained call takes as JSON at the least."""
 _MOST_CANDIDATES = 16
+_MOST_TOLD = 3
 
 
 def too_long_to_align(expected: int, actual: int, limits: Limits) -> tuple[str, ...]:
@@ -30,20 +34,43 @@ def compare_names(expected: Sequence[str], selection: Selection, limits: Limits)
 
 
 def compare_calls(
-    patterns: Sequence[Pattern], selection: Selection, limits: Limits, relation: Relation | None = None
+    expected: ExpectedCalls,
+    selection: Selection,
+    limits: Limits,
+    relation: Relation | None = None,
+    *,
+    as_expected: bool = False,
 ) -> Comparison:
-    """The comparison of expected calls with the selected ones; `relation` where it is known already.
+    """The comparison of expected calls with the selected ones.
+
+    What is known already need not be found out again: the `relation`, or that the first calls are `as_expected`.
 
     Raises:
         LimitError: more comparisons than the limits allow.
     """
-    names = [pattern.name for pattern in patterns]
-    if relation is None and begins_with(patterns, selection.calls):
-        lines = align_start(len(patterns), len(selection.calls))
+    if relation is None and (as_expected or expected.begin(selection.calls, selection.names)):
+        lines = align_start(len(expected), len(selection.calls))
     else:
-        relation = relation or relate(patterns, selection.calls, limits)
-        lines = align_calls(relation.sure, names, selection.names)
-    return Comparison(names, patterns, selection, lines, limits)
+        relation = relation or relate(expected.patterns, selection.calls, limits)
+        lines = align_calls(relation, expected.names, selection.names)
+    return Comparison(expected.names, expected.patterns, selection, lines, limits)
+
+
+class ComparisonAccount(msgspec.Struct, kw_only=True):
+    """An account of a result that rests on one comparison, made when it is first needed."""
+
+    made: Comparison | None = None
+
+    def compare(self) -> Comparison:
+        """The comparison."""
+        raise NotImplementedError
+
+    @property
+    def comparison(self) -> Comparison:
+        """The comparison, made now or before."""
+        if self.made is None:
+            self.made = self.compare()
+        return self.made
 
 
 class Comparison:
@@ -62,7 +89,8 @@ class Comparison:
         self.selection = selection
         self._patterns = patterns
         self._positions = selection.positions or range(len(selection.calls))
-        self._room = limits.explanation_bytes
+        # Steps, explained calls and findings together stay within the limit as JSON.
+        self._room = limits.explanation_bytes * 3 // 8
         self._differences: dict[tuple[int, int], tuple[Difference, ...]] = {}
 
     def names_of(self, *kinds: Kind) -> list[str]:
@@ -70,10 +98,10 @@ class Comparison:
         return [self.expected[line.expected] for line in self.lines if line.kind in kinds]
 
     def alignment(self) -> Alignment:
-        """The steps; in a long alignment, those that match are counted, not listed."""
-        lines = self.lines
-        if len(lines) > _MOST_STEPS:
-            lines = [line for line in lines if line.kind != "match"][:_MOST_STEPS]
+        """The steps; in a long alignment those that match are counted, not listed, and so is what has no room."""
+        lines, most = self.lines, self._room // _LEAST
+        if len(lines) > most:
+            lines = [line for line in lines if line.kind != "match"][:most]
         expected, positions = self.expected, self._positions
         steps = [
             Step("match", expected[line.expected], line.expected, positions[line.actual])
@@ -81,29 +109,26 @@ class Comparison:
             else self._step(line)
             for line in lines
         ]
-        return Alignment(tuple(steps), len(self.lines) - len(lines))
+        sizes = [_weight(step.name) + (_size(step.differences) if step.differences else 0) for step in steps]
+        fitting = _fitting(sizes, self._room)
+        return Alignment(tuple(steps[:fitting]), len(self.lines) - fitting)
 
     def explained(self) -> tuple[list[ExplainedCall], int]:
         """What became of each expected call, and how many are left out for want of room."""
-        explained: list[ExplainedCall] = []
         lines = [line for line in self.lines if line.expected >= 0]
-        for line in lines:
-            call = self._explained_call(line)
-            self._room -= len(call.text) + len(call.name) + 64
-            if self._room < 0:
-                break
-            explained.append(call)
-        return explained, len(lines) - len(explained)
+        calls = [self._explained_call(line) for line in lines[: self._room // _LEAST]]
+        sizes = [_weight(call.name) + _weight(call.text) + _size(call.differences) for call in calls]
+        fitting = _fitting(sizes, self._room)
+        return calls[:fitting], len(lines) - fitting
 
     def differences(self, index: int, column: int) -> tuple[Difference, ...]:
-        """Where an actual call differs from an expected one, as long as there is room to tell."""
+        """Where an actual call differs from an expected one."""
         if not self._patterns:
             return ()
         found = self._differences.get((index, column))
         if found is None:
-            found = self._patterns[index].differences_from(self.selection.calls[column]) if self._room > 0 else ()
+            found = self._patterns[index].differences_from(self.selection.calls[column])
             self._differences[index, column] = found
-            self._room -= sum([len(str(difference)) + 48 for difference in found])
         return found
 
     def expected_call(self, index: int) -> NamedCall:
@@ -138,7 +163,7 @@ class Comparison:
         if nearest < 0:
             return ExplainedCall(name, False, "never called")
         differences = self.differences(index, nearest)
-        said = "; ".join(map(str, differences)) or ("not recorded" if column >= 0 else "paired with another")
+        said = told(differences) or ("not recorded" if column >= 0 else "paired with another")
         position = self._positions[nearest]
         return ExplainedCall(name, False, f"nearest is call {position + 1}: {said}", position, differences)
 
@@ -151,3 +176,28 @@ class Comparison:
             key=lambda column: len(self.differences(index, column)),
             default=-1,
         )
+
+
+def told(differences: Sequence[Difference]) -> str:
+    """Differences in one line; of many, the first ones."""
+    said = "; ".join(map(str, differences[:_MOST_TOLD]))
+    return said if len(differences) <= _MOST_TOLD else f"{said}; … and {len(differences) - _MOST_TOLD} more"
+
+
+def _size(differences: Sequence[Difference]) -> int:
+    """About how many bytes differences take as JSON."""
+    return sum([48 + _weight(each.path) + _weight(each.expected) + _weight(each.actual) for each in differences])
+
+
+def _weight(text: str | None) -> int:
+    """About how many bytes a text takes as JSON, where everything beyond ASCII is escaped."""
+    if text is None:
+        return 0
+    return len(text) if text.isascii() else 6 * len(text)
+
+
+def _fitting(sizes: Sequence[int], room: int) -> int:
+    """How many things of these sizes, and the least that each takes, there is room for."""
+    if sum(sizes) + _LEAST * len(sizes) <= room:
+        return len(sizes)
+    return sum(total <= room for total in accumulate(size + _LEAST for size in sizes))

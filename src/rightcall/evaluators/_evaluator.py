@@ -27,6 +27,9 @@ class Plan(Protocol):
     def names(self) -> Collection[str]:
         """The tools that are expected."""
 
+    def __len__(self) -> int:
+        """How many calls, or counts, are expected."""
+
 
 class Measurement(msgspec.Struct, frozen=True):
     """A score, or its bounds where the trace leaves it open, and how to explain it."""
@@ -64,6 +67,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         self.id = id or self.type_id
         self.limits = limits
         self.config: ConfigT = parse_config(self.config_type, config or {}, self.id)
+        self._threshold = self.config.threshold
         self._default = self._default_criteria()
 
     def criteria(self, value: Mapping[str, Any] | CriteriaT | None = None) -> CriteriaT:
@@ -94,13 +98,16 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             CriteriaError: the criteria are wrong or missing.
             InputError: the trajectory is not one.
         """
-        checked = self.criteria(criteria)
-        plan: PlanT = checked.plans[self]
+        checked = criteria if isinstance(criteria, Criteria) else self.criteria(criteria)
+        plan: PlanT | None = checked.plans.get(self)
+        if plan is None:
+            plan = self.criteria(checked).plans[self]
         if not isinstance(trajectory, Trajectory):
             trajectory = Trajectory.of(trajectory)
         started = perf_counter()
         try:
-            measured = self.measure(select(trajectory, checked, plan.names, self.limits), plan)
+            self._check_size(len(trajectory.calls), len(plan))
+            measured = self.measure(select(trajectory, checked, plan.names), plan)
         except LimitError as problem:
             return self._error("RC401", f"limit exceeded: {problem}", trajectory, perf_counter() - started)
         except Exception as problem:  # noqa: BLE001 - a fault costs this result, never the run; it is no score
@@ -124,16 +131,20 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
     def measure(self, selection: Selection, plan: PlanT) -> Measurement:
         """The score of the selected calls, from 0.0 to 1.0."""
 
+    def _check_size(self, actual: int, expected: int) -> None:
+        if actual > self.limits.compared_calls or expected > self.limits.compared_calls:
+            raise LimitError(f"{max(actual, expected):,} calls; the limit is {self.limits.compared_calls:,}")
+
     def _default_criteria(self) -> CriteriaT | None:
-        given = getattr(self.config, "default_evaluation_criteria", None)
+        given = self.config.default_evaluation_criteria
         return None if given is None else self.criteria(given)
 
     def _result(self, measured: Measurement, trajectory: Trajectory, seconds: float) -> EvaluationResult:
-        low, high, threshold = measured.low, measured.high, self.config.threshold
+        low, high, threshold = measured.low, measured.high, self._threshold
         passed = low >= threshold
         if passed != (high >= threshold):
             return self._not_measured(measured, trajectory, seconds)
-        warnings = trajectory.warnings + measured.warnings
+        warnings = trajectory.warnings + measured.warnings if measured.warnings else trajectory.warnings
         if low != high:
             warnings += (f"the score lies between {low:.4g} and {high:.4g}: the trace did not record enough to tell",)
         return EvaluationResult(

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import cached_property
 from typing import Literal
 
-import msgspec
 from pydantic import StrictBool, model_validator
 
 from rightcall.alignment import common_length
@@ -14,7 +12,7 @@ from rightcall.errors import CriteriaError
 from rightcall.limits import Limits
 from rightcall.results import ExecutionOrderJustification, Finding, Justification, Told
 
-from ._comparing import Comparison, compare_names, too_long_to_align
+from ._comparing import Comparison, ComparisonAccount, compare_names, too_long_to_align
 from ._evaluator import Evaluator, Measurement
 from ._models import Config, Criteria, ToolName
 from ._order import OrderPlan
@@ -36,7 +34,6 @@ class ExecutionOrderConfig(Config):
     name: str = "ExecutionOrder"
     should_exact_match: StrictBool = False
     should_consider_ordering: StrictBool = False
-    default_evaluation_criteria: ExecutionOrderCriteria | None = None
 
     @model_validator(mode="after")
     def _has_one_mode(self) -> ExecutionOrderConfig:
@@ -83,7 +80,7 @@ class ExecutionOrderEvaluator(Evaluator[ExecutionOrderConfig, ExecutionOrderCrit
         return (Counter(plan.expected) & Counter(selection.names)).total() / len(plan.expected)
 
 
-class ExecutionOrderAccount(msgspec.Struct, frozen=True, dict=True):
+class ExecutionOrderAccount(ComparisonAccount):
     """How the expected actions line up with those taken."""
 
     selection: Selection
@@ -91,8 +88,7 @@ class ExecutionOrderAccount(msgspec.Struct, frozen=True, dict=True):
     mode: Mode
     limits: Limits
 
-    @cached_property
-    def comparison(self) -> Comparison:
+    def compare(self) -> Comparison:
         """The alignment of the actions."""
         return compare_names(self.plan.expected, self.selection, self.limits)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from rightcall.alignment import Row
-from rightcall.matchers import CallPattern, relate
+from rightcall.matchers import CallPattern, ExpectedCalls, Relation, relate
 from rightcall.results import Finding, ForbiddenToolsJustification, Justification, NamedCall, call_text
 
 from ._evaluator import Evaluator, Measurement
@@ -15,7 +15,7 @@ from ._models import Call, Config, Criteria, NotEmpty
 from ._pairs import PatternPlan
 from ._selection import Selection
 
-_MOST_LISTED = 100
+_MOST_LISTED = 40
 
 
 class ForbiddenToolsCriteria(Criteria):
@@ -28,7 +28,6 @@ class ForbiddenToolsConfig(Config):
     """How forbidden calls are judged."""
 
     name: str = "ForbiddenTools"
-    default_evaluation_criteria: ForbiddenToolsCriteria | None = None
 
 
 class ForbiddenTools(Evaluator[ForbiddenToolsConfig, ForbiddenToolsCriteria, PatternPlan]):
@@ -43,17 +42,16 @@ class ForbiddenTools(Evaluator[ForbiddenToolsConfig, ForbiddenToolsCriteria, Pat
     criteria_type = ForbiddenToolsCriteria
 
     def compile(self, criteria: ForbiddenToolsCriteria) -> PatternPlan:
-        return PatternPlan.of(
-            [
-                CallPattern(call.name, call.args, "subset", where=f"never[{index}].args", limits=self.limits)
-                for index, call in enumerate(criteria.never)
-            ]
-        )
+        patterns = [
+            CallPattern(call.name, call.args, "subset", where=f"never[{index}].args", limits=self.limits)
+            for index, call in enumerate(criteria.never)
+        ]
+        return PatternPlan(ExpectedCalls(patterns))
 
     def measure(self, selection: Selection, plan: PatternPlan) -> Measurement:
-        relation = relate(plan.patterns, selection.calls, self.limits)
+        relation = relate(plan.expected.patterns, selection.calls, self.limits)
         surely, possibly = any(relation.sure), any(relation.possible)
-        account = ForbiddenAccount(selection, plan, relation.sure)
+        account = ForbiddenAccount(selection, plan, relation)
         return Measurement(float(not possibly), float(not surely), account)
 
 
@@ -62,25 +60,25 @@ class ForbiddenAccount(msgspec.Struct, frozen=True):
 
     selection: Selection
     plan: PatternPlan
-    rows: Sequence[Row]
+    relation: Relation
 
     def made(self) -> list[NamedCall]:
         """The forbidden calls, in order."""
-        calls = self.selection.calls
-        return [
-            NamedCall(self.selection.position(index), call_text(calls[index].name, calls[index].args))
-            for index in sorted({index for row in self.rows for index in row})
-        ]
+        return self._named(_columns(self.relation.sure))
+
+    def undecided(self) -> list[NamedCall]:
+        """The calls of which the trace does not tell whether they are the forbidden ones."""
+        return self._named(_columns(self.relation.possible) - _columns(self.relation.sure))
 
     def justify(self) -> Justification:
         """What is forbidden, and what was called all the same."""
         return ForbiddenToolsJustification(
-            forbidden=[pattern.name for pattern in self.plan.patterns],
+            forbidden=[pattern.name for pattern in self.plan.expected.patterns],
             made=[call.text for call in self.made()[:_MOST_LISTED]],
         )
 
     def find(self) -> tuple[Finding, ...]:
-        """Each forbidden call, up to a hundred of them."""
+        """Each forbidden call, up to forty of them."""
         made = self.made()
         findings = [
             Finding("RC107", f"`{call.text}` was called, and must never be", actual=call, path="never")
@@ -88,4 +86,18 @@ class ForbiddenAccount(msgspec.Struct, frozen=True):
         ]
         if len(made) > len(findings):
             findings.append(Finding("RC107", f"… and {len(made) - len(findings):,} more"))
+        for call in self.undecided()[: _MOST_LISTED - len(findings)]:
+            reason = f"`{call.text}`: whether its arguments are the forbidden ones was not recorded"
+            findings.append(Finding("RC301", reason, actual=call, path="never"))
         return tuple(findings)
+
+    def _named(self, columns: set[int]) -> list[NamedCall]:
+        calls = self.selection.calls
+        return [
+            NamedCall(self.selection.position(index), call_text(calls[index].name, calls[index].args))
+            for index in sorted(columns)
+        ]
+
+
+def _columns(rows: Sequence[Row]) -> set[int]:
+    return {index for row in rows for index in row}

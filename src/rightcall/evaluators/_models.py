@@ -19,7 +19,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from rightcall.errors import ConfigurationError, CriteriaError, RightcallError, nearest
+from rightcall.errors import ConfigurationError, CriteriaError, RightcallError, nearest, shown
 from rightcall.limits import DEFAULT_LIMITS
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -47,7 +47,7 @@ def _parse(model: type[ModelT], value: Any, error: type[RightcallError], subject
     if isinstance(value, model):
         return value
     if isinstance(value, BaseModel) or not isinstance(value, Mapping):
-        raise error(f"{subject}: expected an object or a {model.__name__}, not {type(value).__name__}")
+        raise error(f"{subject}: expected an object or a {model.__name__}, not {shown(value)}")
     try:
         return model.model_validate(dict(value))
     except ValidationError as problem:
@@ -58,13 +58,27 @@ def _parse(model: type[ModelT], value: Any, error: type[RightcallError], subject
 def _reason(model: type[BaseModel], details: Any) -> str:
     location = details["loc"]
     path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in location).lstrip(".")[:200]
+    if details["type"] == "extra_forbidden" and location[-1] in _known_keys(model, location[:-1]):
+        return f"{path!r} is given twice, in snake_case and in camelCase"
     if details["type"] == "extra_forbidden":
         return f"unknown key {path!r}; {nearest(str(location[-1]), _known_keys(model, location[:-1]))}"
     if details["type"] == "missing":
         return f"{path!r} is missing"
     if isinstance(context := details.get("ctx", {}).get("error"), Exception):
         return f"{path}: {context}" if path else str(context)
-    return f"{path}: {details['msg']}, found {details['input']!r:.80}"
+    wanted = _WANTED.get(details["type"], details["msg"])
+    return f"{path}: {wanted}, not {shown(details['input'])}"
+
+
+_WANTED = {
+    "tuple_type": "a list is expected",
+    "dict_type": "an object is expected",
+    "model_type": "an object is expected",
+    "string_type": "a text is expected",
+    "bool_type": "true or false is expected",
+    "float_type": "a number is expected",
+}
+"""What is expected, in the words of JSON; pydantic's own message where there is no better one."""
 
 
 def _known_keys(model: type[BaseModel], location: tuple[Any, ...]) -> list[str]:
@@ -113,7 +127,7 @@ class ExpectedCall(UserModel):
     @classmethod
     def _is_object(cls, value: Any) -> Any:
         if isinstance(value, (str, bytes, int, float, list, tuple)):
-            raise ValueError(f"arguments are an object, not {value!r:.80}")
+            raise ValueError(f"arguments are an object, not {shown(value)}")
         return value
 
 
@@ -156,6 +170,8 @@ class Config(UserModel):
     description: StrictStr = ""
     threshold: Threshold = 1.0
     """The score from which a trajectory passes."""
+    default_evaluation_criteria: Any = None
+    """The criteria that are used where none are given."""
 
 
 def parse_criteria(model: type[ModelT], value: Any, evaluator: str) -> ModelT:

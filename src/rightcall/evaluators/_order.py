@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from functools import cached_property
 from itertools import repeat
 
 import msgspec
@@ -13,7 +12,7 @@ from rightcall.alignment import common_length
 from rightcall.limits import Limits
 from rightcall.results import Finding, Justification, Told, ToolCallOrderEvaluatorJustification
 
-from ._comparing import Comparison, compare_names, too_long_to_align
+from ._comparing import Comparison, ComparisonAccount, compare_names, too_long_to_align
 from ._evaluator import Evaluator, Measurement
 from ._models import Config, Criteria, NotEmpty, ToolName
 from ._selection import Selection
@@ -31,7 +30,6 @@ class ToolCallOrderEvaluatorConfig(Config):
 
     name: str = "ToolCallOrderEvaluator"
     strict: StrictBool = False
-    default_evaluation_criteria: ToolCallOrderEvaluationCriteria | None = None
 
 
 class OrderPlan(msgspec.Struct, frozen=True):
@@ -40,6 +38,9 @@ class OrderPlan(msgspec.Struct, frozen=True):
     expected: list[str]
     ids: dict[str, int]
     expected_ids: list[int]
+
+    def __len__(self) -> int:
+        return len(self.expected)
 
     @classmethod
     def of(cls, expected: Iterable[str]) -> OrderPlan:
@@ -89,7 +90,7 @@ class ToolCallOrderEvaluator(Evaluator[ToolCallOrderEvaluatorConfig, ToolCallOrd
         return common_length(plan.expected_ids, plan.numbered(selection.names)) / len(plan.expected)
 
 
-class OrderAccount(msgspec.Struct, frozen=True, dict=True):
+class OrderAccount(ComparisonAccount):
     """How the expected names line up with the actual ones."""
 
     selection: Selection
@@ -97,8 +98,7 @@ class OrderAccount(msgspec.Struct, frozen=True, dict=True):
     strict: bool
     limits: Limits
 
-    @cached_property
-    def comparison(self) -> Comparison:
+    def compare(self) -> Comparison:
         """The alignment of the names."""
         return compare_names(self.plan.expected, self.selection, self.limits)
 

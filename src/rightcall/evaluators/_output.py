@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import StrictBool
 
-from rightcall.matchers import OutputPattern
+from rightcall.matchers import ExpectedCalls, OutputPattern
 from rightcall.results import Justification, ToolCallOutputEvaluatorJustification
 
 from ._comparing import Comparison
@@ -34,7 +34,6 @@ class ToolCallOutputEvaluatorConfig(Config):
     name: str = "ToolCallOutputEvaluator"
     strict: StrictBool = False
     compare: Literal["value", "text"] = "value"
-    default_evaluation_criteria: ToolCallOutputEvaluationCriteria | None = None
 
 
 class ToolCallOutputEvaluator(PairingEvaluator[ToolCallOutputEvaluatorConfig, ToolCallOutputEvaluationCriteria]):
@@ -53,18 +52,17 @@ class ToolCallOutputEvaluator(PairingEvaluator[ToolCallOutputEvaluatorConfig, To
 
     def compile(self, criteria: ToolCallOutputEvaluationCriteria) -> PatternPlan:
         text = self.config.compare == "text"
-        return PatternPlan.of(
-            [
-                OutputPattern(
-                    expected.name,
-                    expected.output,
-                    text=text,
-                    where=f"tool_outputs[{index}].output",
-                    limits=self.limits,
-                )
-                for index, expected in enumerate(criteria.tool_outputs)
-            ]
-        )
+        patterns = [
+            OutputPattern(
+                expected.name,
+                expected.output,
+                text=text,
+                where=f"tool_outputs[{index}].output",
+                limits=self.limits,
+            )
+            for index, expected in enumerate(criteria.tool_outputs)
+        ]
+        return PatternPlan(ExpectedCalls(patterns))
 
     def score(self, pairs: int, expected: int, actual: int) -> float:
         return float(pairs == expected) if self.config.strict else pairs / expected

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Collection, Sequence
-from functools import cached_property
 from typing import Any, ClassVar
 
 import msgspec
 
 from rightcall.alignment import maximum_pairing
 from rightcall.limits import Limits
-from rightcall.matchers import Pattern, Relation, begins_with, relate
+from rightcall.matchers import ExpectedCalls, Relation, relate
 from rightcall.results import Finding, Justification, Told
 
-from ._comparing import Comparison, compare_calls, too_long_to_align
+from ._comparing import Comparison, ComparisonAccount, compare_calls, too_long_to_align
 from ._evaluator import ConfigT, CriteriaT, Evaluator, Measurement
 from ._selection import Selection
 from ._telling import Rule, Subject, find
@@ -23,13 +22,15 @@ from ._telling import Rule, Subject, find
 class PatternPlan(msgspec.Struct, frozen=True):
     """Expected calls, compiled."""
 
-    patterns: Sequence[Pattern]
-    names: Collection[str]
+    expected: ExpectedCalls
 
-    @classmethod
-    def of(cls, patterns: Sequence[Pattern]) -> PatternPlan:
-        """The plan of these patterns."""
-        return cls(patterns, {pattern.name for pattern in patterns})
+    def __len__(self) -> int:
+        return len(self.expected)
+
+    @property
+    def names(self) -> Collection[str]:
+        """The tools that are expected."""
+        return self.expected.name_set
 
 
 class Paired(msgspec.Struct, frozen=True):
@@ -45,7 +46,10 @@ class PairingEvaluator(Evaluator[ConfigT, CriteriaT, PatternPlan]):
     """An evaluator whose score follows from how many expected calls can be paired with actual ones."""
 
     subject: ClassVar[Subject]
-    rule: ClassVar[Rule] = Rule()
+
+    def rule(self, actual: int) -> Rule:
+        """What counts as wrong where so many calls were made."""
+        return Rule()
 
     @abstractmethod
     def score(self, pairs: int, expected: int, actual: int) -> float:
@@ -56,8 +60,8 @@ class PairingEvaluator(Evaluator[ConfigT, CriteriaT, PatternPlan]):
         """The details of a result."""
 
     def measure(self, selection: Selection, plan: PatternPlan) -> Measurement:
-        paired = pair(plan.patterns, selection, self.limits)
-        expected, actual = len(plan.patterns), len(selection.calls)
+        paired = pair(plan.expected, selection, self.limits)
+        expected, actual = len(plan.expected), len(selection.calls)
         low = self.score(paired.low, expected, actual)
         high = low if paired.low == paired.high else self.score(paired.high, expected, actual)
         warnings = too_long_to_align(expected, actual, self.limits)
@@ -65,7 +69,7 @@ class PairingEvaluator(Evaluator[ConfigT, CriteriaT, PatternPlan]):
         return Measurement(low, high, account, warnings)
 
 
-class PairingAccount(msgspec.Struct, frozen=True, dict=True):
+class PairingAccount(ComparisonAccount):
     """Which expected call was paired with which actual one."""
 
     evaluator: PairingEvaluator[Any, Any]
@@ -73,30 +77,33 @@ class PairingAccount(msgspec.Struct, frozen=True, dict=True):
     plan: PatternPlan
     paired: Paired
 
-    @cached_property
-    def comparison(self) -> Comparison:
+    def compare(self) -> Comparison:
         """The alignment of the calls."""
-        return compare_calls(self.plan.patterns, self.selection, self.evaluator.limits, self.paired.relation)
+        relation = self.paired.relation
+        return compare_calls(
+            self.plan.expected, self.selection, self.evaluator.limits, relation, as_expected=relation is None
+        )
 
     def justify(self) -> Justification:
         """The evaluator's own details."""
-        expected, actual = len(self.plan.patterns), len(self.selection.calls)
+        expected, actual = len(self.plan.expected), len(self.selection.calls)
         return self.evaluator.justify(self.comparison, self.paired.low, expected, actual)
 
     def find(self) -> tuple[Finding, ...]:
         """What is wrong by the evaluator's rule."""
-        return find(self.comparison, self.evaluator.rule, self.evaluator.subject)
+        rule = self.evaluator.rule(len(self.selection.calls))
+        return find(self.comparison, rule, self.evaluator.subject)
 
 
-def pair(patterns: Sequence[Pattern], selection: Selection, limits: Limits) -> Paired:
+def pair(expected: ExpectedCalls, selection: Selection, limits: Limits) -> Paired:
     """The size of a maximum pairing of expected with selected calls.
 
     Raises:
         LimitError: more comparisons than the limits allow.
     """
-    if begins_with(patterns, selection.calls):
-        return Paired(len(patterns), len(patterns), None)
-    relation = relate(patterns, selection.calls, limits)
+    if expected.begin(selection.calls, selection.names):
+        return Paired(len(expected), len(expected), None)
+    relation = relate(expected.patterns, selection.calls, limits)
     low = _size(relation.sure)
     return Paired(low, low if relation.is_certain else _size(relation.possible), relation)
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
-from rightcall.matchers import CallPattern
+from rightcall.matchers import CallPattern, ExpectedCalls
 from rightcall.results import Justification, PairingJustification
 
 from ._comparing import Comparison
@@ -33,7 +33,6 @@ class QualityConfig(Config):
     """How arguments are compared."""
 
     args_match: Policy = "subset"
-    default_evaluation_criteria: ExpectedCallsCriteria | None = None
 
 
 class QualityEvaluator(PairingEvaluator[QualityConfig, ExpectedCallsCriteria]):
@@ -45,12 +44,11 @@ class QualityEvaluator(PairingEvaluator[QualityConfig, ExpectedCallsCriteria]):
 
     def compile(self, criteria: ExpectedCallsCriteria) -> PatternPlan:
         policy = criteria.args_match or self.config.args_match
-        return PatternPlan.of(
-            [
-                CallPattern(call.name, call.args, policy, where=f"expected[{index}].args", limits=self.limits)
-                for index, call in enumerate(criteria.expected)
-            ]
-        )
+        patterns = [
+            CallPattern(call.name, call.args, policy, where=f"expected[{index}].args", limits=self.limits)
+            for index, call in enumerate(criteria.expected)
+        ]
+        return PatternPlan(ExpectedCalls(patterns))
 
     def justify(self, comparison: Comparison, pairs: int, expected: int, actual: int) -> Justification:
         return PairingJustification(expected=expected, actual=actual, paired=pairs, alignment=comparison.alignment())
@@ -64,7 +62,9 @@ class ToolPrecision(QualityEvaluator):
     """
 
     type_id = "tool-precision"
-    rule = Rule(extras=True, missing=False)
+
+    def rule(self, actual: int) -> Rule:
+        return Rule(extras=True, missing=actual == 0)
 
     def score(self, pairs: int, expected: int, actual: int) -> float:
         return pairs / actual if actual else float(expected == 0)
@@ -90,7 +90,9 @@ class ToolF1(QualityEvaluator):
     """
 
     type_id = "tool-f1"
-    rule = Rule(extras=True)
+
+    def rule(self, actual: int) -> Rule:
+        return Rule(extras=True)
 
     def score(self, pairs: int, expected: int, actual: int) -> float:
         return 2 * pairs / (expected + actual) if expected + actual else 1.0

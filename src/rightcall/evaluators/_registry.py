@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rightcall.errors import UnknownNameError, nearest
+from rightcall.errors import UnknownNameError, nearest, shown
 
 from ._args import ToolCallArgsEvaluator
 from ._count import ToolCallCountEvaluator
@@ -41,9 +41,9 @@ def evaluator_type(type_id: str) -> type[Evaluator[Any, Any, Any]]:
     Raises:
         UnknownNameError: no evaluator has this type id; the message has the nearest one.
     """
-    name = type_id.removeprefix("uipath-")
+    name = str(type_id).removeprefix("uipath-")
     found = EVALUATORS.get(_OTHER_NAMES.get(name, name))
     if found is None:
         known = (*EVALUATORS, *_OTHER_NAMES)
-        raise UnknownNameError(f"no evaluator has the type id {type_id!r:.80}; {nearest(name, known)}")
+        raise UnknownNameError(f"no evaluator has the type id {shown(type_id)}; {nearest(name, known)}")
     return found

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
 from rightcall.alignment import Row, arrange
-from rightcall.errors import LimitError
 from rightcall.limits import Limits
 from rightcall.trajectory import ToolCall, Trajectory
 
@@ -22,7 +22,7 @@ class Selection(msgspec.Struct, frozen=True):
     """
 
     calls: Sequence[ToolCall]
-    names: Sequence[str]
+    names: tuple[str, ...]
     positions: Sequence[int] | None = None
     free: tuple[tuple[int, int], ...] = ()
 
@@ -30,12 +30,16 @@ class Selection(msgspec.Struct, frozen=True):
         """The place in the trajectory of the selected call at `index`."""
         return index if self.positions is None else self.positions[index]
 
-    def at(self, indices: Sequence[int]) -> Selection:
-        """These of the selected calls, in this order, as good as recorded so."""
+    def only(self, indices: Sequence[int]) -> Selection:
+        """These of the selected calls, given in ascending order."""
+        return self._at(indices, _narrowed(self.free, indices))
+
+    def _at(self, indices: Sequence[int], free: tuple[tuple[int, int], ...] = ()) -> Selection:
         return Selection(
             [self.calls[index] for index in indices],
-            [self.names[index] for index in indices],
+            tuple([self.names[index] for index in indices]),
             [self.position(index) for index in indices],
+            free,
         )
 
     def arranged(self, rows: Sequence[Row], limits: Limits) -> Selection:
@@ -43,7 +47,7 @@ class Selection(msgspec.Struct, frozen=True):
 
         `rows` has, for each expected call, the places of the selected calls that satisfy it.
         """
-        return self.at(arrange(rows, len(self.calls), self.free, limits.comparisons // 10))
+        return self._at(arrange(rows, len(self.calls), self.free, limits.comparisons // 10))
 
     def arranged_by_name(self, expected: Sequence[str], limits: Limits) -> Selection:
         """The same calls in the order whose names suit the expected names best, as far as their order is free."""
@@ -53,14 +57,8 @@ class Selection(msgspec.Struct, frozen=True):
         return self.arranged([places.get(name, ()) for name in expected], limits)
 
 
-def select(trajectory: Trajectory, criteria: Criteria, expected_names: Collection[str], limits: Limits) -> Selection:
-    """The calls that criteria are about. The framework's own calls are left out unless they are expected.
-
-    Raises:
-        LimitError: there are more calls than the limits allow.
-    """
-    if len(trajectory.calls) > limits.compared_calls:
-        raise LimitError(f"{len(trajectory.calls):,} calls; the limit is {limits.compared_calls:,}")
+def select(trajectory: Trajectory, criteria: Criteria, expected_names: Collection[str]) -> Selection:
+    """The calls that criteria are about. The framework's own calls are left out unless they are expected."""
     if criteria.takes_all and not trajectory.unordered and not trajectory.has_internal_calls:
         return Selection(trajectory.calls, trajectory.names)
     kept = [
@@ -81,18 +79,16 @@ def _is_meant(call: ToolCall, criteria: Criteria) -> bool:
 
 def _selection(trajectory: Trajectory, criteria: Criteria, kept: Sequence[int]) -> Selection:
     calls = [trajectory.calls[position] for position in kept]
-    ranges = [*_unsettled(trajectory, kept)]
+    ranges = [*_narrowed(trajectory.unordered, kept)]
     if criteria.parallel == "any_order":
         ranges += _groups(calls)
-    return Selection(calls, [call.name for call in calls], kept, _merged(ranges))
+    return Selection(calls, tuple([call.name for call in calls]), kept, _merged(ranges))
 
 
-def _unsettled(trajectory: Trajectory, kept: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """The ranges of kept calls whose order the trace does not settle."""
-    for first, end in trajectory.unordered:
-        inside = [index for index, position in enumerate(kept) if first <= position < end]
-        if inside:
-            yield (inside[0], inside[-1] + 1)
+def _narrowed(ranges: Sequence[tuple[int, int]], kept: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """The ranges in terms of those positions that are kept, which are in ascending order."""
+    narrowed = [(bisect_left(kept, first), bisect_left(kept, end)) for first, end in ranges]
+    return tuple([(first, end) for first, end in narrowed if end > first])
 
 
 def _groups(calls: Sequence[ToolCall]) -> Iterator[tuple[int, int]]:

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 import msgspec
 
+from rightcall.errors import shown
 from rightcall.results import Finding
 
 from ._aligning import Line
-from ._comparing import Comparison
+from ._comparing import Comparison, told
 
-_MOST_FINDINGS = 100
+_MOST_FINDINGS = 30
 _MOST_NAMES = 1_000
 
 
@@ -41,7 +42,7 @@ class Subject(msgspec.Struct, frozen=True):
 
 
 def find(comparison: Comparison, rule: Rule, subject: Subject) -> tuple[Finding, ...]:
-    """What is wrong by a rule, in the order of the alignment, up to a hundred findings."""
+    """What is wrong by a rule, in the order of the alignment, up to thirty of them."""
     wrong = [line for line in comparison.lines if rule.is_broken_by(line)]
     findings = [_finding(comparison, line, rule, subject) for line in wrong[:_MOST_FINDINGS]]
     if len(wrong) > len(findings):
@@ -70,9 +71,12 @@ def _sentence(comparison: Comparison, line: Line, rule: Rule, subject: Subject) 
     name = comparison.expected[line.expected]
     if line.kind == "moved":
         return "RC103", f"`{name}` was called {_out_of_order(comparison, line)}", None
-    said = "; ".join(map(str, comparison.differences(line.expected, line.actual)))
+    said = told(comparison.differences(line.expected, line.actual))
     if not said:
         return "RC301", f"`{name}`: {subject.unknown}", None
+    error = comparison.selection.calls[line.actual].error
+    if subject.code == "RC106" and error is not None:
+        said += f"; it raised {shown(error)}"
     order = f"; it was called {_out_of_order(comparison, line)}" if rule.order and line.out_of_place else ""
     return subject.code, f"`{name}` {subject.other}: {said}{order}", None
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from functools import cached_property
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
 from pydantic import BeforeValidator, StrictBool, model_validator
 
-from rightcall.errors import nearest
+from rightcall.errors import nearest, shown
 from rightcall.limits import Limits
-from rightcall.matchers import ArgsPolicy, CallPattern
+from rightcall.matchers import ArgsPolicy, CallPattern, ExpectedCalls
 from rightcall.results import Finding, Justification, Told, ToolTrajectoryEvaluatorJustification, TurnScore
 
 from ._comparing import Comparison, too_long_to_align
@@ -27,15 +26,15 @@ _POLICIES: tuple[str, ...] = ("exact", "subset", "superset", "ignore")
 
 def _match_type(value: Any) -> Any:
     written = str(value).upper().replace("-", "_").replace(" ", "_") if isinstance(value, str) else value
-    if written not in _MATCH_TYPES:
-        raise ValueError(f"unknown match type {value!r:.40}; {nearest(str(written), _MATCH_TYPES)}")
+    if not isinstance(written, str) or written not in _MATCH_TYPES:
+        raise ValueError(f"unknown match type {shown(value)}; {nearest(str(written), _MATCH_TYPES)}")
     return written
 
 
 def _policy(value: Any) -> Any:
     written = value.lower() if isinstance(value, str) else value
-    if written not in _POLICIES:
-        raise ValueError(f"unknown argument policy {value!r:.40}; {nearest(str(written), _POLICIES)}")
+    if not isinstance(written, str) or written not in _POLICIES:
+        raise ValueError(f"unknown argument policy {shown(value)}; {nearest(str(written), _POLICIES)}")
     return written
 
 
@@ -71,21 +70,19 @@ class ToolTrajectoryEvaluatorConfig(Config):
     match_type: Match = "EXACT"
     args_match: Policy = "subset"
     partial_credit: StrictBool = False
-    default_evaluation_criteria: ToolTrajectoryEvaluationCriteria | None = None
 
 
 class TrajectoryPlan(msgspec.Struct, frozen=True):
     """The expected calls of each turn, compiled, and the rule they are held to."""
 
-    turns: list[list[CallPattern]]
+    turns: list[ExpectedCalls]
     by_turn: bool
     match_type: MatchType
     args_match: ArgsPolicy
     names: Collection[str]
 
-    def expected_in(self, turns: int) -> list[list[CallPattern]]:
-        """The expected calls of so many turns: nothing in those beyond the expected ones."""
-        return [*self.turns, *([] for _ in range(turns - len(self.turns)))]
+    def __len__(self) -> int:
+        return sum(map(len, self.turns))
 
 
 class ToolTrajectoryEvaluator(
@@ -114,56 +111,59 @@ class ToolTrajectoryEvaluator(
             _patterns(calls, policy, f"expected_turns[{turn}]" if by_turn else "expected", self.limits)
             for turn, calls in enumerate(turns)
         ]
-        names = {pattern.name for patterns in compiled for pattern in patterns}
+        names = frozenset(name for turn in compiled for name in turn.names)
         return TrajectoryPlan(compiled, by_turn, criteria.match_type or self.config.match_type, policy, names)
 
     def measure(self, selection: Selection, plan: TrajectoryPlan) -> Measurement:
-        if plan.by_turn:
-            return self._measure_turns(selection, plan)
-        return self._measured([selection], plan)
-
-    def _measure_turns(self, selection: Selection, plan: TrajectoryPlan) -> Measurement:
-        if selection.calls and len(plan.turns) > 1 and any(call.turn is None for call in selection.calls):
+        if not plan.by_turn:
+            return self._measure_turns([Turn(0, plan.turns[0], selection)], plan)
+        if len(plan.turns) > 1 and any([call.turn is None for call in selection.calls]):
             unknown = Finding("RC301", "the trace does not say which turn each call belongs to")
             return Measurement(0.0, 1.0, Told(None, (unknown,)))
-        return self._measured(_by_turn(selection, plan), plan)
+        return self._measure_turns(_by_turn(selection, plan), plan)
 
-    def _measured(self, turns: list[Selection], plan: TrajectoryPlan) -> Measurement:
-        expected = plan.expected_in(len(turns))
-        bounds = [self._bounds(patterns, turn, plan) for patterns, turn in zip(expected, turns, strict=True)]
+    def _measure_turns(self, turns: list[Turn], plan: TrajectoryPlan) -> Measurement:
+        judge = grade_turn if self.config.partial_credit else match_turn
+        bounds = [judge(turn.expected, turn.selection, plan.match_type, self.limits) for turn in turns]
         low, high = bounds[0] if len(bounds) == 1 else _mean(bounds)
-        longest = max([max(len(patterns), len(turn.calls)) for patterns, turn in zip(expected, turns, strict=True)])
+        longest = max([max(len(turn.expected), len(turn.selection.calls)) for turn in turns])
         warnings = too_long_to_align(longest, longest, self.limits)
         account = Told() if warnings else TrajectoryAccount(turns, plan, bounds, self.limits)
         return Measurement(low, high, account, warnings)
 
-    def _bounds(self, patterns: Sequence[CallPattern], selection: Selection, plan: TrajectoryPlan) -> Bounds:
-        judge = grade_turn if self.config.partial_credit else match_turn
-        return judge(patterns, selection, plan.match_type, self.limits)
+
+class Turn(msgspec.Struct, frozen=True):
+    """One turn of a conversation: what was expected of it, and the calls made in it."""
+
+    number: int
+    expected: ExpectedCalls
+    selection: Selection
 
 
-class TrajectoryAccount(msgspec.Struct, frozen=True, dict=True):
+class TrajectoryAccount(msgspec.Struct):
     """How each turn lines up with what was expected of it."""
 
-    turns: list[Selection]
+    turns: list[Turn]
     plan: TrajectoryPlan
     bounds: list[Bounds]
     limits: Limits
+    made: list[Comparison] | None = None
 
-    @cached_property
+    @property
     def comparisons(self) -> list[Comparison]:
-        """The alignment of each turn."""
-        expected = self.plan.expected_in(len(self.turns))
-        return [
-            compare_turn(patterns, turn, self.plan.match_type, self.limits)
-            for patterns, turn in zip(expected, self.turns, strict=True)
-        ]
+        """The comparison of each turn, made now or before."""
+        if self.made is None:
+            self.made = [
+                compare_turn(turn.expected, turn.selection, self.plan.match_type, self.limits, low)
+                for turn, (low, _) in zip(self.turns, self.bounds, strict=True)
+            ]
+        return self.made
 
     def justify(self) -> Justification:
         """The rule that was applied, and how each turn fared under it."""
         scores = [
-            TurnScore(turn, low, comparison.alignment())
-            for turn, ((low, _), comparison) in enumerate(zip(self.bounds, self.comparisons, strict=True))
+            TurnScore(turn.number, low, comparison.alignment())
+            for turn, (low, _), comparison in zip(self.turns, self.bounds, self.comparisons, strict=True)
         ]
         return ToolTrajectoryEvaluatorJustification(
             match_type=self.plan.match_type, args_match=self.plan.args_match, turns=scores
@@ -177,11 +177,14 @@ class TrajectoryAccount(msgspec.Struct, frozen=True, dict=True):
             extras=match_type not in ALLOWS_EXTRAS,
             missing=match_type != "SUBSET",
         )
-        found: list[Finding] = []
-        for turn, comparison in enumerate(self.comparisons):
-            path, prefix = (f"expected_turns[{turn}]", f"turn {turn + 1}: ") if self.plan.by_turn else ("expected", "")
-            found.extend(find(comparison, rule, Subject(path, prefix=prefix)))
-        return tuple(found)
+        subjects = [self._subject(turn.number) for turn in self.turns]
+        pairs = zip(self.comparisons, subjects, strict=True)
+        return tuple([finding for comparison, subject in pairs for finding in find(comparison, rule, subject)])
+
+    def _subject(self, turn: int) -> Subject:
+        if not self.plan.by_turn:
+            return Subject("expected")
+        return Subject(f"expected_turns[{turn}]", prefix=f"turn {turn + 1}: ")
 
 
 def _mean(bounds: Sequence[Bounds]) -> Bounds:
@@ -189,21 +192,21 @@ def _mean(bounds: Sequence[Bounds]) -> Bounds:
     return low, high
 
 
-def _patterns(calls: Calls, policy: ArgsPolicy, where: str, limits: Limits) -> list[CallPattern]:
-    return [
+def _patterns(calls: Calls, policy: ArgsPolicy, where: str, limits: Limits) -> ExpectedCalls:
+    patterns = [
         CallPattern(call.name, call.args, policy, where=f"{where}[{index}].args", limits=limits)
         for index, call in enumerate(calls)
     ]
+    return ExpectedCalls(patterns)
 
 
-def _by_turn(selection: Selection, plan: TrajectoryPlan) -> list[Selection]:
-    """The selected calls of each expected turn, and of turns beyond them where those may hold no calls."""
-    indices: list[list[int]] = [[] for _ in plan.turns]
+def _by_turn(selection: Selection, plan: TrajectoryPlan) -> list[Turn]:
+    """The expected turns and, where extra calls are not allowed, those beyond them in which calls were made."""
+    indices: dict[int, list[int]] = {number: [] for number in range(len(plan.turns))}
     for index, call in enumerate(selection.calls):
-        turn = call.turn or 0
-        if turn >= len(indices):
-            if plan.match_type in ALLOWS_EXTRAS:
-                continue
-            indices.extend([] for _ in range(turn + 1 - len(indices)))
-        indices[turn].append(index)
-    return [selection.at(turn) for turn in indices]
+        indices.setdefault(call.turn or 0, []).append(index)
+    turns = [Turn(number, calls, selection.only(indices[number])) for number, calls in enumerate(plan.turns)]
+    if plan.match_type not in ALLOWS_EXTRAS:
+        beyond = sorted(indices.keys() - range(len(plan.turns)))
+        turns += [Turn(number, ExpectedCalls([]), selection.only(indices[number])) for number in beyond]
+    return turns

@@ -5,17 +5,18 @@ from ._equality import equal, freeze
 from ._expectations import Expectation, compile_value
 from ._operators import MATCHERS
 from ._outputs import OutputPattern
-from ._relation import Relation, begins_with, relate
+from ._relation import Relation, relate
+from ._sequence import ExpectedCalls
 
 __all__ = [
     "MATCHERS",
     "ArgsPolicy",
     "CallPattern",
     "Expectation",
+    "ExpectedCalls",
     "OutputPattern",
     "Pattern",
     "Relation",
-    "begins_with",
     "compile_value",
     "equal",
     "freeze",

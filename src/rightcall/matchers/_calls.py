@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 
@@ -28,35 +29,49 @@ ArgsTest: TypeAlias = Callable[[Args], bool]
 Projection: TypeAlias = Callable[[ToolCall], Hashable | None]
 """A part of a call as a key: the same for calls that Python calls equal in it, `None` where the part is not there."""
 
+NOT_LITERAL = object()
+"""Stands for an expectation that is not one JSON value. It equals nothing that was ever recorded."""
+
 _EMPTY: dict[str, Any] = {}
 
 
-class Pattern(Protocol):
+class Pattern(ABC):
     """One expected call, ready to be compared with many actual ones."""
+
+    __slots__ = ("accepts_all", "index", "is_confusable", "literal", "name")
+
+    part: ClassVar[Literal["args", "output"]]
+    """The part of a call that is compared."""
 
     name: str
     accepts_all: bool
-    """Whether every call of this name satisfies it, recorded or not."""
+    """Whether every call of this name satisfies it, whatever was recorded."""
     index: tuple[Projection, Hashable] | None
     """How to find its matches without trying every call, where that is possible."""
-    index_is_exact: bool
-    """Whether a call found through the index surely matches, or has still to be tried."""
+    literal: Any
+    """The value that is expected; `NOT_LITERAL` where that is not one JSON value."""
+    is_confusable: bool
+    """Whether Python's `==` is not enough to tell that a call satisfies it."""
 
+    @abstractmethod
     def accepts(self, call: ToolCall) -> bool | None:
         """Whether a call of this name satisfies the expectation; `None` where the trace does not tell."""
 
+    @abstractmethod
     def differences_from(self, call: ToolCall) -> tuple[Difference, ...]:
-        """Where a call of this name is not what was expected."""
+        """Where a call of this name is not what was expected; nothing where the trace does not tell."""
 
 
-class CallPattern:
+class CallPattern(Pattern):
     """An expected call: a name, and arguments under a policy.
 
     An expected call without arguments expects none: under `subset` that is no condition at all, under `exact` it
     is a call without arguments.
     """
 
-    __slots__ = ("_test", "accepts_all", "args", "index", "index_is_exact", "name", "policy")
+    __slots__ = ("_test", "args", "policy")
+
+    part = "args"
 
     def __init__(
         self,
@@ -73,7 +88,8 @@ class CallPattern:
         self._test = _args_test(self.args, policy, Compiler(limits), where)
         self.accepts_all = self._test is _anything
         self.index = _index(self.args, policy)
-        self.index_is_exact = not is_delicate(self.args)
+        self.is_confusable = is_delicate(self.args)
+        self.literal = self.args if isinstance(self.args, dict) and is_literal(self.args) else NOT_LITERAL
 
     def accepts(self, call: ToolCall) -> bool | None:
         args = call.args
@@ -111,7 +127,7 @@ def _literal_test(expected: dict[str, Any], policy: ArgsPolicy) -> ArgsTest:
     delicate = {key: value for key, value in expected.items() if is_delicate(value)}
     if policy == "exact":
         if not delicate:
-            return expected.__eq__
+            return lambda args: expected == args
         return lambda args: expected == args and all(same_kinds(delicate[key], args[key]) for key in delicate)
     items = expected.items()
     if not delicate:

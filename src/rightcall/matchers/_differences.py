@@ -9,7 +9,8 @@ from typing import Any
 
 from rightcall.results import Difference, text_pair, value_text
 
-from ._expectations import compile_value, is_matcher
+from ._equality import equal
+from ._expectations import compile_value, is_literal, is_matcher
 
 _MOST = 20
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,60}")
@@ -33,7 +34,7 @@ def value_differences(expected: Any, actual: Any) -> tuple[Difference, ...]:
 
 
 def _walk(expected: Any, actual: Any, path: str) -> Iterator[Difference]:
-    if compile_value(expected).matches(actual):
+    if _is_met(expected, actual):
         return
     if isinstance(expected, dict) and isinstance(actual, dict) and not is_matcher(expected):
         for key in dict.fromkeys((*expected, *actual)):
@@ -45,11 +46,15 @@ def _walk(expected: Any, actual: Any, path: str) -> Iterator[Difference]:
         yield Difference(path, *text_pair(expected, actual))
 
 
+def _is_met(expected: Any, actual: Any) -> bool:
+    return equal(expected, actual) if is_literal(expected) else compile_value(expected).matches(actual)
+
+
 def _at_key(expected: Mapping[str, Any], actual: Mapping[str, Any], key: str, path: str) -> Iterator[Difference]:
     path = f"{path}.{key}" if _PLAIN_KEY.fullmatch(key) else f"{path}[{value_text(key)}]"
     if key not in expected:
         yield Difference(path, None, value_text(actual[key]))
     elif key in actual:
         yield from _walk(expected[key], actual[key], path)
-    elif not compile_value(expected[key]).matches_absence():
+    elif is_literal(expected[key]) or not compile_value(expected[key]).matches_absence():
         yield Difference(path, value_text(expected[key]), None)

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from rightcall.errors import ExpectationError
+from rightcall.errors import ExpectationError, shown
 
 from ._expectations import Compiler, Expectation
 
@@ -24,7 +24,7 @@ class Operand(msgspec.Struct, frozen=True):
 
     def wrong(self, wanted: str, found: Any) -> ExpectationError:
         """The error for an operand that is not what the matcher takes."""
-        return ExpectationError(f"{self.where} takes {wanted}, not {found!r:.80}")
+        return ExpectationError(f"{self.where} takes {wanted}, not {shown(found)}")
 
     def text(self) -> str:
         """The operand as a text."""

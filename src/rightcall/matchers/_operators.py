@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rightcall.alignment import maximum_pairing
-from rightcall.errors import ExpectationError, nearest
+from rightcall.errors import ExpectationError, nearest, shown
 
 from ._equality import equal
 from ._expectations import Compiler, Expectation, is_matcher
@@ -21,9 +21,11 @@ def compile_matcher(value: dict[str, Any], where: str, compiler: Compiler) -> Ex
     """
     name = next(key for key in value if key.startswith("$"))
     if name not in _BUILDERS:
+        hint = nearest(name, MATCHERS)
+        known = "" if hint.startswith("known") else f" Known: {', '.join(MATCHERS)}."
         raise ExpectationError(
-            f"{where}: unknown matcher {name!r:.40}; {nearest(name, MATCHERS)} Known matchers: "
-            f'{", ".join(MATCHERS)}. To expect the object itself, write {{"$literal": …}}'
+            f"{where}: unknown matcher {shown(name)}; {hint}{known} To expect the object itself, write "
+            '{"$literal": …}'
         )
     companions = {key: item for key, item in value.items() if key != name}
     if not companions.keys() <= _COMPANIONS.get(name, frozenset()):
@@ -56,12 +58,14 @@ def _literal(operand: Operand) -> Matcher:
 
 def _any_of(operand: Operand) -> Matcher:
     options = operand.expectations()
-    return Matcher(lambda actual: any(option.matches(actual) for option in options))
+    absence = any(option.matches_absence() for option in options)
+    return Matcher(lambda actual: any(option.matches(actual) for option in options), absence=absence)
 
 
 def _all_of(operand: Operand) -> Matcher:
     parts = operand.expectations()
-    return Matcher(lambda actual: all(part.matches(actual) for part in parts))
+    absence = bool(parts) and all(part.matches_absence() for part in parts)
+    return Matcher(lambda actual: all(part.matches(actual) for part in parts), absence=absence)
 
 
 def _not(operand: Operand) -> Matcher:

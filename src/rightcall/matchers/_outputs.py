@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable
 from typing import Any
 
@@ -11,13 +12,13 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.results import Difference, value_text
 from rightcall.trajectory import ToolCall
 
-from ._calls import Projection
+from ._calls import NOT_LITERAL, Pattern
 from ._differences import value_differences
 from ._equality import freeze, is_delicate
 from ._expectations import Compiler, Expectation, admit_expected, is_literal
 
 
-class OutputPattern:
+class OutputPattern(Pattern):
     """An expected output of a tool.
 
     Text that reads as a JSON object or list, or as a Python one, stands for that value, on both sides; other text
@@ -25,7 +26,9 @@ class OutputPattern:
     raised and left no output satisfies nothing.
     """
 
-    __slots__ = ("_options", "_text", "accepts_all", "index", "index_is_exact", "name", "output")
+    __slots__ = ("_accepts_any_output", "_limits", "_options", "_text", "output")
+
+    part = "output"
 
     def __init__(
         self,
@@ -38,37 +41,46 @@ class OutputPattern:
     ) -> None:
         self.name = name
         self.output = admit_expected(output, limits, where)
-        self.accepts_all = self.output == {"$any": True}
+        self.accepts_all = False
+        self._accepts_any_output = self.output == {"$any": True}
         self._text = text
-        values = [self.output] if text else _readings(self.output)
+        self._limits = limits
+        values = [_as_text(self.output)] if text else _readings(self.output, limits)
         self._options = _options(values, Compiler(limits), where)
         literal = len(values) == 1 and is_literal(values[0])
-        self.index: tuple[Projection, Hashable] | None = (
-            (_text_key if text else _value_key, (freeze(values[0]),)) if literal else None
-        )
-        self.index_is_exact = literal and not is_delicate(values[0])
+        self.index = (_text_key if text else _value_key, (freeze(values[0]),)) if literal else None
+        # An output that was not recorded is None, too.
+        self.is_confusable = literal and (values[0] is None or is_delicate(values[0]))
+        self.literal = values[0] if literal and not text else NOT_LITERAL
 
     def accepts(self, call: ToolCall) -> bool | None:
-        if "output" in call.unrecorded:
-            if self.accepts_all:
+        output = call.output
+        if output is None and "output" in call.unrecorded:
+            if call.error is not None:
+                return False
+            return True if self._accepts_any_output else None
+        if self._text:
+            output = _as_text(output)
+        elif output.__class__ is str:
+            output = _as_value(output, self._limits)
+        for option in self._options:  # noqa: SIM110 - a loop costs half of what any() and a generator do
+            if option.matches(output):
                 return True
-            return None if call.error is None else False
-        output = _as_text(call.output) if self._text else _as_value(call.output)
-        return any(option.matches(output) for option in self._options)
+        return False
 
     def differences_from(self, call: ToolCall) -> tuple[Difference, ...]:
         if "output" in call.unrecorded:
             return () if call.error is None else (Difference("$", value_text(self.output), None),)
         if self._text:
-            return value_differences(self.output, _as_text(call.output))
-        return value_differences(_readings(self.output)[-1], _as_value(call.output))
+            return value_differences(_as_text(self.output), _as_text(call.output))
+        return value_differences(_readings(self.output, self._limits)[-1], _as_value(call.output, self._limits))
 
 
-def _readings(expected: Any) -> list[Any]:
+def _readings(expected: Any, limits: Limits) -> list[Any]:
     """What an expected output may stand for: itself as a value and, where it is wrapped, its content."""
-    value = _as_value(expected)
+    value = _as_value(expected, limits)
     if isinstance(value, dict) and "content" in value:
-        return [value, _as_value(value["content"])]
+        return [value, _as_value(value["content"], limits)]
     return [value]
 
 
@@ -76,22 +88,22 @@ def _options(values: list[Any], compiler: Compiler, where: str) -> list[Expectat
     return [compiler.compile(value, where) for value in values]
 
 
-def _as_value(output: Any) -> Any:
+def _as_value(output: Any, limits: Limits = DEFAULT_LIMITS) -> Any:
     """An output as a value: text that reads as an object or a list is that, anything else is what it is."""
     if not isinstance(output, str) or not output.lstrip().startswith(("{", "[", "(")):
         return output
     try:
-        value = decode_text(output)
+        value = decode_text(output, limits)
     except InputError:
         return output
     return value if isinstance(value, (dict, list)) else output
 
 
-def _as_text(output: Any) -> str:
-    """An output as the text a producer would have written."""
-    import json
-
-    return output if isinstance(output, str) else json.dumps(output)
+def _as_text(output: Any) -> Any:
+    """An output as the text a producer would have written; a matcher is left as it is."""
+    if isinstance(output, str) or not is_literal(output):
+        return output
+    return json.dumps(output)
 
 
 def _value_key(call: ToolCall) -> Hashable | None:

@@ -46,16 +46,6 @@ def relate(patterns: Sequence[Pattern], calls: Sequence[ToolCall], limits: Limit
     return _Relating(calls, limits).relate(patterns)
 
 
-def begins_with(patterns: Sequence[Pattern], calls: Sequence[ToolCall]) -> bool:
-    """Whether the first calls surely satisfy the patterns, one by one: then nothing else needs to be compared."""
-    if len(patterns) > len(calls):
-        return False
-    for pattern, call in zip(patterns, calls, strict=False):
-        if pattern.name != call.name or not pattern.accepts(call):
-            return False
-    return True
-
-
 class _Relating:
     """The calls of one trajectory, by name and by the indexes that patterns ask for."""
 
@@ -71,38 +61,44 @@ class _Relating:
         sure: list[Row] = []
         unknown: dict[int, Row] = {}
         for number, pattern in enumerate(patterns):
-            row, undecided = self._row(pattern)
-            sure.append(row)
-            if undecided:
-                unknown[number] = undecided
+            positions = self._by_name.get(pattern.name)
+            if not positions:
+                sure.append(_NONE)
+            elif pattern.accepts_all:
+                sure.append(positions)
+            else:
+                tried = pattern.index is None or len(positions) <= _FEW
+                row, undecided = self._tried(pattern, positions) if tried else self._found(pattern, positions)
+                sure.append(row)
+                if undecided:
+                    unknown[number] = undecided
         if not unknown:
             return Relation(sure, sure)
         return Relation(sure, [self._joined(row, unknown.get(number)) for number, row in enumerate(sure)])
 
-    def _row(self, pattern: Pattern) -> tuple[Row, Row]:
-        """The positions that satisfy a pattern, and those that cannot be told."""
-        positions = self._by_name.get(pattern.name)
-        if not positions:
-            return _NONE, _NONE
-        if pattern.accepts_all:
-            return positions, _NONE
-        if pattern.index is None or len(positions) <= _FEW:
-            return self._tried(pattern, positions)
+    def _tried(self, pattern: Pattern, positions: Row) -> tuple[Row, Row]:
+        """The positions that satisfy a pattern and those that cannot be told, by trying each."""
+        self._spend(len(positions))
+        calls, accepts = self._calls, pattern.accepts
+        row: list[int] = []
+        undecided: list[int] = []
+        for position in positions:
+            holds = accepts(calls[position])
+            if holds:
+                row.append(position)
+            elif holds is None:
+                undecided.append(position)
+        return row, undecided
+
+    def _found(self, pattern: Pattern, positions: Row) -> tuple[Row, Row]:
+        """The positions that satisfy a pattern and those that cannot be told, by looking it up."""
+        assert pattern.index is not None  # noqa: S101 - for the type checker
         projection, key = pattern.index
         index = self._indexed(pattern, projection, positions)
         found: Row = index.positions.get(key, _NONE)
-        if found and not pattern.index_is_exact:
+        if found and pattern.is_confusable:
             found = self._tried(pattern, found)[0]
         return found, index.unknown
-
-    def _tried(self, pattern: Pattern, positions: Row) -> tuple[Row, Row]:
-        self._spend(len(positions))
-        calls, accepts = self._calls, pattern.accepts
-        verdicts = [accepts(calls[position]) for position in positions]
-        if None not in verdicts:
-            return [position for position, holds in zip(positions, verdicts, strict=True) if holds], _NONE
-        sure = [position for position, holds in zip(positions, verdicts, strict=True) if holds]
-        return sure, [position for position, holds in zip(positions, verdicts, strict=True) if holds is None]
 
     def _indexed(self, pattern: Pattern, projection: Projection, positions: Row) -> _Index:
         index = self._indexes.get((pattern.name, projection))

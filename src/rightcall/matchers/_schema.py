@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from rightcall.errors import ExpectationError, MissingExtraError
+from rightcall.errors import ExpectationError, MissingExtraError, shown
 from rightcall.limits import Limits
 
 from ._operand import Operand, Test
@@ -49,6 +49,10 @@ def _compiled_patterns(schema: Any, where: str, limits: Limits) -> dict[str, Tes
         if isinstance(part, list):
             waiting.extend(part)
         elif isinstance(part, dict):
+            if not str(part.get("$ref", "#")).startswith("#"):
+                raise ExpectationError(
+                    f"{where}: $ref {shown(part['$ref'])} leads outside the schema; nothing is fetched"
+                )
             if "patternProperties" in part:
                 raise ExpectationError(f"{where}: patternProperties is not supported; use properties or propertyNames")
             if isinstance(part.get("pattern"), str):

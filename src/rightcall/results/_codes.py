@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from rightcall.errors import UnknownNameError, nearest
+from rightcall.errors import UnknownNameError, nearest, shown
 
 
 class Code(msgspec.Struct, frozen=True):
@@ -94,9 +94,9 @@ def explain(code: str) -> Code:
     Raises:
         UnknownNameError: no finding has this code.
     """
-    wanted = code.strip()
+    wanted = str(code).strip()
     by_name = {known.name: known for known in CODES.values()}
     found = CODES.get(wanted.upper()) or by_name.get(wanted.lower())
     if found is None:
-        raise UnknownNameError(f"no finding has the code {code!r:.40}; {nearest(wanted.upper(), tuple(CODES))}")
+        raise UnknownNameError(f"no finding has the code {shown(code)}; {nearest(wanted.upper(), tuple(CODES))}")
     return found

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import msgspec
+
+from ._text import json_text
 
 _WINDOW = 60
 
@@ -27,9 +28,11 @@ class Difference(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def text_pair(expected: Any, actual: Any) -> tuple[str, str]:
     """Two different values as JSON text, each cut to a window around the first difference."""
-    texts = [_quoted(value) for value in (expected, actual)]
-    start = _first_difference(*texts)
-    return _window(texts[0], start), _window(texts[1], start)
+    first, second = json_text(expected), json_text(actual)
+    if max(len(first), len(second)) <= 2 * _WINDOW:
+        return first, second
+    start = _first_difference(first, second)
+    return _window(first, start), _window(second, start)
 
 
 def _first_difference(first: str, second: str) -> int:
@@ -42,10 +45,6 @@ def _first_difference(first: str, second: str) -> int:
         else:
             end = middle - 1
     return same
-
-
-def _quoted(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=repr)
 
 
 def _window(text: str, center: int) -> str:

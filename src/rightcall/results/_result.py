@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from rightcall.decoding import dump_json, load_json
-from rightcall.errors import InputError
+from rightcall.errors import InputError, LimitError
 
 from ._findings import Finding
 from ._justifications import KNOWN_JUSTIFICATIONS, Justification
@@ -40,31 +41,34 @@ class Told(msgspec.Struct, frozen=True):
         return self.findings
 
 
-class Explanation:
+class Explanation(msgspec.Struct, eq=False):
     """Details and findings, each made when it is first read: results are many, readers few."""
 
-    __slots__ = ("_account", "_details", "_findings")
-
-    def __init__(self, account: Account) -> None:
-        self._account = account
+    account: Account
+    made_details: Justification | UnsetType | None = UNSET
+    made_findings: tuple[Finding, ...] | UnsetType = UNSET
 
     @property
     def details(self) -> Justification | None:
         """The details, made now or before."""
-        try:
-            return self._details
-        except AttributeError:
-            self._details: Justification | None = self._account.justify()
-            return self._details
+        if self.made_details is UNSET:
+            try:
+                self.made_details = self.account.justify()
+            except Exception:  # noqa: BLE001 - a score stands though nobody can explain it; `findings` say why
+                self.made_details = None
+        return self.made_details
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The findings, made now or before."""
-        try:
-            return self._findings
-        except AttributeError:
-            self._findings: tuple[Finding, ...] = self._account.find()
-            return self._findings
+        if self.made_findings is UNSET:
+            try:
+                self.made_findings = self.account.find()
+            except LimitError as problem:
+                self.made_findings = (Finding("RC401", f"not explained: limit exceeded: {problem}"),)
+            except Exception as problem:  # noqa: BLE001 - as above
+                self.made_findings = (Finding("RC402", f"not explained: {type(problem).__name__}: {problem}"),)
+        return self.made_findings
 
     def told(self) -> Told:
         """Details and findings as plain data."""

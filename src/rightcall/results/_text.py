@@ -8,12 +8,15 @@ from typing import Any
 
 _WIDTH = 120
 
+json_text = json.JSONEncoder(ensure_ascii=False, default=repr).encode
+"""A value as JSON for people; a Python object that decides is shown by its repr."""
+
 
 def value_text(value: Any, width: int = _WIDTH) -> str:
-    """A value as JSON, cut in the middle to `width` characters. A Python object that decides is shown by its repr."""
+    """A value as JSON, cut in the middle to `width` characters."""
     if isinstance(value, str) and len(value) > width:
         value = _cut(value, width)
-    return _cut(json.dumps(value, ensure_ascii=False, default=repr), width)
+    return _cut(json_text(value), width)
 
 
 def call_text(name: str, args: Mapping[str, Any] | None = None, width: int = _WIDTH) -> str:

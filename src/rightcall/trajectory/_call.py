@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import NoneType
 from typing import Any, Literal
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from msgspec.structs import force_setattr
 
-from rightcall.errors import InputError
+from rightcall.errors import InputError, shown
 from rightcall.limits import DEFAULT_LIMITS
 
 _NOTHING: frozenset[str] = frozenset()
+_ABSENT = {
+    (True, True): frozenset({"args", "output"}),
+    (True, False): frozenset({"args"}),
+    (False, True): frozenset({"output"}),
+}
+"""The fields that were not given, as sets that all calls share."""
 
 
 class ToolCall(msgspec.Struct, frozen=True):
@@ -52,12 +59,29 @@ class ToolCall(msgspec.Struct, frozen=True):
         args: object = self.args
         if not isinstance(name, str) or not 0 < len(name) <= DEFAULT_LIMITS.name_length:
             raise InputError(_bad_name(name))
-        if args is UNSET:
+        if args is UNSET or self.output is UNSET:
+            self._mark_unrecorded(args is UNSET, self.output is UNSET)
+        elif self.unrecorded:
+            self._check_unrecorded()
+        if args.__class__ is not dict and not isinstance(args, (Mapping, UnsetType, NoneType)):
+            raise InputError(f"the arguments of {name[:80]!r} are {shown(args)}; they should be an object")
+
+    def _mark_unrecorded(self, args: bool, output: bool) -> None:
+        if args:
             force_setattr(self, "args", None)
-            force_setattr(self, "unrecorded", self.unrecorded | {"args"})
-        if self.output is UNSET:
+        if output:
             force_setattr(self, "output", None)
-            force_setattr(self, "unrecorded", self.unrecorded | {"output"})
+        absent = _ABSENT[args, output]
+        force_setattr(self, "unrecorded", self.unrecorded | absent if self.unrecorded else absent)
+        if self.unrecorded is not absent:
+            self._check_unrecorded()
+
+    def _check_unrecorded(self) -> None:
+        for field in self.unrecorded:
+            if getattr(self, field, ...) is not None:
+                raise InputError(
+                    f"{self.name[:80]!r} has {field[:40]!r} both unrecorded and {shown(getattr(self, field, '?'))}"
+                )
 
 
 def _bad_name(name: object) -> str:

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from rightcall.decoding import admit
-from rightcall.errors import InputError, nearest
+from rightcall.errors import InputError, nearest, shown
+from rightcall.limits import DEFAULT_LIMITS, Limits
 
 from ._call import ToolCall
 from ._order import in_order
@@ -41,6 +42,7 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         output: Any = None,
         trace_id: str | None = None,
         metadata: Mapping[str, Any] | None = None,
+        limits: Limits = DEFAULT_LIMITS,
     ) -> Trajectory:
         """A trajectory of names, `{"name": …, "args": …, "output": …}` objects and `ToolCall`s, mixed.
 
@@ -52,24 +54,31 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """
         if isinstance(calls, (str, bytes, Mapping)) or not isinstance(calls, Iterable):
             raise InputError(f"a trajectory is a list of calls, not a {type(calls).__name__}")
-        made = [_call(item, position) for position, item in enumerate(calls)]
+        made = [_call(item, position, limits) for position, item in enumerate(calls)]
         return cls(
             calls=tuple(made[position] for position in in_order(made)),
-            input=admit(input),
-            output=admit(output),
+            input=admit(input, limits),
+            output=admit(output, limits),
             trace_id=trace_id,
-            metadata=admit(metadata or {}),
+            metadata=admit(metadata or {}, limits),
         )
 
-    @cached_property
+    def __post_init__(self) -> None:
+        # Every evaluator asks for these, so they are made once, here, and not when the first one asks.
+        if not all([isinstance(call, ToolCall) for call in self.calls]):
+            raise InputError("the calls of a trajectory are ToolCalls; Trajectory.of takes names and objects, too")
+        self.__dict__["_names"] = tuple([call.name for call in self.calls])
+        self.__dict__["_has_internal_calls"] = True in [call.internal for call in self.calls]
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names of the tools called, in order."""
-        return tuple([call.name for call in self.calls])
+        return self.__dict__["_names"]  # type: ignore[no-any-return]
 
-    @cached_property
+    @property
     def has_internal_calls(self) -> bool:
         """Whether any call is the framework's own."""
-        return any([call.internal for call in self.calls])
+        return self.__dict__["_has_internal_calls"]  # type: ignore[no-any-return]
 
     def concurrent(self, first: ToolCall, second: ToolCall) -> bool:
         """Whether two calls ran at the same time without one being made by the other."""
@@ -93,28 +102,29 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return {call.span_id: call.parent_id for call in self.calls if call.span_id is not None}
 
 
-def _call(item: Any, position: int) -> ToolCall:
+def _call(item: Any, position: int, limits: Limits) -> ToolCall:
     if isinstance(item, ToolCall):
-        return _admitted(item, position)
+        return _admitted(item, position, limits)
     if isinstance(item, str):
         return ToolCall(name=str(item))
     if isinstance(item, Mapping):
-        return _call_from_object(item, position)
+        return _call_from_object(item, position, limits)
     raise InputError(f"calls[{position}] is a {type(item).__name__}; a call is a name, an object or a ToolCall")
 
 
-def _admitted(call: ToolCall, position: int) -> ToolCall:
+def _admitted(call: ToolCall, position: int, limits: Limits) -> ToolCall:
     where = f"calls[{position}]"
-    args, output = admit(call.args, where=where + ".args"), admit(call.output, where=where + ".output")
+    args = admit(call.args, limits, where=where + ".args")
+    output = admit(call.output, limits, where=where + ".output")
     return msgspec.structs.replace(call, args=args, output=output)
 
 
-def _call_from_object(item: Mapping[Any, Any], position: int) -> ToolCall:
+def _call_from_object(item: Mapping[Any, Any], position: int, limits: Limits) -> ToolCall:
     where = f"calls[{position}]"
     for key in item:
         if key not in _FIELDS:
-            raise InputError(f"{where} has the unknown key {key!r:.80}; {nearest(str(key), _FIELDS)}")
-    fields = {key: admit(value, where=f"{where}.{key}") for key, value in item.items()}
+            raise InputError(f"{where} has the unknown key {shown(key)}; {nearest(str(key), _FIELDS)}")
+    fields = {key: admit(value, limits, where=f"{where}.{key}") for key, value in item.items()}
     try:
         return msgspec.convert(fields, ToolCall, strict=True)
     except msgspec.ValidationError as problem:

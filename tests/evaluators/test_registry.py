@@ -1,0 +1,44 @@
+"""Evaluators by their type ids."""
+
+import pytest
+
+from rightcall import ToolTrajectoryEvaluator, UnknownNameError, evaluator_type
+from rightcall.evaluators import EVALUATORS
+
+
+@pytest.mark.parametrize("type_id", list(EVALUATORS))
+def test_every_evaluator_is_found_with_and_without_the_prefix(type_id: str) -> None:
+    assert evaluator_type(type_id) is EVALUATORS[type_id]
+    assert evaluator_type(f"uipath-{type_id}") is EVALUATORS[type_id]
+
+
+def test_adk_calls_the_trajectory_by_another_name() -> None:
+    assert evaluator_type("tool_trajectory_avg_score") is ToolTrajectoryEvaluator
+
+
+def test_an_unknown_type_id_is_refused_with_the_nearest_one() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'tool-call-order'"):
+        evaluator_type("tool-cal-order")
+
+
+@pytest.mark.parametrize("type_id", list(EVALUATORS))
+def test_every_evaluator_takes_default_criteria_and_checks_them(type_id: str) -> None:
+    criteria = {
+        "tool-call-order": {"tool_calls_order": ["a"]},
+        "tool-call-count": {"tool_calls_count": {"a": 1}},
+        "tool-call-args": {"tool_calls": ["a"]},
+        "tool-call-output": {"tool_outputs": [{"name": "a", "output": {"$any": True}}]},
+        "execution-order": {"expected_output": ["a"]},
+        "forbidden-tools": {"never": ["b"]},
+    }.get(type_id, {"expected": ["a"]})
+    made = [{"name": "a", "args": {}, "output": 1}]
+
+    assert EVALUATORS[type_id](config={"default_evaluation_criteria": criteria}).evaluate(made).passed
+
+
+@pytest.mark.parametrize("type_id", list(EVALUATORS))
+def test_every_evaluator_says_what_it_computes_and_answers_the_edge_cases(type_id: str) -> None:
+    text = (EVALUATORS[type_id].__doc__ or "").lower()
+
+    assert "1.0" in text or "divided" in text
+    assert "nothing" in text or type_id == "single-tool-use"

@@ -1,0 +1,129 @@
+"""Rules about the code that no other tool checks."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rightcall
+
+SOURCE = Path(rightcall.__file__).parent
+MODULES = sorted(SOURCE.rglob("*.py"))
+IDS = [str(path.relative_to(SOURCE)) for path in MODULES]
+FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__"}
+FORBIDDEN_IMPORTS = {"pickle", "marshal", "shelve", "socket", "urllib", "http", "requests", "sqlite3"}
+
+
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=IDS)
+def test_a_module_is_one_idea_of_at_most_400_lines(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+
+
+@pytest.mark.parametrize("path", MODULES, ids=IDS)
+def test_a_module_and_everything_public_in_it_has_a_docstring(path: Path) -> None:
+    module = tree(path)
+
+    assert ast.get_docstring(module)
+    for node in module.body:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and not node.name.startswith("_"):
+            assert ast.get_docstring(node), node.name
+
+
+@pytest.mark.parametrize("path", MODULES, ids=IDS)
+def test_functions_are_short(path: Path) -> None:
+    for node in ast.walk(tree(path)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            assert (node.end_lineno or 0) - node.lineno <= 45, node.name
+
+
+@pytest.mark.parametrize("path", MODULES, ids=IDS)
+def test_other_packages_are_entered_by_the_front_door(path: Path) -> None:
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.ImportFrom) and node.level == 0 and (node.module or "").startswith("rightcall"):
+            assert "._" not in (node.module or ""), node.module
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if path.name == "__init__.py" and path.parent != SOURCE])
+def test_a_front_door_holds_a_sentence_imports_and_a_sorted_all(path: Path) -> None:
+    docstring, *rest = tree(path).body
+
+    assert isinstance(docstring, ast.Expr)
+    assert all(isinstance(node, (ast.ImportFrom, ast.Assign)) for node in rest)
+    exported = ast.literal_eval(rest[-1].value) if isinstance(rest[-1], ast.Assign) else []
+    imported = [alias.asname or alias.name for node in rest if isinstance(node, ast.ImportFrom) for alias in node.names]
+    assert sorted(exported) == sorted(imported)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=IDS)
+def test_data_is_never_executed_and_the_network_never_used(path: Path) -> None:
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            assert node.func.id not in FORBIDDEN_CALLS
+        if isinstance(node, ast.Import):
+            assert not {alias.name.split(".")[0] for alias in node.names} & FORBIDDEN_IMPORTS
+        if isinstance(node, ast.ImportFrom) and node.level == 0:
+            assert (node.module or "").split(".")[0] not in FORBIDDEN_IMPORTS
+    text = path.read_text(encoding="utf-8")
+    assert not re.search(r"yaml\.load\(|format_map|shell=True|mktemp\(|verify=False", text)
+
+
+def run(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    return done.stdout.strip()
+
+
+def test_importing_rightcall_loads_nothing_but_the_standard_library() -> None:
+    code = (
+        "import sys; before = set(sys.modules); import rightcall; "
+        "new = {name.split('.')[0] for name in set(sys.modules) - before} - {'rightcall'}; "
+        "print(sorted(name for name in new if name not in sys.stdlib_module_names))"
+    )
+
+    assert run(code) == "[]"
+
+
+def test_help_loads_neither_pydantic_nor_rich_nor_an_evaluator() -> None:
+    code = (
+        "import sys, rightcall.cli; sys.argv = ['rightcall', '--help']\n"
+        "try:\n    rightcall.cli.main()\nexcept SystemExit:\n    pass\n"
+        "print([name for name in ('pydantic', 'rich', 'rapidfuzz', 'msgspec', 'rightcall.evaluators') "
+        "if name in sys.modules])"
+    )
+
+    assert run(code).splitlines()[-1] == "[]"
+
+
+def test_judging_loads_no_server_database_network_or_terminal_code() -> None:
+    code = (
+        "import sys, rightcall\n"
+        "rightcall.ToolTrajectoryEvaluator().evaluate(['a'], {'expected': ['a']}).to_json()\n"
+        "print([name for name in ('asyncio', 'ssl', 'sqlite3', 'http', 'click', 'rich', 'opentelemetry', "
+        "'jsonschema', 'yaml') if name in sys.modules])"
+    )
+
+    assert run(code) == "[]"
+
+
+def test_every_export_can_be_imported_and_is_what_its_home_exports() -> None:
+    from importlib import import_module
+
+    for home, names in rightcall._HOMES.items():
+        for name in names:
+            assert getattr(rightcall, name) is getattr(import_module(f"rightcall.{home}"), name)
+    assert set(rightcall.__all__) == {"__version__", *dir(rightcall)} - {"__builtins__"}
+    with pytest.raises(AttributeError, match="no attribute 'Trajectry'"):
+        rightcall.Trajectry  # noqa: B018
+
+
+def test_type_checkers_see_the_same_exports() -> None:
+    [checked] = [node for node in tree(SOURCE / "__init__.py").body if isinstance(node, ast.If)]
+    seen = {alias.name for node in checked.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+
+    assert seen == {name for names in rightcall._HOMES.values() for name in names}
