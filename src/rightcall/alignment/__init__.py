@@ -2,7 +2,7 @@
 
 from ._arranging import arrange
 from ._bits import related_subsequence
-from ._pairing import Row, maximum_pairing
+from ._pairing import Row, maximum_pairing, only_pairing
 from ._runs import longest_run
 from ._subsequence import common_length, common_subsequence
 
@@ -13,5 +13,6 @@ __all__ = [
     "common_subsequence",
     "longest_run",
     "maximum_pairing",
+    "only_pairing",
     "related_subsequence",
 ]

@@ -24,6 +24,12 @@ def maximum_pairing(rows: Sequence[Row], seed: Iterable[tuple[int, int]] = ()) -
     return pairing.choice
 
 
+def only_pairing(rows: Sequence[Row]) -> dict[int, int] | None:
+    """The pairs, by row, where no row has a choice and no two want one position: then there is nothing to decide."""
+    pairs = {index: row[0] for index, row in enumerate(rows) if row}
+    return pairs if len(set(pairs.values())) == len(pairs) == sum(map(len, rows)) else None
+
+
 class _Pairing:
     """A pairing while it grows."""
 

@@ -7,7 +7,14 @@ from typing import Literal
 
 import msgspec
 
-from rightcall.alignment import Row, common_subsequence, longest_run, maximum_pairing, related_subsequence
+from rightcall.alignment import (
+    Row,
+    common_subsequence,
+    longest_run,
+    maximum_pairing,
+    only_pairing,
+    related_subsequence,
+)
 from rightcall.matchers import Relation
 
 Kind = Literal["match", "mismatch", "moved", "missing", "extra"]
@@ -29,7 +36,7 @@ def align_calls(relation: Relation, expected: Sequence[str], actual: Sequence[st
     outside the longest increasing run of pairs are out of place.
     """
     rows = relation.sure
-    matched = _only_pairing(rows)
+    matched = only_pairing(rows)
     if matched is None:
         choice = maximum_pairing(rows, related_subsequence(rows, len(actual)))
         matched = {index: column for index, column in enumerate(choice) if column >= 0}
@@ -38,12 +45,6 @@ def align_calls(relation: Relation, expected: Sequence[str], actual: Sequence[st
     indices = sorted(pairs)
     in_place = {indices[place] for place in longest_run([pairs[index] for index in indices])}
     return _lines(pairs, matched.keys(), in_place, len(expected), len(actual))
-
-
-def _only_pairing(rows: Sequence[Row]) -> dict[int, int] | None:
-    """The pairs, where no two rows compete for a position and none has a choice: then there is nothing to decide."""
-    pairs = {index: row[0] for index, row in enumerate(rows) if row}
-    return pairs if len(set(pairs.values())) == len(pairs) == sum(map(len, rows)) else None
 
 
 def _undecided(matched: dict[int, int], possible: Sequence[Row]) -> dict[int, int]:

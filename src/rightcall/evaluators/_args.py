@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import StrictBool
 
-from rightcall.matchers import ArgsPolicy, CallPattern, ExpectedCalls
+from rightcall.matchers import ArgsPolicy, CallPattern
 from rightcall.results import Justification, ToolCallArgsEvaluatorJustification
 
 from ._comparing import Comparison
@@ -46,7 +46,7 @@ class ToolCallArgsEvaluator(PairingEvaluator[ToolCallArgsEvaluatorConfig, ToolCa
             CallPattern(call.name, call.args, policy, where=f"tool_calls[{index}].args", limits=self.limits)
             for index, call in enumerate(criteria.tool_calls)
         ]
-        return PatternPlan(ExpectedCalls(patterns))
+        return PatternPlan.of(patterns)
 
     def score(self, pairs: int, expected: int, actual: int) -> float:
         return float(pairs == expected) if self.config.strict else pairs / expected

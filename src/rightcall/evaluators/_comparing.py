@@ -30,7 +30,8 @@ def too_long_to_align(expected: int, actual: int, limits: Limits) -> tuple[str, 
 
 def compare_names(expected: Sequence[str], selection: Selection, limits: Limits) -> Comparison:
     """The comparison of expected names with those of the selected calls."""
-    return Comparison(expected, (), selection, align_names(expected, selection.names), limits)
+    lines = None if tuple(expected) == selection.names else align_names(expected, selection.names)
+    return Comparison(expected, (), selection, lines, limits)
 
 
 def compare_calls(
@@ -49,10 +50,9 @@ def compare_calls(
         LimitError: more comparisons than the limits allow.
     """
     if relation is None and (as_expected or expected.begin(selection.calls, selection.names)):
-        lines = align_start(len(expected), len(selection.calls))
-    else:
-        relation = relation or relate(expected.patterns, selection.calls, limits)
-        lines = align_calls(relation, expected.names, selection.names)
+        return Comparison(expected.names, expected.patterns, selection, None, limits)
+    relation = relation or relate(expected, selection.calls, limits)
+    lines = align_calls(relation, expected.names, selection.names)
     return Comparison(expected.names, expected.patterns, selection, lines, limits)
 
 
@@ -74,17 +74,20 @@ class ComparisonAccount(msgspec.Struct, kw_only=True):
 
 
 class Comparison:
-    """An alignment with the calls it is about. Without patterns, only names are compared."""
+    """An alignment with the calls it is about.
+
+    Without patterns, only names are compared. Without lines, the first calls are the expected ones.
+    """
 
     def __init__(
         self,
         expected: Sequence[str],
         patterns: Sequence[Pattern],
         selection: Selection,
-        lines: Sequence[Line],
+        lines: Sequence[Line] | None,
         limits: Limits,
     ) -> None:
-        self.lines = lines
+        self._lines = lines
         self.expected = expected
         self.selection = selection
         self._patterns = patterns
@@ -93,12 +96,23 @@ class Comparison:
         self._room = limits.explanation_bytes * 3 // 8
         self._differences: dict[tuple[int, int], tuple[Difference, ...]] = {}
 
+    @property
+    def lines(self) -> Sequence[Line]:
+        """The lines of the alignment."""
+        if self._lines is None:
+            self._lines = align_start(len(self.expected), len(self.selection.calls))
+        return self._lines
+
     def names_of(self, *kinds: Kind) -> list[str]:
         """The expected names on lines of these kinds."""
         return [self.expected[line.expected] for line in self.lines if line.kind in kinds]
 
     def alignment(self) -> Alignment:
         """The steps; in a long alignment those that match are counted, not listed, and so is what has no room."""
+        if self._lines is None and len(self.expected) == len(self._positions):
+            steps = [Step("match", name, at, self._positions[at]) for at, name in enumerate(self.expected)]
+            if _weight("".join(self.expected)) + _LEAST * len(steps) <= self._room:
+                return Alignment(tuple(steps))
         lines, most = self.lines, self._room // _LEAST
         if len(lines) > most:
             lines = [line for line in lines if line.kind != "match"][:most]

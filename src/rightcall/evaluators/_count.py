@@ -27,6 +27,7 @@ _OPERATORS: dict[str, Callable[[int, int], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,
 }
+_SCORES = ("0.0", "1.0")
 _FEW = 8
 _MOST = 1_000_000_000
 _WRITTEN = re.compile(r"\s*([^\s\d]*)\s*(\d{1,9})\s*")
@@ -79,9 +80,7 @@ class CountPlan(msgspec.Struct, frozen=True):
 
     bounds: list[tuple[str, str, Callable[[int, int], bool], int]]
     names: Collection[str]
-
-    def __len__(self) -> int:
-        return len(self.bounds)
+    size: int
 
 
 class ToolCallCountEvaluator(Evaluator[ToolCallCountEvaluatorConfig, ToolCallCountEvaluationCriteria, CountPlan]):
@@ -98,7 +97,7 @@ class ToolCallCountEvaluator(Evaluator[ToolCallCountEvaluatorConfig, ToolCallCou
     def compile(self, criteria: ToolCallCountEvaluationCriteria) -> CountPlan:
         counts = criteria.tool_calls_count
         bounds = [(name, symbol, _OPERATORS[symbol], number) for name, (symbol, number) in counts.items()]
-        return CountPlan(bounds, counts.keys())
+        return CountPlan(bounds, counts.keys(), len(bounds))
 
     def measure(self, selection: Selection, plan: CountPlan) -> Measurement:
         count = _counter(selection.names, plan)
@@ -132,8 +131,8 @@ class CountAccount(msgspec.Struct, frozen=True):
         """Each tool's count, as text and as a checkable twin."""
         checks = self.checks()
         explained = {
-            name: f"Actual: {check.actual}, Expected: {number}, Score: {'1.0' if check.holds else '0.0'}"
-            for (name, _, _, number), check in zip(self.plan.bounds, checks, strict=True)
+            check.tool: f"Actual: {check.actual}, Expected: {check.expected}, Score: {_SCORES[check.holds]}"
+            for check in checks
         }
         return ToolCallCountEvaluatorJustification(explained_tool_calls_count=explained, checks=checks)
 

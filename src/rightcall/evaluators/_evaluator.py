@@ -27,7 +27,8 @@ class Plan(Protocol):
     def names(self) -> Collection[str]:
         """The tools that are expected."""
 
-    def __len__(self) -> int:
+    @property
+    def size(self) -> int:
         """How many calls, or counts, are expected."""
 
 
@@ -68,6 +69,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         self.limits = limits
         self.config: ConfigT = parse_config(self.config_type, config or {}, self.id)
         self._threshold = self.config.threshold
+        self._most_calls = limits.compared_calls
         self._default = self._default_criteria()
 
     def criteria(self, value: Mapping[str, Any] | CriteriaT | None = None) -> CriteriaT:
@@ -106,7 +108,8 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             trajectory = Trajectory.of(trajectory)
         started = perf_counter()
         try:
-            self._check_size(len(trajectory.calls), len(plan))
+            if len(trajectory.calls) > self._most_calls or plan.size > self._most_calls:
+                raise LimitError(f"{max(len(trajectory.calls), plan.size):,} calls; the limit is {self._most_calls:,}")
             measured = self.measure(select(trajectory, checked, plan.names), plan)
         except LimitError as problem:
             return self._error("RC401", f"limit exceeded: {problem}", trajectory, perf_counter() - started)
@@ -130,10 +133,6 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
     @abstractmethod
     def measure(self, selection: Selection, plan: PlanT) -> Measurement:
         """The score of the selected calls, from 0.0 to 1.0."""
-
-    def _check_size(self, actual: int, expected: int) -> None:
-        if actual > self.limits.compared_calls or expected > self.limits.compared_calls:
-            raise LimitError(f"{max(actual, expected):,} calls; the limit is {self.limits.compared_calls:,}")
 
     def _default_criteria(self) -> CriteriaT | None:
         given = self.config.default_evaluation_criteria

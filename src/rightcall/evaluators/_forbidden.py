@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from rightcall.alignment import Row
-from rightcall.matchers import CallPattern, ExpectedCalls, Relation, relate
+from rightcall.matchers import CallPattern, Relation, relate
 from rightcall.results import Finding, ForbiddenToolsJustification, Justification, NamedCall, call_text
 
 from ._evaluator import Evaluator, Measurement
@@ -46,10 +46,10 @@ class ForbiddenTools(Evaluator[ForbiddenToolsConfig, ForbiddenToolsCriteria, Pat
             CallPattern(call.name, call.args, "subset", where=f"never[{index}].args", limits=self.limits)
             for index, call in enumerate(criteria.never)
         ]
-        return PatternPlan(ExpectedCalls(patterns))
+        return PatternPlan.of(patterns)
 
     def measure(self, selection: Selection, plan: PatternPlan) -> Measurement:
-        relation = relate(plan.expected.patterns, selection.calls, self.limits)
+        relation = relate(plan.expected, selection.calls, self.limits)
         surely, possibly = any(relation.sure), any(relation.possible)
         account = ForbiddenAccount(selection, plan, relation)
         return Measurement(float(not possibly), float(not surely), account)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
+import msgspec
+
 from rightcall.alignment import related_subsequence
 from rightcall.limits import Limits
 from rightcall.matchers import ExpectedCalls, Pattern, relate
@@ -15,14 +17,25 @@ from ._pairs import pair
 from ._selection import Selection
 
 MatchType: TypeAlias = Literal["EXACT", "IN_ORDER", "ANY_ORDER", "UNORDERED", "SUBSET"]
-Bounds: TypeAlias = tuple[float, float]
-"""The score with what the trace recorded, and with the most favourable of what it did not."""
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """The score of a turn: with what the trace recorded, and with the most favourable of what it did not."""
+
+    low: float
+    high: float
+    as_expected: bool = False
+    """Whether the first calls simply are the expected ones, in order."""
+
+
+_PASSED = Judged(1.0, 1.0, as_expected=True)
+_FAILED = Judged(0.0, 0.0)
 
 ALLOWS_EXTRAS: frozenset[MatchType] = frozenset({"IN_ORDER", "ANY_ORDER"})
 _IN_SEQUENCE: frozenset[MatchType] = frozenset({"EXACT", "IN_ORDER"})
 
 
-def match_turn(expected: ExpectedCalls, selection: Selection, match_type: MatchType, limits: Limits) -> Bounds:
+def match_turn(expected: ExpectedCalls, selection: Selection, match_type: MatchType, limits: Limits) -> Judged:
     """1.0 where the calls follow the rule, else 0.0.
 
     Raises:
@@ -31,13 +44,13 @@ def match_turn(expected: ExpectedCalls, selection: Selection, match_type: MatchT
     if match_type in _IN_SEQUENCE:
         return _match_in_sequence(expected, selection, match_type, limits)
     if not _could_pass(match_type, len(expected), len(selection.calls)):
-        return 0.0, 0.0
+        return _FAILED
     paired = pair(expected, selection, limits)
     needed = len(selection.calls) if match_type == "SUBSET" else len(expected)
-    return float(paired.low == needed), float(paired.high == needed)
+    return Judged(float(paired.low == needed), float(paired.high == needed), paired.relation is None)
 
 
-def grade_turn(expected: ExpectedCalls, selection: Selection, match_type: MatchType, limits: Limits) -> Bounds:
+def grade_turn(expected: ExpectedCalls, selection: Selection, match_type: MatchType, limits: Limits) -> Judged:
     """The share of calls that are as they should be; 1.0 exactly where `match_turn` says so.
 
     Raises:
@@ -46,50 +59,48 @@ def grade_turn(expected: ExpectedCalls, selection: Selection, match_type: MatchT
     wanted, made = len(expected), len(selection.calls)
     total = wanted if match_type in ALLOWS_EXTRAS else made if match_type == "SUBSET" else max(wanted, made)
     if total == 0:
-        return 1.0, 1.0
+        return Judged(1.0, 1.0)
     if match_type not in _IN_SEQUENCE:
         paired = pair(expected, selection, limits)
-        return paired.low / total, paired.high / total
+        return Judged(paired.low / total, paired.high / total, paired.relation is None)
     sure, possible = _arrangements(expected, selection, limits)
-    relation = relate(expected.patterns, sure.calls, limits)
+    relation = relate(expected, sure.calls, limits)
     low = len(related_subsequence(relation.sure, made))
     if relation.is_certain:
-        return low / total, low / total
-    rows = relation.possible if possible is sure else relate(expected.patterns, possible.calls, limits).possible
-    return low / total, len(related_subsequence(rows, made)) / total
+        return Judged(low / total, low / total)
+    rows = relation.possible if possible is sure else relate(expected, possible.calls, limits).possible
+    return Judged(low / total, len(related_subsequence(rows, made)) / total)
 
 
 def compare_turn(
-    expected: ExpectedCalls, selection: Selection, match_type: MatchType, limits: Limits, low: float
+    expected: ExpectedCalls, selection: Selection, match_type: MatchType, limits: Limits, judged: Judged
 ) -> Comparison:
-    """The comparison behind a score of at least `low`."""
+    """The comparison behind the score of a turn."""
     if match_type in _IN_SEQUENCE and selection.free:
         selection = _arrangements(expected, selection, limits)[0]
-    return compare_calls(expected, selection, limits, as_expected=match_type == "EXACT" and low == 1.0)
+    return compare_calls(expected, selection, limits, as_expected=judged.as_expected)
 
 
-def _match_in_sequence(expected: ExpectedCalls, selection: Selection, match_type: MatchType, limits: Limits) -> Bounds:
+def _match_in_sequence(expected: ExpectedCalls, selection: Selection, match_type: MatchType, limits: Limits) -> Judged:
     exact = match_type == "EXACT"
     if exact and len(expected) != len(selection.calls):
-        return 0.0, 0.0
+        return _FAILED
     if expected.begin(selection.calls, selection.names):
-        return 1.0, 1.0
+        return _PASSED
     follows = _follows_exactly if exact else _follows_in_order
     if selection.free:
         low, high = _arrangements(expected, selection, limits)
-        return (
-            float(follows(expected.patterns, low.calls) is True),
-            float(follows(expected.patterns, high.calls) is not False),
-        )
+        surely = follows(expected.patterns, low.calls) is True
+        return Judged(float(surely), float(surely or follows(expected.patterns, high.calls) is not False))
     holds = follows(expected.patterns, selection.calls)
-    return (0.0, 1.0) if holds is None else (float(holds), float(holds))
+    return Judged(float(holds is True), float(holds is not False))
 
 
 def _arrangements(expected: ExpectedCalls, selection: Selection, limits: Limits) -> tuple[Selection, Selection]:
     """The calls in the order that suits the expectation best: by what is sure, and by what is possible."""
     if not selection.free:
         return selection, selection
-    relation = relate(expected.patterns, selection.calls, limits)
+    relation = relate(expected, selection.calls, limits)
     sure = selection.arranged(relation.sure, limits)
     return sure, sure if relation.is_certain else selection.arranged(relation.possible, limits)
 

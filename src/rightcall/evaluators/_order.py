@@ -38,16 +38,14 @@ class OrderPlan(msgspec.Struct, frozen=True):
     expected: list[str]
     ids: dict[str, int]
     expected_ids: list[int]
-
-    def __len__(self) -> int:
-        return len(self.expected)
+    size: int
 
     @classmethod
     def of(cls, expected: Iterable[str]) -> OrderPlan:
         """The plan of these names."""
         ids: dict[str, int] = {}
         names = list(expected)
-        return cls(names, ids, [ids.setdefault(name, len(ids)) for name in names])
+        return cls(names, ids, [ids.setdefault(name, len(ids)) for name in names], len(names))
 
     @property
     def names(self) -> Collection[str]:

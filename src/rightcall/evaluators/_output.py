@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import StrictBool
 
-from rightcall.matchers import ExpectedCalls, OutputPattern
+from rightcall.matchers import OutputPattern
 from rightcall.results import Justification, ToolCallOutputEvaluatorJustification
 
 from ._comparing import Comparison
@@ -62,7 +62,7 @@ class ToolCallOutputEvaluator(PairingEvaluator[ToolCallOutputEvaluatorConfig, To
             )
             for index, expected in enumerate(criteria.tool_outputs)
         ]
-        return PatternPlan(ExpectedCalls(patterns))
+        return PatternPlan.of(patterns)
 
     def score(self, pairs: int, expected: int, actual: int) -> float:
         return float(pairs == expected) if self.config.strict else pairs / expected

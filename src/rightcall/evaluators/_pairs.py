@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from rightcall.alignment import maximum_pairing
+from rightcall.alignment import Row, maximum_pairing, only_pairing
 from rightcall.limits import Limits
-from rightcall.matchers import ExpectedCalls, Relation, relate
+from rightcall.matchers import ExpectedCalls, Pattern, Relation, relate
 from rightcall.results import Finding, Justification, Told
 
 from ._comparing import Comparison, ComparisonAccount, compare_calls, too_long_to_align
@@ -23,14 +23,14 @@ class PatternPlan(msgspec.Struct, frozen=True):
     """Expected calls, compiled."""
 
     expected: ExpectedCalls
+    names: Collection[str]
+    size: int
 
-    def __len__(self) -> int:
-        return len(self.expected)
-
-    @property
-    def names(self) -> Collection[str]:
-        """The tools that are expected."""
-        return self.expected.name_set
+    @classmethod
+    def of(cls, patterns: Sequence[Pattern]) -> PatternPlan:
+        """The plan of these patterns."""
+        expected = ExpectedCalls(patterns)
+        return cls(expected, expected.name_set, len(patterns))
 
 
 class Paired(msgspec.Struct, frozen=True):
@@ -61,7 +61,7 @@ class PairingEvaluator(Evaluator[ConfigT, CriteriaT, PatternPlan]):
 
     def measure(self, selection: Selection, plan: PatternPlan) -> Measurement:
         paired = pair(plan.expected, selection, self.limits)
-        expected, actual = len(plan.expected), len(selection.calls)
+        expected, actual = plan.size, len(selection.calls)
         low = self.score(paired.low, expected, actual)
         high = low if paired.low == paired.high else self.score(paired.high, expected, actual)
         warnings = too_long_to_align(expected, actual, self.limits)
@@ -86,7 +86,7 @@ class PairingAccount(ComparisonAccount):
 
     def justify(self) -> Justification:
         """The evaluator's own details."""
-        expected, actual = len(self.plan.expected), len(self.selection.calls)
+        expected, actual = self.plan.size, len(self.selection.calls)
         return self.evaluator.justify(self.comparison, self.paired.low, expected, actual)
 
     def find(self) -> tuple[Finding, ...]:
@@ -103,10 +103,12 @@ def pair(expected: ExpectedCalls, selection: Selection, limits: Limits) -> Paire
     """
     if expected.begin(selection.calls, selection.names):
         return Paired(len(expected), len(expected), None)
-    relation = relate(expected.patterns, selection.calls, limits)
+    relation = relate(expected, selection.calls, limits)
     low = _size(relation.sure)
     return Paired(low, low if relation.is_certain else _size(relation.possible), relation)
 
 
-def _size(rows: Sequence[Sequence[int]]) -> int:
+def _size(rows: Sequence[Row]) -> int:
+    if (pairs := only_pairing(rows)) is not None:
+        return len(pairs)
     return len(rows) - maximum_pairing(rows).count(-1)

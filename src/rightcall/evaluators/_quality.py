@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
-from rightcall.matchers import CallPattern, ExpectedCalls
+from rightcall.matchers import CallPattern
 from rightcall.results import Justification, PairingJustification
 
 from ._comparing import Comparison
@@ -48,7 +48,7 @@ class QualityEvaluator(PairingEvaluator[QualityConfig, ExpectedCallsCriteria]):
             CallPattern(call.name, call.args, policy, where=f"expected[{index}].args", limits=self.limits)
             for index, call in enumerate(criteria.expected)
         ]
-        return PatternPlan(ExpectedCalls(patterns))
+        return PatternPlan.of(patterns)
 
     def justify(self, comparison: Comparison, pairs: int, expected: int, actual: int) -> Justification:
         return PairingJustification(expected=expected, actual=actual, paired=pairs, alignment=comparison.alignment())

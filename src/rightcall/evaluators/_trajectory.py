@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
@@ -15,7 +15,7 @@ from rightcall.results import Finding, Justification, Told, ToolTrajectoryEvalua
 
 from ._comparing import Comparison, too_long_to_align
 from ._evaluator import Evaluator, Measurement
-from ._matching import ALLOWS_EXTRAS, Bounds, MatchType, compare_turn, grade_turn, match_turn
+from ._matching import ALLOWS_EXTRAS, Judged, MatchType, compare_turn, grade_turn, match_turn
 from ._models import Call, Config, Criteria
 from ._selection import Selection
 from ._telling import Rule, Subject, find
@@ -80,9 +80,8 @@ class TrajectoryPlan(msgspec.Struct, frozen=True):
     match_type: MatchType
     args_match: ArgsPolicy
     names: Collection[str]
-
-    def __len__(self) -> int:
-        return sum(map(len, self.turns))
+    size: int
+    """How many calls are expected in all turns."""
 
 
 class ToolTrajectoryEvaluator(
@@ -112,7 +111,8 @@ class ToolTrajectoryEvaluator(
             for turn, calls in enumerate(turns)
         ]
         names = frozenset(name for turn in compiled for name in turn.names)
-        return TrajectoryPlan(compiled, by_turn, criteria.match_type or self.config.match_type, policy, names)
+        match_type = criteria.match_type or self.config.match_type
+        return TrajectoryPlan(compiled, by_turn, match_type, policy, names, sum(map(len, compiled)))
 
     def measure(self, selection: Selection, plan: TrajectoryPlan) -> Measurement:
         if not plan.by_turn:
@@ -124,11 +124,14 @@ class ToolTrajectoryEvaluator(
 
     def _measure_turns(self, turns: list[Turn], plan: TrajectoryPlan) -> Measurement:
         judge = grade_turn if self.config.partial_credit else match_turn
-        bounds = [judge(turn.expected, turn.selection, plan.match_type, self.limits) for turn in turns]
-        low, high = bounds[0] if len(bounds) == 1 else _mean(bounds)
-        longest = max([max(len(turn.expected), len(turn.selection.calls)) for turn in turns])
-        warnings = too_long_to_align(longest, longest, self.limits)
-        account = Told() if warnings else TrajectoryAccount(turns, plan, bounds, self.limits)
+        judged = [judge(turn.expected, turn.selection, plan.match_type, self.limits) for turn in turns]
+        low, high = judged[0].low, judged[0].high
+        if len(turns) > 1:
+            low, high = (
+                sum(ends) / len(turns) for ends in zip(*[(each.low, each.high) for each in judged], strict=True)
+            )
+        warnings = too_long_to_align(plan.size, max([len(turn.selection.calls) for turn in turns]), self.limits)
+        account = Told() if warnings else TrajectoryAccount(turns, plan, judged, self.limits)
         return Measurement(low, high, account, warnings)
 
 
@@ -145,7 +148,7 @@ class TrajectoryAccount(msgspec.Struct):
 
     turns: list[Turn]
     plan: TrajectoryPlan
-    bounds: list[Bounds]
+    judged: list[Judged]
     limits: Limits
     made: list[Comparison] | None = None
 
@@ -154,16 +157,16 @@ class TrajectoryAccount(msgspec.Struct):
         """The comparison of each turn, made now or before."""
         if self.made is None:
             self.made = [
-                compare_turn(turn.expected, turn.selection, self.plan.match_type, self.limits, low)
-                for turn, (low, _) in zip(self.turns, self.bounds, strict=True)
+                compare_turn(turn.expected, turn.selection, self.plan.match_type, self.limits, judged)
+                for turn, judged in zip(self.turns, self.judged, strict=True)
             ]
         return self.made
 
     def justify(self) -> Justification:
         """The rule that was applied, and how each turn fared under it."""
         scores = [
-            TurnScore(turn.number, low, comparison.alignment())
-            for turn, (low, _), comparison in zip(self.turns, self.bounds, self.comparisons, strict=True)
+            TurnScore(turn.number, judged.low, comparison.alignment())
+            for turn, judged, comparison in zip(self.turns, self.judged, self.comparisons, strict=True)
         ]
         return ToolTrajectoryEvaluatorJustification(
             match_type=self.plan.match_type, args_match=self.plan.args_match, turns=scores
@@ -187,9 +190,8 @@ class TrajectoryAccount(msgspec.Struct):
         return Subject(f"expected_turns[{turn}]", prefix=f"turn {turn + 1}: ")
 
 
-def _mean(bounds: Sequence[Bounds]) -> Bounds:
-    low, high = (sum(ends) / len(bounds) for ends in zip(*bounds, strict=True))
-    return low, high
+def _mean(scores: list[float]) -> float:
+    return sum(scores) / len(scores)
 
 
 def _patterns(calls: Calls, policy: ArgsPolicy, where: str, limits: Limits) -> ExpectedCalls:

@@ -124,15 +124,20 @@ def _anything(args: Args) -> bool:
 
 def _literal_test(expected: dict[str, Any], policy: ArgsPolicy) -> ArgsTest:
     # Python's own comparison decides nearly everything; only booleans, 0 and 1 need a second look.
-    delicate = {key: value for key, value in expected.items() if is_delicate(value)}
-    if policy == "exact":
-        if not delicate:
-            return lambda args: expected == args
-        return lambda args: expected == args and all(same_kinds(delicate[key], args[key]) for key in delicate)
-    items = expected.items()
+    items, exact = expected.items(), policy == "exact"
+    delicate = [(key, value) for key, value in items if is_delicate(value)]
     if not delicate:
-        return lambda args: items <= args.items()
-    return lambda args: items <= args.items() and all(same_kinds(delicate[key], args[key]) for key in delicate)
+        return (lambda args: expected == args) if exact else (lambda args: items <= args.items())
+
+    def test(args: Args) -> bool:
+        if not (expected == args if exact else items <= args.items()):
+            return False
+        for key, value in delicate:  # noqa: SIM110 - faster than a generator
+            if not same_kinds(value, args[key]):
+                return False
+        return True
+
+    return test
 
 
 def _superset_test(items: dict[str, Expectation]) -> ArgsTest:
@@ -154,6 +159,11 @@ class _ArgsOf(msgspec.Struct, frozen=True):
         args = call.args
         if args is None:
             return None
-        if self.keys is None or args.keys() == self.keys:
+        if self.keys is not None and args.keys() != self.keys:
+            if not args.keys() >= self.keys:
+                return None
+            args = {key: args[key] for key in self.keys}
+        try:
+            return frozenset(args.items())
+        except TypeError:  # a list or an object among the values
             return freeze(args)
-        return freeze({key: args[key] for key in self.keys}) if args.keys() >= self.keys else None

@@ -25,7 +25,7 @@ def equal(expected: Any, actual: Any) -> bool:
 
 def same_kinds(expected: Any, actual: Any) -> bool:
     """Whether two values that Python calls equal are equal as JSON too: `True == 1` in Python."""
-    if isinstance(expected, bool) or isinstance(actual, bool):
+    if expected.__class__ is bool or actual.__class__ is bool:
         return expected is actual
     if isinstance(expected, dict):
         return all(same_kinds(value, actual[key]) for key, value in expected.items())

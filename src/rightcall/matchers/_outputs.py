@@ -26,7 +26,7 @@ class OutputPattern(Pattern):
     raised and left no output satisfies nothing.
     """
 
-    __slots__ = ("_accepts_any_output", "_limits", "_options", "_text", "output")
+    __slots__ = ("_accepts_any_output", "_limits", "_options", "_text", "_value", "output")
 
     part = "output"
 
@@ -46,6 +46,7 @@ class OutputPattern(Pattern):
         self._text = text
         self._limits = limits
         values = [_as_text(self.output)] if text else _readings(self.output, limits)
+        self._value = values[-1]
         self._options = _options(values, Compiler(limits), where)
         literal = len(values) == 1 and is_literal(values[0])
         self.index = (_text_key if text else _value_key, (freeze(values[0]),)) if literal else None
@@ -71,9 +72,8 @@ class OutputPattern(Pattern):
     def differences_from(self, call: ToolCall) -> tuple[Difference, ...]:
         if "output" in call.unrecorded:
             return () if call.error is None else (Difference("$", value_text(self.output), None),)
-        if self._text:
-            return value_differences(_as_text(self.output), _as_text(call.output))
-        return value_differences(_readings(self.output, self._limits)[-1], _as_value(call.output, self._limits))
+        output = _as_text(call.output) if self._text else _as_value(call.output, self._limits)
+        return value_differences(self._value, output)
 
 
 def _readings(expected: Any, limits: Limits) -> list[Any]:

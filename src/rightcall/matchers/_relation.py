@@ -11,10 +11,11 @@ from rightcall.errors import LimitError
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.trajectory import ToolCall
 
-from ._calls import Pattern, Projection
+from ._calls import Projection
+from ._sequence import ExpectedCalls, Lookup
 
-_FEW = 8
-"""Calls of one name that are tried one by one rather than indexed."""
+_FEW = 64
+"""Comparisons of expected with actual calls of one name up to which no index is worth its making."""
 
 _NONE: tuple[int, ...] = ()
 
@@ -35,82 +36,80 @@ class Relation(msgspec.Struct, frozen=True):
         return self.sure is self.possible
 
 
-def relate(patterns: Sequence[Pattern], calls: Sequence[ToolCall], limits: Limits = DEFAULT_LIMITS) -> Relation:
-    """Which calls satisfy which patterns.
+def relate(expected: ExpectedCalls, calls: Sequence[ToolCall], limits: Limits = DEFAULT_LIMITS) -> Relation:
+    """Which calls satisfy which expected ones.
 
     Literal expectations are looked up in an index of the calls; only matchers are tried call by call.
 
     Raises:
         LimitError: more comparisons than the limits allow.
     """
-    return _Relating(calls, limits).relate(patterns)
+    return _Relating(expected, calls, limits).relation()
 
 
 class _Relating:
-    """The calls of one trajectory, by name and by the indexes that patterns ask for."""
+    """Expected and actual calls while they are compared."""
 
-    def __init__(self, calls: Sequence[ToolCall], limits: Limits) -> None:
+    def __init__(self, expected: ExpectedCalls, calls: Sequence[ToolCall], limits: Limits) -> None:
+        self._expected = expected
         self._calls = calls
         self._budget = limits.comparisons
-        self._by_name: dict[str, list[int]] = {}
-        for position, call in enumerate(calls):
-            self._by_name.setdefault(call.name, []).append(position)
-        self._indexes: dict[tuple[str, Projection], _Index] = {}
+        self._sure: list[Row] = [_NONE] * len(expected)
+        self._unknown: dict[int, Row] = {}
 
-    def relate(self, patterns: Sequence[Pattern]) -> Relation:
-        sure: list[Row] = []
-        unknown: dict[int, Row] = {}
-        for number, pattern in enumerate(patterns):
-            positions = self._by_name.get(pattern.name)
-            if not positions:
-                sure.append(_NONE)
-            elif pattern.accepts_all:
-                sure.append(positions)
+    def relation(self) -> Relation:
+        positions: dict[str, list[int]] = {}
+        for position, call in enumerate(self._calls):
+            positions.setdefault(call.name, []).append(position)
+        for lookup in self._expected.lookups:
+            if (of_name := positions.get(lookup.name)) is None:
+                continue
+            if lookup.projection is None or len(of_name) * len(lookup.numbers) <= _FEW:
+                for number in lookup.numbers:
+                    self._try_each(number, of_name)
             else:
-                tried = pattern.index is None or len(positions) <= _FEW
-                row, undecided = self._tried(pattern, positions) if tried else self._found(pattern, positions)
-                sure.append(row)
-                if undecided:
-                    unknown[number] = undecided
-        if not unknown:
-            return Relation(sure, sure)
-        return Relation(sure, [self._joined(row, unknown.get(number)) for number, row in enumerate(sure)])
+                self._look_up(lookup, lookup.projection, of_name)
+        return Relation(self._sure, self._possible() if self._unknown else self._sure)
 
-    def _tried(self, pattern: Pattern, positions: Row) -> tuple[Row, Row]:
-        """The positions that satisfy a pattern and those that cannot be told, by trying each."""
+    def _try_each(self, number: int, positions: Row) -> None:
+        pattern, calls = self._expected.patterns[number], self._calls
+        if pattern.accepts_all:
+            self._sure[number] = positions
+            return
         self._spend(len(positions))
-        calls, accepts = self._calls, pattern.accepts
         row: list[int] = []
         undecided: list[int] = []
         for position in positions:
-            holds = accepts(calls[position])
+            holds = pattern.accepts(calls[position])
             if holds:
                 row.append(position)
             elif holds is None:
                 undecided.append(position)
-        return row, undecided
+        self._sure[number] = row
+        if undecided:
+            self._unknown[number] = undecided
 
-    def _found(self, pattern: Pattern, positions: Row) -> tuple[Row, Row]:
-        """The positions that satisfy a pattern and those that cannot be told, by looking it up."""
-        assert pattern.index is not None  # noqa: S101 - for the type checker
-        projection, key = pattern.index
-        index = self._indexed(pattern, projection, positions)
-        found: Row = index.positions.get(key, _NONE)
-        if found and pattern.is_confusable:
-            found = self._tried(pattern, found)[0]
-        return found, index.unknown
+    def _look_up(self, lookup: Lookup, projection: Projection, positions: Row) -> None:
+        pattern = self._expected.patterns[lookup.numbers[0]]
+        index: dict[Hashable, list[int]] = {}
+        undecided: list[int] = []
+        for position in positions:
+            key = projection(self._calls[position])
+            if key is not None:
+                index.setdefault(key, []).append(position)
+            elif pattern.accepts(self._calls[position]) is None:
+                undecided.append(position)
+        for number, key in zip(lookup.numbers, lookup.keys, strict=True):
+            found = index.get(key)
+            if found is not None:
+                self._sure[number] = found
+                if self._expected.patterns[number].is_confusable:
+                    self._try_each(number, found)
+            if undecided:
+                self._unknown[number] = undecided
 
-    def _indexed(self, pattern: Pattern, projection: Projection, positions: Row) -> _Index:
-        index = self._indexes.get((pattern.name, projection))
-        if index is None:
-            index = self._indexes[pattern.name, projection] = _Index()
-            for position in positions:
-                key = projection(self._calls[position])
-                if key is not None:
-                    index.positions.setdefault(key, []).append(position)
-                elif pattern.accepts(self._calls[position]) is None:
-                    index.unknown.append(position)
-        return index
+    def _possible(self) -> list[Row]:
+        return [self._joined(row, self._unknown.get(number)) for number, row in enumerate(self._sure)]
 
     def _joined(self, row: Row, undecided: Row | None) -> Row:
         if undecided is None or not row:
@@ -122,13 +121,3 @@ class _Relating:
         self._budget -= comparisons
         if self._budget < 0:
             raise LimitError("comparing each expected call with each actual one takes more comparisons than allowed")
-
-
-class _Index:
-    """The calls of one name by one projection, and those the projection cannot tell about."""
-
-    __slots__ = ("positions", "unknown")
-
-    def __init__(self) -> None:
-        self.positions: dict[Hashable, list[int]] = {}
-        self.unknown: list[int] = []

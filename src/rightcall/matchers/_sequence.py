@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from operator import attrgetter
 from typing import Any
 
+import msgspec
+
 from rightcall.trajectory import ToolCall
 
-from ._calls import Pattern
+from ._calls import Pattern, Projection
+
+
+class Lookup(msgspec.Struct, frozen=True):
+    """Expected calls of one tool that one index of the actual calls answers, or that must be tried."""
+
+    name: str
+    projection: Projection | None
+    numbers: list[int]
+    """Their places among the expected calls."""
+    keys: list[Hashable]
+    """What to look up for each of them."""
 
 
 class ExpectedCalls:
@@ -18,12 +31,13 @@ class ExpectedCalls:
     seen by two comparisons of whole lists, and only values that Python confuses are looked at one by one.
     """
 
-    __slots__ = ("_confusable", "_literals", "_part", "name_set", "names", "patterns")
+    __slots__ = ("_confusable", "_literals", "_part", "lookups", "name_set", "names", "patterns")
 
     def __init__(self, patterns: Sequence[Pattern]) -> None:
         self.patterns = patterns
         self.names = tuple([pattern.name for pattern in patterns])
         self.name_set = frozenset(self.names)
+        self.lookups = _lookups(patterns)
         self._literals = [pattern.literal for pattern in patterns]
         self._confusable = [index for index, pattern in enumerate(patterns) if pattern.is_confusable]
         self._part: Callable[[ToolCall], Any] = attrgetter(patterns[0].part if patterns else "args")
@@ -41,3 +55,15 @@ class ExpectedCalls:
             if not self.patterns[index].accepts(calls[index]):
                 return False
         return True
+
+
+def _lookups(patterns: Sequence[Pattern]) -> list[Lookup]:
+    found: dict[tuple[str, Projection | None], Lookup] = {}
+    for number, pattern in enumerate(patterns):
+        projection, key = pattern.index or (None, None)
+        lookup = found.get((pattern.name, projection))
+        if lookup is None:
+            lookup = found[pattern.name, projection] = Lookup(pattern.name, projection, [], [])
+        lookup.numbers.append(number)
+        lookup.keys.append(key)
+    return list(found.values())
