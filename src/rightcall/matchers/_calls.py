@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import msgspec
@@ -26,8 +26,8 @@ values. `superset`: none that is not expected, though some may be left out. `ign
 Args: TypeAlias = Mapping[str, Any]
 ArgsTest: TypeAlias = Callable[[Args], bool]
 
-Projection: TypeAlias = Callable[[ToolCall], Hashable | None]
-"""A part of a call as a key: the same for calls that Python calls equal in it, `None` where the part is not there."""
+Projection: TypeAlias = Callable[[Sequence[ToolCall]], list[Hashable | None]]
+"""A part of each call as a key: the same for calls that Python calls equal in it, `None` where it is not there."""
 
 NOT_LITERAL = object()
 """Stands for an expectation that is not one JSON value. It equals nothing that was ever recorded."""
@@ -155,15 +155,19 @@ class _ArgsOf(msgspec.Struct, frozen=True):
 
     keys: frozenset[str] | None
 
-    def __call__(self, call: ToolCall) -> Hashable | None:
-        args = call.args
-        if args is None:
-            return None
-        if self.keys is not None and args.keys() != self.keys:
-            if not args.keys() >= self.keys:
-                return None
-            args = {key: args[key] for key in self.keys}
+    def __call__(self, calls: Sequence[ToolCall]) -> list[Hashable | None]:
+        keys = self.keys
         try:
-            return frozenset(args.items())
-        except TypeError:  # a list or an object among the values
-            return freeze(args)
+            return [
+                frozenset(call.args.items()) if keys is None or call.args.keys() == keys else self._key(call)  # type: ignore[union-attr]
+                for call in calls
+            ]
+        except (AttributeError, TypeError):  # arguments that were not recorded, or have lists and objects in them
+            return [self._key(call) for call in calls]
+
+    def _key(self, call: ToolCall) -> Hashable | None:
+        if call.args is None:
+            return None
+        if self.keys is None:
+            return freeze(call.args)
+        return freeze({key: call.args[key] for key in self.keys}) if call.args.keys() >= self.keys else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from rightcall.decoding import decode_text
@@ -49,7 +49,7 @@ class OutputPattern(Pattern):
         self._value = values[-1]
         self._options = _options(values, Compiler(limits), where)
         literal = len(values) == 1 and is_literal(values[0])
-        self.index = (_text_key if text else _value_key, (freeze(values[0]),)) if literal else None
+        self.index = (_text_keys if text else _value_keys, (freeze(values[0]),)) if literal else None
         # An output that was not recorded is None, too.
         self.is_confusable = literal and (values[0] is None or is_delicate(values[0]))
         self.literal = values[0] if literal and not text else NOT_LITERAL
@@ -106,9 +106,9 @@ def _as_text(output: Any) -> Any:
     return json.dumps(output)
 
 
-def _value_key(call: ToolCall) -> Hashable | None:
-    return None if "output" in call.unrecorded else (freeze(_as_value(call.output)),)
+def _value_keys(calls: Sequence[ToolCall]) -> list[Hashable | None]:
+    return [None if "output" in call.unrecorded else (freeze(_as_value(call.output)),) for call in calls]
 
 
-def _text_key(call: ToolCall) -> Hashable | None:
-    return None if "output" in call.unrecorded else (_as_text(call.output),)
+def _text_keys(calls: Sequence[ToolCall]) -> list[Hashable | None]:
+    return [None if "output" in call.unrecorded else (_as_text(call.output),) for call in calls]

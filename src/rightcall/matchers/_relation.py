@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from itertools import repeat
 
 import msgspec
 
@@ -60,7 +61,10 @@ class _Relating:
     def relation(self) -> Relation:
         positions: dict[str, list[int]] = {}
         for position, call in enumerate(self._calls):
-            positions.setdefault(call.name, []).append(position)
+            if (held := positions.get(call.name)) is None:
+                positions[call.name] = [position]
+            else:
+                held.append(position)
         for lookup in self._expected.lookups:
             if (of_name := positions.get(lookup.name)) is None:
                 continue
@@ -90,23 +94,30 @@ class _Relating:
             self._unknown[number] = undecided
 
     def _look_up(self, lookup: Lookup, projection: Projection, positions: Row) -> None:
+        alone = len(positions) == len(self._calls)
+        keys = projection(self._calls if alone else [self._calls[position] for position in positions])
+        index: dict[Hashable, Row] = dict(zip(keys, zip(positions), strict=True))
+        undecided: Row = _NONE
+        if len(index) < len(keys) or None in index:
+            index, undecided = self._index(lookup, keys, positions)
+        for number, found in zip(lookup.numbers, map(index.get, lookup.keys, repeat(_NONE)), strict=True):
+            self._sure[number] = found
+        for number in lookup.confusable:
+            self._try_each(number, self._sure[number])
+        if undecided:
+            self._unknown.update(dict.fromkeys(lookup.numbers, undecided))
+
+    def _index(self, lookup: Lookup, keys: Sequence[Hashable], positions: Row) -> tuple[dict[Hashable, Row], Row]:
+        """The positions by key, several to a key, and those that the trace says too little about."""
         pattern = self._expected.patterns[lookup.numbers[0]]
         index: dict[Hashable, list[int]] = {}
         undecided: list[int] = []
-        for position in positions:
-            key = projection(self._calls[position])
+        for position, key in zip(positions, keys, strict=True):
             if key is not None:
                 index.setdefault(key, []).append(position)
             elif pattern.accepts(self._calls[position]) is None:
                 undecided.append(position)
-        for number, key in zip(lookup.numbers, lookup.keys, strict=True):
-            found = index.get(key)
-            if found is not None:
-                self._sure[number] = found
-                if self._expected.patterns[number].is_confusable:
-                    self._try_each(number, found)
-            if undecided:
-                self._unknown[number] = undecided
+        return dict(index), undecided
 
     def _possible(self) -> list[Row]:
         return [self._joined(row, self._unknown.get(number)) for number, row in enumerate(self._sure)]

@@ -22,6 +22,8 @@ class Lookup(msgspec.Struct, frozen=True):
     """Their places among the expected calls."""
     keys: list[Hashable]
     """What to look up for each of them."""
+    confusable: list[int]
+    """The places of those that have to be tried on what was found."""
 
 
 class ExpectedCalls:
@@ -63,7 +65,9 @@ def _lookups(patterns: Sequence[Pattern]) -> list[Lookup]:
         projection, key = pattern.index or (None, None)
         lookup = found.get((pattern.name, projection))
         if lookup is None:
-            lookup = found[pattern.name, projection] = Lookup(pattern.name, projection, [], [])
+            lookup = found[pattern.name, projection] = Lookup(pattern.name, projection, [], [], [])
         lookup.numbers.append(number)
         lookup.keys.append(key)
+        if pattern.is_confusable:
+            lookup.confusable.append(number)
     return list(found.values())
