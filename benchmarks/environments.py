@@ -1,0 +1,69 @@
+"""A throw-away virtual environment for each peer, never the project's own."""
+
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+REQUIREMENTS = {
+    "uipath": "uipath==2.14.44",
+    "google-adk": "google-adk==2.13.0",
+    "agentevals": "agentevals",
+    "deepeval": "deepeval",
+}
+
+
+_MARK = ".installed"
+
+
+class EnvironmentFailedError(Exception):
+    """A peer could not be installed."""
+
+
+def folder() -> Path:
+    """Where the peers live: `.bench`, unless RIGHTCALL_BENCH_PEERS names a folder with ready environments."""
+    return Path(os.environ.get("RIGHTCALL_BENCH_PEERS") or ROOT / ".bench")
+
+
+def log_of(name: str) -> Path:
+    """The file that takes what a worker or an installation prints."""
+    logs = ROOT / ".bench" / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    return logs / f"{name}.log"
+
+
+def python_of(name: str) -> Path:
+    """The interpreter of the named peer, installed first if it is missing; ours for any other name.
+
+    Raises:
+        EnvironmentFailedError: pip could not install the peer.
+    """
+    if name not in REQUIREMENTS:
+        return Path(sys.executable)
+    home = folder() / name
+    python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    if not _ready(name, home, python):
+        _install(name, home, python)
+    return python
+
+
+def _ready(name: str, home: Path, python: Path) -> bool:
+    if "RIGHTCALL_BENCH_PEERS" in os.environ:
+        return python.exists()
+    mark = home / _MARK
+    return mark.exists() and mark.read_text() == REQUIREMENTS[name]
+
+
+def _install(name: str, home: Path, python: Path) -> None:
+    print(f"installing {REQUIREMENTS[name]} into {home}", file=sys.stderr)
+    venv.create(home, clear=True, with_pip=True)
+    log = log_of(f"{name}-install")
+    with log.open("w") as output:
+        pip = [str(python), "-m", "pip", "install", "--quiet", REQUIREMENTS[name]]
+        done = subprocess.run(pip, stdout=output, stderr=output, check=False)
+    if done.returncode:
+        raise EnvironmentFailedError(f"could not install {REQUIREMENTS[name]}; see {log}")
+    # Written last, so that an installation that was interrupted is not taken for a whole one.
+    (home / _MARK).write_text(REQUIREMENTS[name])

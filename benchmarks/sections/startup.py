@@ -1,0 +1,72 @@
+"""What starting Rightcall costs above starting Python."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+from benchmarks.environments import ROOT
+from benchmarks.figures import Figure
+from benchmarks.rounds import Pace
+from benchmarks.table import Line, under
+from benchmarks.workers import WorkerError, Workers
+
+_FIRST_EVALUATION = """
+import rightcall
+trajectory = rightcall.Trajectory.of(["search", "read", "answer"])
+evaluator = rightcall.ToolCallOrderEvaluator(id="order", config={"strict": False})
+criteria = evaluator.criteria({"tool_calls_order": ["search", "answer", "read"]})
+assert 0.6 < evaluator.evaluate(trajectory, criteria).score < 0.7
+"""
+_LOADED = "import json, sys; print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
+
+
+def startup(workers: Workers, pace: Pace) -> Iterator[Figure]:
+    """CPU time of fresh processes above bare Python, and what an import loads."""
+    del workers
+    commands = (
+        ("import rightcall", 0.05, [sys.executable, "-c", "import rightcall"]),
+        ("rightcall --help", 0.08, [*_command(), "--help"]),
+        ("import and first evaluation", 0.30, [sys.executable, "-c", _FIRST_EVALUATION]),
+    )
+    for name, limit, command in commands:
+        yield partial(_above_bare, f"{name}, above bare Python", limit, command, pace.startup_rounds)
+    yield _third_party
+
+
+def _above_bare(figure: str, limit: float, command: list[str], rounds: int) -> Iterator[Line]:
+    bare = [sys.executable, "-c", "pass"]
+    _cpu_seconds(command)  # The first start compiles bytecode and fills the disk's cache.
+    above = [_cpu_seconds(command) - _cpu_seconds(bare) for _ in range(rounds)]
+    yield under(figure, None, max(0.0, median(above)), limit)
+
+
+def _command() -> list[str]:
+    script = Path(sys.executable).with_name("rightcall")
+    return [str(script)] if script.exists() else [sys.executable, "-m", "rightcall"]
+
+
+def _cpu_seconds(command: list[str]) -> float:
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise WorkerError(f"{' '.join(command)} ended with {process.returncode}")
+    return usage.ru_utime + usage.ru_stime
+
+
+def _third_party() -> Iterator[Line]:
+    own = _modules("import rightcall; ") - _modules("") - sys.stdlib_module_names - {"rightcall"}
+    names = ", ".join(sorted(own)) or "none"
+    yield Line("third-party modules loaded by import rightcall", "–", names, "none", float(len(own)), "≤ 0", 0.0)
+
+
+def _modules(before: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", before + _LOADED], cwd=ROOT, capture_output=True, check=True, text=True
+    )
+    return set(json.loads(done.stdout))
