@@ -8,7 +8,7 @@ from rightcall.matchers import ArgsPolicy, CallPattern
 from rightcall.results import Justification, ToolCallArgsEvaluatorJustification
 
 from ._comparing import Comparison
-from ._models import Call, Config, Criteria, NotEmpty
+from ._criteria import Call, Config, Criteria, NotEmpty
 from ._pairs import PairingEvaluator, PatternPlan
 from ._telling import Subject
 

@@ -14,8 +14,8 @@ from pydantic import BeforeValidator, StrictBool
 from rightcall.errors import shown
 from rightcall.results import CountCheck, Finding, Justification, ToolCallCountEvaluatorJustification
 
+from ._criteria import Config, Criteria, NotEmpty, ToolName
 from ._evaluator import Evaluator, Measurement
-from ._models import Config, Criteria, NotEmpty, ToolName
 from ._selection import Selection
 
 _OPERATORS: dict[str, Callable[[int, int], bool]] = {

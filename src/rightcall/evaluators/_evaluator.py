@@ -15,8 +15,8 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.results import Account, EvaluationResult, Explanation, Finding, Justification, Told
 from rightcall.trajectory import ToolCall, Trajectory
 
+from ._criteria import Config, Criteria, parse_config, parse_criteria
 from ._execution import AgentExecution
-from ._models import Config, Criteria, parse_config, parse_criteria
 from ._selection import Selection, select
 
 

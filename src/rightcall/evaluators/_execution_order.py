@@ -13,8 +13,8 @@ from rightcall.limits import Limits
 from rightcall.results import ExecutionOrderJustification, Finding, Justification, Told
 
 from ._comparing import Comparison, ComparisonAccount, compare_names, too_long_to_align
+from ._criteria import Config, Criteria, ToolName
 from ._evaluator import Evaluator, Measurement
-from ._models import Config, Criteria, ToolName
 from ._order import OrderPlan
 from ._selection import Selection
 from ._telling import Rule, Subject, find

@@ -10,8 +10,8 @@ from rightcall.alignment import Row
 from rightcall.matchers import CallPattern, Relation, relate
 from rightcall.results import Finding, ForbiddenToolsJustification, Justification, NamedCall, call_text
 
+from ._criteria import Call, Config, Criteria, NotEmpty
 from ._evaluator import Evaluator, Measurement
-from ._models import Call, Config, Criteria, NotEmpty
 from ._pairs import PatternPlan
 from ._selection import Selection
 

@@ -10,7 +10,7 @@ from rightcall.matchers import OutputPattern
 from rightcall.results import Justification, ToolCallOutputEvaluatorJustification
 
 from ._comparing import Comparison
-from ._models import Config, Criteria, NotEmpty, ToolName, UserModel
+from ._criteria import Config, Criteria, NotEmpty, ToolName, UserModel
 from ._pairs import PairingEvaluator, PatternPlan
 from ._telling import Subject
 

@@ -10,7 +10,7 @@ from rightcall.matchers import CallPattern
 from rightcall.results import Justification, PairingJustification
 
 from ._comparing import Comparison
-from ._models import Call, Config, Criteria, NotEmpty
+from ._criteria import Call, Config, Criteria, NotEmpty
 from ._pairs import PairingEvaluator, PatternPlan
 from ._telling import Rule, Subject
 from ._trajectory import Policy

@@ -11,7 +11,7 @@ from rightcall.alignment import Row, arrange
 from rightcall.limits import Limits
 from rightcall.trajectory import ToolCall, Trajectory
 
-from ._models import Criteria
+from ._criteria import Criteria
 
 
 class Selection(msgspec.Struct, frozen=True):

@@ -14,9 +14,9 @@ from rightcall.matchers import ArgsPolicy, CallPattern, ExpectedCalls
 from rightcall.results import Finding, Justification, Told, ToolTrajectoryEvaluatorJustification, TurnScore
 
 from ._comparing import Comparison, too_long_to_align
+from ._criteria import Call, Config, Criteria
 from ._evaluator import Evaluator, Measurement
 from ._matching import ALLOWS_EXTRAS, Judged, MatchType, compare_turn, grade_turn, match_turn
-from ._models import Call, Config, Criteria
 from ._selection import Selection
 from ._telling import Rule, Subject, find
 
