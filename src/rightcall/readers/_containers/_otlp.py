@@ -1,0 +1,211 @@
+"""OTLP as JSON: spans and log records, as exporters and the collector write them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from .._attributes import RawAttributes, plain_attributes, plain_value
+from .._identity import nanoseconds, span_id
+from .._span import Event, Item, LazyEvents, LogRecord, Span
+
+_SPAN_LISTS = ("resourceSpans", "resource_spans", "batches")
+_LOG_LISTS = ("resourceLogs", "resource_logs")
+_SCOPE_LISTS = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans", "scopeLogs", "scope_logs")
+_FAILED = frozenset({2, "2", "STATUS_CODE_ERROR", "ERROR", "Error"})
+
+
+class _Attribute(msgspec.Struct):
+    key: str = ""
+    value: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Status(msgspec.Struct, frozen=True):
+    code: int = 0
+    message: str = ""
+
+
+class _Span(msgspec.Struct, rename="camel"):
+    name: str = ""
+    trace_id: str = ""
+    span_id: str = ""
+    parent_span_id: str = ""
+    start_time_unix_nano: str | int | None = None
+    end_time_unix_nano: str | int | None = None
+    attributes: list[_Attribute] = []
+    status: _Status = _Status()
+    events: msgspec.Raw = msgspec.Raw(b"[]")
+
+
+class _Scope(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _ScopeSpans(msgspec.Struct):
+    scope: _Scope = _Scope()
+    spans: list[_Span] = []
+
+
+class _ResourceSpans(msgspec.Struct, rename="camel"):
+    scope_spans: list[_ScopeSpans]
+
+
+class _Request(msgspec.Struct, rename="camel"):
+    resource_spans: list[_ResourceSpans]
+
+
+_request_decoder = msgspec.json.Decoder(_Request)
+_events_decoder = msgspec.json.Decoder(list[dict[str, Any]])
+
+
+def decode_request(line: bytes) -> list[Span] | None:
+    """The spans of one OTLP/JSON request in its usual spelling, decoded no further than needed; else none."""
+    try:
+        request = _request_decoder.decode(line)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+    return [
+        _span_of(span, scoped.scope.name)
+        for resource in request.resource_spans
+        for scoped in resource.scope_spans
+        for span in scoped.spans
+    ]
+
+
+def is_otlp(document: Any) -> bool:
+    """Whether a document is OTLP, or one of the wrappings servers put around it."""
+    if not isinstance(document, Mapping):
+        return False
+    if any(isinstance(document.get(key), list) for key in (*_SPAN_LISTS, *_LOG_LISTS)):
+        return True
+    if isinstance(document.get("trace"), Mapping):
+        return is_otlp(document["trace"])
+    return is_otlp_span(document) or _has_bare_spans(document)
+
+
+def is_otlp_span(document: Any) -> bool:
+    """Whether a document is one span as OTLP spells it."""
+    return isinstance(document, Mapping) and bool(
+        {"startTimeUnixNano", "start_time_unix_nano"} & document.keys() and "name" in document
+    )
+
+
+def otlp_items(document: Mapping[str, Any]) -> Iterator[Item]:
+    """Spans and log records of an OTLP document in any spelling, broken parts left out."""
+    if is_otlp_span(document):
+        yield otlp_span(document, "")
+        return
+    if isinstance(document.get("trace"), Mapping):
+        yield from otlp_items(document["trace"])
+        return
+    if _has_bare_spans(document):
+        yield from (otlp_span(span, "") for span in document["data"])
+    for resource in _objects(document, _SPAN_LISTS):
+        for scoped in _objects(resource, _SCOPE_LISTS):
+            scope = _scope_name(scoped)
+            yield from (otlp_span(span, scope) for span in _objects(scoped, ("spans",)))
+    for resource in _objects(document, _LOG_LISTS):
+        for scoped in _objects(resource, _SCOPE_LISTS):
+            yield from (_log(record) for record in _objects(scoped, ("logRecords", "log_records")))
+
+
+def otlp_span(span: Mapping[str, Any], scope: str) -> Span:
+    """One span of OTLP, in camelCase or snake_case."""
+    status = span.get("status")
+    status = status if isinstance(status, Mapping) else {}
+    events = span.get("events")
+    return Span(
+        name=_text(span.get("name")),
+        trace_id=span_id(_either(span, "traceId", "trace_id")) or "",
+        span_id=span_id(_either(span, "spanId", "span_id")),
+        parent_id=span_id(_either(span, "parentSpanId", "parent_span_id")),
+        start_ns=nanoseconds(_either(span, "startTimeUnixNano", "start_time_unix_nano")),
+        end_ns=nanoseconds(_either(span, "endTimeUnixNano", "end_time_unix_nano")),
+        attributes=plain_attributes(span.get("attributes")),
+        failed=_is_failure(status.get("code")),
+        description=_text(status.get("message")),
+        scope=scope,
+        events=_events(events) if isinstance(events, list) else (),
+    )
+
+
+def _span_of(span: _Span, scope: str) -> Span:
+    events = span.events
+    raw = RawAttributes()
+    for attribute in span.attributes:
+        raw[attribute.key] = attribute.value
+    return Span(
+        span.name,
+        span_id(span.trace_id) or "",
+        span_id(span.span_id),
+        span_id(span.parent_span_id),
+        nanoseconds(span.start_time_unix_nano),
+        nanoseconds(span.end_time_unix_nano),
+        raw,
+        span.status.code == 2,
+        span.status.message,
+        scope,
+        LazyEvents(lambda: _raw_events(events)) if len(events) > 4 else (),  # type: ignore[arg-type]
+    )
+
+
+def _raw_events(raw: msgspec.Raw) -> list[Event]:
+    try:
+        return _events(_events_decoder.decode(raw))
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return []
+
+
+def _events(events: list[Any]) -> list[Event]:
+    return [
+        Event(_text(event.get("name")), plain_attributes(event.get("attributes")))
+        for event in events
+        if isinstance(event, Mapping)
+    ]
+
+
+def _log(record: Mapping[str, Any]) -> LogRecord:
+    attributes = plain_attributes(record.get("attributes"))
+    name = _either(record, "eventName", "event_name") or attributes.get("event.name")
+    time = nanoseconds(_either(record, "timeUnixNano", "time_unix_nano"))
+    return LogRecord(
+        name=_text(name),
+        body=plain_value(record.get("body")),
+        attributes=attributes,
+        trace_id=span_id(_either(record, "traceId", "trace_id")) or "",
+        span_id=span_id(_either(record, "spanId", "span_id")),
+        time_ns=time or nanoseconds(_either(record, "observedTimeUnixNano", "observed_time_unix_nano")),
+    )
+
+
+def _has_bare_spans(document: Mapping[str, Any]) -> bool:
+    # Phoenix's /spans/otlpv1: {"data": [span, …], "next_cursor": …}.
+    data = document.get("data")
+    return isinstance(data, list) and bool(data) and all(is_otlp_span(span) for span in data)
+
+
+def _objects(document: Mapping[str, Any], keys: tuple[str, ...]) -> Iterator[Mapping[str, Any]]:
+    for key in keys:
+        held = document.get(key)
+        if isinstance(held, list):
+            yield from (item for item in held if isinstance(item, Mapping))
+
+
+def _scope_name(scoped: Mapping[str, Any]) -> str:
+    scope = scoped.get("scope") or scoped.get("instrumentationLibrary")
+    return _text(scope.get("name")) if isinstance(scope, Mapping) else ""
+
+
+def _either(document: Mapping[str, Any], first: str, second: str) -> Any:
+    found = document.get(first)
+    return document.get(second) if found is None else found
+
+
+def _is_failure(code: Any) -> bool:
+    return isinstance(code, (int, str)) and code in _FAILED
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,127 @@
+"""Which spans of a source belong to one run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from ._conventions import convention_of
+from ._roles import role_of
+from ._run import Run
+from ._span import Span
+
+Grouping = Literal["auto", "conversation", "session", "trace", "file"]
+
+_CONVERSATION = ("gen_ai.conversation.id", "traceloop.association.properties.conversation_id")
+_SESSION = (
+    "session.id",
+    "gcp.vertex.agent.session_id",
+    "langfuse.session.id",
+    "mlflow.trace.session",
+    "traceloop.association.properties.session_id",
+    "traceloop.association.properties.thread_id",
+    "langsmith.trace.session_id",
+)
+_KEYS: dict[Grouping, tuple[str, ...]] = {
+    "auto": (*_CONVERSATION, *_SESSION),
+    "conversation": _CONVERSATION,
+    "session": _SESSION,
+    "trace": (),
+    "file": (),
+}
+
+
+class Traces:
+    """Traces of a source, united where they belong to one run."""
+
+    def __init__(self, grouping: Grouping) -> None:
+        self._grouping = grouping
+        self._keys = _KEYS[grouping]
+        self._spans: dict[str, list[Span]] = {}
+        self._above: dict[str, str] = {}
+        self._by_conversation: dict[str, str] = {}
+
+    def add(self, span: Span) -> None:
+        """Take in a span."""
+        trace = "" if self._grouping == "file" else span.trace_id
+        self._spans.setdefault(trace, []).append(span)
+        for key in self._keys:
+            if key in span.attributes:
+                value = span.attributes.get(key)
+                if isinstance(value, str) and value:
+                    self._unite(trace, self._by_conversation.setdefault(value, trace))
+
+    def runs(self) -> Iterator[list[Span]]:
+        """The spans of each run, in order of the first start."""
+        united: dict[str, list[str]] = {}
+        for trace in self._spans:
+            united.setdefault(self._top(trace), []).append(trace)
+        runs = [[span for trace in traces for span in self._spans[trace]] for traces in united.values()]
+        runs.sort(key=_begin)
+        yield from _whole_runs(runs) if self._grouping == "auto" else runs
+
+    def _top(self, trace: str) -> str:
+        while trace in self._above:
+            trace = self._above[trace]
+        return trace
+
+    def _unite(self, first: str, second: str) -> None:
+        first, second = self._top(first), self._top(second)
+        if first != second:
+            self._above[first] = second
+
+
+def _whole_runs(runs: list[list[Span]]) -> list[list[Span]]:
+    """Runs in their own right: with an agent or a model at work in them, or with calls.
+
+    Where no trace of the source has either (MCP servers trace each call by itself), the source is one run. Traces
+    with nothing of an agent in them, such as the creation of one, are left out beside others that have. A trace
+    that ran inside a call of another is part of it, if that leaves one run.
+    """
+    if len(runs) < 2:
+        return runs
+    working = [run for run in runs if _is_at_work(run)]
+    if not working:
+        return [[span for run in runs for span in run]]
+    others = [run for run in runs if not any(run is held for held in working) and _has_calls(run)]
+    kept = sorted([*working, *others], key=_begin)
+    if len(kept) > 1 and _is_one_run(kept):
+        return [[span for run in kept for span in run]]
+    return kept
+
+
+def _is_one_run(runs: list[list[Span]]) -> bool:
+    """Whether all runs but one ran inside one tool call of that one."""
+    outer = max(runs, key=lambda run: _end(run) - _begin(run))
+    calls = [span for span in outer if convention_of(span)]
+    return all(run is outer or any(_holds(call, run) for call in calls) for run in runs)
+
+
+def _holds(call: Span, run: list[Span]) -> bool:
+    if call.start_ns is None or call.end_ns is None:
+        return False
+    return call.start_ns < _begin(run) and _end(run) < call.end_ns
+
+
+def _is_at_work(run: list[Span]) -> bool:
+    """Whether a model answered in a trace, or an agent ran whose own span is the root or has company."""
+    for span in run:
+        role = role_of(span) if convention_of(span) is None else None
+        if role == "model" or (role == "agent" and (span.parent_id is None or len(run) > 1)):
+            return True
+    return False
+
+
+def _has_calls(run: list[Span]) -> bool:
+    return any(convention_of(span) for span in run)
+
+
+def _begin(run: list[Span]) -> int:
+    return min((span.start_ns for span in run if span.start_ns is not None), default=1 << 80)
+
+
+def _end(run: list[Span]) -> int:
+    return max((span.end_ns for span in run if span.end_ns is not None), default=0)
+
+
+__all__ = ["Grouping", "Run", "Traces"]

@@ -1,0 +1,77 @@
+"""A span and a log record, whatever container they came in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+
+class Event(msgspec.Struct, frozen=True):
+    """Something a span recorded while it ran, such as an exception or a message."""
+
+    name: str
+    attributes: Mapping[str, Any]
+
+
+class Span(msgspec.Struct):
+    """One span: where it stands in its trace, when it ran, and what it says about itself.
+
+    `events` are `Event`s, or whatever the container can turn into them when somebody asks.
+    """
+
+    name: str
+    trace_id: str = ""
+    span_id: str | None = None
+    parent_id: str | None = None
+    start_ns: int | None = None
+    end_ns: int | None = None
+    attributes: Mapping[str, Any] = {}
+    failed: bool = False
+    """Its status is ERROR."""
+    description: str = ""
+    """The message of its status."""
+    scope: str = ""
+    """Which instrumentation made it; empty where the container does not say."""
+    events: Any = ()
+    position: int = 0
+    """Its place in the input."""
+
+
+class LogRecord(msgspec.Struct):
+    """One OpenTelemetry log record: an event with a message of the model in it."""
+
+    name: str
+    body: Any
+    attributes: Mapping[str, Any]
+    trace_id: str = ""
+    span_id: str | None = None
+    time_ns: int | None = None
+
+
+class Loose(msgspec.Struct, frozen=True):
+    """A document that is no span: a message, or a list of them."""
+
+    document: Any
+
+
+Item = Span | LogRecord | Loose
+"""What a container yields."""
+
+
+class LazyEvents:
+    """Events of a span that are decoded when somebody asks, since few spans' events matter."""
+
+    __slots__ = ("_load",)
+
+    def __init__(self, load: Any) -> None:
+        self._load = load
+
+    def __iter__(self) -> Any:
+        return iter(self._load())
+
+
+def events_of(span: Span) -> Iterable[Event]:
+    """The events of a span, in order."""
+    return iter(span.events)

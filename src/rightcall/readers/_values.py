@@ -1,0 +1,99 @@
+"""Arguments and outputs as spans and messages hold them: objects, JSON texts, Python texts, plain texts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from rightcall.decoding import decode_json, decode_text
+from rightcall.errors import InputError
+from rightcall.limits import DEFAULT_LIMITS, Limits
+
+NOTHING: Any = msgspec.UNSET
+"""What a field holds that was not recorded."""
+
+PLACEHOLDERS = frozenset({"<not specified>", "<not serializable>", "N/A"})
+"""What frameworks write where they have nothing to write (Google ADK)."""
+
+_LAYERS = 3
+_SCRUBBED = "[Scrubbed due to "
+_SHORT = 200
+_decode = msgspec.json.decode
+
+
+class Unparsable(ValueError):
+    """A text that stands where arguments should, and is neither JSON nor a Python literal."""
+
+
+def arguments(value: Any, limits: Limits = DEFAULT_LIMITS) -> Any:
+    """The value that recorded arguments stand for: an object, or whatever else they decode to.
+
+    Raises:
+        Unparsable: the text stands for no value.
+    """
+    for _ in range(_LAYERS):
+        if value.__class__ is not str:
+            break
+        value = _decoded(value, limits)
+    return value
+
+
+def outcome(value: Any, limits: Limits = DEFAULT_LIMITS, encoded: bool = False) -> Any:
+    """The value that a recorded output stands for.
+
+    A text becomes a value only if it stands for an object or a list; a quoted text loses its quotes. With
+    `encoded`, the producer writes JSON whatever the value is, so numbers and null are read as well.
+    """
+    for _ in range(_LAYERS):
+        if value.__class__ is not str:
+            return value
+        first = value.lstrip()[:1]
+        if first in ("{", "["):
+            return _value_or_text(value, limits)
+        if first != '"' and not encoded:
+            return value
+        inner = _json_or_text(value, limits)
+        if inner is value:
+            return value
+        value, encoded = inner, False
+    return value
+
+
+def is_scrubbed(value: Any) -> bool:
+    """Whether Logfire replaced something inside a recorded value before it was exported."""
+    if value.__class__ is str:
+        return _SCRUBBED in value
+    return value.__class__ in (dict, list) and _SCRUBBED in str(value)
+
+
+def _decoded(text: str, limits: Limits) -> Any:
+    try:
+        # A text as short as the depth allowed cannot be too deep or too large.
+        return _decode(text) if len(text) <= _SHORT else decode_text(text, limits)
+    except (msgspec.DecodeError, UnicodeError):
+        return _decoded_slowly(text, limits)
+    except InputError:
+        raise Unparsable from None
+
+
+def _decoded_slowly(text: str, limits: Limits) -> Any:
+    try:
+        return decode_text(text, limits)
+    except InputError:
+        raise Unparsable from None
+
+
+def _value_or_text(text: str, limits: Limits) -> Any:
+    try:
+        value = _decoded(text, limits)
+    except Unparsable:
+        return text
+    return value if value.__class__ in (dict, list) else text
+
+
+def _json_or_text(text: str, limits: Limits) -> Any:
+    try:
+        return decode_json(text, limits)
+    except InputError:
+        return text
