@@ -3,71 +3,69 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rightcall.limits import Limits
 
 from ._conventions import SPAN_NAMES, Convention, says
 from ._record import Record
-from ._span import Event, Span, events_of
-from ._values import NOTHING, PLACEHOLDERS, Unparsable, arguments, is_scrubbed, outcome
+from ._span import Event, Span
+from ._values import NOTHING, PLACEHOLDERS, SCRUBBED, Unparsable, arguments, is_scrubbed, outcome
 
 _NO_MESSAGE = frozenset({"", "TOOL_ERROR", "tool_error", "ERROR", "error"})
 _REDACTED = re.compile(r"details are redacted", re.I)
+_AGENT = ("gen_ai.agent.name", "agent.name")
 
 
 def record_of(span: Span, convention: Convention, limits: Limits) -> Record | None:
     """The call a span records; none where not even the tool's name is known."""
     attributes = span.attributes
     name = _first_text(attributes, convention.tool) or _name_in(span.name)
-    if not name or name == "(merged tools)" or len(name) > limits.name_length:
+    if not name or len(name) > limits.name_length:
         return None
     record = Record(name)
     record.span = span
     record.convention = convention.name
     record.layers = (span.scope or convention.name,)
-    record.call_id = _first_text(attributes, convention.call_id)
+    if convention.call_id:
+        record.call_id = _first_text(attributes, convention.call_id)
     if convention.tool_id:
         record.tool_id = _first_text(attributes, convention.tool_id)
-    record.agent = _first_text(attributes, ("gen_ai.agent.name", "agent.name"))
-    events = list(events_of(span))
+    record.agent = _first_text(attributes, _AGENT)
+    events = tuple(span.events)
     _read_args(record, convention, attributes, events, limits)
     _read_output(record, convention, attributes, events, limits)
-    _read_error(record, convention, attributes, events)
+    if span.failed or events or record.failed or convention.failure or "error.type" in attributes:
+        _read_error(record, convention, span, events)
     return record
 
 
 def _read_args(
-    record: Record, convention: Convention, attributes: Mapping[str, Any], events: list[Event], limits: Limits
+    record: Record, convention: Convention, attributes: Mapping[str, Any], events: Iterable[Event], limits: Limits
 ) -> None:
     for key in convention.args:
         held = attributes.get(key)
-        if held is not None and held not in PLACEHOLDERS and not (key == "tool.parameters" and _is_schema(held)):
+        if held is not None and not (key == "tool.parameters" and _is_schema(held)):
             _take_args(record, convention, held, limits)
             if record.args is not NOTHING:
                 return
-    held = _in_events(events, convention.args_event)
-    if held is not None:
-        _take_args(record, convention, held, limits)
+    if convention.args_event and events:
+        _take_args(record, convention, _in_events(events, convention.args_event), limits)
 
 
 def _take_args(record: Record, convention: Convention, held: Any, limits: Limits) -> None:
+    if held is None or _is_worthless(held):
+        return
     try:
         value = arguments(held, limits)
+        for unwrap in convention.unwrap_args:
+            value = unwrap(value, record, record.span.attributes if record.span else {})
+        if value.__class__ is str:
+            value = arguments(value, limits)
     except Unparsable:
         record.unparsable = True
         value = held
-    attributes = record.span.attributes if record.span else {}
-    for unwrap in convention.unwrap_args:
-        value = unwrap(value, record, attributes)
-    if value.__class__ is str and value is not held:
-        try:
-            value = arguments(value, limits)
-        except Unparsable:
-            record.unparsable = True
-    if value is NOTHING or is_scrubbed(value):
-        return
     if value.__class__ is dict:
         record.args, record.unparsable = value, False
     elif record.bare is NOTHING:
@@ -75,36 +73,39 @@ def _take_args(record: Record, convention: Convention, held: Any, limits: Limits
 
 
 def _read_output(
-    record: Record, convention: Convention, attributes: Mapping[str, Any], events: list[Event], limits: Limits
+    record: Record, convention: Convention, attributes: Mapping[str, Any], events: Iterable[Event], limits: Limits
 ) -> None:
     for key in convention.output:
         held = attributes.get(key)
-        if held is not None and held not in PLACEHOLDERS:
+        if held is not None:
             _take_output(record, convention, held, limits)
             if record.output is not NOTHING:
                 return
-    held = _in_events(events, convention.output_event)
-    if held is not None:
-        _take_output(record, convention, held, limits)
+    if convention.output_event and events:
+        _take_output(record, convention, _in_events(events, convention.output_event), limits)
 
 
 def _take_output(record: Record, convention: Convention, held: Any, limits: Limits) -> None:
+    if held is None or _is_worthless(held):
+        return
     value = outcome(held, limits, convention.encoded)
-    attributes = record.span.attributes if record.span else {}
     for unwrap in convention.unwrap_output:
-        value = unwrap(value, record, attributes)
-    if value is not NOTHING and not is_scrubbed(value):
-        record.output = value
+        value = unwrap(value, record, record.span.attributes if record.span else {})
+    record.output = value
 
 
-def _read_error(
-    record: Record, convention: Convention, attributes: Mapping[str, Any], events: list[Event]
-) -> None:
-    span = record.span
-    exceptions = [event.attributes for event in events if event.name == "exception"] if events else ()
+def _is_worthless(held: Any) -> bool:
+    if held.__class__ is str:
+        return held in PLACEHOLDERS or SCRUBBED in held
+    return is_scrubbed(held)
+
+
+def _read_error(record: Record, convention: Convention, span: Span, events: Iterable[Event]) -> None:
+    attributes = span.attributes
+    exceptions = [event.attributes or {} for event in events if event.name == "exception"]
     kind = attributes.get("error.type")
-    flagged = any(says(attributes.get(key), value) for key, value in convention.failure)
-    if span is None or not (span.failed or exceptions or kind or flagged or record.failed):
+    flagged = any([says(attributes.get(key), value) for key, value in convention.failure])
+    if not (span.failed or exceptions or kind or flagged or record.failed):
         return
     record.failed = True
     candidates = [exception.get("exception.message") for exception in reversed(exceptions)]
@@ -127,9 +128,9 @@ def _is_message(text: Any) -> bool:
     return isinstance(text, str) and text not in _NO_MESSAGE and not _REDACTED.search(text)
 
 
-def _in_events(events: list[Event], where: tuple[str, str] | None) -> Any:
-    for event in events if where else ():
-        if where and event.name == where[0]:
+def _in_events(events: Iterable[Event], where: tuple[str, str]) -> Any:
+    for event in events:
+        if event.name == where[0]:
             return event.attributes.get(where[1])
     return None
 
@@ -150,8 +151,9 @@ def _is_schema(held: Any) -> bool:
 def _first_text(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
     for key in keys:
         held = attributes.get(key)
-        if isinstance(held, str) and held and held not in PLACEHOLDERS:
-            return held.strip('"') if held[0] == '"' else held
+        if held.__class__ is str and held and held not in PLACEHOLDERS:
+            text: str = held
+            return text.strip('"') if text[0] == '"' else text
     return None
 
 

@@ -273,12 +273,18 @@ _BY_NAME = msgspec.structs.replace(GEN_AI, name="gen_ai, by the span's name", ma
 def convention_of(span: Span) -> Convention | None:
     """The convention by which a span is a tool call; none if it is not one."""
     attributes = span.attributes
-    rows = [row for key in attributes if key in _ROWS for row in _ROWS[key]]
+    rows: list[int] = []
+    for key in attributes:
+        if key in _ROWS:
+            rows += _ROWS[key]
     if len(rows) > 1:
         rows.sort()
     for row in rows:
         convention = CONVENTIONS[row]
-        if all(_holds(mark, attributes) for mark in convention.marks):
+        for key, wanted in convention.marks:
+            if not says(attributes.get(key), wanted):
+                break
+        else:
             return convention if convention.call else None
     return _BY_NAME if _named_as_call(span) else None
 
@@ -290,10 +296,6 @@ def says(value: Any, wanted: str | None) -> bool:
     if value.__class__ is bool:
         return wanted == "true" and bool(value)
     return isinstance(value, str) and value.strip('"').lower() == wanted
-
-
-def _holds(mark: tuple[str, str | None], attributes: Any) -> bool:
-    return says(attributes.get(mark[0]), mark[1])
 
 
 def _named_as_call(span: Span) -> bool:

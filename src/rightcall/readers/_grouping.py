@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from ._conventions import convention_of
-from ._roles import role_of
-from ._run import Run
+from ._conventions import Convention
+from ._kinds import kind_of
 from ._span import Span
 
 Grouping = Literal["auto", "conversation", "session", "trace", "file"]
@@ -29,6 +28,9 @@ _KEYS: dict[Grouping, tuple[str, ...]] = {
     "trace": (),
     "file": (),
 }
+
+
+_MOST_NESTED = 50
 
 
 class Traces:
@@ -83,37 +85,40 @@ def _whole_runs(runs: list[list[Span]]) -> list[list[Span]]:
     working = [run for run in runs if _is_at_work(run)]
     if not working:
         return [[span for run in runs for span in run]]
-    others = [run for run in runs if not any(run is held for held in working) and _has_calls(run)]
-    kept = sorted([*working, *others], key=_begin)
-    if len(kept) > 1 and _is_one_run(kept):
-        return [[span for run in kept for span in run]]
-    return kept
+    if len(working) < len(runs):
+        at_work = {id(run) for run in working}
+        runs = [run for run in runs if id(run) in at_work or _has_calls(run)]
+    if 1 < len(runs) <= _MOST_NESTED and _is_one_run(runs):
+        return [[span for run in runs for span in run]]
+    return runs
 
 
 def _is_one_run(runs: list[list[Span]]) -> bool:
     """Whether all runs but one ran inside one tool call of that one."""
-    outer = max(runs, key=lambda run: _end(run) - _begin(run))
-    calls = [span for span in outer if convention_of(span)]
-    return all(run is outer or any(_holds(call, run) for call in calls) for run in runs)
+    times = [(_begin(run), _end(run)) for run in runs]
+    outer = max(range(len(runs)), key=lambda index: times[index][1] - times[index][0])
+    calls = [span for span in runs[outer] if isinstance(kind_of(span), Convention)]
+    inner = [held for index, held in enumerate(times) if index != outer]
+    return all(any(_holds(call, begin, end) for call in calls) for begin, end in inner)
 
 
-def _holds(call: Span, run: list[Span]) -> bool:
+def _holds(call: Span, begin: int, end: int) -> bool:
     if call.start_ns is None or call.end_ns is None:
         return False
-    return call.start_ns < _begin(run) and _end(run) < call.end_ns
+    return call.start_ns < begin and end < call.end_ns
 
 
 def _is_at_work(run: list[Span]) -> bool:
     """Whether a model answered in a trace, or an agent ran whose own span is the root or has company."""
     for span in run:
-        role = role_of(span) if convention_of(span) is None else None
-        if role == "model" or (role == "agent" and (span.parent_id is None or len(run) > 1)):
+        kind = kind_of(span)
+        if kind == "model" or (kind == "agent" and (span.parent_id is None or len(run) > 1)):
             return True
     return False
 
 
 def _has_calls(run: list[Span]) -> bool:
-    return any(convention_of(span) for span in run)
+    return any(isinstance(kind_of(span), Convention) for span in run)
 
 
 def _begin(run: list[Span]) -> int:
@@ -123,5 +128,3 @@ def _begin(run: list[Span]) -> int:
 def _end(run: list[Span]) -> int:
     return max((span.end_ns for span in run if span.end_ns is not None), default=0)
 
-
-__all__ = ["Grouping", "Run", "Traces"]

@@ -11,6 +11,7 @@ from typing import Any
 _HEX = re.compile(r"[0-9a-fA-F]+\Z")
 _ISO = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9})\d*)?\s*(Z|[+-]\d\d:?\d\d)?\Z")
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_HEX_LENGTHS = (16, 32)
 _BASE64_LENGTHS = (12, 24)
 
 
@@ -20,7 +21,9 @@ def span_id(value: Any) -> str | None:
     OTLP/JSON writes hexadecimal digits, protobuf's own JSON base64, SDKs `0x` and the digits, and some exports
     names of their own (`span_…`).
     """
-    if value is None:
+    if value.__class__ is str and len(value) in _HEX_LENGTHS and value.isalnum():
+        return value.lower() if value.strip("0") else None
+    if not value:
         return None
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:016x}" if value else None
@@ -41,6 +44,8 @@ def nanoseconds(value: Any, unit: int = 1) -> int | None:
 
     None where there is no time, or none that can be understood.
     """
+    if value.__class__ is str and value.isdecimal() and len(value) <= 40:
+        return int(value) * unit
     if value is None or isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -51,8 +56,6 @@ def nanoseconds(value: Any, unit: int = 1) -> int | None:
         return _from_datetime(value)
     if not isinstance(value, str):
         return None
-    if value.isdecimal() and len(value) <= 40:
-        return int(value) * unit
     return _from_iso(value)
 
 

@@ -15,7 +15,7 @@ def join(records: list[Record], requests: Requests) -> list[Record]:
     First by id, then by name and arguments, then by name alone where the span has no arguments, always in order.
     """
     open_records = _join_by_id(records, requests)
-    open_requests = [request for request in requests.known if not _is_joined(request)]
+    open_requests = [request for request in requests.known if not request.joined]
     for key in (_context_name_args, _name_args, _name_only):
         open_records, open_requests = _pair(open_records, open_requests, requests, key)
     return _unseen(open_requests, records, open_records)
@@ -25,7 +25,7 @@ def _join_by_id(records: list[Record], requests: Requests) -> list[Record]:
     left = []
     for record in records:
         request = requests.with_id(record.call_id, record.name) if record.call_id else None
-        if request is None or _is_joined(request) or not _compatible(record, request):
+        if request is None or request.joined or not _compatible(record, request):
             left.append(record)
         else:
             _take(record, request)
@@ -50,7 +50,7 @@ def _pair(
         else:
             queue.remove(found)
             _take(record, found)
-    return left, [request for request in requests if not _is_joined(request)]
+    return left, [request for request in requests if not request.joined]
 
 
 def _context_name_args(record: Record, requests: Requests | None) -> Hashable:
@@ -79,11 +79,7 @@ def _compatible(record: Record, request: Record) -> bool:
 def _take(record: Record, request: Record) -> None:
     record.fill(request)
     record.group, record.order = request.group, request.order
-    request.source = "joined"
-
-
-def _is_joined(request: Record) -> bool:
-    return bool(request.source == "joined")
+    request.joined = True
 
 
 def _unseen(requests: list[Record], records: list[Record], open_records: list[Record]) -> list[Record]:

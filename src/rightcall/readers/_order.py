@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import groupby
+from operator import lt
 
 from ._record import Record
 
@@ -12,6 +13,9 @@ def ordered(records: list[Record]) -> list[Record]:
 
     Calls without a start time come last.
     """
+    starts = [record.span.start_ns if record.span else record.asked_ns for record in records]
+    if None not in starts and all(map(lt, starts, starts[1:])):
+        return records
     depths = _depths(records) if any([record.parent for record in records]) else {}
     timed = [(record, _start(record)) for record in records]
     by_start = sorted(timed, key=lambda pair: (pair[1] is None, pair[1] or 0))
@@ -27,6 +31,8 @@ def ordered(records: list[Record]) -> list[Record]:
 
 def unsettled(records: list[Record]) -> tuple[tuple[int, int], ...]:
     """Ranges of calls in order that start together, with nothing to say which came first."""
+    if len(records) < 2 or not has_ties(records):
+        return ()
     found = []
     position = 0
     for (start, _), tied in groupby(records, key=lambda record: (_start(record), id(record.parent))):

@@ -76,8 +76,10 @@ def read_spans(
         InputError: something among the spans is not a span.
     """
     run = Run(limits, metadata_attributes)
+    live: set[type] = set()
     for position, span in enumerate(spans):
-        if is_live_span(span):
+        if span.__class__ in live or is_live_span(span):
+            live.add(span.__class__)
             run.spans.append(live_span(span))
         else:
             _add_documents(run, span, position)
@@ -107,7 +109,6 @@ class _Gathered:
 
     def add(self, item: Item) -> None:
         if item.__class__ is Span:
-            item.position = self._count
             self._count += 1
             self._traces.add(item)
         elif isinstance(item, LogRecord):

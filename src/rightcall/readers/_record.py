@@ -9,54 +9,37 @@ from ._values import NOTHING
 
 
 class Record:
-    """What is known of one call so far. Fields not recorded yet hold `NOTHING`, or None."""
+    """What is known of one call so far. Fields not recorded yet hold `NOTHING`, or None.
 
-    __slots__ = (
-        "agent",
-        "args",
-        "asked_ns",
-        "bare",
-        "call_id",
-        "convention",
-        "error",
-        "failed",
-        "group",
-        "layers",
-        "name",
-        "order",
-        "output",
-        "parent",
-        "source",
-        "span",
-        "tool_id",
-        "turn",
-        "unparsable",
-    )
+    Defaults are the class's, not set one by one: most calls set few fields, and a trace has many calls.
+    """
+
+    args: Any = NOTHING
+    bare: Any = NOTHING
+    """An argument without its name, where the producer kept only the value."""
+    unparsable: bool = False
+    output: Any = NOTHING
+    error: str | None = None
+    failed: bool = False
+    call_id: str | None = None
+    tool_id: str | None = None
+    agent: str | None = None
+    span: Span | None = None
+    convention: str = ""
+    layers: tuple[str, ...] = ()
+    """Which instrumentations saw the call."""
+    parent: Record | None = None
+    group: str | None = None
+    turn: int | None = None
+    order: int = -1
+    """Its place among the requests of the model."""
+    asked_ns: int | None = None
+    """When the model had asked for it, where only messages show the call."""
+    joined: bool = False
+    """A request for which a span was found."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.args: Any = NOTHING
-        self.bare: Any = NOTHING
-        """An argument without its name, where the producer kept only the value."""
-        self.output: Any = NOTHING
-        self.error: str | None = None
-        self.failed = False
-        self.call_id: str | None = None
-        self.tool_id: str | None = None
-        self.agent: str | None = None
-        self.span: Span | None = None
-        self.convention = ""
-        self.layers: tuple[str, ...] = ()
-        """Which instrumentations saw the call."""
-        self.parent: Record | None = None
-        self.group: str | None = None
-        self.order = -1
-        """Its place among the requests of the model."""
-        self.unparsable = False
-        self.source: Any = "span"
-        self.asked_ns: int | None = None
-        """When the model had asked for it, where only messages show the call."""
-        self.turn: int | None = None
 
     def fill(self, other: Record) -> None:
         """Take from another record of the same call what this one lacks."""

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import msgspec
-
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.trajectory import ToolCall, Trajectory
 
 from ._calls import record_of
-from ._conventions import CONVENTIONS, convention_of
+from ._conventions import CONVENTIONS, Convention
 from ._duplicates import without_duplicates
 from ._joining import join
+from ._kinds import kind_of
 from ._messages import Conversation, Requests, carried, carried_by_logs, exchanges_of
 from ._order import group_by_time, has_ties, ordered, overlaps_unexplained, unsettled
 from ._record import Record
-from ._roles import Role, role_of
+from ._roles import Role
 from ._span import LogRecord, Span
 from ._suspicion import reads_like_error
 from ._tree import Tree
@@ -70,12 +69,13 @@ class Run:
         records: list[Record] = []
         roles: dict[int, Role] = {}
         for span in spans:
-            convention = convention_of(span)
-            record = record_of(span, convention, self._limits) if convention else None
-            if record is not None:
-                records.append(record)
-            elif (role := role_of(span)) is not None:
-                roles[id(span)] = role
+            kind = kind_of(span)
+            if kind.__class__ is Convention:
+                record = record_of(span, kind, self._limits)
+                if record is not None:
+                    records.append(record)
+            elif kind:
+                roles[id(span)] = kind
         return ordered(records), roles
 
     def _complete(
@@ -83,15 +83,9 @@ class Run:
     ) -> tuple[list[Record], list[Record]]:
         """The calls with parents, without duplicates and with gaps filled; and those only messages show."""
         tree = Tree(spans, roles)
-        if len(spans) > 1:
-            for record in records:
-                tree.place(record)
-            records = without_duplicates(records, tree)
-            if roles:
-                tree.adopt(records)
-            for record in records:
-                record.parent = tree.parent_of(record)
-        if not self.messages and not self.logs and not (len(records) < len(spans) and _has_gaps(records)):
+        records = _placed(records, tree, roles)
+        others = len(records) < len(spans)
+        if not self.messages and not self.logs and not (others and _has_gaps(records)):
             return records, []
         self._read_messages(spans, records, roles, tree)
         unseen = join(records, self._requests) if self._requests.known else []
@@ -152,6 +146,20 @@ class Run:
             setting = _SETTINGS.get(convention, "")
             hint = f"; to record them: {setting}" if setting else ""
             self._warnings.add("content", f"arguments or outputs of {count} calls were not recorded{hint}")
+
+
+def _placed(records: list[Record], tree: Tree, roles: Mapping[int, Role]) -> list[Record]:
+    """The calls, each once, with the calls they were made in."""
+    if not records or not (tree.has_edges or roles or len({record.layers for record in records}) > 1):
+        return records
+    for record in records:
+        tree.place(record)
+    records = without_duplicates(records, tree)
+    if roles:
+        tree.adopt(records)
+    for record in records:
+        record.parent = tree.parent_of(record)
+    return records
 
 
 def _has_gaps(records: list[Record]) -> bool:
@@ -226,7 +234,3 @@ def _first_value(span: Span | None, keys: tuple[str, ...]) -> Any:
             return held if isinstance(held, (str, int, float, bool, dict, list)) else str(held)
     return None
 
-
-def calls_in(trajectory: Trajectory) -> bytes:
-    """The calls of a trajectory as JSON, for messages and tests."""
-    return msgspec.json.encode(trajectory.calls)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 
-class Event(msgspec.Struct, frozen=True):
+class Event(msgspec.Struct, frozen=True, gc=False):
     """Something a span recorded while it ran, such as an exception or a message."""
 
     name: str
     attributes: Mapping[str, Any]
 
 
-class Span(msgspec.Struct):
+class Span(msgspec.Struct, gc=False):
     """One span: where it stands in its trace, when it ran, and what it says about itself.
 
     `events` are `Event`s, or whatever the container can turn into them when somebody asks.
@@ -34,9 +34,9 @@ class Span(msgspec.Struct):
     """The message of its status."""
     scope: str = ""
     """Which instrumentation made it; empty where the container does not say."""
-    events: Any = ()
-    position: int = 0
-    """Its place in the input."""
+    events: Iterable[Event] = ()
+    kind: Any = None
+    """What the span stands for, once somebody has asked."""
 
 
 class LogRecord(msgspec.Struct):
@@ -63,15 +63,10 @@ Item = Span | LogRecord | Loose
 class LazyEvents:
     """Events of a span that are decoded when somebody asks, since few spans' events matter."""
 
-    __slots__ = ("_load",)
+    __slots__ = ("_decode", "_held")
 
-    def __init__(self, load: Any) -> None:
-        self._load = load
+    def __init__(self, decode: Callable[[Any], Iterable[Event]], held: Any) -> None:
+        self._decode, self._held = decode, held
 
-    def __iter__(self) -> Any:
-        return iter(self._load())
-
-
-def events_of(span: Span) -> Iterable[Event]:
-    """The events of a span, in order."""
-    return iter(span.events)
+    def __iter__(self) -> Iterator[Event]:
+        return iter(self._decode(self._held))

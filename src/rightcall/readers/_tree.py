@@ -17,6 +17,8 @@ class Tree:
     def __init__(self, spans: list[Span], roles: Mapping[int, Role]) -> None:
         self._spans = {span.span_id: span for span in spans if span.span_id}
         self._parents = {span.span_id: span.parent_id for span in spans if span.span_id}
+        self.has_edges = not self._parents.keys().isdisjoint(self._parents.values())
+        """Whether any span is the parent of another."""
         self._roles = roles
         self._calls: dict[str, Record] = {}
         self._found: dict[str | None, Record | None] = {}
@@ -29,7 +31,6 @@ class Tree:
     def stand_for(self, span_id: str, record: Record) -> None:
         """Let a record stand for a span."""
         self._calls[span_id] = record
-        self._found.clear()
 
     def enclosing(self, span: Span) -> Record | None:
         """The nearest call inside which a span ran; a cycle of parents ends where it closes."""
@@ -82,23 +83,22 @@ class Tree:
 
     def _nearest(self, above: str | None, start: str | None) -> Record | None:
         own = self._calls.get(start) if start else None
-        path: list[str] = []
-        seen = {start}
-        while above is not None and above not in seen:
-            if above in self._found:
-                found = self._found[above]
+        known, path = self._found, []
+        found: Record | None = None
+        while above is not None:
+            if above in known:
+                found = known[above]
                 break
             found = self._calls.get(above)
             path.append(above)
             if found is not None and found is not own:
                 break
-            seen.add(above)
+            # Marked before its parent is looked at, a span that is its own ancestor ends the way up.
+            known[above] = found = None
             above = self._parents.get(above)
-            found = None
-        else:
-            found = None
-        if own is None:
-            self._found.update(dict.fromkeys(path, found))
+        if own is None or found is not own:
+            for span_id in path:
+                known[span_id] = found
         return found
 
     def _descends(self, span: Span, ancestor: Span) -> bool:

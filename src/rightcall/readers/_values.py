@@ -17,7 +17,9 @@ PLACEHOLDERS = frozenset({"<not specified>", "<not serializable>", "N/A"})
 """What frameworks write where they have nothing to write (Google ADK)."""
 
 _LAYERS = 3
-_SCRUBBED = "[Scrubbed due to "
+SCRUBBED = "[Scrubbed due to "
+"""What Logfire puts in the place of values it takes for secrets."""
+
 _SHORT = 200
 _decode = msgspec.json.decode
 
@@ -35,7 +37,11 @@ def arguments(value: Any, limits: Limits = DEFAULT_LIMITS) -> Any:
     for _ in range(_LAYERS):
         if value.__class__ is not str:
             break
-        value = _decoded(value, limits)
+        try:
+            # A text as short as the depth allowed cannot be too deep or too large.
+            value = _decode(value) if len(value) <= _SHORT else decode_text(value, limits)
+        except (msgspec.DecodeError, UnicodeError, InputError):
+            value = _decoded_slowly(value, limits)
     return value
 
 
@@ -48,9 +54,14 @@ def outcome(value: Any, limits: Limits = DEFAULT_LIMITS, encoded: bool = False) 
     for _ in range(_LAYERS):
         if value.__class__ is not str:
             return value
-        first = value.lstrip()[:1]
-        if first in ("{", "["):
-            return _value_or_text(value, limits)
+        first = value[:1]
+        if first.isspace():
+            first = value.lstrip()[:1]
+        if first == "{" or first == "[":
+            try:
+                return _decode(value) if len(value) <= _SHORT else _value_or_text(value, limits)
+            except (msgspec.DecodeError, UnicodeError):
+                return _value_or_text(value, limits)
         if first != '"' and not encoded:
             return value
         inner = _json_or_text(value, limits)
@@ -63,18 +74,8 @@ def outcome(value: Any, limits: Limits = DEFAULT_LIMITS, encoded: bool = False) 
 def is_scrubbed(value: Any) -> bool:
     """Whether Logfire replaced something inside a recorded value before it was exported."""
     if value.__class__ is str:
-        return _SCRUBBED in value
-    return value.__class__ in (dict, list) and _SCRUBBED in str(value)
-
-
-def _decoded(text: str, limits: Limits) -> Any:
-    try:
-        # A text as short as the depth allowed cannot be too deep or too large.
-        return _decode(text) if len(text) <= _SHORT else decode_text(text, limits)
-    except (msgspec.DecodeError, UnicodeError):
-        return _decoded_slowly(text, limits)
-    except InputError:
-        raise Unparsable from None
+        return SCRUBBED in value
+    return value.__class__ in (dict, list) and SCRUBBED in str(value)
 
 
 def _decoded_slowly(text: str, limits: Limits) -> Any:
@@ -86,8 +87,8 @@ def _decoded_slowly(text: str, limits: Limits) -> Any:
 
 def _value_or_text(text: str, limits: Limits) -> Any:
     try:
-        value = _decoded(text, limits)
-    except Unparsable:
+        value = decode_text(text, limits)
+    except InputError:
         return text
     return value if value.__class__ in (dict, list) else text
 

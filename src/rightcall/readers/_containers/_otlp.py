@@ -17,7 +17,7 @@ _SCOPE_LISTS = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans", "sco
 _FAILED = frozenset({2, "2", "STATUS_CODE_ERROR", "ERROR", "Error"})
 
 
-class _Attribute(msgspec.Struct):
+class _Attribute(msgspec.Struct, gc=False):
     key: str = ""
     value: msgspec.Raw = msgspec.Raw(b"null")
 
@@ -27,7 +27,7 @@ class _Status(msgspec.Struct, frozen=True):
     message: str = ""
 
 
-class _Span(msgspec.Struct, rename="camel"):
+class _Span(msgspec.Struct, rename="camel", gc=False):
     name: str = ""
     trace_id: str = ""
     span_id: str = ""
@@ -133,9 +133,6 @@ def otlp_span(span: Mapping[str, Any], scope: str) -> Span:
 
 def _span_of(span: _Span, scope: str) -> Span:
     events = span.events
-    raw = RawAttributes()
-    for attribute in span.attributes:
-        raw[attribute.key] = attribute.value
     return Span(
         span.name,
         span_id(span.trace_id) or "",
@@ -143,11 +140,11 @@ def _span_of(span: _Span, scope: str) -> Span:
         span_id(span.parent_span_id),
         nanoseconds(span.start_time_unix_nano),
         nanoseconds(span.end_time_unix_nano),
-        raw,
+        RawAttributes([(held.key, held.value) for held in span.attributes]),
         span.status.code == 2,
         span.status.message,
         scope,
-        LazyEvents(lambda: _raw_events(events)) if len(events) > 4 else (),  # type: ignore[arg-type]
+        LazyEvents(_raw_events, events) if bytes(events) != b"[]" else (),
     )
 
 

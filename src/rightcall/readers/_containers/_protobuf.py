@@ -81,8 +81,12 @@ def _span(span: Any, scope: str) -> Span:
         failed=span.status.code == _FAILED,
         description=span.status.message,
         scope=scope,
-        events=LazyEvents(lambda: [Event(event.name, _attributes(event.attributes)) for event in span.events]),
+        events=LazyEvents(_events, span.events),
     )
+
+
+def _events(events: Any) -> list[Event]:
+    return [Event(event.name, _attributes(event.attributes)) for event in events]
 
 
 def _attributes(pairs: Any) -> dict[str, Any]:

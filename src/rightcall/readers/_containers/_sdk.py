@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from .._attributes import plain_attributes
 from .._identity import nanoseconds, span_id
-from .._span import Event, LazyEvents, Span
+from .._span import Event, Span
 
 _FAILED = 2
+_MEMBERS = ("context", "parent", "attributes", "start_time", "end_time", "status", "events", "name")
 
 
 def is_sdk_span(document: Any) -> bool:
@@ -46,24 +48,31 @@ def live_span(span: Any) -> Span:
     context, parent, status, scope = span.context, span.parent, span.status, span.instrumentation_scope
     # A copy of the SDK's own dict: looking keys up in its wrapper costs twenty times as much.
     held = span.attributes
+    # Most spans have no events, and asking for them copies a list.
+    events = getattr(span, "_events", True)
     return Span(
         span.name,
-        f"{context.trace_id:032x}" if context else "",
-        f"{context.span_id:016x}" if context else None,
-        f"{parent.span_id:016x}" if parent else None,
+        _trace_id(context.trace_id) if context else "",
+        "%016x" % context.span_id if context else None,
+        "%016x" % parent.span_id if parent else None,
         span.start_time,
         span.end_time,
         held.copy() if held else {},
         status.status_code.value == _FAILED,
         status.description or "",
         scope.name if scope else "",
-        LazyEvents(lambda: [Event(event.name, event.attributes or {}) for event in span.events]),
+        span.events if events is True or (events is not None and len(events)) else (),
     )
 
 
 def is_live_span(span: Any) -> bool:
     """Whether an object can be read as a span of the SDK."""
-    return all(hasattr(span, name) for name in ("context", "parent", "attributes", "start_time", "status"))
+    return not isinstance(span, (dict, str, list)) and all(hasattr(span, name) for name in _MEMBERS)
+
+
+@lru_cache(maxsize=64)
+def _trace_id(number: int) -> str:
+    return f"{number:032x}"
 
 
 def _status(document: Mapping[str, Any]) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from rightcall.errors import InputError
 
 from .._attributes import unnested
 from .._roles import Role
-from .._span import LogRecord, Span, events_of
+from .._span import LogRecord, Span
 from ._log import messages_of
 
 Side = Literal["input", "output"]
@@ -85,7 +85,7 @@ def carried(span: Span, role: Role | None) -> Conversation:
     """The messages a span carries in its attributes and events; an empty conversation if none."""
     found = Conversation([], [], span, span.span_id, span.start_ns, span.end_ns, role == "model")
     _from_attributes(found, span.attributes, role)
-    for event in events_of(span):
+    for event in span.events:
         _from_event(found, event.name, event.attributes, event.attributes)
     return found
 

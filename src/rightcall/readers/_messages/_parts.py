@@ -132,7 +132,6 @@ def read_part(document: Mapping[str, Any], part: Part) -> Record | None:
     if part.kind == "call" and not (isinstance(name, str) and name):
         return None
     record = Record(name.strip("'\"") if isinstance(name, str) else "")
-    record.source = "message"
     call_id = _first(document, part.id)
     record.call_id = call_id if isinstance(call_id, str) and call_id not in PLACEHOLDERS else None
     held = _first(document, part.value) if part.value else NOTHING
