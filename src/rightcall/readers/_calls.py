@@ -11,7 +11,7 @@ from rightcall.limits import Limits
 from ._conventions import SPAN_NAMES, Convention, says
 from ._record import Record
 from ._span import Event, Span
-from ._values import NOTHING, PLACEHOLDERS, SCRUBBED, Unparsable, arguments, is_scrubbed, outcome
+from ._values import NOTHING, PLACEHOLDERS, SCRUBBED, UnparsableError, arguments, is_scrubbed, outcome
 
 _NO_MESSAGE = frozenset({"", "TOOL_ERROR", "tool_error", "ERROR", "error"})
 _REDACTED = re.compile(r"details are redacted", re.I)
@@ -42,7 +42,11 @@ def record_of(span: Span, convention: Convention, limits: Limits) -> Record | No
 
 
 def _read_args(
-    record: Record, convention: Convention, attributes: Mapping[str, Any], events: Iterable[Event], limits: Limits
+    record: Record,
+    convention: Convention,
+    attributes: Mapping[str, Any],
+    events: Iterable[Event],
+    limits: Limits,
 ) -> None:
     for key in convention.args:
         held = attributes.get(key)
@@ -63,7 +67,7 @@ def _take_args(record: Record, convention: Convention, held: Any, limits: Limits
             value = unwrap(value, record, record.span.attributes if record.span else {})
         if value.__class__ is str:
             value = arguments(value, limits)
-    except Unparsable:
+    except UnparsableError:
         record.unparsable = True
         value = held
     if value.__class__ is dict:
@@ -73,7 +77,11 @@ def _take_args(record: Record, convention: Convention, held: Any, limits: Limits
 
 
 def _read_output(
-    record: Record, convention: Convention, attributes: Mapping[str, Any], events: Iterable[Event], limits: Limits
+    record: Record,
+    convention: Convention,
+    attributes: Mapping[str, Any],
+    events: Iterable[Event],
+    limits: Limits,
 ) -> None:
     for key in convention.output:
         held = attributes.get(key)
@@ -109,7 +117,11 @@ def _read_error(record: Record, convention: Convention, span: Span, events: Iter
         return
     record.failed = True
     candidates = [exception.get("exception.message") for exception in reversed(exceptions)]
-    candidates += [record.error, *(_message_in(attributes.get(key)) for key in convention.message), span.description]
+    candidates += [
+        record.error,
+        *(_message_in(attributes.get(key)) for key in convention.message),
+        span.description,
+    ]
     candidates += [record.output, kind, *(exception.get("exception.type") for exception in exceptions)]
     record.error = next((text for text in candidates if _is_message(text)), None)
 
@@ -139,7 +151,7 @@ def _is_schema(held: Any) -> bool:
     """Whether `tool.parameters` is the tool's definition rather than the call's arguments."""
     try:
         value = arguments(held)
-    except Unparsable:
+    except UnparsableError:
         return False
     if not isinstance(value, dict):
         return False

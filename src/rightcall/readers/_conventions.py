@@ -17,10 +17,13 @@ from ._envelopes import (
     content_blocks,
     converse_blocks,
     langsmith_output,
+    llamaindex_call,
     llamaindex_output,
     mcp_input,
     mcp_output,
+    mcp_result,
     python_call,
+    smolagents_call,
     tool_message,
     uipath_output,
 )
@@ -111,7 +114,7 @@ OPENINFERENCE = Convention(
     args=("input.value", "tool.parameters", "gen_ai.tool.call.arguments"),
     output=("output.value", "gen_ai.tool.call.result"),
     failure=_STATUS,
-    unwrap_args=(python_call,),
+    unwrap_args=(smolagents_call, llamaindex_call),
     unwrap_output=(tool_message, llamaindex_output, content_blocks),
     setting="OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS unset",
 )
@@ -138,7 +141,7 @@ CONVENTIONS = (
         call_id=("gen_ai.tool.call.id",),
         args=("gen_ai.tool.call.arguments",),
         output=("gen_ai.tool.call.result",),
-        unwrap_output=(mcp_output,),
+        unwrap_output=(mcp_result,),
         setting="a span of the agent's framework around the call; MCP's own spans carry no content",
     ),
     Convention(
@@ -159,7 +162,7 @@ CONVENTIONS = (
         args=("gen_ai.tool.call.arguments", "traceloop.entity.input"),
         output=("gen_ai.tool.call.result", "traceloop.entity.output"),
         unwrap_args=(callback_input, mcp_input, python_call),
-        unwrap_output=(tool_message, llamaindex_output, mcp_output),
+        unwrap_output=(tool_message, llamaindex_output, mcp_output, content_blocks),
         setting="TRACELOOP_TRACE_CONTENT=true",
     ),
     Convention(
@@ -172,14 +175,20 @@ CONVENTIONS = (
         setting="TRACELOOP_TRACE_CONTENT=true",
     ),
     *(
-        msgspec.structs.replace(OPENINFERENCE, name="openinference-adk", marks=(mark, _OPENINFERENCE), unwrap_output=(adk_output,))
+        msgspec.structs.replace(
+            OPENINFERENCE, name="openinference-adk", marks=(mark, _OPENINFERENCE), unwrap_output=(adk_output,)
+        )
         for mark in _ADK
     ),
     *(
         msgspec.structs.replace(
-            OPENINFERENCE, name="openinference-strands", marks=(mark, _OPENINFERENCE), unwrap_output=(converse_blocks,)
+            OPENINFERENCE,
+            name="openinference-strands",
+            marks=(mark, _OPENINFERENCE),
+            args=("tool.parameters", "input.value"),
+            unwrap_output=(converse_blocks,),
         )
-        for mark in _STRANDS
+        for mark in (*_STRANDS, ("tool.call_id", None))
     ),
     OPENINFERENCE,
     Convention(

@@ -12,13 +12,9 @@ from rightcall.decoding import decode_json, decode_json_sequence
 from rightcall.errors import InputError, MissingExtraError
 from rightcall.limits import Limits
 
-from ._containers import (
-    decode_request,
-    items_of,
-    looks_like_framed_protobuf,
-    looks_like_protobuf,
-    protobuf_items,
-)
+from ._containers import items_of
+from ._otlp import decode_request
+from ._protobuf import looks_like_framed_protobuf, looks_like_protobuf, protobuf_items
 from ._span import Item
 from ._warnings import Warnings
 

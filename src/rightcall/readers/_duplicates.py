@@ -43,7 +43,10 @@ def _beside(records: list[Record], tree: Tree) -> list[Record]:
             kept.append(record)
             continue
         candidates[:] = [other for other in candidates if _ends(other) > start][-_MOST_CANDIDATES:]
-        twin = next((other for other in candidates if _agree(other, record) and not _shares_layer(other, record)), None)
+        twin = next(
+            (other for other in candidates if _agree(other, record) and not _shares_layer(other, record)),
+            None,
+        )
         if twin is None or tree.parent_of(record) is twin:
             kept.append(record)
             candidates.append(record)

@@ -11,11 +11,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ._record import Record
-from ._values import NOTHING, Unparsable, arguments, outcome
+from ._values import NOTHING, UnparsableError, arguments, outcome
 
 Envelope = Callable[[Any, Record, Mapping[str, Any]], Any]
 
-_REPR = re.compile(r"content=(?P<quote>['\"])(?P<text>.*?)(?P=quote) (?:name=|tool_call_id=|artifact=|status=|id=)", re.S)
+_REPR = re.compile(
+    r"content=(?P<quote>['\"])(?P<text>.*?)(?P=quote) (?:name=|tool_call_id=|artifact=|status=|id=)", re.S
+)
 _REPR_ID = re.compile(r"tool_call_id='([^']*)'")
 
 
@@ -31,7 +33,7 @@ def callback_input(value: Any, call: Record, attributes: Mapping[str, Any]) -> A
         return inputs
     try:
         return arguments(value["input_str"])
-    except Unparsable:
+    except UnparsableError:
         return NOTHING
 
 
@@ -58,6 +60,20 @@ def python_call(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
     if len(names) < len(positional):
         return NOTHING
     return {**dict(zip(names, positional, strict=False)), **named}
+
+
+def smolagents_call(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+    """Smolagents' call of a tool: `{"args", "kwargs", "sanitize_inputs_outputs"}`."""
+    if isinstance(value, dict) and "sanitize_inputs_outputs" in value:
+        return python_call(value, call, attributes)
+    return value
+
+
+def llamaindex_call(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+    """LlamaIndex's `FunctionTool.acall`, whose arguments OpenInference keeps as `{"args", "kwargs"}`."""
+    if call.span and call.span.name.endswith(("Tool.call", "Tool.acall", "Tool.__call__")):
+        return python_call(value, call, attributes)
+    return value
 
 
 def tool_message(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
@@ -105,7 +121,7 @@ def llamaindex_output(value: Any, call: Record, attributes: Mapping[str, Any]) -
 
 
 def adk_output(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
-    """Google ADK: `{"id", "name", "response"}` around, `{"result": x}` for what is no object, `{"error": …}` for failure."""
+    """Google ADK: `{"id", "name", "response"}` around; `{"result": x}` for what is no object; `{"error": …}`."""
     if isinstance(value, dict) and value.keys() == {"id", "name", "response"}:
         value = value["response"]
     if not isinstance(value, dict):
@@ -119,14 +135,20 @@ def adk_output(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
 
 
 def mcp_output(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
-    """OpenLLMetry's MCP client: `{"result": …, "is_error": …}`, and the protocol's own result inside."""
-    if isinstance(value, dict) and "result" in value and "is_error" in value:
-        if value["is_error"] in (True, "true", "True"):
-            call.failed = True
-        value = outcome(value["result"])
+    """OpenLLMetry's MCP client: `{"result": …, "is_error": true}` around the text the server returned."""
+    if not isinstance(value, dict) or "result" not in value or not value.keys() <= {"result", "is_error"}:
+        return value
+    if '"tool_name"' not in str(attributes.get("traceloop.entity.input", "")):
+        return value
+    call.failed = call.failed or value.get("is_error") is True
+    return outcome(value["result"])
+
+
+def mcp_result(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+    """MCP's own result: blocks of content, and whether it is an error."""
     if isinstance(value, dict) and isinstance(value.get("content"), list) and "isError" in value:
         call.failed = call.failed or value["isError"] is True
-        return content_blocks(value["content"], call, attributes)
+        value = value["content"]
     return content_blocks(value, call, attributes)
 
 
@@ -158,7 +180,7 @@ def _written_tool_message(text: str, call: Record) -> Any:
     quote = found["quote"]
     try:
         return outcome(arguments(f"{quote}{found['text']}{quote}"))
-    except Unparsable:
+    except UnparsableError:
         return outcome(found["text"])
 
 
@@ -167,18 +189,20 @@ def _message_fields(value: Any) -> Mapping[str, Any] | None:
         return None
     if value.get("lc") == 1 and isinstance(value.get("kwargs"), dict):
         names = value.get("id")
-        return value["kwargs"] if isinstance(names, list) and "ToolMessage" in names else None
+        held: Mapping[str, Any] = value["kwargs"]
+        return held if isinstance(names, list) and "ToolMessage" in names else None
     if value.get("type") != "tool":
         return None
-    if isinstance(value.get("data"), dict):
-        return value["data"]
+    data: Mapping[str, Any] | None = value.get("data")
+    if isinstance(data, dict):
+        return data
     return value if "tool_call_id" in value and "content" in value else None
 
 
 def _parameter_names(parameters: Any) -> list[str]:
     try:
         parameters = arguments(parameters)
-    except Unparsable:
+    except UnparsableError:
         return []
     if not isinstance(parameters, dict):
         return []

@@ -127,4 +127,3 @@ def _begin(run: list[Span]) -> int:
 
 def _end(run: list[Span]) -> int:
     return max((span.end_ns for span in run if span.end_ns is not None), default=0)
-

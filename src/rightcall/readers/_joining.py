@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
-from ._messages import Requests
 from ._record import Record
+from ._requests import Requests
 from ._values import NOTHING
 
 

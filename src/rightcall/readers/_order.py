@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 from operator import lt
+from typing import Any
 
 from ._record import Record
 
@@ -13,7 +14,7 @@ def ordered(records: list[Record]) -> list[Record]:
 
     Calls without a start time come last.
     """
-    starts = [record.span.start_ns if record.span else record.asked_ns for record in records]
+    starts: list[Any] = [record.span.start_ns if record.span else record.asked_ns for record in records]
     if None not in starts and all(map(lt, starts, starts[1:])):
         return records
     depths = _depths(records) if any([record.parent for record in records]) else {}
@@ -71,14 +72,15 @@ def group_by_time(records: list[Record]) -> None:
 
 def overlaps_unexplained(records: list[Record]) -> bool:
     """Whether calls overlap under different spans, neither inside the other: only messages say if they are a group."""
-    latest, holder = -1, None
+    latest = -1
+    holder: Record | None = None
     for record in records:
         span = record.span
         if span is None or span.start_ns is None or span.end_ns is None:
             continue
-        if span.start_ns < latest and holder is not None and holder.span is not None:
-            if record.parent is not holder and span.parent_id != holder.span.parent_id:
-                return True
+        around = holder.span if holder is not None and span.start_ns < latest else None
+        if around is not None and record.parent is not holder and span.parent_id != around.parent_id:
+            return True
         if span.end_ns > latest:
             latest, holder = span.end_ns, record
     return False

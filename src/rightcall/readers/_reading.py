@@ -12,11 +12,12 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.trajectory import Trajectory
 
 from ._bytes import opened
-from ._containers import CONTAINERS, MESSAGES, is_live_span, items_of, live_span
+from ._containers import CONTAINERS, MESSAGES, items_of
 from ._documents import items_in
 from ._grouping import Grouping, Traces
-from ._messages import has_messages, messages_of
+from ._message_log import has_messages, messages_of
 from ._run import Run
+from ._sdk import is_live_span, live_span
 from ._span import Item, LogRecord, Loose, Span
 from ._warnings import Warnings
 

@@ -9,13 +9,15 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.trajectory import ToolCall, Trajectory
 
 from ._calls import record_of
+from ._carriers import Conversation, carried, carried_by_logs
 from ._conventions import CONVENTIONS, Convention
 from ._duplicates import without_duplicates
 from ._joining import join
 from ._kinds import kind_of
-from ._messages import Conversation, Requests, carried, carried_by_logs, exchanges_of
+from ._message_log import exchanges_of
 from ._order import group_by_time, has_ties, ordered, overlaps_unexplained, unsettled
 from ._record import Record
+from ._requests import Requests
 from ._roles import Role
 from ._span import LogRecord, Span
 from ._suspicion import reads_like_error
@@ -28,6 +30,8 @@ _INTERNAL = frozenset({"final_answer", "final_result"})
 _HANDOFFS = ("transfer_to_", "transfer_back_to_", "handoff_to_")
 _INPUT = ("input.value", "mlflow.spanInputs", "langfuse.observation.input", "traceloop.entity.input")
 _OUTPUT = ("output.value", "final_result", "mlflow.spanOutputs", "langfuse.observation.output")
+
+_UNREADABLE = "are no object, as JSON or as Python writes it; they count as not recorded"
 
 NO_TOOL_DATA = "no tool data in this trace: neither tool spans nor messages of the model were recorded"
 """The warning of a trace that cannot show calls, as opposed to one that shows that there were none."""
@@ -70,11 +74,11 @@ class Run:
         roles: dict[int, Role] = {}
         for span in spans:
             kind = kind_of(span)
-            if kind.__class__ is Convention:
+            if isinstance(kind, Convention):
                 record = record_of(span, kind, self._limits)
                 if record is not None:
                     records.append(record)
-            elif kind:
+            elif kind == "model" or kind == "agent":
                 roles[id(span)] = kind
         return ordered(records), roles
 
@@ -94,9 +98,7 @@ class Run:
             record.parent = context if isinstance(context, Record) else None
         return records, unseen
 
-    def _read_messages(
-        self, spans: list[Span], records: list[Record], roles: Mapping[int, Role], tree: Tree
-    ) -> None:
+    def _read_messages(self, spans: list[Span], records: list[Record], roles: Mapping[int, Role], tree: Tree) -> None:
         called = {id(record.span) for record in records}
         held = [carried(span, roles.get(id(span))) for span in spans if id(span) not in called]
         found = [conversation for conversation in held if conversation]
@@ -139,7 +141,7 @@ class Run:
             if record.span is not None and record.span.start_ns is None:
                 self._warnings.add("start times", f"a call of {record.name[:80]} has no start time; it is put last")
             if record.args is NOTHING and (record.unparsable or record.bare is not NOTHING):
-                self._warnings.add("arguments", f"the arguments of a call of {record.name[:80]} are neither JSON nor a Python object; they count as not recorded")
+                self._warnings.add("arguments", f"the arguments of a call of {record.name[:80]} {_UNREADABLE}")
             elif record.args is NOTHING or (record.output is NOTHING and not record.failed):
                 missing[record.convention] = missing.get(record.convention, 0) + 1
         for convention, count in missing.items():
@@ -233,4 +235,3 @@ def _first_value(span: Span | None, keys: tuple[str, ...]) -> Any:
         if held is not None:
             return held if isinstance(held, (str, int, float, bool, dict, list)) else str(held)
     return None
-

@@ -78,7 +78,7 @@ class Tree:
         span = record.span
         if span is None:
             return None
-        found = self._nearest(self._parents.get(span.span_id, span.parent_id), span.span_id)
+        found = self._nearest(self._parents.get(span.span_id or "", span.parent_id), span.span_id)
         return None if found is record else found
 
     def _nearest(self, above: str | None, start: str | None) -> Record | None:

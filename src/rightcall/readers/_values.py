@@ -24,7 +24,7 @@ _SHORT = 200
 _decode = msgspec.json.decode
 
 
-class Unparsable(ValueError):
+class UnparsableError(ValueError):
     """A text that stands where arguments should, and is neither JSON nor a Python literal."""
 
 
@@ -32,7 +32,7 @@ def arguments(value: Any, limits: Limits = DEFAULT_LIMITS) -> Any:
     """The value that recorded arguments stand for: an object, or whatever else they decode to.
 
     Raises:
-        Unparsable: the text stands for no value.
+        UnparsableError: the text stands for no value.
     """
     for _ in range(_LAYERS):
         if value.__class__ is not str:
@@ -82,7 +82,7 @@ def _decoded_slowly(text: str, limits: Limits) -> Any:
     try:
         return decode_text(text, limits)
     except InputError:
-        raise Unparsable from None
+        raise UnparsableError from None
 
 
 def _value_or_text(text: str, limits: Limits) -> Any:

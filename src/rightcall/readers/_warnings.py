@@ -27,7 +27,5 @@ class Warnings:
         """The sentences, and for each kind how many more there were."""
         if not self._counts:
             return ()
-        more = [
-            f"and {count - _MOST:,} more about {kind}" for kind, count in self._counts.items() if count > _MOST
-        ]
+        more = [f"and {count - _MOST:,} more about {kind}" for kind, count in self._counts.items() if count > _MOST]
         return (*self._texts, *more)

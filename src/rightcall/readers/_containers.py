@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from .._span import Item, Loose
 from ._exports import (
     agents_spans,
     dataframe_span,
@@ -17,23 +16,10 @@ from ._exports import (
     mlflow_spans,
 )
 from ._jaeger import is_jaeger, jaeger_spans
-from ._otlp import decode_request, is_otlp, otlp_items
-from ._protobuf import looks_like_framed_protobuf, looks_like_protobuf, protobuf_items
+from ._otlp import is_otlp, otlp_items
 from ._sdk import is_live_span, is_sdk_span, live_span, sdk_span
+from ._span import Item, Loose
 from ._zipkin import is_zipkin_span, zipkin_span
-
-__all__ = [
-    "CONTAINERS",
-    "MESSAGES",
-    "Container",
-    "decode_request",
-    "is_live_span",
-    "items_of",
-    "live_span",
-    "looks_like_framed_protobuf",
-    "looks_like_protobuf",
-    "protobuf_items",
-]
 
 MESSAGES = "messages"
 """The format that is no container of spans: a log of messages."""

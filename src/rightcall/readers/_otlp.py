@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from .._attributes import RawAttributes, plain_attributes, plain_value
-from .._identity import nanoseconds, span_id
-from .._span import Event, Item, LazyEvents, LogRecord, Span
+from ._attributes import RawAttributes, plain_attributes, plain_value
+from ._identity import nanoseconds, span_id
+from ._span import Event, Item, LazyEvents, LogRecord, Span
 
 _SPAN_LISTS = ("resourceSpans", "resource_spans", "batches")
 _LOG_LISTS = ("resourceLogs", "resource_logs")

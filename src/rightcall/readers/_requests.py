@@ -7,9 +7,9 @@ from typing import Any
 
 from rightcall.decoding import dump_json
 
-from .._record import Record
-from .._values import NOTHING
-from ._log import Exchange
+from ._message_log import Exchange
+from ._record import Record
+from ._values import NOTHING
 
 Key = tuple[Any, str, str]
 

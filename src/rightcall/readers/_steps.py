@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .._record import Record
-from .._values import NOTHING, outcome
 from ._parts import part_of, read_part
+from ._record import Record
+from ._values import NOTHING, outcome
 
 _OBSERVATION = "Observation:\n"
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from rightcall.errors import InputError, MissingExtraError
 
-from .._identity import span_id
-from .._span import Event, Item, LazyEvents, Span
+from ._identity import span_id
+from ._span import Event, Item, LazyEvents, Span
 
 _FAILED = 2
 _REQUEST_TAG = 0x0A

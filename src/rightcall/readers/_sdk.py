@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from .._attributes import plain_attributes
-from .._identity import nanoseconds, span_id
-from .._span import Event, Span
+from ._attributes import plain_attributes
+from ._identity import nanoseconds, span_id
+from ._span import Event, Span
 
 _FAILED = 2
 _MEMBERS = ("context", "parent", "attributes", "start_time", "end_time", "status", "events", "name")
@@ -49,19 +49,19 @@ def live_span(span: Any) -> Span:
     # A copy of the SDK's own dict: looking keys up in its wrapper costs twenty times as much.
     held = span.attributes
     # Most spans have no events, and asking for them copies a list.
-    events = getattr(span, "_events", True)
+    events: Any = getattr(span, "_events", True)
     return Span(
         span.name,
         _trace_id(context.trace_id) if context else "",
-        "%016x" % context.span_id if context else None,
-        "%016x" % parent.span_id if parent else None,
+        format(context.span_id, "016x") if context else None,
+        format(parent.span_id, "016x") if parent else None,
         span.start_time,
         span.end_time,
         held.copy() if held else {},
         status.status_code.value == _FAILED,
         status.description or "",
         scope.name if scope else "",
-        span.events if events is True or (events is not None and len(events)) else (),
+        span.events if events is True or events else (),
     )
 
 

@@ -9,11 +9,11 @@ from typing import Any
 from rightcall.decoding import decode_text
 from rightcall.errors import InputError
 
-from .._attributes import plain_attributes
-from .._identity import nanoseconds, span_id
-from .._span import Span
+from ._attributes import plain_attributes
+from ._identity import nanoseconds, span_id
 from ._otlp import is_otlp_span, otlp_span
 from ._sdk import sdk_span
+from ._span import Span
 
 _ATTRIBUTES = "attributes."
 
@@ -72,7 +72,7 @@ def dataframe_span(row: Mapping[str, Any]) -> Span:
     attributes = {
         key[len(_ATTRIBUTES) :]: _cell(value)
         for key, value in row.items()
-        if isinstance(key, str) and key.startswith(_ATTRIBUTES) and not _is_missing(value)
+        if key.startswith(_ATTRIBUTES) and not _is_missing(value)
     }
     document = {
         "name": row.get("name"),

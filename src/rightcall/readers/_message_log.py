@@ -8,13 +8,34 @@ from typing import Any
 from rightcall.decoding import decode_json
 from rightcall.errors import InputError
 
-from .._record import Record
 from ._parts import part_of, read_part
+from ._record import Record
 from ._steps import is_step, read_step
 
-_LISTS = ("messages", "contents", "events", "output", "choices", "conversation", "items", "history", "new_messages", "steps", "generations")
+_LISTS = (
+    "messages",
+    "contents",
+    "events",
+    "output",
+    "choices",
+    "conversation",
+    "items",
+    "history",
+    "new_messages",
+    "steps",
+    "generations",
+)
 _WRAPPERS = ("message", "data", "kwargs", "content", "body", "tool_call", "root")
-_HOLDERS = ("tool_calls", "content", "parts", "contents", "items", "tool_call_results", "tool.result", "message")
+_HOLDERS = (
+    "tool_calls",
+    "content",
+    "parts",
+    "contents",
+    "items",
+    "tool_call_results",
+    "tool.result",
+    "message",
+)
 _DEPTH = 6
 
 
@@ -42,9 +63,10 @@ def messages_of(document: Any) -> list[Any]:
     if isinstance(document, Mapping) and part_of(document) is None and not is_step(document):
         for key in _LISTS:
             held = document.get(key)
-            if isinstance(held, list) and held and all(isinstance(item, (dict, list)) for item in held):
-                if key != "items" or "role" not in document:
-                    return messages_of(held) if key != "choices" else held
+            if key == "items" and "role" in document:
+                continue
+            if isinstance(held, list) and held and all([isinstance(item, (dict, list)) for item in held]):
+                return messages_of(held) if key != "choices" else held
     return [document]
 
 

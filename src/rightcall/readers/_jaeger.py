@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .._identity import nanoseconds, span_id
-from .._span import Event, Span
+from ._identity import nanoseconds, span_id
+from ._span import Event, Span
 
 _MICROSECOND = 1_000
 

@@ -10,10 +10,10 @@ import msgspec
 from rightcall.decoding import decode_json
 from rightcall.errors import InputError
 
-from .._attributes import unnested
-from .._roles import Role
-from .._span import LogRecord, Span
-from ._log import messages_of
+from ._attributes import unnested
+from ._message_log import messages_of
+from ._roles import Role
+from ._span import LogRecord, Span
 
 Side = Literal["input", "output"]
 

@@ -8,8 +8,8 @@ from typing import Any
 from rightcall.decoding import decode_json
 from rightcall.errors import InputError
 
-from .._identity import nanoseconds, span_id
-from .._span import Event, Span
+from ._identity import nanoseconds, span_id
+from ._span import Event, Span
 
 _MICROSECOND = 1_000
 
