@@ -24,7 +24,8 @@ class Part(msgspec.Struct, frozen=True):
     format: str
     kind: Kind
     marks: tuple[tuple[str, Any], ...]
-    """Keys that must be there, with their values; a type stands for any value of it, None for any at all."""
+    """Keys that must be there, with their values; a type stands for any value of it, a function for
+    those it accepts, None for any at all."""
     name: tuple[str, ...]
     id: tuple[str, ...]
     value: tuple[str, ...]
@@ -61,6 +62,11 @@ def _result(
 ) -> Part:
     places = _names(name), _names(id), _names(value)
     return Part(format, "result", tuple(marks.items()), *places, failure, _names(message), unwrap)
+
+
+def _is_no_block(content: Any) -> bool:
+    """Whether content is an output itself; Strands keeps a message's blocks of Converse as JSON text there."""
+    return isinstance(content, dict) or (isinstance(content, str) and not content.startswith('[{"tool'))
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -242,7 +248,7 @@ PARTS = (
     ),
     _result(
         "OpenTelemetry events",
-        {"role": "tool", "id": str, "content": (str, dict)},
+        {"role": "tool", "id": str, "content": _is_no_block},
         "name",
         "id",
         "content",
@@ -255,7 +261,7 @@ PARTS = (
         "tool_call_id",
         "content",
     ),
-    _result("OpenAI chat, without ids", {"role": "tool", "content": str}, "name", "", "content"),
+    _result("OpenAI chat, without ids", {"role": "tool", "content": _is_no_block}, "name", "", "content"),
     _result("OpenAI chat, early", {"role": "function", "content": None}, "name", "", "content"),
     _call("LangChain", {"name": str, "args": None, "id": None}, "name", "id", "args"),
     _call("OpenTelemetry, AutoGen, OpenLLMetry", {"name": str, "arguments": None}, "name", "id|call_id", "arguments"),

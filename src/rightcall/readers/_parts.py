@@ -85,7 +85,9 @@ def _inside(document: Any, path: str) -> Any:
 def _fits(held: Any, wanted: Any) -> bool:
     if wanted is None:
         return held is not NOTHING
-    return isinstance(held, wanted) if isinstance(wanted, (type, tuple)) else bool(held == wanted)
+    if isinstance(wanted, type):
+        return isinstance(held, wanted)
+    return bool(wanted(held)) if callable(wanted) else bool(held == wanted)
 
 
 def _failed(held: Any, wanted: Any) -> bool:

@@ -34,7 +34,9 @@ class Record:
     order: int = -1
     """Its place among the requests of the model."""
     asked_ns: int | None = None
-    """When the model had asked for it, where only messages show the call."""
+    """When the model was asked for the message with the call; it orders calls that only messages show."""
+    answered_ns: int | None = None
+    """When the model had given that message."""
     joined: bool = False
     """A request for which a span was found."""
 

@@ -115,7 +115,8 @@ class _Reading:
         known = self._same(call, key, position)
         if known is None:
             self._group = self._group or requests.new_group()
-            call.group, call.asked_ns, call.turn = self._group, self._end_ns, self._turn
+            call.group, call.turn = self._group, self._turn
+            call.asked_ns, call.answered_ns = self._start_ns, self._end_ns
             requests.keep(call, key, context)
             known = call
         else:
@@ -137,7 +138,8 @@ class _Reading:
         if known is None or (known.call_id and call.call_id):
             return None
         # A server that keeps the conversation is sent new messages only: an answer given later is another one.
-        later = self._start_ns is not None and known.asked_ns is not None and self._start_ns >= known.asked_ns
+        answered = known.answered_ns
+        later = self._start_ns is not None and answered is not None and self._start_ns >= answered
         return None if self.answering and later and not self._has_history else known
 
     def _result(self, result: Record, exchange: Exchange) -> None:
