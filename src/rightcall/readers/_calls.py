@@ -49,8 +49,10 @@ def _read_args(
     limits: Limits,
 ) -> None:
     for key in convention.args:
-        held = attributes.get(key)
-        if held is not None and not (key == "tool.parameters" and _is_schema(held)):
+        if key in attributes:
+            held = attributes.get(key)
+            if key == "tool.parameters" and _is_schema(held):
+                continue
             _take_args(record, convention, held, limits)
             if record.args is not NOTHING:
                 return
@@ -84,9 +86,8 @@ def _read_output(
     limits: Limits,
 ) -> None:
     for key in convention.output:
-        held = attributes.get(key)
-        if held is not None:
-            _take_output(record, convention, held, limits)
+        if key in attributes:
+            _take_output(record, convention, attributes.get(key), limits)
             if record.output is not NOTHING:
                 return
     if convention.output_event and events:
@@ -112,7 +113,7 @@ def _read_error(record: Record, convention: Convention, span: Span, events: Iter
     attributes = span.attributes
     exceptions = [event.attributes or {} for event in events if event.name == "exception"]
     kind = attributes.get("error.type")
-    flagged = any([says(attributes.get(key), value) for key, value in convention.failure])
+    flagged = any([key in attributes and says(attributes.get(key), value) for key, value in convention.failure])
     if not (span.failed or exceptions or kind or flagged or record.failed):
         return
     record.failed = True
@@ -162,10 +163,11 @@ def _is_schema(held: Any) -> bool:
 
 def _first_text(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
     for key in keys:
-        held = attributes.get(key)
-        if held.__class__ is str and held and held not in PLACEHOLDERS:
-            text: str = held
-            return text.strip('"') if text[0] == '"' else text
+        if key in attributes:
+            held = attributes.get(key)
+            if held.__class__ is str and held and held not in PLACEHOLDERS:
+                text: str = held
+                return text.strip('"') if text[0] == '"' else text
     return None
 
 

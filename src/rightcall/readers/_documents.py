@@ -18,6 +18,12 @@ from ._protobuf import looks_like_framed_protobuf, looks_like_protobuf, protobuf
 from ._span import Item
 from ._warnings import Warnings
 
+LOOKED_FOR = (
+    "looked for OTLP (JSON, protobuf), OpenTelemetry SDK spans, Zipkin, Jaeger, Tempo, Phoenix, MLflow, "
+    "OpenAI Agents, and logs of messages"
+)
+"""What a source can be, for the message of one that is none of it."""
+
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _OTLP_MARK = b'"resourceSpans"'
 _HEAD = 256
@@ -77,11 +83,20 @@ def _lines_items(
 
 
 def _line_items(line: bytes, limits: Limits, input_format: str | None) -> Iterator[Item]:
-    if _OTLP_MARK in line[:_HEAD] and input_format in (None, "otlp"):
+    # What is skipped while decoding is not checked for being UTF-8; all of it has to be.
+    if _OTLP_MARK in line[:_HEAD] and input_format in (None, "otlp") and (line.isascii() or _is_utf8(line)):
         spans = decode_request(line)
         if spans is not None:
             return iter(spans)
     return items_of(decode_json(line, limits), input_format)
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _sequence_items(
@@ -119,7 +134,7 @@ def _lines_after_broken(
 ) -> Iterator[Item]:
     lines = rest.split(b"\n")
     if not any(_is_document(line, limits) for line in lines[:3]):
-        raise InputError(f"{name}: {problem}")
+        raise InputError(f"{name}: {problem}; {LOOKED_FOR}")
     warnings.add("dropped lines", f"{name}: line 1 was left out: {problem}")
     yield from _lines_items(io.BytesIO(rest), name, 2, limits, warnings, input_format)
 

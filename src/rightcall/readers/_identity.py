@@ -56,6 +56,8 @@ def nanoseconds(value: Any, unit: int = 1) -> int | None:
         return _from_datetime(value)
     if not isinstance(value, str):
         return None
+    if value[:1] == "-" and value[1:].isdecimal() and len(value) <= 40:
+        return int(value) * unit
     return _from_iso(value)
 
 

@@ -64,9 +64,13 @@ def _result(
     return Part(format, "result", tuple(marks.items()), *places, failure, _names(message), unwrap)
 
 
-def _is_no_block(content: Any) -> bool:
+def _is_plain_text(content: Any) -> bool:
     """Whether content is an output itself; Strands keeps a message's blocks of Converse as JSON text there."""
-    return isinstance(content, dict) or (isinstance(content, str) and not content.startswith('[{"tool'))
+    return isinstance(content, str) and not content.startswith('[{"tool')
+
+
+def _is_no_block(content: Any) -> bool:
+    return isinstance(content, dict) or _is_plain_text(content)
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -261,7 +265,7 @@ PARTS = (
         "tool_call_id",
         "content",
     ),
-    _result("OpenAI chat, without ids", {"role": "tool", "content": _is_no_block}, "name", "", "content"),
+    _result("OpenAI chat, without ids", {"role": "tool", "content": _is_plain_text}, "name", "", "content"),
     _result("OpenAI chat, early", {"role": "function", "content": None}, "name", "", "content"),
     _call("LangChain", {"name": str, "args": None, "id": None}, "name", "id", "args"),
     _call("OpenTelemetry, AutoGen, OpenLLMetry", {"name": str, "arguments": None}, "name", "id|call_id", "arguments"),

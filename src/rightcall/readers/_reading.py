@@ -13,7 +13,7 @@ from rightcall.trajectory import Trajectory
 
 from ._bytes import opened
 from ._containers import CONTAINERS, MESSAGES, items_of
-from ._documents import items_in
+from ._documents import LOOKED_FOR, items_in
 from ._grouping import Grouping, Traces
 from ._message_log import has_messages, messages_of
 from ._run import Run
@@ -77,10 +77,8 @@ def read_spans(
         InputError: something among the spans is not a span.
     """
     run = Run(limits, metadata_attributes)
-    live: set[type] = set()
     for position, span in enumerate(spans):
-        if span.__class__ in live or is_live_span(span):
-            live.add(span.__class__)
+        if is_live_span(span):
             run.spans.append(live_span(span))
         else:
             _add_documents(run, span, position)
@@ -122,7 +120,7 @@ class _Gathered:
             yield self._of_messages(name, warnings)
             return
         if not self._count and not self._logs:
-            raise InputError(f"{name}: no spans in it and no messages; {_LOOKED_FOR}")
+            raise InputError(f"{name}: no spans in it and no messages; {LOOKED_FOR}")
         if self._loose:
             warnings.add("documents", f"{name}: {len(self._loose)} documents that are no spans were left out")
         runs = list(self._traces.runs()) or [[]]
@@ -140,12 +138,6 @@ class _Gathered:
             messages = [message for document in self._loose for message in messages_of(document)]
         run.messages = _checked_messages(messages, name)
         return run.trajectory(warnings.texts())
-
-
-_LOOKED_FOR = (
-    "looked for OTLP (JSON, protobuf), OpenTelemetry SDK spans, Zipkin, Jaeger, Tempo, Phoenix, MLflow, "
-    "OpenAI Agents, and logs of messages"
-)
 
 
 def _gather(
@@ -181,7 +173,7 @@ def _check_names(input_format: str | None, grouping: str) -> None:
 
 def _checked_messages(messages: list[Any], name: str) -> list[Any]:
     if messages and not has_messages(messages):
-        raise InputError(f"{name}: neither spans nor messages of a known format; {_LOOKED_FOR}")
+        raise InputError(f"{name}: neither spans nor messages of a known format; {LOOKED_FOR}")
     return messages
 
 

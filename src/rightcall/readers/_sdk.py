@@ -58,7 +58,7 @@ def live_span(span: Any) -> Span:
         span.start_time,
         span.end_time,
         held.copy() if held else {},
-        status.status_code.value == _FAILED,
+        getattr(status.status_code, "_value_", status.status_code) == _FAILED,
         status.description or "",
         scope.name if scope else "",
         span.events if events is True or events else (),
@@ -67,7 +67,12 @@ def live_span(span: Any) -> Span:
 
 def is_live_span(span: Any) -> bool:
     """Whether an object can be read as a span of the SDK."""
-    return not isinstance(span, (dict, str, list)) and all(hasattr(span, name) for name in _MEMBERS)
+    return _has_members(span.__class__) or all([hasattr(span, name) for name in _MEMBERS])
+
+
+@lru_cache(maxsize=64)
+def _has_members(kind: type) -> bool:
+    return all([hasattr(kind, name) for name in _MEMBERS])
 
 
 @lru_cache(maxsize=64)
