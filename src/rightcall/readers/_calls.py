@@ -9,53 +9,48 @@ from typing import Any
 from rightcall.limits import Limits
 
 from ._conventions import SPAN_NAMES, Convention, says
+from ._kinds import CallShape
 from ._record import Record
 from ._span import Event, Span
 from ._values import NOTHING, PLACEHOLDERS, SCRUBBED, UnparsableError, arguments, is_scrubbed, outcome
 
 _NO_MESSAGE = frozenset({"", "TOOL_ERROR", "tool_error", "ERROR", "error"})
 _REDACTED = re.compile(r"details are redacted", re.I)
-_AGENT = ("gen_ai.agent.name", "agent.name")
 
 
-def record_of(span: Span, convention: Convention, limits: Limits) -> Record | None:
+def record_of(span: Span, shape: CallShape, limits: Limits) -> Record | None:
     """The call a span records; none where not even the tool's name is known."""
-    attributes = span.attributes
-    name = _first_text(attributes, convention.tool) or _name_in(span.name)
+    attributes, convention = span.attributes, shape.convention
+    name = _first_text(attributes, shape.tool) or _name_in(span.name)
     if not name or len(name) > limits.name_length:
         return None
     record = Record(name)
     record.span = span
     record.convention = convention.name
     record.layers = (span.scope or convention.name,)
-    if convention.call_id:
-        record.call_id = _first_text(attributes, convention.call_id)
-    if convention.tool_id:
-        record.tool_id = _first_text(attributes, convention.tool_id)
-    record.agent = _first_text(attributes, _AGENT)
+    if shape.call_id:
+        record.call_id = _first_text(attributes, shape.call_id)
+    if shape.tool_id:
+        record.tool_id = _first_text(attributes, shape.tool_id)
+    if shape.agent:
+        record.agent = _first_text(attributes, shape.agent)
     events = tuple(span.events)
-    _read_args(record, convention, attributes, events, limits)
-    _read_output(record, convention, attributes, events, limits)
-    if span.failed or events or record.failed or convention.failure or "error.type" in attributes:
+    _read_args(record, shape, events, limits)
+    _read_output(record, shape, events, limits)
+    if span.failed or events or record.failed or shape.may_fail:
         _read_error(record, convention, span, events)
     return record
 
 
-def _read_args(
-    record: Record,
-    convention: Convention,
-    attributes: Mapping[str, Any],
-    events: Iterable[Event],
-    limits: Limits,
-) -> None:
-    for key in convention.args:
-        if key in attributes:
-            held = attributes.get(key)
-            if key == "tool.parameters" and _is_schema(held):
-                continue
-            _take_args(record, convention, held, limits)
-            if record.args is not NOTHING:
-                return
+def _read_args(record: Record, shape: CallShape, events: Iterable[Event], limits: Limits) -> None:
+    convention, attributes = shape.convention, _attributes(record)
+    for key in shape.args:
+        held = attributes.get(key)
+        if key == "tool.parameters" and _is_schema(held):
+            continue
+        _take_args(record, convention, held, limits)
+        if record.args is not NOTHING:
+            return
     if convention.args_event and events:
         _take_args(record, convention, _in_events(events, convention.args_event), limits)
 
@@ -66,7 +61,7 @@ def _take_args(record: Record, convention: Convention, held: Any, limits: Limits
     try:
         value = arguments(held, limits)
         for unwrap in convention.unwrap_args:
-            value = unwrap(value, record, record.span.attributes if record.span else {})
+            value = unwrap(value, record, _attributes(record))
         if value.__class__ is str:
             value = arguments(value, limits)
     except UnparsableError:
@@ -78,18 +73,12 @@ def _take_args(record: Record, convention: Convention, held: Any, limits: Limits
         record.bare = value
 
 
-def _read_output(
-    record: Record,
-    convention: Convention,
-    attributes: Mapping[str, Any],
-    events: Iterable[Event],
-    limits: Limits,
-) -> None:
-    for key in convention.output:
-        if key in attributes:
-            _take_output(record, convention, attributes.get(key), limits)
-            if record.output is not NOTHING:
-                return
+def _read_output(record: Record, shape: CallShape, events: Iterable[Event], limits: Limits) -> None:
+    convention, attributes = shape.convention, _attributes(record)
+    for key in shape.output:
+        _take_output(record, convention, attributes.get(key), limits)
+        if record.output is not NOTHING:
+            return
     if convention.output_event and events:
         _take_output(record, convention, _in_events(events, convention.output_event), limits)
 
@@ -99,8 +88,12 @@ def _take_output(record: Record, convention: Convention, held: Any, limits: Limi
         return
     value = outcome(held, limits, convention.encoded)
     for unwrap in convention.unwrap_output:
-        value = unwrap(value, record, record.span.attributes if record.span else {})
+        value = unwrap(value, record, _attributes(record))
     record.output = value
+
+
+def _attributes(record: Record) -> Mapping[str, Any]:
+    return record.span.attributes if record.span else {}
 
 
 def _is_worthless(held: Any) -> bool:
@@ -113,7 +106,7 @@ def _read_error(record: Record, convention: Convention, span: Span, events: Iter
     attributes = span.attributes
     exceptions = [event.attributes or {} for event in events if event.name == "exception"]
     kind = attributes.get("error.type")
-    flagged = any([key in attributes and says(attributes.get(key), value) for key, value in convention.failure])
+    flagged = any([says(attributes.get(key), value) for key, value in convention.failure])
     if not (span.failed or exceptions or kind or flagged or record.failed):
         return
     record.failed = True
@@ -163,11 +156,10 @@ def _is_schema(held: Any) -> bool:
 
 def _first_text(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
     for key in keys:
-        if key in attributes:
-            held = attributes.get(key)
-            if held.__class__ is str and held and held not in PLACEHOLDERS:
-                text: str = held
-                return text.strip('"') if text[0] == '"' else text
+        held = attributes.get(key)
+        if held.__class__ is str and held and held not in PLACEHOLDERS:
+            text: str = held
+            return text.strip('"') if text[0] == '"' else text
     return None
 
 

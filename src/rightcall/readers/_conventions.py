@@ -6,6 +6,7 @@ with `call=False` says that a span so marked is no call, whatever follows.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -279,23 +280,25 @@ CONVENTIONS = (
 _BY_NAME = msgspec.structs.replace(GEN_AI, name="gen_ai, by the span's name", marks=())
 
 
-def convention_of(span: Span) -> Convention | None:
-    """The convention by which a span is a tool call; none if it is not one."""
-    attributes = span.attributes
+def convention_by_attributes(attributes: Mapping[str, Any]) -> Convention | None:
+    """The first convention whose marks a span's attributes have; it may say that the span is no call."""
     rows: list[int] = []
     for key in attributes:
         if key in _ROWS:
             rows += _ROWS[key]
-    if len(rows) > 1:
-        rows.sort()
-    for row in rows:
-        convention = CONVENTIONS[row]
-        for key, wanted in convention.marks:
-            if not says(attributes.get(key), wanted):
-                break
-        else:
-            return convention if convention.call else None
-    return _BY_NAME if _named_as_call(span) else None
+    for row in sorted(rows):
+        if all([says(attributes.get(key), wanted) for key, wanted in CONVENTIONS[row].marks]):
+            return CONVENTIONS[row]
+    return None
+
+
+def convention_by_name(span: Span) -> Convention | None:
+    """The convention of a span that only its name makes a call."""
+    # ADK 1 leaves a span without attributes where the tool raised; pydantic-ai 0.0 says only "running tool".
+    name = span.name
+    if name == "running tool":
+        return _BY_NAME if "gen_ai.tool.name" in span.attributes else None
+    return _BY_NAME if name.startswith("execute_tool ") and not name.endswith("(merged)") else None
 
 
 def says(value: Any, wanted: str | None) -> bool:
@@ -305,14 +308,6 @@ def says(value: Any, wanted: str | None) -> bool:
     if value.__class__ is bool:
         return wanted == "true" and bool(value)
     return isinstance(value, str) and value.strip('"').lower() == wanted
-
-
-def _named_as_call(span: Span) -> bool:
-    # ADK 1 leaves a span without attributes where the tool raised; pydantic-ai 0.0 says only "running tool".
-    name = span.name
-    if name == "running tool":
-        return "gen_ai.tool.name" in span.attributes
-    return name.startswith("execute_tool ") and not name.endswith("(merged)")
 
 
 _ROWS: dict[str, list[int]] = {}

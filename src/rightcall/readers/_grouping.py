@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from ._conventions import Convention
-from ._kinds import kind_of
+from ._kinds import CallShape, kind_of
 from ._span import Span
 
 Grouping = Literal["auto", "conversation", "session", "trace", "file"]
@@ -97,7 +96,7 @@ def _is_one_run(runs: list[list[Span]]) -> bool:
     """Whether all runs but one ran inside one tool call of that one."""
     times = [(_begin(run), _end(run)) for run in runs]
     outer = max(range(len(runs)), key=lambda index: times[index][1] - times[index][0])
-    calls = [span for span in runs[outer] if isinstance(kind_of(span), Convention)]
+    calls = [span for span in runs[outer] if isinstance(kind_of(span), CallShape)]
     inner = [held for index, held in enumerate(times) if index != outer]
     return all(any(_holds(call, begin, end) for call in calls) for begin, end in inner)
 
@@ -118,7 +117,7 @@ def _is_at_work(run: list[Span]) -> bool:
 
 
 def _has_calls(run: list[Span]) -> bool:
-    return any(isinstance(kind_of(span), Convention) for span in run)
+    return any(isinstance(kind_of(span), CallShape) for span in run)
 
 
 def _begin(run: list[Span]) -> int:

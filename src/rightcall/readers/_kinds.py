@@ -1,19 +1,99 @@
-"""What a span stands for: a tool call by some convention, a model, an agent, or nothing of interest."""
+"""What a span stands for: a tool call by some convention, a model, an agent, or nothing of interest.
+
+Traces repeat a few shapes of spans over and over. So what the names of a span's attributes say is worked out once
+per shape and remembered; per span only the few values that decide are looked at.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
-from ._conventions import Convention, convention_of
-from ._roles import Role, role_of
+import msgspec
+
+from ._conventions import CONVENTIONS, Convention, convention_by_attributes, convention_by_name
+from ._roles import ROLE_KEYS, Role, role_by_attributes, role_by_name
 from ._span import Span
 
-Kind = Convention | Role | Literal[""]
+_MOST_SHAPES = 4096
+_MOST_DECIDED = 16384
+_AGENT = ("gen_ai.agent.name", "agent.name")
+_VALUED = {*ROLE_KEYS, *(key for convention in CONVENTIONS for key, wanted in convention.marks if wanted)}
+
+
+class CallShape(msgspec.Struct, frozen=True):
+    """A tool call, and in which of its attributes the fields of the call are."""
+
+    convention: Convention
+    tool: tuple[str, ...]
+    call_id: tuple[str, ...]
+    tool_id: tuple[str, ...]
+    agent: tuple[str, ...]
+    args: tuple[str, ...]
+    output: tuple[str, ...]
+    may_fail: bool
+    """There are attributes that may say that the call failed."""
+
+
+Kind = CallShape | Role | Literal[""]
+
+_deciding: dict[tuple[str, ...], tuple[str, ...]] = {}
+_decided: dict[tuple[Any, ...], Kind | None] = {}
 
 
 def kind_of(span: Span) -> Kind:
     """What a span stands for; found out once, however often it is asked."""
     kind: Kind | None = span.kind
     if kind is None:
-        kind = span.kind = convention_of(span) or role_of(span) or ""
+        kind = _by_attributes(span.attributes)
+        if kind is None:
+            kind = _by_name(span)
+        span.kind = kind
     return kind
+
+
+def _by_attributes(attributes: Any) -> Kind | None:
+    """What attributes say about a span; None where its name has to."""
+    keys = tuple(attributes)
+    deciding = _deciding.get(keys)
+    if deciding is None:
+        if len(_deciding) >= _MOST_SHAPES:
+            _deciding.clear()
+        deciding = _deciding[keys] = tuple([key for key in keys if key in _VALUED])
+    signature = (keys, *[_hashable(attributes[key]) for key in deciding])
+    try:
+        return _decided[signature]
+    except KeyError:
+        pass
+    except TypeError:
+        return _found_out(attributes)
+    if len(_decided) >= _MOST_DECIDED:
+        _decided.clear()
+    found = _decided[signature] = _found_out(attributes)
+    return found
+
+
+def _found_out(attributes: Mapping[str, Any]) -> Kind | None:
+    convention = convention_by_attributes(attributes)
+    if convention is not None and convention.call:
+        return _shape(convention, attributes)
+    role = role_by_attributes(attributes)
+    return role or (None if convention is None else "")
+
+
+def _by_name(span: Span) -> Kind:
+    convention = convention_by_name(span)
+    return _shape(convention, span.attributes) if convention else role_by_name(span.name) or ""
+
+
+def _shape(convention: Convention, attributes: Mapping[str, Any]) -> CallShape:
+    fields = (convention.tool, convention.call_id, convention.tool_id, _AGENT, convention.args, convention.output)
+    return CallShape(
+        convention,
+        *(tuple([key for key in wanted if key in attributes]) for wanted in fields),
+        may_fail="error.type" in attributes or any([key in attributes for key, _ in convention.failure]),
+    )
+
+
+def _hashable(value: Any) -> Any:
+    return bytes(value) if value.__class__ is msgspec.Raw else value

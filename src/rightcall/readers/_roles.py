@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from ._span import Span
+from collections.abc import Mapping
+from typing import Any, Literal
 
 Role = Literal["model", "agent"]
 
@@ -19,7 +18,7 @@ _VALUES: dict[str, dict[str, Role]] = {
     "openinference.span.kind": {"llm": "model", "agent": "agent"},
     "traceloop.span.kind": {"workflow": "agent", "agent": "agent"},
     "llm.request.type": {"chat": "model", "completion": "model"},
-    "mlflow.spantype": {"chat_model": "model", "llm": "model", "agent": "agent"},
+    "mlflow.spanType": {"chat_model": "model", "llm": "model", "agent": "agent"},
     "langfuse.observation.type": {"generation": "model", "agent": "agent"},
     "langsmith.span.kind": {"llm": "model", "agent": "agent"},
     "openai_agents.type": {"generation": "model", "response": "model", "agent": "agent"},
@@ -40,20 +39,25 @@ _NAMES: dict[str, Role] = {
     "agent run": "agent",
 }
 _PREFIXES: dict[str, Role] = {"invoke_agent ": "agent", "agent_run [": "agent", "chat ": "model"}
-_KEYS = {**dict.fromkeys(_VALUES), **dict.fromkeys(_PRESENT), "mlflow.spanType": None}
+ROLE_KEYS = frozenset({*_VALUES, *_PRESENT})
+"""Attributes that tell the role of a span."""
 
 
-def role_of(span: Span) -> Role | None:
-    """Whether a span that is no tool call stands for a model, an agent, or neither."""
-    attributes = span.attributes
-    found: Role | None = _NAMES.get(span.name)
+def role_by_attributes(attributes: Mapping[str, Any]) -> Role | None:
+    """Whether attributes say that a span stands for an agent, or else for a model."""
+    found: Role | None = None
     for key in attributes:
-        if key not in _KEYS:
-            continue
-        value = attributes.get(key)
-        known = _VALUES.get(key if key != "mlflow.spanType" else "mlflow.spantype", {})
-        role = known.get(value.strip('"').lower()) if isinstance(value, str) else None
-        if role == "agent":
-            return role
-        found = found or role or _PRESENT.get(key)
-    return found or next((role for prefix, role in _PREFIXES.items() if span.name.startswith(prefix)), None)
+        if key in ROLE_KEYS:
+            value = attributes.get(key)
+            known = _VALUES.get(key, {})
+            role = known.get(value.strip('"').lower()) if isinstance(value, str) else None
+            if role == "agent":
+                return role
+            found = found or role or _PRESENT.get(key)
+    return found
+
+
+def role_by_name(name: str) -> Role | None:
+    """Whether a span's name says that it stands for a model or an agent."""
+    found = _NAMES.get(name)
+    return found or next((role for prefix, role in _PREFIXES.items() if name.startswith(prefix)), None)

@@ -10,10 +10,10 @@ from rightcall.trajectory import ToolCall, Trajectory
 
 from ._calls import record_of
 from ._carriers import Conversation, carried, carried_by_logs
-from ._conventions import CONVENTIONS, Convention
+from ._conventions import CONVENTIONS
 from ._duplicates import without_duplicates
 from ._joining import join
-from ._kinds import kind_of
+from ._kinds import CallShape, kind_of
 from ._message_log import exchanges_of
 from ._order import group_by_time, has_ties, ordered, overlaps_unexplained, unsettled
 from ._record import Record
@@ -74,7 +74,7 @@ class Run:
         roles: dict[int, Role] = {}
         for span in spans:
             kind = kind_of(span)
-            if isinstance(kind, Convention):
+            if kind.__class__ is CallShape:
                 record = record_of(span, kind, self._limits)
                 if record is not None:
                     records.append(record)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
+from itertools import accumulate
 
 from ._record import Record
 from ._roles import Role
@@ -58,7 +60,8 @@ class Tree:
         spans = [span for span in self._spans.values() if id(span) in self._roles]
         if not records or not spans or len(records) * len(spans) > _MOST_COMPARISONS:
             return
-        lone = [span for span in spans if self.enclosing(span) is None]
+        within = _Intervals(records)
+        lone = [span for span in spans if within.hold(span.start_ns) and self.enclosing(span) is None]
         adopters: dict[int, Record] = {}
         for span in lone:
             holder = _only_holder(span, records)
@@ -109,6 +112,21 @@ class Tree:
             seen.add(above)
             above = self._parents.get(above)
         return False
+
+
+class _Intervals:
+    """The times of calls, to tell fast that nothing ran inside any of them."""
+
+    def __init__(self, records: list[Record]) -> None:
+        times = [(span.start_ns, span.end_ns) for record in records if (span := record.span)]
+        known = sorted((start, end) for start, end in times if start is not None and end is not None)
+        self._starts = [start for start, _ in known]
+        self._latest = list(accumulate((end for _, end in known), max))
+
+    def hold(self, time: int | None) -> bool:
+        """Whether a time is inside some call."""
+        index = bisect_left(self._starts, time) if time is not None else 0
+        return index > 0 and time is not None and self._latest[index - 1] > time
 
 
 def _only_holder(span: Span, records: list[Record]) -> Record | None:
