@@ -87,11 +87,18 @@ def _by_name(span: Span) -> Kind:
 
 
 def _shape(convention: Convention, attributes: Mapping[str, Any]) -> CallShape:
-    fields = (convention.tool, convention.call_id, convention.tool_id, _AGENT, convention.args, convention.output)
+    def present(keys: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple([key for key in keys if key in attributes])
+
     return CallShape(
         convention,
-        *(tuple([key for key in wanted if key in attributes]) for wanted in fields),
-        may_fail="error.type" in attributes or any([key in attributes for key, _ in convention.failure]),
+        present(convention.tool),
+        present(convention.call_id),
+        present(convention.tool_id),
+        present(_AGENT),
+        present(convention.args),
+        present(convention.output),
+        "error.type" in attributes or any([key in attributes for key, _ in convention.failure]),
     )
 
 

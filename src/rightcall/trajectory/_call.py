@@ -13,6 +13,12 @@ from rightcall.errors import InputError
 from rightcall.limits import DEFAULT_LIMITS
 
 _NOTHING: frozenset[str] = frozenset()
+_ABSENT = {
+    (True, True): frozenset({"args", "output"}),
+    (True, False): frozenset({"args"}),
+    (False, True): frozenset({"output"}),
+}
+"""The fields that were not given, as sets that all calls share."""
 
 
 class ToolCall(msgspec.Struct, frozen=True):
@@ -48,14 +54,20 @@ class ToolCall(msgspec.Struct, frozen=True):
     """Names of the fields the trace did not record."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not 0 < len(self.name) <= DEFAULT_LIMITS.name_length:
-            raise InputError(_bad_name(self.name))
-        if self.args is UNSET:
+        name: object = self.name
+        args: object = self.args
+        if not isinstance(name, str) or not 0 < len(name) <= DEFAULT_LIMITS.name_length:
+            raise InputError(_bad_name(name))
+        if args is UNSET or self.output is UNSET:
+            self._mark_unrecorded(args is UNSET, self.output is UNSET)
+
+    def _mark_unrecorded(self, args: bool, output: bool) -> None:
+        if args:
             force_setattr(self, "args", None)
-            force_setattr(self, "unrecorded", self.unrecorded | {"args"})
-        if self.output is UNSET:
+        if output:
             force_setattr(self, "output", None)
-            force_setattr(self, "unrecorded", self.unrecorded | {"output"})
+        absent = _ABSENT[args, output]
+        force_setattr(self, "unrecorded", self.unrecorded | absent if self.unrecorded else absent)
 
 
 def _bad_name(name: object) -> str:
