@@ -25,12 +25,14 @@ class RawAttributes(dict[str, Any]):
 
     def get(self, key: str, default: Any = None) -> Any:
         """The value of an attribute, decoded; the default where it is absent or cannot be decoded."""
-        held = dict.get(self, key, default)
+        held = _get(self, key, default)
         if held.__class__ is not msgspec.Raw:
             return held
-        value = _decoded(held)
-        self[key] = value
-        return value
+        try:
+            text = _decode_text(held).stringValue
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            return _decoded_tolerantly(bytes(held))
+        return text if text is not msgspec.UNSET else _decoded_tolerantly(bytes(held))
 
 
 def plain_value(value: Any, depth: int = 0) -> Any:
@@ -118,15 +120,8 @@ class _Text(msgspec.Struct):
     stringValue: str | msgspec.UnsetType = msgspec.UNSET  # noqa: N815
 
 
-_text_decoder = msgspec.json.Decoder(_Text)
-
-
-def _decoded(raw: msgspec.Raw) -> Any:
-    try:
-        text = _text_decoder.decode(raw).stringValue
-        return text if text is not msgspec.UNSET else plain_value(msgspec.json.decode(raw))
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return _decoded_tolerantly(bytes(raw))
+_get = dict.get
+_decode_text = msgspec.json.Decoder(_Text).decode
 
 
 def _decoded_tolerantly(raw: bytes) -> Any:

@@ -5,30 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from ._kinds import CallShape, kind_of
+from ._kinds import CONVERSATION_KEYS, GROUP_KEYS, SESSION_KEYS, CallShape, kind_of
 from ._span import Span
 
 Grouping = Literal["auto", "conversation", "session", "trace", "file"]
 
-_CONVERSATION = ("gen_ai.conversation.id", "traceloop.association.properties.conversation_id")
-_SESSION = (
-    "session.id",
-    "gcp.vertex.agent.session_id",
-    "langfuse.session.id",
-    "mlflow.trace.session",
-    "traceloop.association.properties.session_id",
-    "traceloop.association.properties.thread_id",
-    "langsmith.trace.session_id",
-)
-_KEYS: dict[Grouping, tuple[str, ...]] = {
-    "auto": (*_CONVERSATION, *_SESSION),
-    "conversation": _CONVERSATION,
-    "session": _SESSION,
-    "trace": (),
-    "file": (),
+_KEYS: dict[Grouping, frozenset[str]] = {
+    "auto": GROUP_KEYS,
+    "conversation": frozenset(CONVERSATION_KEYS),
+    "session": frozenset(SESSION_KEYS),
+    "trace": frozenset(),
+    "file": frozenset(),
 }
-
-
 _MOST_NESTED = 50
 
 
@@ -45,12 +33,15 @@ class Traces:
     def add(self, span: Span) -> None:
         """Take in a span."""
         trace = "" if self._grouping == "file" else span.trace_id
-        self._spans.setdefault(trace, []).append(span)
-        for key in self._keys:
-            if key in span.attributes:
-                value = span.attributes.get(key)
-                if isinstance(value, str) and value:
-                    self._unite(trace, self._by_conversation.setdefault(value, trace))
+        held = self._spans.get(trace)
+        if held is None:
+            held = self._spans[trace] = []
+        held.append(span)
+        kind_of(span)
+        for key in span.groups:
+            value = span.attributes.get(key) if key in self._keys else None
+            if isinstance(value, str) and value:
+                self._unite(trace, self._by_conversation.setdefault(value, trace))
 
     def runs(self) -> Iterator[list[Span]]:
         """The spans of each run, in order of the first start."""

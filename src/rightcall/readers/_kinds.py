@@ -16,7 +16,23 @@ from ._roles import ROLE_KEYS, Role, role_by_attributes, role_by_name
 from ._span import Span
 
 _MOST_SHAPES = 4096
-_MOST_DECIDED = 16384
+_MOST_DECIDED = 1024
+CONVERSATION_KEYS = ("gen_ai.conversation.id", "traceloop.association.properties.conversation_id")
+"""Attributes with the id of a conversation."""
+
+SESSION_KEYS = (
+    "session.id",
+    "gcp.vertex.agent.session_id",
+    "langfuse.session.id",
+    "mlflow.trace.session",
+    "traceloop.association.properties.session_id",
+    "traceloop.association.properties.thread_id",
+    "langsmith.trace.session_id",
+)
+"""Attributes with the id of a session."""
+
+GROUP_KEYS = frozenset({*CONVERSATION_KEYS, *SESSION_KEYS})
+
 _AGENT = ("gen_ai.agent.name", "agent.name")
 _VALUED = {*ROLE_KEYS, *(key for convention in CONVENTIONS for key, wanted in convention.marks if wanted)}
 
@@ -37,56 +53,73 @@ class CallShape(msgspec.Struct, frozen=True):
 
 Kind = CallShape | Role | Literal[""]
 
-_deciding: dict[tuple[str, ...], tuple[str, ...]] = {}
-_decided: dict[tuple[Any, ...], Kind | None] = {}
+_Keys = tuple[str, ...]
+
+
+class _Shape(msgspec.Struct):
+    """What is known of spans with the same attributes."""
+
+    deciding: _Keys
+    """The attributes whose values tell what such a span stands for."""
+    groups: _Keys
+    decided: dict[Any, Kind | None]
+
+
+_shapes: dict[_Keys, _Shape] = {}
 
 
 def kind_of(span: Span) -> Kind:
     """What a span stands for; found out once, however often it is asked."""
     kind: Kind | None = span.kind
     if kind is None:
-        kind = _by_attributes(span.attributes)
+        attributes: Any = span.attributes
+        keys = tuple(attributes)
+        shape = _shapes.get(keys) or _learn(keys)
+        span.groups = shape.groups
+        kind = _by_attributes(shape, attributes)
         if kind is None:
             kind = _by_name(span)
         span.kind = kind
     return kind
 
 
-def _by_attributes(attributes: Any) -> Kind | None:
+def _learn(keys: _Keys) -> _Shape:
+    if len(_shapes) >= _MOST_SHAPES:
+        _shapes.clear()
+    deciding = tuple([key for key in keys if key in _VALUED])
+    shape = _shapes[keys] = _Shape(deciding, tuple([key for key in keys if key in GROUP_KEYS]), {})
+    return shape
+
+
+def _by_attributes(shape: _Shape, attributes: Any) -> Kind | None:
     """What attributes say about a span; None where its name has to."""
-    keys = tuple(attributes)
-    deciding = _deciding.get(keys)
-    if deciding is None:
-        if len(_deciding) >= _MOST_SHAPES:
-            _deciding.clear()
-        deciding = _deciding[keys] = tuple([key for key in keys if key in _VALUED])
-    signature = (keys, *[_hashable(attributes[key]) for key in deciding])
+    values = tuple([_hashable(attributes[key]) for key in shape.deciding])
     try:
-        return _decided[signature]
+        return shape.decided[values]
     except KeyError:
         pass
     except TypeError:
         return _found_out(attributes)
-    if len(_decided) >= _MOST_DECIDED:
-        _decided.clear()
-    found = _decided[signature] = _found_out(attributes)
+    if len(shape.decided) >= _MOST_DECIDED:
+        shape.decided.clear()
+    found = shape.decided[values] = _found_out(attributes)
     return found
 
 
 def _found_out(attributes: Mapping[str, Any]) -> Kind | None:
     convention = convention_by_attributes(attributes)
     if convention is not None and convention.call:
-        return _shape(convention, attributes)
+        return _call_shape(convention, attributes)
     role = role_by_attributes(attributes)
     return role or (None if convention is None else "")
 
 
 def _by_name(span: Span) -> Kind:
     convention = convention_by_name(span)
-    return _shape(convention, span.attributes) if convention else role_by_name(span.name) or ""
+    return _call_shape(convention, span.attributes) if convention else role_by_name(span.name) or ""
 
 
-def _shape(convention: Convention, attributes: Mapping[str, Any]) -> CallShape:
+def _call_shape(convention: Convention, attributes: Mapping[str, Any]) -> CallShape:
     def present(keys: tuple[str, ...]) -> tuple[str, ...]:
         return tuple([key for key in keys if key in attributes])
 

@@ -14,6 +14,9 @@ from ._span import Event, Item, LazyEvents, LogRecord, Span
 _SPAN_LISTS = ("resourceSpans", "resource_spans", "batches")
 _LOG_LISTS = ("resourceLogs", "resource_logs")
 _SCOPE_LISTS = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans", "scopeLogs", "scope_logs")
+_NO_PARENT = "0" * 16
+_NO_EVENTS = msgspec.Raw(b"[]")
+_TRACE_ID_LENGTH = 32
 _FAILED = frozenset({2, "2", "STATUS_CODE_ERROR", "ERROR", "Error"})
 
 
@@ -27,13 +30,23 @@ class _Status(msgspec.Struct, frozen=True):
     message: str = ""
 
 
-class _Span(msgspec.Struct, rename="camel", gc=False):
+class _Span(
+    msgspec.Struct,
+    rename={
+        "trace_id": "traceId",
+        "span_id": "spanId",
+        "parent_id": "parentSpanId",
+        "start_ns": "startTimeUnixNano",
+        "end_ns": "endTimeUnixNano",
+    },
+    gc=False,
+):
     name: str = ""
     trace_id: str = ""
     span_id: str = ""
-    parent_span_id: str = ""
-    start_time_unix_nano: str | int | None = None
-    end_time_unix_nano: str | int | None = None
+    parent_id: str = ""
+    start_ns: int | None = None
+    end_ns: int | None = None
     attributes: list[_Attribute] = []
     status: _Status = _Status()
     events: msgspec.Raw = msgspec.Raw(b"[]")
@@ -56,7 +69,8 @@ class _Request(msgspec.Struct, rename="camel"):
     resource_spans: list[_ResourceSpans]
 
 
-_request_decoder = msgspec.json.Decoder(_Request)
+# Times are written as text, being longer than JSON's numbers; not being strict turns them into integers.
+_request_decoder = msgspec.json.Decoder(_Request, strict=False)
 _events_decoder = msgspec.json.Decoder(list[dict[str, Any]])
 
 
@@ -66,12 +80,13 @@ def decode_request(line: bytes) -> list[Span] | None:
         request = _request_decoder.decode(line)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
-    return [
+    spans = [
         _span_of(span, scoped.scope.name)
         for resource in request.resource_spans
         for scoped in resource.scope_spans
         for span in scoped.spans
     ]
+    return None if any([len(span.trace_id) != _TRACE_ID_LENGTH for span in spans]) else spans
 
 
 def is_otlp(document: Any) -> bool:
@@ -132,20 +147,22 @@ def otlp_span(span: Mapping[str, Any], scope: str) -> Span:
 
 
 def _span_of(span: _Span, scope: str) -> Span:
-    events = span.events
-    return Span(
+    parent, status = span.parent_id, span.status
+    made = Span(
         span.name,
-        span_id(span.trace_id) or "",
-        span_id(span.span_id),
-        span_id(span.parent_span_id),
-        nanoseconds(span.start_time_unix_nano),
-        nanoseconds(span.end_time_unix_nano),
+        span.trace_id,
+        span.span_id or None,
+        parent if parent and parent != _NO_PARENT else None,
+        span.start_ns,
+        span.end_ns,
         RawAttributes([(held.key, held.value) for held in span.attributes]),
-        span.status.code == 2,
-        span.status.message,
+        status.code == 2,
+        status.message,
         scope,
-        LazyEvents(_raw_events, events) if bytes(events) != b"[]" else (),
     )
+    if span.events != _NO_EVENTS:
+        made.events = LazyEvents(_raw_events, span.events)
+    return made
 
 
 def _raw_events(raw: msgspec.Raw) -> list[Event]:

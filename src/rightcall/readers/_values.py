@@ -20,7 +20,7 @@ _LAYERS = 3
 SCRUBBED = "[Scrubbed due to "
 """What Logfire puts in the place of values it takes for secrets."""
 
-_SHORT = 200
+_MODEST = 1_000_000
 _decode = msgspec.json.decode
 
 
@@ -38,8 +38,7 @@ def arguments(value: Any, limits: Limits = DEFAULT_LIMITS) -> Any:
         if value.__class__ is not str:
             break
         try:
-            # A text as short as the depth allowed cannot be too deep or too large.
-            value = _decode(value) if len(value) <= _SHORT else decode_text(value, limits)
+            value = _decode(value) if _is_modest(value, limits) else decode_text(value, limits)
         except (msgspec.DecodeError, UnicodeError, InputError):
             value = _decoded_slowly(value, limits)
     return value
@@ -58,10 +57,7 @@ def outcome(value: Any, limits: Limits = DEFAULT_LIMITS, encoded: bool = False) 
         if first.isspace():
             first = value.lstrip()[:1]
         if first == "{" or first == "[":
-            try:
-                return _decode(value) if len(value) <= _SHORT else _value_or_text(value, limits)
-            except (msgspec.DecodeError, UnicodeError):
-                return _value_or_text(value, limits)
+            return _value_or_text(value, limits)
         if first != '"' and not encoded:
             return value
         inner = _json_or_text(value, limits)
@@ -85,7 +81,22 @@ def _decoded_slowly(text: str, limits: Limits) -> Any:
         raise UnparsableError from None
 
 
+def _is_modest(text: str, limits: Limits) -> bool:
+    """Whether a text can be neither too deep nor too large, so that nothing has to be checked after decoding."""
+    size = len(text)
+    if size <= 2 * limits.depth:
+        return True
+    return size <= _MODEST and text.count("{") + text.count("[") <= limits.depth
+
+
 def _value_or_text(text: str, limits: Limits) -> Any:
+    try:
+        return _decode(text) if _is_modest(text, limits) else _slow_value_or_text(text, limits)
+    except (msgspec.DecodeError, UnicodeError):
+        return _slow_value_or_text(text, limits)
+
+
+def _slow_value_or_text(text: str, limits: Limits) -> Any:
     try:
         value = decode_text(text, limits)
     except InputError:
