@@ -150,3 +150,16 @@ def test_something_that_is_no_span_is_refused() -> None:
 def test_something_that_is_no_message_is_refused() -> None:
     with pytest.raises(InputError, match="known format"):
         read_messages([{"a": 1}])
+
+
+def test_a_large_file_is_read_as_a_small_one_is_without_being_held() -> None:
+    agent = {"gen_ai.operation.name": "invoke_agent", "filler": "x" * 400_000}
+    joined = agent | {"session.id": "s1"}
+    first = [line(span(n, joined if n < 20 else agent, traceId=f"{n:032x}")) for n in range(1, 151)]
+    second = [line(call(500 + n, f"tool-{n}", parent=n, traceId=f"{n:032x}")) for n in range(1, 151)]
+    trajectories = list(read(b"".join((*first, *second))))
+
+    alone = {trajectory.names for trajectory in trajectories if len(trajectory.calls) == 1}
+    [together] = [trajectory for trajectory in trajectories if len(trajectory.calls) > 1]
+    assert alone == {(f"tool-{n}",) for n in range(20, 151)}
+    assert together.names == tuple(f"tool-{n}" for n in range(1, 20))

@@ -13,9 +13,10 @@ from rightcall.errors import InputError, MissingExtraError
 from rightcall.limits import Limits
 
 from ._containers import items_of
-from ._otlp import decode_request
+from ._otlp import decode_request, split_request
 from ._protobuf import looks_like_framed_protobuf, looks_like_protobuf, protobuf_items
 from ._span import Item
+from ._spill import Budget
 from ._warnings import Warnings
 
 LOOKED_FOR = (
@@ -29,123 +30,122 @@ _OTLP_MARK = b'"resourceSpans"'
 _HEAD = 256
 
 
-def items_in(
-    stream: IO[bytes], name: str, limits: Limits, warnings: Warnings, input_format: str | None
-) -> Iterator[Item]:
-    """The items of a stream of bytes, whose format is told from the bytes themselves.
+class Documents:
+    """One source of bytes on its way to items; its format is told from the bytes themselves."""
 
-    Raises:
-        InputError: the bytes are in no format known, or exceed the limits.
-        MissingExtraError: the format needs a package that is not installed.
-    """
-    head = _peek(stream)
-    if head.startswith(b"PAR1"):
-        return _parquet_items(_whole(stream, name, limits), name)
-    if looks_like_protobuf(head) or looks_like_framed_protobuf(head):
-        return protobuf_items(_whole(stream, name, limits), name)
-    if head.startswith(_UTF16):
-        text = _whole(stream, name, limits).decode("utf-16", "replace")
-        stream = io.BytesIO(text.encode("utf-8", "replace"))
-    if b"context.span_id" in head.split(b"\n")[0] and not head.lstrip().startswith((b"{", b"[")):
-        return _csv_items(_whole(stream, name, limits))
-    return _json_items(stream, name, limits, warnings, input_format)
+    def __init__(
+        self, name: str, limits: Limits, warnings: Warnings, budget: Budget, input_format: str | None = None
+    ) -> None:
+        self._name, self._limits, self._input_format = name, limits, input_format
+        self._warnings, self._budget = warnings, budget
+
+    def items(self, stream: IO[bytes]) -> Iterator[Item]:
+        """The items in a stream of bytes.
+
+        Raises:
+            InputError: the bytes are in no format known, or exceed the limits.
+            MissingExtraError: the format needs a package that is not installed.
+        """
+        head = _peek(stream)
+        if head.startswith(b"PAR1"):
+            return _parquet_items(self._rest(stream), self._name)
+        if looks_like_protobuf(head) or looks_like_framed_protobuf(head):
+            return protobuf_items(self._rest(stream), self._name)
+        if head.startswith(_UTF16):
+            text = self._rest(stream).decode("utf-16", "replace")
+            stream = io.BytesIO(text.encode("utf-8", "replace"))
+        elif b"context.span_id" in head.split(b"\n")[0] and not head.lstrip().startswith((b"{", b"[")):
+            return _csv_items(self._rest(stream))
+        return self._json_items(stream)
+
+    def _json_items(self, stream: IO[bytes]) -> Iterator[Item]:
+        number, first = 1, self._line(stream, 1).removeprefix(codecs.BOM_UTF8)
+        while first and not first.strip():
+            number += 1
+            first = self._line(stream, number)
+        if not first:
+            raise InputError(f"{self._name}: the file is empty; {LOOKED_FOR}")
+        try:
+            begun = list(self._document_items(first))
+        except InputError:
+            yield from self._items_over_lines(first, stream)
+            return
+        yield from begun
+        yield from self._lines_items(stream, number + 1)
+
+    def _lines_items(self, stream: IO[bytes], number: int) -> Iterator[Item]:
+        while line := self._line(stream, number):
+            if not line.isspace():
+                try:
+                    yield from self._document_items(line)
+                except InputError as problem:
+                    self._warnings.add("dropped lines", f"{self._name}: line {number} was left out: {problem}")
+            number += 1
+
+    def _document_items(self, text: bytes) -> Iterator[Item]:
+        # What is skipped while decoding is not checked for being UTF-8; all of it has to be.
+        if _OTLP_MARK in text[:_HEAD] and self._input_format in (None, "otlp") and (text.isascii() or _is_utf8(text)):
+            found: Any = split_request(text) if self._budget.is_spent else decode_request(text)
+            if found is not None:
+                self._budget.held += len(text)
+                return iter(found)
+        return items_of(decode_json(text, self._limits), self._input_format)
+
+    def _items_over_lines(self, first: bytes, stream: IO[bytes]) -> Iterator[Item]:
+        """A document over several lines, several such documents, or lines of which the first is broken."""
+        rest = self._rest(stream, already=len(first))
+        try:
+            yield from self._document_items(first + rest)
+            return
+        except InputError as problem_of_all:
+            problem = problem_of_all
+        count = 0
+        try:
+            for _, document in decode_json_sequence((first + rest).decode("utf-8", "replace"), self._limits):
+                count += 1
+                yield from items_of(document, self._input_format)
+        except InputError as problem_of_next:
+            if not count:
+                yield from self._items_after_broken_line(rest, problem)
+                return
+            left_out = f"{self._name}: what follows document {count} was left out: {problem_of_next}"
+            self._warnings.add("dropped text", left_out)
+
+    def _items_after_broken_line(self, rest: bytes, problem: InputError) -> Iterator[Item]:
+        if not any([self._is_document(line) for line in rest.split(b"\n", 3)[:3]]):
+            raise InputError(f"{self._name}: {problem}; {LOOKED_FOR}")
+        self._warnings.add("dropped lines", f"{self._name}: line 1 was left out: {problem}")
+        yield from self._lines_items(io.BytesIO(rest), 2)
+
+    def _is_document(self, line: bytes) -> bool:
+        if not line.lstrip().startswith(b"{"):
+            return False
+        try:
+            return bool(decode_json(line, self._limits))
+        except InputError:
+            return False
+
+    def _line(self, stream: IO[bytes], number: int) -> bytes:
+        most = self._limits.text_bytes
+        line = stream.readline(most + 1)
+        if len(line) > most:
+            raise InputError(f"{self._name}: line {number} exceeds the limit of {most:,} bytes")
+        return line
+
+    def _rest(self, stream: IO[bytes], already: int = 0) -> bytes:
+        most = self._limits.text_bytes
+        data = stream.read(most + 1 - already)
+        if len(data) + already > most:
+            raise InputError(f"{self._name}: a document of more than the limit of {most:,} bytes")
+        return data
 
 
-def _json_items(
-    stream: IO[bytes], name: str, limits: Limits, warnings: Warnings, input_format: str | None
-) -> Iterator[Item]:
-    first = _line(stream, name, 1, limits).removeprefix(codecs.BOM_UTF8)
-    number = 1
-    while first and not first.strip():
-        number += 1
-        first = _line(stream, name, number, limits)
-    if not first:
-        raise InputError(f"{name}: the file is empty; a trace or a log of messages was looked for")
+def _is_utf8(text: bytes) -> bool:
     try:
-        begun = list(_line_items(first, limits, input_format))
-    except InputError as problem:
-        yield from _sequence_items(first, stream, name, limits, warnings, input_format, problem)
-        return
-    yield from begun
-    yield from _lines_items(stream, name, number + 1, limits, warnings, input_format)
-
-
-def _lines_items(
-    stream: IO[bytes], name: str, number: int, limits: Limits, warnings: Warnings, input_format: str | None
-) -> Iterator[Item]:
-    while line := _line(stream, name, number, limits):
-        if line.strip():
-            try:
-                yield from _line_items(line, limits, input_format)
-            except InputError as problem:
-                warnings.add("dropped lines", f"{name}: line {number} was left out: {problem}")
-        number += 1
-
-
-def _line_items(line: bytes, limits: Limits, input_format: str | None) -> Iterator[Item]:
-    # What is skipped while decoding is not checked for being UTF-8; all of it has to be.
-    if _OTLP_MARK in line[:_HEAD] and input_format in (None, "otlp") and (line.isascii() or _is_utf8(line)):
-        spans = decode_request(line)
-        if spans is not None:
-            return iter(spans)
-    return items_of(decode_json(line, limits), input_format)
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode()
+        text.decode()
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _sequence_items(
-    first: bytes,
-    stream: IO[bytes],
-    name: str,
-    limits: Limits,
-    warnings: Warnings,
-    input_format: str | None,
-    problem: InputError,
-) -> Iterator[Item]:
-    """A document over several lines, several such documents, or lines of which the first is broken."""
-    rest = _whole(stream, name, limits, already=len(first))
-    whole = first + rest
-    try:
-        yield from _line_items(whole, limits, input_format)
-        return
-    except InputError as problem_of_all:
-        problem = problem_of_all
-    count = 0
-    try:
-        for _, document in decode_json_sequence(whole.decode("utf-8", "replace"), limits):
-            count += 1
-            yield from items_of(document, input_format)
-    except InputError as problem_of_next:
-        problem = problem if not count else problem_of_next
-        if count:
-            warnings.add("dropped text", f"{name}: what follows document {count} was left out: {problem}")
-            return
-        yield from _lines_after_broken(rest, name, limits, warnings, input_format, problem)
-
-
-def _lines_after_broken(
-    rest: bytes, name: str, limits: Limits, warnings: Warnings, input_format: str | None, problem: InputError
-) -> Iterator[Item]:
-    lines = rest.split(b"\n")
-    if not any(_is_document(line, limits) for line in lines[:3]):
-        raise InputError(f"{name}: {problem}; {LOOKED_FOR}")
-    warnings.add("dropped lines", f"{name}: line 1 was left out: {problem}")
-    yield from _lines_items(io.BytesIO(rest), name, 2, limits, warnings, input_format)
-
-
-def _is_document(line: bytes, limits: Limits) -> bool:
-    if not line.lstrip().startswith(b"{"):
-        return False
-    try:
-        return bool(decode_json(line, limits))
-    except InputError:
-        return False
 
 
 def _csv_items(data: bytes) -> Iterator[Item]:
@@ -172,17 +172,3 @@ def _parquet_items(data: bytes, name: str) -> Iterator[Item]:
 def _peek(stream: Any) -> bytes:
     head: bytes = stream.peek(_HEAD * 4) if hasattr(stream, "peek") else stream.getvalue()
     return head[: _HEAD * 16]
-
-
-def _line(stream: IO[bytes], name: str, number: int, limits: Limits) -> bytes:
-    line = stream.readline(limits.text_bytes + 1)
-    if len(line) > limits.text_bytes:
-        raise InputError(f"{name}: line {number} exceeds the limit of {limits.text_bytes:,} bytes")
-    return line
-
-
-def _whole(stream: IO[bytes], name: str, limits: Limits, already: int = 0) -> bytes:
-    data = stream.read(limits.text_bytes + 1 - already)
-    if len(data) + already > limits.text_bytes:
-        raise InputError(f"{name}: a document of more than the limit of {limits.text_bytes:,} bytes")
-    return data

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Literal
 
 from ._kinds import CONVERSATION_KEYS, GROUP_KEYS, SESSION_KEYS, CallShape, kind_of
 from ._span import Span
 
 Grouping = Literal["auto", "conversation", "session", "trace", "file"]
+GROUPINGS = ("auto", "conversation", "session", "trace", "file")
 
 _KEYS: dict[Grouping, frozenset[str]] = {
     "auto": GROUP_KEYS,
@@ -37,48 +37,64 @@ class Traces:
         if held is None:
             held = self._spans[trace] = []
         held.append(span)
+        self.unite(span)
+
+    def unite(self, span: Span) -> None:
+        """Unite the trace of a span with those of the same conversation, without holding the span."""
         kind_of(span)
         for key in span.groups:
             value = span.attributes.get(key) if key in self._keys else None
             if isinstance(value, str) and value:
-                self._unite(trace, self._by_conversation.setdefault(value, trace))
+                first, second = (
+                    self.top(span.trace_id),
+                    self.top(self._by_conversation.setdefault(value, span.trace_id)),
+                )
+                if first != second:
+                    self._above[first] = second
 
-    def runs(self) -> Iterator[list[Span]]:
-        """The spans of each run, in order of the first start."""
-        united: dict[str, list[str]] = {}
-        for trace in self._spans:
-            united.setdefault(self._top(trace), []).append(trace)
-        runs = [[span for trace in traces for span in self._spans[trace]] for traces in united.values()]
-        runs.sort(key=_begin)
-        yield from _whole_runs(runs) if self._grouping == "auto" else runs
-
-    def _top(self, trace: str) -> str:
+    def top(self, trace: str) -> str:
+        """The trace that stands for all that a trace is united with."""
         while trace in self._above:
             trace = self._above[trace]
         return trace
 
-    def _unite(self, first: str, second: str) -> None:
-        first, second = self._top(first), self._top(second)
-        if first != second:
-            self._above[first] = second
+    def tops(self) -> set[str]:
+        """The traces that stand for several."""
+        return {self.top(trace) for trace in self._above}
+
+    def runs(self) -> list[list[Span]]:
+        """The spans of each run, in order of the first start."""
+        united: dict[str, list[str]] = {}
+        for trace in self._spans:
+            united.setdefault(self.top(trace), []).append(trace)
+        runs = [[span for trace in traces for span in self._spans[trace]] for traces in united.values()]
+        self._spans = {}
+        runs.sort(key=_begin)
+        return whole_runs(runs) if self._grouping == "auto" else runs
+
+    def taken(self) -> dict[str, list[Span]]:
+        """The spans held, by trace; they are held no longer."""
+        spans, self._spans = self._spans, {}
+        return spans
 
 
-def _whole_runs(runs: list[list[Span]]) -> list[list[Span]]:
+def whole_runs(runs: list[list[Span]], many: bool = False) -> list[list[Span]]:
     """Runs in their own right: with an agent or a model at work in them, or with calls.
 
     Where no trace of the source has either (MCP servers trace each call by itself), the source is one run. Traces
     with nothing of an agent in them, such as the creation of one, are left out beside others that have. A trace
-    that ran inside a call of another is part of it, if that leaves one run.
+    that ran inside a call of another is part of it, if that leaves one run. With `many`, these are but some of the
+    runs of a large source, and none are put together.
     """
-    if len(runs) < 2:
+    if len(runs) < 2 and not many:
         return runs
     working = [run for run in runs if _is_at_work(run)]
-    if not working:
+    if not working and not many:
         return [[span for run in runs for span in run]]
     if len(working) < len(runs):
         at_work = {id(run) for run in working}
         runs = [run for run in runs if id(run) in at_work or _has_calls(run)]
-    if 1 < len(runs) <= _MOST_NESTED and _is_one_run(runs):
+    if 1 < len(runs) <= _MOST_NESTED and not many and _is_one_run(runs):
         return [[span for run in runs for span in run]]
     return runs
 

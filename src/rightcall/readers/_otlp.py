@@ -7,9 +7,12 @@ from typing import Any
 
 import msgspec
 
+from rightcall.decoding import decode_json
+from rightcall.errors import InputError
+
 from ._attributes import RawAttributes, plain_attributes, plain_value
 from ._identity import nanoseconds, span_id
-from ._span import Event, Item, LazyEvents, LogRecord, Span
+from ._span import Event, Item, LazyEvents, LogRecord, PackedSpan, Span
 
 _SPAN_LISTS = ("resourceSpans", "resource_spans", "batches")
 _LOG_LISTS = ("resourceLogs", "resource_logs")
@@ -65,12 +68,32 @@ class _ResourceSpans(msgspec.Struct, rename="camel"):
     scope_spans: list[_ScopeSpans]
 
 
+class _RawScopeSpans(msgspec.Struct):
+    scope: _Scope = _Scope()
+    spans: list[msgspec.Raw] = []
+
+
+class _RawResourceSpans(msgspec.Struct, rename="camel"):
+    scope_spans: list[_RawScopeSpans]
+
+
+class _RawRequest(msgspec.Struct, rename="camel"):
+    resource_spans: list[_RawResourceSpans]
+
+
+class _Header(msgspec.Struct, rename="camel"):
+    trace_id: str = ""
+
+
 class _Request(msgspec.Struct, rename="camel"):
     resource_spans: list[_ResourceSpans]
 
 
 # Times are written as text, being longer than JSON's numbers; not being strict turns them into integers.
 _request_decoder = msgspec.json.Decoder(_Request, strict=False)
+_raw_request_decoder = msgspec.json.Decoder(_RawRequest)
+_header_decoder = msgspec.json.Decoder(_Header)
+_span_decoder = msgspec.json.Decoder(_Span, strict=False)
 _events_decoder = msgspec.json.Decoder(list[dict[str, Any]])
 
 
@@ -87,6 +110,29 @@ def decode_request(line: bytes) -> list[Span] | None:
         for span in scoped.spans
     ]
     return None if any([len(span.trace_id) != _TRACE_ID_LENGTH for span in spans]) else spans
+
+
+def split_request(line: bytes) -> list[PackedSpan] | None:
+    """The spans of one OTLP/JSON request in its usual spelling, undecoded; else none."""
+    try:
+        request = _raw_request_decoder.decode(line)
+        spans = [
+            PackedSpan(_header_decoder.decode(raw).trace_id, scoped.scope.name, bytes(raw))
+            for resource in request.resource_spans
+            for scoped in resource.scope_spans
+            for raw in scoped.spans
+        ]
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+    return None if any([len(span.trace_id) != _TRACE_ID_LENGTH for span in spans]) else spans
+
+
+def span_in(raw: bytes, scope: str) -> Span:
+    """The span that `split_request` left undecoded, in any spelling."""
+    try:
+        return _span_of(_span_decoder.decode(raw), scope)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return _span_tolerantly(raw, scope)
 
 
 def is_otlp(document: Any) -> bool:
@@ -163,6 +209,14 @@ def _span_of(span: _Span, scope: str) -> Span:
     if span.events != _NO_EVENTS:
         made.events = LazyEvents(_raw_events, span.events)
     return made
+
+
+def _span_tolerantly(raw: bytes, scope: str) -> Span:
+    try:
+        document = decode_json(raw)
+    except InputError:
+        document = {}
+    return otlp_span(document if isinstance(document, dict) else {}, scope)
 
 
 def _raw_events(raw: msgspec.Raw) -> list[Event]:

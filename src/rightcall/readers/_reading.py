@@ -13,12 +13,13 @@ from rightcall.trajectory import Trajectory
 
 from ._bytes import opened
 from ._containers import CONTAINERS, MESSAGES, items_of
-from ._documents import LOOKED_FOR, items_in
-from ._grouping import Grouping, Traces
-from ._message_log import has_messages, messages_of
+from ._documents import Documents
+from ._gathering import Gathering, checked_messages
+from ._grouping import GROUPINGS, Grouping
+from ._message_log import messages_of
 from ._run import Run
 from ._sdk import is_live_span, live_span
-from ._span import Item, LogRecord, Loose, Span
+from ._span import LogRecord, Span
 from ._warnings import Warnings
 
 INPUT_FORMATS = (*(container.name for container in CONTAINERS), MESSAGES)
@@ -58,7 +59,7 @@ def read(
     """
     _check_names(input_format, grouping)
     warnings = Warnings()
-    gathered = _Gathered(grouping, metadata_attributes, limits)
+    gathered = Gathering(grouping, metadata_attributes, limits)
     name = _gather(source, gathered, warnings, input_format, max_size, limits)
     return gathered.trajectories(name, warnings)
 
@@ -92,57 +93,13 @@ def read_messages(messages: Any, *, limits: Limits = DEFAULT_LIMITS) -> Trajecto
         InputError: these are no messages of a known format.
     """
     run = Run(limits)
-    run.messages = _checked_messages(messages_of(messages), "messages")
+    run.messages = checked_messages(messages_of(messages), "messages")
     return run.trajectory()
-
-
-class _Gathered:
-    """The items of a source, sorted into runs."""
-
-    def __init__(self, grouping: Grouping, keep: tuple[str, ...], limits: Limits) -> None:
-        self._traces = Traces(grouping)
-        self._keep, self._limits = keep, limits
-        self._logs: list[LogRecord] = []
-        self._loose: list[Any] = []
-        self._count = 0
-
-    def add(self, item: Item) -> None:
-        if item.__class__ is Span:
-            self._count += 1
-            self._traces.add(item)
-        elif isinstance(item, LogRecord):
-            self._logs.append(item)
-        elif isinstance(item, Loose):
-            self._loose.append(item.document)
-
-    def trajectories(self, name: str, warnings: Warnings) -> Iterator[Trajectory]:
-        if self._loose and not self._count and not self._logs:
-            yield self._of_messages(name, warnings)
-            return
-        if not self._count and not self._logs:
-            raise InputError(f"{name}: no spans in it and no messages; {LOOKED_FOR}")
-        if self._loose:
-            warnings.add("documents", f"{name}: {len(self._loose)} documents that are no spans were left out")
-        runs = list(self._traces.runs()) or [[]]
-        for spans in runs:
-            run = Run(self._limits, self._keep)
-            run.spans = spans
-            run.logs = self._logs if len(runs) == 1 else _logs_of(spans, self._logs)
-            yield run.trajectory(warnings.texts())
-
-    def _of_messages(self, name: str, warnings: Warnings) -> Trajectory:
-        run = Run(self._limits, self._keep)
-        if len(self._loose) == 1:
-            messages = messages_of(self._loose[0])
-        else:
-            messages = [message for document in self._loose for message in messages_of(document)]
-        run.messages = _checked_messages(messages, name)
-        return run.trajectory(warnings.texts())
 
 
 def _gather(
     source: Any,
-    gathered: _Gathered,
+    gathered: Gathering,
     warnings: Warnings,
     input_format: str | None,
     max_size: int | None,
@@ -158,7 +115,7 @@ def _gather(
     if not isinstance(source, (str, bytes, bytearray, memoryview, os.PathLike)) and not hasattr(source, "read"):
         raise InputError(f"a {type(source).__name__} cannot be read; give a path, bytes, a file or a document")
     with opened(source, max_size) as (name, stream):
-        for item in items_in(stream, name, limits, warnings, input_format):
+        for item in Documents(name, limits, warnings, gathered.budget, input_format).items(stream):
             gathered.add(item)
     return name
 
@@ -166,15 +123,8 @@ def _gather(
 def _check_names(input_format: str | None, grouping: str) -> None:
     if input_format is not None and input_format not in INPUT_FORMATS:
         raise UnknownNameError(f"no input format {input_format!r:.80}; {nearest(input_format, INPUT_FORMATS)}")
-    known = ("auto", "conversation", "session", "trace", "file")
-    if grouping not in known:
-        raise UnknownNameError(f"no grouping {grouping!r:.80}; {nearest(str(grouping), known)}")
-
-
-def _checked_messages(messages: list[Any], name: str) -> list[Any]:
-    if messages and not has_messages(messages):
-        raise InputError(f"{name}: neither spans nor messages of a known format; {LOOKED_FOR}")
-    return messages
+    if grouping not in GROUPINGS:
+        raise UnknownNameError(f"no grouping {grouping!r:.80}; {nearest(str(grouping), GROUPINGS)}")
 
 
 def _add_documents(run: Run, document: Any, position: int) -> None:
@@ -185,8 +135,3 @@ def _add_documents(run: Run, document: Any, position: int) -> None:
             run.logs.append(item)
         else:
             raise InputError(f"spans[{position}] is a {type(document).__name__} and no span of a known container")
-
-
-def _logs_of(spans: list[Span], logs: list[LogRecord]) -> list[LogRecord]:
-    traces = {span.trace_id for span in spans}
-    return [record for record in logs if record.trace_id in traces]

@@ -58,7 +58,19 @@ class Loose(msgspec.Struct, frozen=True):
     document: Any
 
 
-Item = Span | LogRecord | Loose
+class PackedSpan(msgspec.Struct, gc=False):
+    """A span of OTLP that nobody has decoded yet."""
+
+    trace_id: str
+    scope: str
+    raw: bytes
+
+    def may_be_grouped(self) -> bool:
+        """Whether the span may name a conversation or a session."""
+        return b"conversation" in self.raw or b"session" in self.raw or b"thread_id" in self.raw
+
+
+Item = Span | PackedSpan | LogRecord | Loose
 """What a container yields."""
 
 
