@@ -163,3 +163,16 @@ def test_a_large_file_is_read_as_a_small_one_is_without_being_held() -> None:
     [together] = [trajectory for trajectory in trajectories if len(trajectory.calls) > 1]
     assert alone == {(f"tool-{n}",) for n in range(20, 151)}
     assert together.names == tuple(f"tool-{n}" for n in range(1, 20))
+
+
+def test_each_trace_of_a_conversation_is_a_turn() -> None:
+    agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.conversation.id": "c1"}
+    traces: list[dict[str, Any]] = [{"traceId": f"{n}" * 32, "endTimeUnixNano": f"{n}9000"} for n in range(1, 4)]
+    spans = [
+        made
+        for n, more in enumerate(traces, 1)
+        for made in (span(10 * n, agent, **more), call(10 * n + 1, parent=10 * n, **more))
+    ]
+    [trajectory] = read(request(*spans))
+
+    assert [found.turn for found in trajectory.calls] == [0, 1, 2]

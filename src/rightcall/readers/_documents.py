@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
 from rightcall.decoding import decode_json, decode_json_sequence
@@ -39,8 +39,8 @@ class Documents:
         self._name, self._limits, self._input_format = name, limits, input_format
         self._warnings, self._budget = warnings, budget
 
-    def items(self, stream: IO[bytes]) -> Iterator[Item]:
-        """The items in a stream of bytes.
+    def batches(self, stream: IO[bytes]) -> Iterator[Iterable[Item]]:
+        """The items in a stream of bytes, those of one document or line together.
 
         Raises:
             InputError: the bytes are in no format known, or exceed the limits.
@@ -48,17 +48,17 @@ class Documents:
         """
         head = _peek(stream)
         if head.startswith(b"PAR1"):
-            return _parquet_items(self._rest(stream), self._name)
+            return iter([_parquet_items(self._rest(stream), self._name)])
         if looks_like_protobuf(head) or looks_like_framed_protobuf(head):
-            return protobuf_items(self._rest(stream), self._name)
+            return iter([protobuf_items(self._rest(stream), self._name)])
         if head.startswith(_UTF16):
             text = self._rest(stream).decode("utf-16", "replace")
             stream = io.BytesIO(text.encode("utf-8", "replace"))
         elif b"context.span_id" in head.split(b"\n")[0] and not head.lstrip().startswith((b"{", b"[")):
-            return _csv_items(self._rest(stream))
-        return self._json_items(stream)
+            return iter([_csv_items(self._rest(stream))])
+        return self._json_batches(stream)
 
-    def _json_items(self, stream: IO[bytes]) -> Iterator[Item]:
+    def _json_batches(self, stream: IO[bytes]) -> Iterator[Iterable[Item]]:
         number, first = 1, self._line(stream, 1).removeprefix(codecs.BOM_UTF8)
         while first and not first.strip():
             number += 1
@@ -66,36 +66,36 @@ class Documents:
         if not first:
             raise InputError(f"{self._name}: the file is empty; {LOOKED_FOR}")
         try:
-            begun = list(self._document_items(first))
+            begun = self._document_items(first)
         except InputError:
-            yield from self._items_over_lines(first, stream)
+            yield from self._batches_over_lines(first, stream)
             return
-        yield from begun
-        yield from self._lines_items(stream, number + 1)
+        yield begun
+        yield from self._line_batches(stream, number + 1)
 
-    def _lines_items(self, stream: IO[bytes], number: int) -> Iterator[Item]:
+    def _line_batches(self, stream: IO[bytes], number: int) -> Iterator[Iterable[Item]]:
         while line := self._line(stream, number):
             if not line.isspace():
                 try:
-                    yield from self._document_items(line)
+                    yield self._document_items(line)
                 except InputError as problem:
                     self._warnings.add("dropped lines", f"{self._name}: line {number} was left out: {problem}")
             number += 1
 
-    def _document_items(self, text: bytes) -> Iterator[Item]:
+    def _document_items(self, text: bytes) -> list[Item]:
         # What is skipped while decoding is not checked for being UTF-8; all of it has to be.
         if _OTLP_MARK in text[:_HEAD] and self._input_format in (None, "otlp") and (text.isascii() or _is_utf8(text)):
             found: Any = split_request(text) if self._budget.is_spent else decode_request(text)
             if found is not None:
                 self._budget.held += len(text)
-                return iter(found)
-        return items_of(decode_json(text, self._limits), self._input_format)
+                return found  # type: ignore[no-any-return]
+        return list(items_of(decode_json(text, self._limits), self._input_format))
 
-    def _items_over_lines(self, first: bytes, stream: IO[bytes]) -> Iterator[Item]:
+    def _batches_over_lines(self, first: bytes, stream: IO[bytes]) -> Iterator[Iterable[Item]]:
         """A document over several lines, several such documents, or lines of which the first is broken."""
         rest = self._rest(stream, already=len(first))
         try:
-            yield from self._document_items(first + rest)
+            yield self._document_items(first + rest)
             return
         except InputError as problem_of_all:
             problem = problem_of_all
@@ -103,19 +103,19 @@ class Documents:
         try:
             for _, document in decode_json_sequence((first + rest).decode("utf-8", "replace"), self._limits):
                 count += 1
-                yield from items_of(document, self._input_format)
+                yield list(items_of(document, self._input_format))
         except InputError as problem_of_next:
             if not count:
-                yield from self._items_after_broken_line(rest, problem)
+                yield from self._batches_after_broken_line(rest, problem)
                 return
             left_out = f"{self._name}: what follows document {count} was left out: {problem_of_next}"
             self._warnings.add("dropped text", left_out)
 
-    def _items_after_broken_line(self, rest: bytes, problem: InputError) -> Iterator[Item]:
+    def _batches_after_broken_line(self, rest: bytes, problem: InputError) -> Iterator[Iterable[Item]]:
         if not any([self._is_document(line) for line in rest.split(b"\n", 3)[:3]]):
             raise InputError(f"{self._name}: {problem}; {LOOKED_FOR}")
         self._warnings.add("dropped lines", f"{self._name}: line 1 was left out: {problem}")
-        yield from self._lines_items(io.BytesIO(rest), 2)
+        yield from self._line_batches(io.BytesIO(rest), 2)
 
     def _is_document(self, line: bytes) -> bool:
         if not line.lstrip().startswith(b"{"):

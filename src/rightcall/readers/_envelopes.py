@@ -78,6 +78,8 @@ def llamaindex_call(value: Any, call: Record, attributes: Mapping[str, Any]) -> 
 
 def tool_message(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
     """LangChain's ToolMessage: dumped, constructed, flat, or as Python writes it; alone or under `output`."""
+    if value.__class__ is dict and not ("output" in value or "type" in value or "lc" in value):
+        return value
     if isinstance(value, dict) and value.keys() <= {"output", "kwargs"} and "output" in value:
         inner = tool_message(value["output"], call, attributes)
         return inner if inner is not value["output"] or "kwargs" in value else value

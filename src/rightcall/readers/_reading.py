@@ -115,8 +115,9 @@ def _gather(
     if not isinstance(source, (str, bytes, bytearray, memoryview, os.PathLike)) and not hasattr(source, "read"):
         raise InputError(f"a {type(source).__name__} cannot be read; give a path, bytes, a file or a document")
     with opened(source, max_size) as (name, stream):
-        for item in Documents(name, limits, warnings, gathered.budget, input_format).items(stream):
-            gathered.add(item)
+        for batch in Documents(name, limits, warnings, gathered.budget, input_format).batches(stream):
+            for item in batch:
+                gathered.add(item)
     return name
 
 

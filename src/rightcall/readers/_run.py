@@ -22,6 +22,7 @@ from ._roles import Role
 from ._span import LogRecord, Span
 from ._suspicion import reads_like_error
 from ._tree import Tree
+from ._turns import number_turns
 from ._values import NOTHING
 from ._warnings import Warnings
 
@@ -54,6 +55,7 @@ class Run:
         spans = _once_each(self.spans)
         records, roles = self._classify(spans)
         records, unseen = self._complete(spans, records, roles)
+        number_turns(records, spans, roles)
         calls = ordered([*records, *unseen])
         group_by_time(calls)
         self._warn(calls)
