@@ -118,9 +118,13 @@ def test_one_call_seen_by_two_instrumentations_is_one_call() -> None:
             executed(3, parent=2),
         ],
         [seen_by_openinference(1, endTimeUnixNano="9000"), executed(2, "other")],
+        [
+            executed(1, endTimeUnixNano="9000"),
+            span(2, {"gen_ai.operation.name": "execute_tool", "gcp.vertex.agent.event_id": "e"}, name="execute_tool t"),
+        ],
         [seen_by_openinference(1), executed(5)],
     ],
-    ids=["a retry", "at once", "recursion", "by a sub-agent", "another tool", "one after the other"],
+    ids=["a retry", "at once", "recursion", "by a sub-agent", "another tool", "one framework", "one after the other"],
 )
 def test_calls_that_only_look_alike_are_two(spans: list[dict[str, Any]]) -> None:
     assert len(read_one(*spans).calls) == 2

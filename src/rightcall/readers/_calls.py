@@ -27,7 +27,7 @@ def record_of(span: Span, shape: CallShape, limits: Limits) -> Record | None:
     record = Record(name)
     record.span = span
     record.convention = convention.name
-    record.layers = (span.scope or convention.name,)
+    record.layers = (span.scope or convention.dialect or convention.name,)
     if shape.call_id:
         record.call_id = _first_text(attributes, shape.call_id)
     if shape.tool_id:

@@ -59,6 +59,8 @@ class Convention(msgspec.Struct, frozen=True):
     """Outputs are always written as JSON, so `21.5` is a number and `"21.5"` a text."""
     setting: str = ""
     """What records arguments and outputs that are missing."""
+    dialect: str = ""
+    """What it shares with conventions that one instrumentation may mix; its own name if nothing."""
 
 
 SPAN_NAMES = ("execute_tool ", "tools/call ", "Tool: ", "anthropic.custom_tool_use ", "running tool: ")
@@ -84,6 +86,7 @@ GEN_AI = Convention(
     failure=_STATUS,
     unwrap_output=(tool_message, content_blocks),
     setting=f"{_CAPTURE}=true, or the framework's own switch for sensitive data",
+    dialect="gen_ai",
 )
 
 ADK = Convention(
@@ -96,6 +99,7 @@ ADK = Convention(
     unwrap_output=(adk_output,),
     encoded=True,
     setting=f"{_CAPTURE}=SPAN_ONLY",
+    dialect="gen_ai",
 )
 
 STRANDS = msgspec.structs.replace(
@@ -118,6 +122,7 @@ OPENINFERENCE = Convention(
     unwrap_args=(smolagents_call, llamaindex_call),
     unwrap_output=(tool_message, llamaindex_output, content_blocks),
     setting="OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS unset",
+    dialect="openinference",
 )
 _OPENINFERENCE = OPENINFERENCE.marks[0]
 
