@@ -13,7 +13,7 @@ from rightcall.errors import InputError, MissingExtraError
 from rightcall.limits import Limits
 
 from ._containers import items_of
-from ._otlp import decode_request, split_request
+from ._otlp_lines import decode_request, split_request
 from ._protobuf import looks_like_framed_protobuf, looks_like_protobuf, protobuf_items
 from ._span import Item
 from ._spill import Budget

@@ -12,7 +12,7 @@ from rightcall.trajectory import Trajectory
 from ._documents import LOOKED_FOR
 from ._grouping import Grouping, Traces, whole_runs
 from ._message_log import has_messages, messages_of
-from ._otlp import span_in
+from ._otlp_lines import span_in
 from ._run import Run
 from ._span import Item, LogRecord, Loose, PackedSpan, Span
 from ._spill import Budget, Spill, part_of_trace

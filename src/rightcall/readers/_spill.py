@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import IO
 
-from ._otlp import span_in
+from ._otlp_lines import span_in
 from ._span import PackedSpan, Span
 
 _PARTS = 64
