@@ -175,6 +175,20 @@ def test_the_same_request_without_an_id_is_one_however_often_it_is_repeated() ->
     assert trajectory.names == ("a", "a", "b")
 
 
+@pytest.mark.parametrize("stateful", [False, True], ids=["every prompt repeats them", "each prompt has the new ones"])
+def test_results_without_ids_and_requests_are_given_in_order(stateful: bool) -> None:
+    def question(name: str) -> list[dict[str, Any]]:
+        return [{"role": "assistant", "parts": [{"type": "tool_call", "name": name, "arguments": {}}]}]
+
+    one, two = {"role": "tool", "content": "one"}, {"role": "tool", "content": "two"}
+    trajectory = read_one(
+        chat(1, [], question("a")), chat(2, [one], question("b")), chat(3, [two] if stateful else [one, two], [])
+    )
+
+    assert trajectory.names == ("a", "b")
+    assert [found.output for found in trajectory.calls] == ["one", "two"]
+
+
 def test_no_calls_are_told_from_no_tool_data() -> None:
     silent = read_one(span(1, CHAT))
     talking = read_one(chat(1, [{"role": "user", "parts": []}], [{"role": "assistant", "parts": []}]))

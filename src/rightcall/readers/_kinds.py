@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
+from msgspec import Raw
 
 from ._conventions import CONVENTIONS, Convention, convention_by_attributes, convention_by_name
 from ._roles import ROLE_KEYS, Role, role_by_attributes, role_by_name
@@ -93,7 +94,8 @@ def _learn(keys: _Keys) -> _Shape:
 
 def _by_attributes(shape: _Shape, attributes: Any) -> Kind | None:
     """What attributes say about a span; None where its name has to."""
-    values = tuple([_hashable(attributes[key]) for key in shape.deciding])
+    # Undecoded values are as good as decoded ones to tell spans apart, once they can be hashed.
+    values = tuple([bytes(held) if (held := attributes[key]).__class__ is Raw else held for key in shape.deciding])
     try:
         return shape.decided[values]
     except KeyError:
@@ -133,7 +135,3 @@ def _call_shape(convention: Convention, attributes: Mapping[str, Any]) -> CallSh
         present(convention.output),
         "error.type" in attributes or any([key in attributes for key, _ in convention.failure]),
     )
-
-
-def _hashable(value: Any) -> Any:
-    return bytes(value) if value.__class__ is msgspec.Raw else value

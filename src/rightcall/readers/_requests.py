@@ -13,6 +13,9 @@ from ._values import NOTHING
 
 Key = tuple[Any, str, str]
 
+# OpenLLMetry gives the id of the item in OpenAI's Responses for the id of the call.
+_ITEM = "fc_"
+
 
 class Requests:
     """Requests gathered from conversations that repeat one another.
@@ -44,6 +47,7 @@ class Requests:
         reading.answering = True
         for exchange in after:
             reading.take(exchange)
+        reading.place_stray_results()
 
     def with_id(self, call_id: str | None, name: str = "") -> Record | None:
         """The request with an id; of several with one id, the one with the name."""
@@ -87,6 +91,7 @@ class _Reading:
         self._start_ns, self._end_ns = start_ns, end_ns
         self._counts: dict[Key, int] = {}
         self._waiting: dict[int, Record] = {}
+        self._stray: list[Record] = []
         self._group: str | None = None
         self._turn: int | None = None
         self._has_history = False
@@ -105,7 +110,7 @@ class _Reading:
         for call in exchange.calls:
             self._call(call, context)
         for result in exchange.results:
-            self._result(result, exchange)
+            self._result(result)
 
     def _call(self, call: Record, context: Any) -> None:
         requests = self._requests
@@ -142,29 +147,56 @@ class _Reading:
         later = self._start_ns is not None and answered is not None and self._start_ns >= answered
         return None if self.answering and later and not self._has_history else known
 
-    def _result(self, result: Record, exchange: Exchange) -> None:
-        request = self._requests.with_id(result.call_id) or self._waiting_for(result) or self._unanswered(result)
+    def _result(self, result: Record) -> None:
+        request = self._requests.with_id(result.call_id) or self._waiting_for(result)
         if request is None:
-            return
-        self._waiting.pop(id(request), None)
-        if result.call_id and request.call_id and request.call_id.startswith("fc_"):
-            # OpenLLMetry gives the id of the item in Responses for the id of the call.
+            self._stray.append(result)
+        else:
+            self._waiting.pop(id(request), None)
+            self._answer(request, result)
+
+    def _answer(self, request: Record, result: Record) -> None:
+        if result.call_id and request.call_id and request.call_id.startswith(_ITEM):
             request.call_id = None
             self._requests.name_by_id(request, result.call_id)
-        if request.output is NOTHING and not request.failed:
+        if not _is_answered(request):
             request.output, request.failed, request.error = result.output, result.failed, result.error
+
+    def place_stray_results(self) -> None:
+        """Give results without a request in this conversation to the requests made before it, in order.
+
+        A conversation with at least as many results as are known repeats them from the first; one with fewer has
+        only new ones.
+        """
+        if not self._stray:
+            return
+        contexts = self._requests.contexts
+        known = [record for record in self._requests.known if contexts[id(record)] is self._context]
+        answered = [record for record in known if _is_answered(record)]
+        repeats = len(self._stray) >= len(answered) and all(
+            [record.output == result.output for record, result in zip(answered, self._stray, strict=False)]
+        )
+        places = known if repeats else [record for record in known if not _is_answered(record)]
+        for request, result in zip(places, self._stray, strict=False):
+            if _may_answer(result, request):
+                self._answer(request, result)
 
     def _waiting_for(self, result: Record) -> Record | None:
         for record in self._waiting.values():
-            if not result.name or record.name == result.name:
+            if _may_answer(result, record):
                 return record
         return None
 
-    def _unanswered(self, result: Record) -> Record | None:
-        for record in self._requests.known:
-            if record.output is NOTHING and not record.failed and record.name == (result.name or record.name):
-                return record if self._requests.contexts[id(record)] is self._context else None
-        return None
+
+def _may_answer(result: Record, request: Record) -> bool:
+    """Whether a result can be a request's, going by name and id."""
+    if result.name and result.name != request.name:
+        return False
+    return not result.call_id or not request.call_id or request.call_id.startswith(_ITEM)
+
+
+def _is_answered(record: Record) -> bool:
+    return record.failed or record.output is not NOTHING
 
 
 def _key_of(args: Any) -> str:
