@@ -100,8 +100,20 @@ def test_a_bad_first_line_costs_that_line_too() -> None:
         (gzip.compress(ONE)[:-20], "ends early"),
         (b"\x0a\x05abc", "protobuf"),
         (b"\xff\xfe", "empty"),
+        ('{"resourceSpans": []}', "give it as bytes"),
     ],
-    ids=["missing", "a folder", "empty", "text", "an object", "a number", "cut off", "no protobuf", "utf-16"],
+    ids=[
+        "missing",
+        "a folder",
+        "empty",
+        "text",
+        "an object",
+        "a number",
+        "cut off",
+        "no protobuf",
+        "utf-16",
+        "JSON as a path",
+    ],
 )
 def test_what_cannot_be_read_is_one_clear_error(source: Source, said: str) -> None:
     with pytest.raises(InputError, match=said):

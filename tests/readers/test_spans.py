@@ -37,12 +37,15 @@ def test_spans_of_the_sdk_are_read_as_they_are() -> None:
             inner.set_attributes({"tool.name": "book", "input.value": '{"id": 7}'})
             raise ValueError("no")
 
-    plan, book = read_spans(exporter.get_finished_spans()).calls
+    spans = exporter.get_finished_spans()
+    plan, book = read_spans(spans).calls
+    [alike] = read(list(spans))
 
     assert (plan.name, plan.args, plan.output, plan.error) == ("plan", {"day": 1}, "done", None)
     assert (book.name, book.args, book.output, book.error) == ("book", {"id": 7}, None, "no")
     assert book.parent_id == plan.span_id
     assert book.source == "span"
+    assert alike.calls == (plan, book)
     assert plan.start_ns is not None
     assert book.start_ns is not None
     assert plan.start_ns < book.start_ns

@@ -28,6 +28,8 @@ def opened(source: Any, max_size: int | None) -> Iterator[tuple[str, IO[bytes]]]
     if isinstance(source, (bytes, bytearray, memoryview)):
         yield "<bytes>", _unpacked(io.BytesIO(bytes(source)), "<bytes>", max_size)
         return
+    if isinstance(source, str) and source.lstrip()[:1] in ("{", "["):
+        raise InputError(f"{source[:40]!r}… is no path; to read JSON text, give it as bytes or decoded")
     if isinstance(source, (str, os.PathLike)):
         with _file(Path(source)) as stream:
             yield str(source), _unpacked(stream, str(source), max_size)

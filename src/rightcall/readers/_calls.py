@@ -14,6 +14,7 @@ from ._record import Record
 from ._span import Event, Span
 from ._values import NOTHING, PLACEHOLDERS, SCRUBBED, UnparsableError, arguments, is_scrubbed, outcome
 
+_LONGEST_PLACEHOLDER = 20
 _NO_MESSAGE = frozenset({"", "TOOL_ERROR", "tool_error", "ERROR", "error"})
 _REDACTED = re.compile(r"details are redacted", re.I)
 
@@ -98,7 +99,7 @@ def _attributes(record: Record) -> Mapping[str, Any]:
 
 def _is_worthless(held: Any) -> bool:
     if held.__class__ is str:
-        return held in PLACEHOLDERS or SCRUBBED in held
+        return SCRUBBED in held or (len(held) < _LONGEST_PLACEHOLDER and held in PLACEHOLDERS)
     return is_scrubbed(held)
 
 

@@ -52,7 +52,7 @@ CONTAINERS = (
 def items_of(document: Any, input_format: str | None = None) -> Iterator[Item]:
     """The spans and log records of a decoded document; what is none of these comes back loose."""
     if isinstance(document, list):
-        if not any(_container(item, input_format) for item in document):
+        if not any([_container(item, input_format) or is_live_span(item) for item in document]):
             yield Loose(document)
             return
         for item in document:

@@ -28,6 +28,7 @@ LOOKED_FOR = (
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _OTLP_MARK = b'"resourceSpans"'
 _HEAD = 256
+_LONGEST_CELL = 1 << 27
 
 
 class Documents:
@@ -149,8 +150,13 @@ def _is_utf8(text: bytes) -> bool:
 
 
 def _csv_items(data: bytes) -> Iterator[Item]:
-    csv.field_size_limit(1 << 27)
-    rows = csv.DictReader(io.StringIO(data.decode("utf-8-sig", "replace"), newline=""))
+    usual = csv.field_size_limit(_LONGEST_CELL)
+    try:
+        rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig", "replace"), newline="")))
+    except csv.Error as problem:
+        raise InputError(f"not a table of spans: {problem}") from None
+    finally:
+        csv.field_size_limit(usual)
     for row in rows:
         yield from items_of({key: value for key, value in row.items() if isinstance(key, str)}, "dataframe")
 

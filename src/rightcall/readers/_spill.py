@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import tempfile
+import weakref
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import IO
@@ -34,6 +35,8 @@ class Spill:
 
     def __init__(self) -> None:
         self._closing = ExitStack()
+        # Trajectories that nobody asks for leave nobody to close the files.
+        weakref.finalize(self, self._closing.close)
         self._parts: dict[int, IO[bytes]] = {}
 
     def add(self, span: PackedSpan) -> None:

@@ -34,9 +34,9 @@ def arguments(value: Any, limits: Limits = DEFAULT_LIMITS) -> Any:
     Raises:
         UnparsableError: the text stands for no value.
     """
-    for _ in range(_LAYERS):
-        if value.__class__ is not str:
-            break
+    layer = 0
+    while value.__class__ is str and layer < _LAYERS:
+        layer += 1
         try:
             value = _decode(value) if _is_modest(value, limits) else decode_text(value, limits)
         except (msgspec.DecodeError, UnicodeError, InputError):
