@@ -64,6 +64,15 @@ def test_each_trace_is_a_run_of_its_own() -> None:
     assert [trajectory.names for trajectory in read(document, grouping="file")] == [("a", "b")]
 
 
+def test_functions_that_call_tools_are_runs_without_saying_that_they_are_agents() -> None:
+    other: dict[str, Any] = {"traceId": "f" * 32}
+    runs = request(span(1), call(2, "a", parent=1), span(3, **other), call(4, "b", parent=3, **other))
+    fragments = request(call(2, "a"), call(4, "b", **other))
+
+    assert [trajectory.names for trajectory in read(runs)] == [("a",), ("b",)]
+    assert [trajectory.names for trajectory in read(fragments)] == [("a", "b")]
+
+
 def test_traces_of_one_conversation_are_one_run() -> None:
     agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.conversation.id": "c1"}
     other: dict[str, Any] = {"traceId": "f" * 32}

@@ -115,12 +115,18 @@ def _holds(call: Span, begin: int, end: int) -> bool:
 
 
 def _is_at_work(run: list[Span]) -> bool:
-    """Whether a model answered in a trace, or an agent ran whose own span is the root or has company."""
+    """Whether a trace is a run of something: a model answered in it, an agent ran, or its root made calls.
+
+    An agent's span that is alone and whose parent is missing is what is left of another run.
+    """
+    called = started = False
     for span in run:
         kind = kind_of(span)
         if kind == "model" or (kind == "agent" and (span.parent_id is None or len(run) > 1)):
             return True
-    return False
+        called = called or isinstance(kind, CallShape)
+        started = started or (kind == "" and span.parent_id is None)
+    return called and started
 
 
 def _has_calls(run: list[Span]) -> bool:

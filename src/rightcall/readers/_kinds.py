@@ -23,6 +23,7 @@ CONVERSATION_KEYS = ("gen_ai.conversation.id", "traceloop.association.properties
 
 SESSION_KEYS = (
     "session.id",
+    "mcp.session.id",
     "gcp.vertex.agent.session_id",
     "langfuse.session.id",
     "mlflow.trace.session",
