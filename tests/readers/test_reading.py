@@ -73,6 +73,14 @@ def test_functions_that_call_tools_are_runs_without_saying_that_they_are_agents(
     assert [trajectory.names for trajectory in read(fragments)] == [("a", "b")]
 
 
+def test_a_run_that_made_no_call_is_a_run_and_the_creation_of_an_agent_is_none() -> None:
+    idle: dict[str, Any] = {"traceId": "e" * 32, "name": "main"}
+    created: dict[str, Any] = {"traceId": "f" * 32, "name": "create_agent x"}
+    document = request(span(1, name="main"), call(2, "a", parent=1), span(3, **idle), span(4, **created))
+
+    assert [trajectory.names for trajectory in read(document)] == [("a",), ()]
+
+
 def test_traces_of_one_conversation_are_one_run() -> None:
     agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.conversation.id": "c1"}
     other: dict[str, Any] = {"traceId": "f" * 32}

@@ -81,22 +81,28 @@ class Traces:
 def whole_runs(runs: list[list[Span]], many: bool = False) -> list[list[Span]]:
     """Runs in their own right: with an agent or a model at work in them, or with calls.
 
-    Where no trace of the source has either (MCP servers trace each call by itself), the source is one run. Traces
-    with nothing of an agent in them, such as the creation of one, are left out beside others that have. A trace
-    that ran inside a call of another is part of it, if that leaves one run. With `many`, these are but some of the
-    runs of a large source, and none are put together.
+    Where traces are nothing but calls (MCP servers trace each call by itself), the source is one run. Traces with
+    nothing of an agent in them, such as the creation of one, are left out beside others that have; unless they
+    begin as one of those does, being a run that made no call. A trace that ran inside a call of another is part of
+    it, if that leaves one run. With `many`, these are but some of the runs of a large source, and none are put
+    together.
     """
     if len(runs) < 2 and not many:
         return runs
     working = [run for run in runs if _is_at_work(run)]
-    if not working and not many:
-        return [[span for run in runs for span in run]]
+    if not working:
+        fragments = not many and any([_has_calls(run) for run in runs])
+        return [[span for run in runs for span in run]] if fragments else runs
     if len(working) < len(runs):
-        at_work = {id(run) for run in working}
-        runs = [run for run in runs if id(run) in at_work or _has_calls(run)]
+        at_work, begun = {id(run) for run in working}, {name for run in working for name in _roots(run)}
+        runs = [run for run in runs if id(run) in at_work or _has_calls(run) or not begun.isdisjoint(_roots(run))]
     if 1 < len(runs) <= _MOST_NESTED and not many and _is_one_run(runs):
         return [[span for run in runs for span in run]]
     return runs
+
+
+def _roots(run: list[Span]) -> set[tuple[str, str]]:
+    return {(span.name, span.scope) for span in run if span.parent_id is None}
 
 
 def _is_one_run(runs: list[list[Span]]) -> bool:
