@@ -26,6 +26,7 @@ from ._turns import number_turns
 from ._values import NOTHING
 from ._warnings import Warnings
 
+_NO_ATTRIBUTES: Mapping[str, Any] = {}
 _SETTINGS = {convention.name: convention.setting for convention in CONVENTIONS}
 _INTERNAL = frozenset({"final_answer", "final_result"})
 _HANDOFFS = ("transfer_to_", "transfer_back_to_", "handoff_to_")
@@ -53,18 +54,20 @@ class Run:
     def trajectory(self, extra_warnings: Iterable[str] = ()) -> Trajectory:
         """The trajectory of the run."""
         spans = _once_each(self.spans)
+        root = _root(spans)
+        given, returned = _first_value(root, _INPUT), _first_value(root, _OUTPUT)
+        metadata = _kept(spans, self._keep)
         records, roles = self._classify(spans)
         records, unseen = self._complete(spans, records, roles)
         number_turns(records, spans, roles)
         calls = ordered([*records, *unseen])
         group_by_time(calls)
         self._warn(calls)
-        metadata = self._metadata(spans, bool(records), bool(unseen))
-        root = _root(spans)
+        metadata["tool_data"] = self._tool_data(bool(records), bool(unseen))
         return Trajectory(
             calls=tuple([_tool_call(record) for record in calls]),
-            input=_first_value(root, _INPUT),
-            output=_first_value(root, _OUTPUT),
+            input=given,
+            output=returned,
             trace_id=next((span.trace_id for span in spans if span.trace_id), None),
             metadata=metadata,
             warnings=(*self._warnings.texts(), *extra_warnings),
@@ -80,6 +83,8 @@ class Run:
                 record = record_of(span, kind, self._limits)
                 if record is not None:
                     records.append(record)
+                # The record has all of it; a trace of a million calls should not hold it twice.
+                span.attributes, span.events = _NO_ATTRIBUTES, ()
             elif kind == "model" or kind == "agent":
                 roles[id(span)] = kind
         return ordered(records), roles
@@ -93,16 +98,15 @@ class Run:
         others = len(records) < len(spans)
         if not self.messages and not self.logs and not (others and _has_gaps(records)):
             return records, []
-        self._read_messages(spans, records, roles, tree)
+        self._read_messages(spans, roles, tree)
         unseen = join(records, self._requests) if self._requests.known else []
         for record in unseen:
             context = self._requests.contexts.get(id(record))
             record.parent = context if isinstance(context, Record) else None
         return records, unseen
 
-    def _read_messages(self, spans: list[Span], records: list[Record], roles: Mapping[int, Role], tree: Tree) -> None:
-        called = {id(record.span) for record in records}
-        held = [carried(span, roles.get(id(span))) for span in spans if id(span) not in called]
+    def _read_messages(self, spans: list[Span], roles: Mapping[int, Role], tree: Tree) -> None:
+        held = [carried(span, roles.get(id(span))) for span in spans if span.kind.__class__ is not CallShape]
         found = [conversation for conversation in held if conversation]
         found += carried_by_logs(self.logs)
         found.sort(key=lambda conversation: (not conversation.of_model, conversation.start_ns or 0))
@@ -121,21 +125,13 @@ class Run:
             conversation.end_ns,
         )
 
-    def _metadata(self, spans: list[Span], has_records: bool, has_unseen: bool) -> dict[str, Any]:
-        metadata: dict[str, Any] = {}
-        for key in self._keep:
-            for span in spans:
-                if key in span.attributes:
-                    metadata[key] = span.attributes.get(key)
-                    break
+    def _tool_data(self, has_records: bool, has_unseen: bool) -> str:
         if has_records:
-            metadata["tool_data"] = "spans"
-        elif has_unseen or self._requests.saw_messages:
-            metadata["tool_data"] = "messages"
-        else:
-            metadata["tool_data"] = "none"
-            self._warnings.add("tool data", NO_TOOL_DATA)
-        return metadata
+            return "spans"
+        if has_unseen or self._requests.saw_messages:
+            return "messages"
+        self._warnings.add("tool data", NO_TOOL_DATA)
+        return "none"
 
     def _warn(self, calls: list[Record]) -> None:
         missing: dict[str, int] = {}
@@ -150,6 +146,17 @@ class Run:
             setting = _SETTINGS.get(convention, "")
             hint = f"; to record them: {setting}" if setting else ""
             self._warnings.add("content", f"arguments or outputs of {count} calls were not recorded{hint}")
+
+
+def _kept(spans: list[Span], keys: tuple[str, ...]) -> dict[str, Any]:
+    """The attributes asked for, each from the first span that has it."""
+    found: dict[str, Any] = {}
+    for key in keys:
+        for span in spans:
+            if key in span.attributes:
+                found[key] = span.attributes.get(key)
+                break
+    return found
 
 
 def _placed(records: list[Record], tree: Tree, roles: Mapping[int, Role]) -> list[Record]:
