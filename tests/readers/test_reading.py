@@ -27,6 +27,7 @@ def sources(folder: Path) -> dict[str, Source]:
         "a path as text": str(path),
         "bytes": ONE,
         "a file": io.BytesIO(ONE),
+        "text in memory": io.StringIO(ONE.decode()),
         "a document": json.loads(ONE),
         "gzip": gzip.compress(ONE),
         "zstd": zstandard.compress(ONE),
@@ -45,6 +46,25 @@ def test_a_trace_is_read_from(kind: str, tmp_path: Path) -> None:
     assert trajectory.calls[0].args == {"q": "x"}
     assert trajectory.calls[0].output == [1, 2]
     assert trajectory.trace_id == TRACE
+
+
+@pytest.mark.parametrize("mode", ["rb", "r"])
+def test_a_trace_is_read_from_an_open_file(mode: str, tmp_path: Path) -> None:
+    path = tmp_path / "trace"
+    path.write_bytes(ONE)
+    with path.open(mode) as stream:
+        [trajectory] = read(stream)
+
+    assert trajectory.names == ("search",)
+
+
+def test_documents_without_end_are_refused() -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+
+    for read_it in (read, read_messages, read_spans):
+        with pytest.raises(InputError, match="nested deeper"):
+            read_it(endless)
 
 
 def test_calls_of_one_span_id_are_one_call_and_spans_without_ids_are_never_merged() -> None:

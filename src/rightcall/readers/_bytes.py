@@ -41,7 +41,7 @@ def opened(source: Any, max_size: int | None) -> Iterator[tuple[str, IO[bytes]]]
 @contextmanager
 def _file(path: Path) -> Iterator[IO[bytes]]:
     try:
-        stream = path.open("rb")
+        stream = path.open("rb", buffering=_CHUNK)
     except OSError as problem:
         raise InputError(f"{path}: {problem.strerror or problem}") from None
     except ValueError as problem:
@@ -53,18 +53,20 @@ def _file(path: Path) -> Iterator[IO[bytes]]:
 def _binary(source: Any) -> IO[bytes]:
     if isinstance(source, io.TextIOBase):
         inner = getattr(source, "buffer", None)
-        return inner if inner is not None else io.BytesIO(source.read().encode("utf-8", "surrogatepass"))
+        if hasattr(inner, "peek"):
+            return inner  # type: ignore[return-value]
+        return io.BytesIO(source.read().encode("utf-8", "surrogatepass"))
     return io.BufferedReader(_Raw(source))
 
 
-def _unpacked(stream: IO[bytes], name: str, max_size: int | None) -> IO[bytes]:
-    head = io.BufferedReader(_Raw(stream), _CHUNK)
-    start = head.peek(4)[:4]
+def _unpacked(stream: Any, name: str, max_size: int | None) -> IO[bytes]:
+    start = stream.peek(4)[:4] if hasattr(stream, "peek") else stream.getvalue()[:4]
     if start.startswith(_GZIP):
-        return io.BufferedReader(_Inflating(head, name, max_size), _CHUNK)
+        return io.BufferedReader(_Inflating(stream, name, max_size), _CHUNK)
     if start == _ZSTD:
-        return io.BufferedReader(_Raw(_zstd(head, name), name, max_size), _CHUNK)
-    return head if max_size is None else io.BufferedReader(_Raw(head, name, max_size), _CHUNK)
+        return io.BufferedReader(_Raw(_zstd(stream, name), name, max_size), _CHUNK)
+    bounded: IO[bytes] = stream if max_size is None else io.BufferedReader(_Raw(stream, name, max_size), _CHUNK)
+    return bounded
 
 
 def _zstd(stream: IO[bytes], name: str) -> Any:

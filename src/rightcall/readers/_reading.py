@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from rightcall.decoding import admit
 from rightcall.errors import InputError, UnknownNameError, nearest
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.trajectory import Trajectory
@@ -82,7 +83,7 @@ def read_spans(
         if is_live_span(span):
             run.spans.append(live_span(span))
         else:
-            _add_documents(run, span, position)
+            _add_documents(run, admit(span, limits, where=f"spans[{position}]", foreign=True), position)
     return run.trajectory()
 
 
@@ -93,7 +94,7 @@ def read_messages(messages: Any, *, limits: Limits = DEFAULT_LIMITS) -> Trajecto
         InputError: these are no messages of a known format.
     """
     run = Run(limits)
-    run.messages = checked_messages(messages_of(messages), "messages")
+    run.messages = checked_messages(messages_of(admit(messages, limits, where="messages", foreign=True)), "messages")
     return run.trajectory()
 
 
@@ -109,15 +110,18 @@ def _gather(
         names = [_gather(item, gathered, warnings, input_format, max_size, limits) for item in source]
         return ", ".join(names[:3])
     if isinstance(source, (Mapping, list, tuple)):
-        for item in items_of(list(source) if isinstance(source, tuple) else source, input_format):
+        for item in items_of(admit(source, limits, where="the document", foreign=True), input_format):
             gathered.add(item)
         return "the document"
     if not isinstance(source, (str, bytes, bytearray, memoryview, os.PathLike)) and not hasattr(source, "read"):
         raise InputError(f"a {type(source).__name__} cannot be read; give a path, bytes, a file or a document")
     with opened(source, max_size) as (name, stream):
-        for batch in Documents(name, limits, warnings, gathered.budget, input_format).batches(stream):
-            for item in batch:
-                gathered.add(item)
+        try:
+            for batch in Documents(name, limits, warnings, gathered.budget, input_format).batches(stream):
+                for item in batch:
+                    gathered.add(item)
+        except OSError as problem:
+            raise InputError(f"{name}: {problem.strerror or problem}") from None
     return name
 
 
