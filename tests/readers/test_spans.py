@@ -64,6 +64,16 @@ def test_an_output_object_with_content_stands_for_its_content() -> None:
     assert only_call(call(1, output="{'content': 'x'}")).output == "x"
 
 
+def test_output_text_is_a_value_only_if_it_is_an_object_or_a_list() -> None:
+    assert [only_call(call(1, output=text)).output for text in ("1", "true", '"x"', "null")] == [
+        "1",
+        "true",
+        '"x"',
+        "null",
+    ]
+    assert only_call(call(1, output="[1, 'a']")).output == [1, "a"]
+
+
 def test_arguments_that_cannot_be_parsed_are_unrecorded_with_a_warning() -> None:
     trajectory = read_one(call(1, "search", "{broken"))
 

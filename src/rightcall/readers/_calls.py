@@ -87,7 +87,7 @@ def _read_output(record: Record, shape: CallShape, events: Iterable[Event], limi
 def _take_output(record: Record, convention: Convention, held: Any, limits: Limits) -> None:
     if held is None or _is_worthless(held):
         return
-    value = outcome(held, limits, convention.encoded)
+    value = outcome(held, limits, convention.encoded, convention.keeps_quotes)
     for unwrap in convention.unwrap_output:
         value = unwrap(value, record, _attributes(record))
     record.output = value

@@ -57,6 +57,8 @@ class Convention(msgspec.Struct, frozen=True):
     unwrap_output: tuple[Envelope, ...] = ()
     encoded: bool = False
     """Outputs are always written as JSON, so `21.5` is a number and `"21.5"` a text."""
+    keeps_quotes: bool = False
+    """Outputs that are text are the text as it is, even in quotes."""
     setting: str = ""
     """What records arguments and outputs that are missing."""
     dialect: str = ""
@@ -134,6 +136,7 @@ PLAIN = Convention(
     args=("input.value",),
     output=("output.value",),
     unwrap_output=(uipath_output,),
+    keeps_quotes=True,
 )
 """UiPath's rule, and the simplest: any span with a tool's name."""
 

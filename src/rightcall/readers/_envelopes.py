@@ -1,7 +1,7 @@
 """What frameworks wrap around arguments and outputs, and how it comes off.
 
 Each function knows one wrapping, leaves everything else as it is, and may learn more of the call on the way. It
-is named in the table of conventions by those that use it, since a tool may really return `{"result": …}`.
+is named in the table of conventions by those that use it: elsewhere the same object is what the tool returned.
 """
 
 from __future__ import annotations
@@ -165,9 +165,9 @@ def converse_blocks(value: Any, call: Record, attributes: Mapping[str, Any]) -> 
 
 
 def uipath_output(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
-    """UiPath: an object with the key `content` stands for its content."""
+    """UiPath: of an object with `content`, the content is the output."""
     if isinstance(value, dict) and "content" in value:
-        return outcome(value["content"])
+        return outcome(value["content"], keeps_quotes=True)
     return value
 
 

@@ -44,11 +44,12 @@ def arguments(value: Any, limits: Limits = DEFAULT_LIMITS) -> Any:
     return value
 
 
-def outcome(value: Any, limits: Limits = DEFAULT_LIMITS, encoded: bool = False) -> Any:
+def outcome(value: Any, limits: Limits = DEFAULT_LIMITS, encoded: bool = False, keeps_quotes: bool = False) -> Any:
     """The value that a recorded output stands for.
 
-    A text becomes a value only if it stands for an object or a list; a quoted text loses its quotes. With
-    `encoded`, the producer writes JSON whatever the value is, so numbers and null are read as well.
+    A text becomes a value only if it stands for an object or a list; a quoted text loses its quotes, unless it
+    `keeps_quotes`. With `encoded`, the producer writes JSON whatever the value is, so numbers and null are read as
+    well.
     """
     for _ in range(_LAYERS):
         if value.__class__ is not str:
@@ -58,7 +59,7 @@ def outcome(value: Any, limits: Limits = DEFAULT_LIMITS, encoded: bool = False) 
             first = value.lstrip()[:1]
         if first == "{" or first == "[":
             return _value_or_text(value, limits)
-        if first != '"' and not encoded:
+        if keeps_quotes or (first != '"' and not encoded):
             return value
         inner = _json_or_text(value, limits)
         if inner is value:
