@@ -3,8 +3,7 @@
 from itertools import permutations, product
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from rightcall import LimitError
 from rightcall.alignment import arrange, related_subsequence

@@ -7,8 +7,7 @@ from functools import cache
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from rightcall.alignment import common_length, common_subsequence, related_subsequence
 

@@ -6,8 +6,7 @@ from enum import IntEnum, StrEnum
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from rightcall import InputError, Limits
 from rightcall.decoding import admit, decode_json, decode_text, dump_json, load_json

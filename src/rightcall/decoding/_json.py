@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -13,6 +15,7 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 
 from ._values import check_shape
 
+_BEGINNING = re.compile(r"[^\s,]")
 _FLOAT = "$float"
 _LITERAL = "$literal"
 
@@ -34,6 +37,25 @@ def decode_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
         value = _decode_tolerantly(text)
     check_shape(value, _most_nodes(text), limits)
     return value
+
+
+def decode_json_sequence(text: str, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[int, Any]]:
+    """The values of JSON texts written one after the other, each with the place where it begins.
+
+    Raises:
+        InputError: what follows the values so far is not JSON, or exceeds the limits.
+    """
+    decoder, start = json.JSONDecoder(), 0
+    while (found := _BEGINNING.search(text, start)) is not None:
+        begin = found.start()
+        try:
+            value, start = decoder.raw_decode(text, begin)
+        except RecursionError:
+            raise InputError(f"JSON nested too deeply to be read, at character {begin:,}") from None
+        except ValueError as problem:
+            raise InputError(f"not JSON: {problem}") from None
+        check_shape(value, limits.nodes, limits)
+        yield begin, value
 
 
 def dump_json(value: Any, *, indent: int | None = None) -> str:

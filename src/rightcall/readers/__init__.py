@@ -1,5 +1,6 @@
-"""From traces to trajectories."""
+"""Readers turn traces and logs of messages into trajectories."""
 
-from ._spans import read_spans
+from ._grouping import Grouping
+from ._reading import INPUT_FORMATS, read, read_messages, read_spans
 
-__all__ = ["read_spans"]
+__all__ = ["INPUT_FORMATS", "Grouping", "read", "read_messages", "read_spans"]

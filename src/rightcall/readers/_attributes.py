@@ -1,0 +1,154 @@
+"""Attributes of spans: OTLP's typed values, and bags of them that decode on demand."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from rightcall.decoding import decode_json
+from rightcall.errors import InputError
+
+_MAXIMUM_DEPTH = 200
+
+
+class RawAttributes(dict[str, Any]):
+    """Attributes whose values stay undecoded JSON until somebody asks for them.
+
+    Model spans repeat whole conversations; skipping those is most of the speed of reading a file.
+    """
+
+    __slots__ = ()
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of an attribute, decoded; the default where it is absent or cannot be decoded."""
+        held = _get(self, key, default)
+        if held.__class__ is not msgspec.Raw:
+            return held
+        try:
+            text = _decode_text(held).stringValue
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            return _decoded_tolerantly(bytes(held))
+        return text if text is not msgspec.UNSET else _decoded_tolerantly(bytes(held))
+
+
+def plain_value(value: Any, depth: int = 0) -> Any:
+    """The plain value of an OTLP `AnyValue`, in camelCase or snake_case, with or without explicit nulls."""
+    if not isinstance(value, Mapping) or depth > _MAXIMUM_DEPTH:
+        return None
+    for key, held in value.items():
+        convert = _KINDS.get(key)
+        if convert is not None and held is not None:
+            return convert(held, depth + 1)
+    return None
+
+
+def plain_attributes(attributes: Any) -> dict[str, Any]:
+    """Attributes given as an object, or as a list of `{"key": …, "value": …}`."""
+    if isinstance(attributes, Mapping):
+        return dict(attributes)
+    return _pairs(attributes, 0)
+
+
+def _pairs(values: Any, depth: int) -> dict[str, Any]:
+    if not isinstance(values, list):
+        return {}
+    return {
+        pair["key"]: plain_value(pair.get("value"), depth)
+        for pair in values
+        if isinstance(pair, Mapping) and isinstance(pair.get("key"), str)
+    }
+
+
+def _list(held: Any, depth: int) -> list[Any]:
+    values = held.get("values") if isinstance(held, Mapping) else held
+    return [plain_value(item, depth) for item in values] if isinstance(values, list) else []
+
+
+def _object(held: Any, depth: int) -> dict[str, Any]:
+    return _pairs(held.get("values") if isinstance(held, Mapping) else held, depth)
+
+
+def _integer(held: Any, depth: int) -> Any:
+    try:
+        return int(held)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _number(held: Any, depth: int) -> Any:
+    try:
+        return float(held)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _bytes(held: Any, depth: int) -> Any:
+    # Attributes of bytes are rare and no convention has one; text is what a report can show.
+    try:
+        return base64.b64decode(held).decode()
+    except (binascii.Error, ValueError, TypeError):
+        return held if isinstance(held, str) else None
+
+
+def _same(held: Any, depth: int) -> Any:
+    return held
+
+
+_KINDS = {
+    "stringValue": _same,
+    "string_value": _same,
+    "boolValue": _same,
+    "bool_value": _same,
+    "intValue": _integer,
+    "int_value": _integer,
+    "doubleValue": _number,
+    "double_value": _number,
+    "arrayValue": _list,
+    "array_value": _list,
+    "kvlistValue": _object,
+    "kvlist_value": _object,
+    "bytesValue": _bytes,
+    "bytes_value": _bytes,
+}
+
+
+class _Text(msgspec.Struct):
+    stringValue: str | msgspec.UnsetType = msgspec.UNSET  # noqa: N815
+
+
+_get = dict.get
+_decode_text = msgspec.json.Decoder(_Text).decode
+
+
+def _decoded_tolerantly(raw: bytes) -> Any:
+    try:
+        return plain_value(decode_json(raw))
+    except InputError:
+        return None
+
+
+def unnested(entries: Iterable[tuple[str, Any]]) -> Any:
+    """The object or list that dotted keys stand for: `0.message.role` is in the first one's message."""
+    root: dict[str, Any] = {}
+    for key, value in entries:
+        steps = key.split(".", 64)
+        place = root
+        for step in steps[:-1]:
+            inner = place.get(step)
+            if not isinstance(inner, dict):
+                inner = place[step] = {}
+            place = inner
+        place.setdefault(steps[-1], value)
+    return _listed(root)
+
+
+def _listed(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if value and all(key.isdecimal() for key in value):
+        return [_listed(value[key]) for key in sorted(value, key=int)]
+    return {key: _listed(item) for key, item in value.items()}

@@ -1,0 +1,171 @@
+"""A call from a span, by the convention the span follows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rightcall.limits import Limits
+
+from ._conventions import SPAN_NAMES, Convention, says
+from ._kinds import CallShape
+from ._record import Record
+from ._span import Event, Span
+from ._values import NOTHING, PLACEHOLDERS, SCRUBBED, UnparsableError, arguments, is_scrubbed, outcome
+
+_LONGEST_PLACEHOLDER = 20
+_NO_MESSAGE = frozenset({"", "TOOL_ERROR", "tool_error", "ERROR", "error"})
+_REDACTED = re.compile(r"details are redacted", re.I)
+
+
+def record_of(span: Span, shape: CallShape, limits: Limits) -> Record | None:
+    """The call a span records; none where not even the tool's name is known."""
+    attributes, convention = span.attributes, shape.convention
+    name = _first_text(attributes, shape.tool) or _name_in(span.name)
+    if not name or len(name) > limits.name_length:
+        return None
+    record = Record(name)
+    record.span = span
+    record.convention = convention.name
+    record.layers = (span.scope or convention.dialect or convention.name,)
+    if shape.call_id:
+        record.call_id = _first_text(attributes, shape.call_id)
+    if shape.tool_id:
+        record.tool_id = _first_text(attributes, shape.tool_id)
+    if shape.agent:
+        record.agent = _first_text(attributes, shape.agent)
+    events = tuple(span.events)
+    _read_args(record, shape, events, limits)
+    _read_output(record, shape, events, limits)
+    if span.failed or events or record.failed or shape.may_fail:
+        _read_error(record, convention, span, events)
+    return record
+
+
+def _read_args(record: Record, shape: CallShape, events: Iterable[Event], limits: Limits) -> None:
+    convention, attributes = shape.convention, _attributes(record)
+    for key in shape.args:
+        held = attributes.get(key)
+        if key == "tool.parameters" and _is_schema(held):
+            continue
+        _take_args(record, convention, held, limits)
+        if record.args is not NOTHING:
+            return
+    if convention.args_event and events:
+        _take_args(record, convention, _in_events(events, convention.args_event), limits)
+
+
+def _take_args(record: Record, convention: Convention, held: Any, limits: Limits) -> None:
+    if held is None or _is_worthless(held):
+        return
+    try:
+        value = arguments(held, limits)
+        for unwrap in convention.unwrap_args:
+            value = unwrap(value, record, _attributes(record))
+        if value.__class__ is str:
+            value = arguments(value, limits)
+    except UnparsableError:
+        record.unparsable = True
+        value = held
+    if value.__class__ is dict:
+        record.args, record.unparsable = value, False
+    elif record.bare is NOTHING:
+        record.bare = value
+
+
+def _read_output(record: Record, shape: CallShape, events: Iterable[Event], limits: Limits) -> None:
+    convention, attributes = shape.convention, _attributes(record)
+    for key in shape.output:
+        _take_output(record, convention, attributes.get(key), limits)
+        if record.output is not NOTHING:
+            return
+    if convention.output_event and events:
+        _take_output(record, convention, _in_events(events, convention.output_event), limits)
+
+
+def _take_output(record: Record, convention: Convention, held: Any, limits: Limits) -> None:
+    if held is None or _is_worthless(held):
+        return
+    value = outcome(held, limits, convention.encoded, convention.keeps_quotes)
+    for unwrap in convention.unwrap_output:
+        value = unwrap(value, record, _attributes(record))
+    record.output = value
+
+
+def _attributes(record: Record) -> Mapping[str, Any]:
+    return record.span.attributes if record.span else {}
+
+
+def _is_worthless(held: Any) -> bool:
+    if held.__class__ is str:
+        return SCRUBBED in held or (len(held) < _LONGEST_PLACEHOLDER and held in PLACEHOLDERS)
+    return is_scrubbed(held)
+
+
+def _read_error(record: Record, convention: Convention, span: Span, events: Iterable[Event]) -> None:
+    attributes = span.attributes
+    exceptions = [event.attributes or {} for event in events if event.name == "exception"]
+    kind = attributes.get("error.type")
+    flagged = any([says(attributes.get(key), value) for key, value in convention.failure])
+    if not (span.failed or exceptions or kind or flagged or record.failed):
+        return
+    record.failed = True
+    candidates = [exception.get("exception.message") for exception in reversed(exceptions)]
+    candidates += [
+        record.error,
+        *(_message_in(attributes.get(key)) for key in convention.message),
+        span.description,
+    ]
+    candidates += [record.output, kind, *(exception.get("exception.type") for exception in exceptions)]
+    record.error = next((text for text in candidates if _is_message(text)), None)
+
+
+def _message_in(held: Any) -> Any:
+    # Logfire keeps {"message": …, "data": {"error": …}}.
+    value = outcome(held)
+    if not isinstance(value, dict):
+        return held
+    data = value.get("data")
+    detail = data.get("error") if isinstance(data, dict) else None
+    return detail or value.get("message")
+
+
+def _is_message(text: Any) -> bool:
+    return isinstance(text, str) and text not in _NO_MESSAGE and not _REDACTED.search(text)
+
+
+def _in_events(events: Iterable[Event], where: tuple[str, str]) -> Any:
+    for event in events:
+        if event.name == where[0]:
+            return event.attributes.get(where[1])
+    return None
+
+
+def _is_schema(held: Any) -> bool:
+    """Whether `tool.parameters` is the tool's definition rather than the call's arguments."""
+    try:
+        value = arguments(held)
+    except UnparsableError:
+        return False
+    if not isinstance(value, dict):
+        return False
+    if isinstance(value.get("properties"), dict) and ("type" in value or "required" in value):
+        return True
+    return bool(value) and all(isinstance(item, dict) and "type" in item for item in value.values())
+
+
+def _first_text(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
+    for key in keys:
+        held = attributes.get(key)
+        if held.__class__ is str and held and held not in PLACEHOLDERS:
+            text: str = held
+            return text.strip('"') if text[0] == '"' else text
+    return None
+
+
+def _name_in(span_name: str) -> str:
+    for prefix in SPAN_NAMES:
+        if span_name.startswith(prefix):
+            return span_name[len(prefix) :]
+    return span_name.removesuffix(".tool")

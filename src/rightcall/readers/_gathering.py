@@ -1,0 +1,122 @@
+"""The items of a source, sorted into runs and read one run at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rightcall.errors import InputError
+from rightcall.limits import Limits
+from rightcall.trajectory import Trajectory
+
+from ._documents import LOOKED_FOR
+from ._grouping import Grouping, Traces, whole_runs
+from ._message_log import has_messages, messages_of
+from ._otlp_lines import span_in
+from ._run import Run
+from ._span import Item, LogRecord, Loose, PackedSpan, Span
+from ._spill import Budget, Spill, part_of_trace
+from ._warnings import Warnings
+
+_HELD_BYTES = 48 * 1024 * 1024
+_NO_LIMIT = 1 << 62
+
+
+class Gathering:
+    """What a source holds. Spans beyond the budget lie in temporary files until their run is read."""
+
+    def __init__(self, grouping: Grouping, keep: tuple[str, ...], limits: Limits) -> None:
+        # A run that is a whole file has to be held whole.
+        self.budget = Budget(_NO_LIMIT if grouping == "file" else _HELD_BYTES)
+        self._traces = Traces(grouping)
+        self._spill = Spill()
+        self._keep, self._limits = keep, limits
+        self._logs: list[LogRecord] = []
+        self._loose: list[Any] = []
+        self._has_spans = False
+
+    def add(self, item: Item) -> None:
+        """Take in an item."""
+        if item.__class__ is Span:
+            self._has_spans = True
+            self._traces.add(item)
+        elif item.__class__ is PackedSpan:
+            if item.may_be_grouped():
+                self._traces.unite(span_in(item.raw, item.scope))
+            self._spill.add(item)
+        elif isinstance(item, LogRecord):
+            self._logs.append(item)
+        elif isinstance(item, Loose):
+            self._loose.append(item.document)
+
+    def trajectories(self, name: str, warnings: Warnings) -> Iterator[Trajectory]:
+        """The trajectories of the runs, each made when it is asked for.
+
+        Raises:
+            InputError: nothing in the source is a span or a message.
+        """
+        if self._loose and not self._has_spans and not self._logs:
+            yield self._of_messages(name, warnings)
+            return
+        if not self._has_spans and not self._logs:
+            raise InputError(f"{name}: no spans in it and no messages; {LOOKED_FOR}")
+        if self._loose:
+            warnings.add("documents", f"{name}: {len(self._loose)} documents that are no spans were left out")
+        if not self.budget.is_spent:
+            yield from self._of_runs(self._traces.runs() or [[]], warnings)
+            return
+        try:
+            for runs in self._spilled():
+                yield from self._of_runs(runs, warnings)
+        finally:
+            self._spill.close()
+
+    def _of_runs(self, runs: list[list[Span]], warnings: Warnings) -> Iterator[Trajectory]:
+        alone = len(runs) == 1 and not self.budget.is_spent
+        runs.reverse()
+        while runs:
+            run = Run(self._limits, self._keep)
+            run.spans = runs.pop()
+            run.logs = self._logs if alone else _logs_of(run.spans, self._logs)
+            yield run.trajectory(warnings.texts())
+
+    def _spilled(self) -> Iterator[list[list[Span]]]:
+        """The runs of each part of the spill; last those whose traces lie in several parts."""
+        several, scattered = self._traces.tops(), dict[str, list[Span]]()
+        in_memory: dict[int, list[Span]] = {}
+        for trace, spans in self._traces.taken().items():
+            in_memory.setdefault(part_of_trace(trace), []).extend(spans)
+        for part, put_aside in self._spill.spans():
+            runs: dict[str, list[Span]] = {}
+            for span in (*in_memory.pop(part, ()), *put_aside):
+                top = self._traces.top(span.trace_id)
+                (scattered if top in several else runs).setdefault(top, []).append(span)
+            yield whole_runs(list(runs.values()), many=True)
+        yield whole_runs(list(scattered.values()), many=True)
+
+    def _of_messages(self, name: str, warnings: Warnings) -> Trajectory:
+        run = Run(self._limits, self._keep)
+        if len(self._loose) == 1:
+            messages = messages_of(self._loose[0])
+        else:
+            messages = [message for document in self._loose for message in messages_of(document)]
+        run.messages = checked_messages(messages, name)
+        return run.trajectory(warnings.texts())
+
+
+def checked_messages(messages: list[Any], name: str) -> list[Any]:
+    """The messages, if they are any.
+
+    Raises:
+        InputError: they are no messages of a known format.
+    """
+    if messages and not has_messages(messages):
+        raise InputError(f"{name}: neither spans nor messages of a known format; {LOOKED_FOR}")
+    return messages
+
+
+def _logs_of(spans: list[Span], logs: list[LogRecord]) -> list[LogRecord]:
+    if not logs:
+        return []
+    traces = {span.trace_id for span in spans}
+    return [record for record in logs if record.trace_id in traces]

@@ -1,0 +1,147 @@
+"""Which spans of a source belong to one run."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ._kinds import CONVERSATION_KEYS, GROUP_KEYS, SESSION_KEYS, CallShape, kind_of
+from ._span import Span
+
+Grouping = Literal["auto", "conversation", "session", "trace", "file"]
+GROUPINGS = ("auto", "conversation", "session", "trace", "file")
+
+_KEYS: dict[Grouping, frozenset[str]] = {
+    "auto": GROUP_KEYS,
+    "conversation": frozenset(CONVERSATION_KEYS),
+    "session": frozenset(SESSION_KEYS),
+    "trace": frozenset(),
+    "file": frozenset(),
+}
+_MOST_NESTED = 50
+
+
+class Traces:
+    """Traces of a source, united where they belong to one run."""
+
+    def __init__(self, grouping: Grouping) -> None:
+        self._grouping = grouping
+        self._keys = _KEYS[grouping]
+        self._spans: dict[str, list[Span]] = {}
+        self._above: dict[str, str] = {}
+        self._by_conversation: dict[str, str] = {}
+
+    def add(self, span: Span) -> None:
+        """Take in a span."""
+        trace = "" if self._grouping == "file" else span.trace_id
+        held = self._spans.get(trace)
+        if held is None:
+            held = self._spans[trace] = []
+        held.append(span)
+        self.unite(span)
+
+    def unite(self, span: Span) -> None:
+        """Unite the trace of a span with those of the same conversation, without holding the span."""
+        kind_of(span)
+        for key in span.groups:
+            value = span.attributes.get(key) if key in self._keys else None
+            if isinstance(value, str) and value:
+                first, second = (
+                    self.top(span.trace_id),
+                    self.top(self._by_conversation.setdefault(value, span.trace_id)),
+                )
+                if first != second:
+                    self._above[first] = second
+
+    def top(self, trace: str) -> str:
+        """The trace that stands for all that a trace is united with."""
+        while trace in self._above:
+            trace = self._above[trace]
+        return trace
+
+    def tops(self) -> set[str]:
+        """The traces that stand for several."""
+        return {self.top(trace) for trace in self._above}
+
+    def runs(self) -> list[list[Span]]:
+        """The spans of each run, in order of the first start."""
+        united: dict[str, list[str]] = {}
+        for trace in self._spans:
+            united.setdefault(self.top(trace), []).append(trace)
+        runs = [[span for trace in traces for span in self._spans[trace]] for traces in united.values()]
+        self._spans = {}
+        runs.sort(key=_begin)
+        return whole_runs(runs) if self._grouping == "auto" else runs
+
+    def taken(self) -> dict[str, list[Span]]:
+        """The spans held, by trace; they are held no longer."""
+        spans, self._spans = self._spans, {}
+        return spans
+
+
+def whole_runs(runs: list[list[Span]], many: bool = False) -> list[list[Span]]:
+    """Runs in their own right: with an agent or a model at work in them, or with calls.
+
+    Where traces are nothing but calls (MCP servers trace each call by itself), the source is one run. Traces with
+    nothing of an agent in them, such as the creation of one, are left out beside others that have; unless they
+    begin as one of those does, being a run that made no call. A trace that ran inside a call of another is part of
+    it, if that leaves one run. With `many`, these are but some of the runs of a large source, and none are put
+    together.
+    """
+    if len(runs) < 2 and not many:
+        return runs
+    working = [run for run in runs if _is_at_work(run)]
+    if not working:
+        fragments = not many and any([_has_calls(run) for run in runs])
+        return [[span for run in runs for span in run]] if fragments else runs
+    if len(working) < len(runs):
+        at_work, begun = {id(run) for run in working}, {name for run in working for name in _roots(run)}
+        runs = [run for run in runs if id(run) in at_work or _has_calls(run) or not begun.isdisjoint(_roots(run))]
+    if 1 < len(runs) <= _MOST_NESTED and not many and _is_one_run(runs):
+        return [[span for run in runs for span in run]]
+    return runs
+
+
+def _roots(run: list[Span]) -> set[tuple[str, str]]:
+    return {(span.name, span.scope) for span in run if span.parent_id is None}
+
+
+def _is_one_run(runs: list[list[Span]]) -> bool:
+    """Whether all runs but one ran inside one tool call of that one."""
+    times = [(_begin(run), _end(run)) for run in runs]
+    outer = max(range(len(runs)), key=lambda index: times[index][1] - times[index][0])
+    calls = [span for span in runs[outer] if isinstance(kind_of(span), CallShape)]
+    inner = [held for index, held in enumerate(times) if index != outer]
+    return all(any(_holds(call, begin, end) for call in calls) for begin, end in inner)
+
+
+def _holds(call: Span, begin: int, end: int) -> bool:
+    if call.start_ns is None or call.end_ns is None:
+        return False
+    return call.start_ns < begin and end < call.end_ns
+
+
+def _is_at_work(run: list[Span]) -> bool:
+    """Whether a trace is a run of something: a model answered in it, an agent ran, or its root made calls.
+
+    An agent's span that is alone and whose parent is missing is what is left of another run.
+    """
+    called = started = False
+    for span in run:
+        kind = kind_of(span)
+        if kind == "model" or (kind == "agent" and (span.parent_id is None or len(run) > 1)):
+            return True
+        called = called or isinstance(kind, CallShape)
+        started = started or (kind == "" and span.parent_id is None)
+    return called and started
+
+
+def _has_calls(run: list[Span]) -> bool:
+    return any(isinstance(kind_of(span), CallShape) for span in run)
+
+
+def _begin(run: list[Span]) -> int:
+    return min((span.start_ns for span in run if span.start_ns is not None), default=1 << 80)
+
+
+def _end(run: list[Span]) -> int:
+    return max((span.end_ns for span in run if span.end_ns is not None), default=0)

@@ -1,0 +1,169 @@
+"""A log of messages as exchanges: what the model asked for at once, and what came back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from rightcall.decoding import decode_json
+from rightcall.errors import InputError
+
+from ._parts import part_of, read_part
+from ._record import Record
+from ._steps import is_step, read_step
+
+_LISTS = (
+    "messages",
+    "contents",
+    "events",
+    "output",
+    "choices",
+    "conversation",
+    "items",
+    "history",
+    "new_messages",
+    "steps",
+    "generations",
+)
+_WRAPPERS = ("message", "data", "kwargs", "content", "body", "tool_call", "root")
+_HOLDERS = (
+    "tool_calls",
+    "content",
+    "parts",
+    "contents",
+    "items",
+    "tool_call_results",
+    "tool.result",
+    "message",
+)
+_DEPTH = 6
+
+
+class Exchange:
+    """The calls and results of one message."""
+
+    __slots__ = ("calls", "item", "parent_id", "results", "role")
+
+    def __init__(self) -> None:
+        self.calls: list[Record] = []
+        self.results: list[Record] = []
+        self.role = ""
+        self.item = False
+        """The message is one call or result itself, not a message around them."""
+        self.parent_id: str | None = None
+        """The id of the call whose sub-agent wrote the message (Claude)."""
+
+
+def messages_of(document: Any) -> list[Any]:
+    """The messages of a document: a list of them, an object that holds such a list, or one message."""
+    if isinstance(document, list):
+        if len(document) == 1 and isinstance(document[0], list):
+            return messages_of(document[0])
+        return document
+    if isinstance(document, Mapping) and part_of(document) is None and not is_step(document):
+        for key in _LISTS:
+            held = document.get(key)
+            if key == "items" and "role" in document:
+                continue
+            if isinstance(held, list) and held and all([isinstance(item, (dict, list)) for item in held]):
+                return messages_of(held) if key != "choices" else held
+    return [document]
+
+
+def exchanges_of(messages: Iterable[Any]) -> list[Exchange]:
+    """What happens in each message, in order; messages without calls and results count too."""
+    return [_exchange(message) for message in messages if isinstance(message, Mapping)]
+
+
+def has_messages(messages: list[Any]) -> bool:
+    """Whether these are messages at all: something in them has a role, a part or a step of a known format."""
+    return any(isinstance(message, Mapping) and _is_message(message) for message in messages[:1000])
+
+
+def _exchange(message: Mapping[str, Any]) -> Exchange:
+    exchange = Exchange()
+    exchange.role = _role(message)
+    parent = message.get("parent_tool_use_id")
+    exchange.parent_id = parent if isinstance(parent, str) else None
+    if is_step(message):
+        exchange.calls, exchange.results = read_step(message)
+        return exchange
+    exchange.item = part_of(message) is not None
+    for document, listed in _parts(message, 0):
+        part = part_of(document)
+        record = read_part(document, part) if part else None
+        if part is None or record is None:
+            continue
+        if part.kind == "result":
+            exchange.results.append(record)
+            if part.format == "LlamaIndex" and not exchange.calls:
+                exchange.item = True
+        else:
+            record.order = 1 if listed else 0
+            exchange.calls.append(record)
+    exchange.calls = _once(exchange.calls)
+    return exchange
+
+
+def _once(calls: list[Record]) -> list[Record]:
+    """The calls of one message, those that it repeats in another place counted once."""
+    if len(calls) < 2:
+        return calls
+    listed = [call for call in calls if call.order]
+    chosen = listed or calls
+    known: dict[str, Record] = {}
+    kept = []
+    for call in chosen:
+        if call.call_id is None or call.call_id not in known:
+            kept.append(call)
+            known[call.call_id or ""] = call
+    return kept
+
+
+def _parts(document: Mapping[str, Any], depth: int, listed: bool = False) -> Iterator[tuple[Mapping[str, Any], bool]]:
+    """The objects in a message that may be calls or results, and whether they stand in its list of calls."""
+    if part_of(document) is not None:
+        yield document, listed
+        return
+    if depth >= _DEPTH:
+        return
+    for key in _HOLDERS:
+        held = _opened(document.get(key))
+        if isinstance(held, list):
+            for item in held:
+                if isinstance(item, Mapping):
+                    yield from _parts(item, depth + 1, key == "tool_calls")
+    for key in _WRAPPERS:
+        held = document.get(key)
+        if isinstance(held, Mapping):
+            yield from _parts(held, depth + 1, listed)
+
+
+def _opened(held: Any) -> Any:
+    # OpenLLMetry and Strands keep blocks of content as JSON text.
+    if isinstance(held, str) and held[:2] == "[{":
+        try:
+            return decode_json(held)
+        except InputError:
+            return None
+    return held
+
+
+def _role(message: Mapping[str, Any]) -> str:
+    for holder in (message, *(message.get(key) for key in ("message", "data", "content"))):
+        if isinstance(holder, Mapping):
+            role = holder.get("role") or holder.get("source") or holder.get("kind")
+            if isinstance(role, str):
+                return role
+    kind = message.get("type")
+    return kind if isinstance(kind, str) else ""
+
+
+def _is_message(message: Mapping[str, Any]) -> bool:
+    if is_step(message) or part_of(message) is not None:
+        return True
+    if {"role", "lc", "author", "task", "part_kind", "parts", "tool_calls"} & message.keys():
+        return True
+    if isinstance(message.get("type"), str) and {"message", "data", "content", "subtype", "uuid"} & message.keys():
+        return True
+    return any(True for _ in _parts(message, 0))

@@ -1,0 +1,168 @@
+"""OTLP/JSON in its usual spelling, decoded no further than needed.
+
+Model spans repeat whole conversations, and most of a file is never looked at: attribute values stay undecoded until
+somebody asks for them. Whatever is spelled otherwise is left to the tolerant reader of OTLP.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from rightcall.decoding import decode_json
+from rightcall.errors import InputError
+
+from ._attributes import RawAttributes
+from ._otlp import events_in, otlp_span
+from ._span import Event, LazyEvents, PackedSpan, Span
+
+_NO_PARENT = "0" * 16
+_NO_EVENTS = msgspec.Raw(b"[]")
+_TRACE_ID_LENGTH = 32
+
+
+class _Attribute(msgspec.Struct, gc=False):
+    key: str = ""
+    value: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Status(msgspec.Struct, frozen=True):
+    code: int = 0
+    message: str = ""
+
+
+class _Span(
+    msgspec.Struct,
+    rename={
+        "trace_id": "traceId",
+        "span_id": "spanId",
+        "parent_id": "parentSpanId",
+        "start_ns": "startTimeUnixNano",
+        "end_ns": "endTimeUnixNano",
+    },
+    gc=False,
+):
+    name: str = ""
+    trace_id: str = ""
+    span_id: str = ""
+    parent_id: str = ""
+    start_ns: int | None = None
+    end_ns: int | None = None
+    attributes: list[_Attribute] = []
+    status: _Status = _Status()
+    events: msgspec.Raw = msgspec.Raw(b"[]")
+
+
+class _Scope(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _ScopeSpans(msgspec.Struct):
+    scope: _Scope = _Scope()
+    spans: list[_Span] = []
+
+
+class _ResourceSpans(msgspec.Struct, rename="camel"):
+    scope_spans: list[_ScopeSpans]
+
+
+class _RawScopeSpans(msgspec.Struct):
+    scope: _Scope = _Scope()
+    spans: list[msgspec.Raw] = []
+
+
+class _RawResourceSpans(msgspec.Struct, rename="camel"):
+    scope_spans: list[_RawScopeSpans]
+
+
+class _RawRequest(msgspec.Struct, rename="camel"):
+    resource_spans: list[_RawResourceSpans]
+
+
+class _Header(msgspec.Struct, rename="camel"):
+    trace_id: str = ""
+
+
+class _Request(msgspec.Struct, rename="camel"):
+    resource_spans: list[_ResourceSpans]
+
+
+# Times are written as text, being longer than JSON's numbers; not being strict turns them into integers.
+_request_decoder = msgspec.json.Decoder(_Request, strict=False)
+_raw_request_decoder = msgspec.json.Decoder(_RawRequest)
+_header_decoder = msgspec.json.Decoder(_Header)
+_span_decoder = msgspec.json.Decoder(_Span, strict=False)
+_events_decoder = msgspec.json.Decoder(list[dict[str, Any]])
+
+
+def decode_request(line: bytes) -> list[Span] | None:
+    """The spans of one OTLP/JSON request in its usual spelling, decoded no further than needed; else none."""
+    try:
+        request = _request_decoder.decode(line)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+    spans = [
+        _span_of(span, scoped.scope.name)
+        for resource in request.resource_spans
+        for scoped in resource.scope_spans
+        for span in scoped.spans
+    ]
+    return None if any([len(span.trace_id) != _TRACE_ID_LENGTH for span in spans]) else spans
+
+
+def split_request(line: bytes) -> list[PackedSpan] | None:
+    """The spans of one OTLP/JSON request in its usual spelling, undecoded; else none."""
+    try:
+        request = _raw_request_decoder.decode(line)
+        spans = [
+            PackedSpan(_header_decoder.decode(raw).trace_id, scoped.scope.name, bytes(raw))
+            for resource in request.resource_spans
+            for scoped in resource.scope_spans
+            for raw in scoped.spans
+        ]
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+    return None if any([len(span.trace_id) != _TRACE_ID_LENGTH for span in spans]) else spans
+
+
+def span_in(raw: bytes, scope: str) -> Span:
+    """The span that `split_request` left undecoded, in any spelling."""
+    try:
+        return _span_of(_span_decoder.decode(raw), scope)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return _span_tolerantly(raw, scope)
+
+
+def _span_of(span: _Span, scope: str) -> Span:
+    parent, status = span.parent_id, span.status
+    made = Span(
+        span.name,
+        span.trace_id,
+        span.span_id or None,
+        parent if parent and parent != _NO_PARENT else None,
+        span.start_ns,
+        span.end_ns,
+        RawAttributes([(held.key, held.value) for held in span.attributes]),
+        status.code == 2,
+        status.message,
+        scope,
+    )
+    if span.events != _NO_EVENTS:
+        made.events = LazyEvents(_raw_events, span.events)
+    return made
+
+
+def _span_tolerantly(raw: bytes, scope: str) -> Span:
+    try:
+        document = decode_json(raw)
+    except InputError:
+        document = {}
+    return otlp_span(document if isinstance(document, dict) else {}, scope)
+
+
+def _raw_events(raw: msgspec.Raw) -> list[Event]:
+    try:
+        return events_in(_events_decoder.decode(raw))
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return []

@@ -1,0 +1,94 @@
+"""One part of a message: which format it is in, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ._message_formats import PARTS, Part
+from ._record import Record
+from ._values import NOTHING, PLACEHOLDERS, UnparsableError, arguments, is_scrubbed, outcome
+
+
+def part_of(document: Mapping[str, Any]) -> Part | None:
+    """The first row a part of a message fits."""
+    for part in PARTS:
+        if all(_fits(_inside(document, key), wanted) for key, wanted in part.marks):
+            return part
+    return None
+
+
+def read_part(document: Mapping[str, Any], part: Part) -> Record | None:
+    """What a part says: a record of a requested call, or of a result. None if it is unusable."""
+    name = _first(document, part.name)
+    if part.kind == "call" and not (isinstance(name, str) and name):
+        return None
+    record = Record(name.strip("'\"") if isinstance(name, str) else "")
+    call_id = _first(document, part.id)
+    record.call_id = call_id if isinstance(call_id, str) and call_id not in PLACEHOLDERS else None
+    held = _first(document, part.value) if part.value else NOTHING
+    if part.kind == "call":
+        _take_args(record, held)
+    else:
+        _take_output(record, document, part, held)
+    return record
+
+
+def _take_args(record: Record, held: Any) -> None:
+    if held is NOTHING or held is None:
+        return
+    try:
+        # A model that calls a tool without arguments may write an empty text.
+        value = {} if held == "" else arguments(held)
+    except UnparsableError:
+        record.unparsable = True
+        return
+    if isinstance(value, dict) and not is_scrubbed(value):
+        record.args = value
+
+
+def _take_output(record: Record, document: Mapping[str, Any], part: Part, held: Any) -> None:
+    record.failed = any(_failed(_inside(document, key), wanted) for key, wanted in part.failure)
+    if held is not NOTHING:
+        value = outcome(held)
+        for unwrap in part.unwrap:
+            value = unwrap(value, record, {})
+        if value is not NOTHING and not is_scrubbed(value):
+            record.output = value
+    if record.failed and not record.error:
+        message = _first(document, part.message)
+        record.error = message if isinstance(message, str) else _as_text(record.output)
+
+
+def _as_text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _first(document: Mapping[str, Any], paths: tuple[str, ...]) -> Any:
+    for path in paths:
+        held = _inside(document, path)
+        if held is not NOTHING and held is not None:
+            return held
+    return NOTHING
+
+
+def _inside(document: Any, path: str) -> Any:
+    if "." not in path:
+        return document.get(path, NOTHING)
+    for step in path.split("."):
+        if not isinstance(document, Mapping):
+            return NOTHING
+        document = document.get(step, NOTHING)
+    return document
+
+
+def _fits(held: Any, wanted: Any) -> bool:
+    if wanted is None:
+        return held is not NOTHING
+    if isinstance(wanted, type):
+        return isinstance(held, wanted)
+    return bool(wanted(held)) if callable(wanted) else bool(held == wanted)
+
+
+def _failed(held: Any, wanted: Any) -> bool:
+    return bool(held) and held is not NOTHING if wanted is None else bool(held == wanted)

@@ -1,0 +1,142 @@
+"""Reading: from a file, bytes, spans or messages to trajectories."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from rightcall.decoding import admit
+from rightcall.errors import InputError, UnknownNameError, nearest
+from rightcall.limits import DEFAULT_LIMITS, Limits
+from rightcall.trajectory import Trajectory
+
+from ._bytes import opened
+from ._containers import CONTAINERS, MESSAGES, items_of
+from ._documents import Documents
+from ._gathering import Gathering, checked_messages
+from ._grouping import GROUPINGS, Grouping
+from ._message_log import messages_of
+from ._run import Run
+from ._sdk import is_live_span, live_span
+from ._span import LogRecord, Span
+from ._warnings import Warnings
+
+INPUT_FORMATS = (*(container.name for container in CONTAINERS), MESSAGES)
+"""Names for `input_format`."""
+
+Source = str | os.PathLike[str] | bytes | IO[bytes] | Mapping[str, Any] | Sequence[Any]
+
+
+def read(
+    source: Source,
+    *,
+    input_format: str | None = None,
+    grouping: Grouping = "auto",
+    max_size: int | None = None,
+    metadata_attributes: tuple[str, ...] = ("rightcall.case.id",),
+    limits: Limits = DEFAULT_LIMITS,
+) -> Iterator[Trajectory]:
+    """The trajectories in a source: a path, bytes, a file object, or a document already decoded.
+
+    The format is told from the content, never from a name: OTLP as JSON or protobuf, spans of the OpenTelemetry
+    SDK, Zipkin, Jaeger, Tempo, Phoenix, MLflow, OpenAI Agents, or a log of messages; plain or packed with gzip or
+    zstd. A list of paths is read as one source, so that log records may lie beside their spans.
+
+    Args:
+        source: What to read.
+        input_format: One of `INPUT_FORMATS`, where the content alone would be taken for something else.
+        grouping: What makes a run: `trace`, `conversation`, `session` or `file`. By default traces of one
+            conversation or session are one run.
+        max_size: The most bytes to read, unpacked; no limit by default.
+        metadata_attributes: Attributes of spans to keep in each trajectory's metadata.
+        limits: The budgets for what is decoded.
+
+    Raises:
+        InputError: the source is missing, in no format known, or exceeds a limit.
+        UnknownNameError: `input_format` or `grouping` is unknown.
+        MissingExtraError: the format needs a package that is not installed.
+    """
+    _check_names(input_format, grouping)
+    warnings = Warnings()
+    gathered = Gathering(grouping, metadata_attributes, limits)
+    name = _gather(source, gathered, warnings, input_format, max_size, limits)
+    return gathered.trajectories(name, warnings)
+
+
+def read_spans(
+    spans: Iterable[Any],
+    *,
+    metadata_attributes: tuple[str, ...] = ("rightcall.case.id",),
+    limits: Limits = DEFAULT_LIMITS,
+) -> Trajectory:
+    """The trajectory of spans: objects of the OpenTelemetry SDK, or dicts of any container.
+
+    All spans are taken for one run. No spans, or spans without a call, give a trajectory without calls.
+
+    Raises:
+        InputError: something among the spans is not a span.
+    """
+    run = Run(limits, metadata_attributes)
+    for position, span in enumerate(spans):
+        if is_live_span(span):
+            run.spans.append(live_span(span))
+        else:
+            _add_documents(run, admit(span, limits, where=f"spans[{position}]", foreign=True), position)
+    return run.trajectory()
+
+
+def read_messages(messages: Any, *, limits: Limits = DEFAULT_LIMITS) -> Trajectory:
+    """The trajectory of a log of messages, in any format known: OpenAI, Anthropic, Gemini, LangChain and others.
+
+    Raises:
+        InputError: these are no messages of a known format.
+    """
+    run = Run(limits)
+    run.messages = checked_messages(messages_of(admit(messages, limits, where="messages", foreign=True)), "messages")
+    return run.trajectory()
+
+
+def _gather(
+    source: Any,
+    gathered: Gathering,
+    warnings: Warnings,
+    input_format: str | None,
+    max_size: int | None,
+    limits: Limits,
+) -> str:
+    if isinstance(source, (list, tuple)) and source and all(isinstance(item, (str, Path)) for item in source):
+        names = [_gather(item, gathered, warnings, input_format, max_size, limits) for item in source]
+        return ", ".join(names[:3])
+    if isinstance(source, (Mapping, list, tuple)):
+        for item in items_of(admit(source, limits, where="the document", foreign=True), input_format):
+            gathered.add(item)
+        return "the document"
+    if not isinstance(source, (str, bytes, bytearray, memoryview, os.PathLike)) and not hasattr(source, "read"):
+        raise InputError(f"a {type(source).__name__} cannot be read; give a path, bytes, a file or a document")
+    with opened(source, max_size) as (name, stream):
+        try:
+            for batch in Documents(name, limits, warnings, gathered.budget, input_format).batches(stream):
+                for item in batch:
+                    gathered.add(item)
+        except OSError as problem:
+            raise InputError(f"{name}: {problem.strerror or problem}") from None
+    return name
+
+
+def _check_names(input_format: str | None, grouping: str) -> None:
+    if input_format is not None and input_format not in INPUT_FORMATS:
+        raise UnknownNameError(f"no input format {input_format!r:.80}; {nearest(input_format, INPUT_FORMATS)}")
+    if grouping not in GROUPINGS:
+        raise UnknownNameError(f"no grouping {grouping!r:.80}; {nearest(str(grouping), GROUPINGS)}")
+
+
+def _add_documents(run: Run, document: Any, position: int) -> None:
+    for item in items_of(document):
+        if isinstance(item, Span):
+            run.spans.append(item)
+        elif isinstance(item, LogRecord):
+            run.logs.append(item)
+        else:
+            raise InputError(f"spans[{position}] is a {type(document).__name__} and no span of a known container")

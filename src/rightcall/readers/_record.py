@@ -1,0 +1,61 @@
+"""One call while it is being put together from spans and messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._span import Span
+from ._values import NOTHING
+
+
+class Record:
+    """What is known of one call so far. Fields not recorded yet hold `NOTHING`, or None.
+
+    Defaults are the class's, not set one by one: most calls set few fields, and a trace has many calls.
+    """
+
+    args: Any = NOTHING
+    bare: Any = NOTHING
+    """An argument without its name, where the producer kept only the value."""
+    unparsable: bool = False
+    output: Any = NOTHING
+    error: str | None = None
+    failed: bool = False
+    call_id: str | None = None
+    tool_id: str | None = None
+    agent: str | None = None
+    span: Span | None = None
+    convention: str = ""
+    layers: tuple[str, ...] = ()
+    """Which instrumentations saw the call."""
+    parent: Record | None = None
+    group: str | None = None
+    turn: int | None = None
+    order: int = -1
+    """Its place among the requests of the model."""
+    asked_ns: int | None = None
+    """When the model was asked for the message with the call; it orders calls that only messages show."""
+    answered_ns: int | None = None
+    """When the model had given that message."""
+    joined: bool = False
+    """A request for which a span was found."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def fill(self, other: Record) -> None:
+        """Take from another record of the same call what this one lacks."""
+        if self.args is NOTHING:
+            self.args = other.args
+        if self.bare is NOTHING:
+            self.bare = other.bare
+        if self.output is NOTHING:
+            self.output = other.output
+        self.call_id = self.call_id or other.call_id
+        self.tool_id = self.tool_id or other.tool_id
+        self.agent = self.agent or other.agent
+        self.error = self.error or other.error
+        self.failed = self.failed or other.failed
+        self.group = self.group or other.group
+        self.turn = other.turn if self.turn is None else self.turn
+        self.layers = (*self.layers, *other.layers)

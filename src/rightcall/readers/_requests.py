@@ -1,0 +1,209 @@
+"""What the model asked for over a run, each request once, however often prompts repeat it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rightcall.decoding import dump_json
+
+from ._message_log import Exchange
+from ._record import Record
+from ._values import NOTHING
+
+Key = tuple[Any, str, str]
+
+# OpenLLMetry gives the id of the item in OpenAI's Responses for the id of the call.
+_ITEM = "fc_"
+
+
+class Requests:
+    """Requests gathered from conversations that repeat one another.
+
+    A request with an id is known by it. Without, the k-th of its name and arguments in a conversation is the k-th
+    such request known in the same context; a context is the tool call inside which the conversation was held.
+    """
+
+    def __init__(self) -> None:
+        self.known: list[Record] = []
+        self.contexts: dict[int, Any] = {}
+        self.saw_messages = False
+        self._by_id: dict[str, list[Record]] = {}
+        self._by_key: dict[Key, list[Record]] = {}
+        self._groups = 0
+
+    def add(
+        self,
+        before: Iterable[Exchange],
+        after: Iterable[Exchange],
+        context: Any = None,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+    ) -> None:
+        """Take in one conversation: what the model was given, and what it answered."""
+        reading = _Reading(self, context, start_ns, end_ns)
+        for exchange in before:
+            reading.take(exchange)
+        reading.answering = True
+        for exchange in after:
+            reading.take(exchange)
+        reading.place_stray_results()
+
+    def with_id(self, call_id: str | None, name: str = "") -> Record | None:
+        """The request with an id; of several with one id, the one with the name."""
+        found = self._by_id.get(call_id or "", ())
+        for record in found:
+            if not name or record.name == name:
+                return record
+        return None
+
+    def new_group(self) -> str:
+        """The name of a group of calls asked for at once."""
+        self._groups += 1
+        return f"turn-{self._groups}"
+
+    def keep(self, record: Record, key: Key, context: Any) -> None:
+        """Keep a request seen for the first time."""
+        record.order = len(self.known)
+        self.known.append(record)
+        self.contexts[id(record)] = context
+        self._by_key.setdefault(key, []).append(record)
+        self.name_by_id(record, record.call_id)
+
+    def name_by_id(self, record: Record, call_id: str | None) -> None:
+        """Let a request be found by an id."""
+        if call_id:
+            record.call_id = record.call_id or call_id
+            self._by_id.setdefault(call_id, []).append(record)
+
+    def nth(self, key: Key, position: int) -> Record | None:
+        """The request of a name and arguments at a position, if as many are known."""
+        found = self._by_key.get(key, ())
+        return found[position] if position < len(found) else None
+
+
+class _Reading:
+    """One conversation on its way into the requests."""
+
+    def __init__(self, requests: Requests, context: Any, start_ns: int | None, end_ns: int | None) -> None:
+        self._requests = requests
+        self._context = context
+        self._start_ns, self._end_ns = start_ns, end_ns
+        self._counts: dict[Key, int] = {}
+        self._waiting: dict[int, Record] = {}
+        self._stray: list[Record] = []
+        self._group: str | None = None
+        self._turn: int | None = None
+        self._has_history = False
+        self.answering = False
+
+    def take(self, exchange: Exchange) -> None:
+        requests = self._requests
+        requests.saw_messages = True
+        context = self._context
+        if exchange.parent_id is not None:
+            context = requests.with_id(exchange.parent_id) or context
+        elif exchange.role in ("user", "human", "request") and not exchange.results and not exchange.calls:
+            self._turn = 0 if self._turn is None else self._turn + 1
+        if not exchange.item or not exchange.calls:
+            self._group = None
+        for call in exchange.calls:
+            self._call(call, context)
+        for result in exchange.results:
+            self._result(result)
+
+    def _call(self, call: Record, context: Any) -> None:
+        requests = self._requests
+        key = (id(context) if context is not None else None, call.name, _key_of(call.args))
+        position = self._counts.get(key, 0)
+        self._counts[key] = position + 1
+        known = self._same(call, key, position)
+        if known is None:
+            self._group = self._group or requests.new_group()
+            call.group, call.turn = self._group, self._turn
+            call.asked_ns, call.answered_ns = self._start_ns, self._end_ns
+            requests.keep(call, key, context)
+            known = call
+        else:
+            self._group = self._group or known.group
+            requests.name_by_id(known, call.call_id if not known.call_id else None)
+            known.turn = self._turn if known.turn is None else known.turn
+            if known.args is NOTHING:
+                known.args = call.args
+        self._has_history = self._has_history or not self.answering
+        self._waiting[id(known)] = known
+
+    def _same(self, call: Record, key: Key, position: int) -> Record | None:
+        requests = self._requests
+        if call.call_id:
+            known = requests.with_id(call.call_id, call.name)
+            if known and (NOTHING in (known.args, call.args) or known.args == call.args):
+                return known
+        known = requests.nth(key, position)
+        if known is None or (known.call_id and call.call_id):
+            return None
+        # A server that keeps the conversation is sent new messages only: an answer given later is another one.
+        answered = known.answered_ns
+        later = self._start_ns is not None and answered is not None and self._start_ns >= answered
+        return None if self.answering and later and not self._has_history else known
+
+    def _result(self, result: Record) -> None:
+        request = self._requests.with_id(result.call_id) or self._waiting_for(result)
+        if request is None:
+            self._stray.append(result)
+        else:
+            self._waiting.pop(id(request), None)
+            self._answer(request, result)
+
+    def _answer(self, request: Record, result: Record) -> None:
+        if result.call_id and request.call_id and request.call_id.startswith(_ITEM):
+            request.call_id = None
+            self._requests.name_by_id(request, result.call_id)
+        if not _is_answered(request):
+            request.output, request.failed, request.error = result.output, result.failed, result.error
+
+    def place_stray_results(self) -> None:
+        """Give results without a request in this conversation to the requests made before it, in order.
+
+        A conversation with at least as many results as are known repeats them from the first; one with fewer has
+        only new ones.
+        """
+        if not self._stray:
+            return
+        contexts = self._requests.contexts
+        known = [record for record in self._requests.known if contexts[id(record)] is self._context]
+        answered = [record for record in known if _is_answered(record)]
+        repeats = len(self._stray) >= len(answered) and all(
+            [record.output == result.output for record, result in zip(answered, self._stray, strict=False)]
+        )
+        places = known if repeats else [record for record in known if not _is_answered(record)]
+        for request, result in zip(places, self._stray, strict=False):
+            if _may_answer(result, request):
+                self._answer(request, result)
+
+    def _waiting_for(self, result: Record) -> Record | None:
+        for record in self._waiting.values():
+            if _may_answer(result, record):
+                return record
+        return None
+
+
+def _may_answer(result: Record, request: Record) -> bool:
+    """Whether a result can be a request's, going by name and id."""
+    if result.name and result.name != request.name:
+        return False
+    return not result.call_id or not request.call_id or request.call_id.startswith(_ITEM)
+
+
+def _is_answered(record: Record) -> bool:
+    return record.failed or record.output is not NOTHING
+
+
+def _key_of(args: Any) -> str:
+    return "" if args is NOTHING else dump_json(_sorted(args))
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    return [_sorted(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,246 @@
+"""One run of an agent: its spans, log records and messages made into a trajectory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rightcall.limits import DEFAULT_LIMITS, Limits
+from rightcall.trajectory import ToolCall, Trajectory
+
+from ._calls import record_of
+from ._carriers import Conversation, carried, carried_by_logs
+from ._conventions import CONVENTIONS
+from ._duplicates import without_duplicates
+from ._joining import join
+from ._kinds import CallShape, kind_of
+from ._message_log import exchanges_of
+from ._order import group_by_time, has_ties, ordered, overlaps_unexplained, unsettled
+from ._record import Record
+from ._requests import Requests
+from ._roles import Role
+from ._span import LogRecord, Span
+from ._suspicion import reads_like_error
+from ._tree import Tree
+from ._turns import number_turns
+from ._values import NOTHING
+from ._warnings import Warnings
+
+_NO_ATTRIBUTES: Mapping[str, Any] = {}
+_SETTINGS = {convention.name: convention.setting for convention in CONVENTIONS}
+_INTERNAL = frozenset({"final_answer", "final_result"})
+_HANDOFFS = ("transfer_to_", "transfer_back_to_", "handoff_to_")
+_INPUT = ("input.value", "mlflow.spanInputs", "langfuse.observation.input", "traceloop.entity.input")
+_OUTPUT = ("output.value", "final_result", "mlflow.spanOutputs", "langfuse.observation.output")
+
+_UNREADABLE = "are no object, as JSON or as Python writes it; they count as not recorded"
+
+NO_TOOL_DATA = "no tool data in this trace: neither tool spans nor messages of the model were recorded"
+"""The warning of a trace that cannot show calls, as opposed to one that shows that there were none."""
+
+
+class Run:
+    """Everything recorded about one run, on its way to a trajectory."""
+
+    def __init__(self, limits: Limits = DEFAULT_LIMITS, keep: tuple[str, ...] = ()) -> None:
+        self.spans: list[Span] = []
+        self.logs: list[LogRecord] = []
+        self.messages: list[Any] = []
+        self._limits = limits
+        self._keep = keep
+        self._warnings = Warnings()
+        self._requests = Requests()
+
+    def trajectory(self, extra_warnings: Iterable[str] = ()) -> Trajectory:
+        """The trajectory of the run."""
+        spans = _once_each(self.spans)
+        root = _root(spans)
+        given, returned = _first_value(root, _INPUT), _first_value(root, _OUTPUT)
+        metadata = _kept(spans, self._keep)
+        records, roles = self._classify(spans)
+        records, unseen = self._complete(spans, records, roles)
+        number_turns(records, spans, roles)
+        calls = ordered([*records, *unseen])
+        group_by_time(calls)
+        self._warn(calls)
+        metadata["tool_data"] = self._tool_data(bool(records), bool(unseen))
+        return Trajectory(
+            calls=tuple([_tool_call(record) for record in calls]),
+            input=given,
+            output=returned,
+            trace_id=next((span.trace_id for span in spans if span.trace_id), None),
+            metadata=metadata,
+            warnings=(*self._warnings.texts(), *extra_warnings),
+            unordered=unsettled(calls),
+        )
+
+    def _classify(self, spans: list[Span]) -> tuple[list[Record], dict[int, Role]]:
+        records: list[Record] = []
+        roles: dict[int, Role] = {}
+        for span in spans:
+            kind = kind_of(span)
+            if kind.__class__ is CallShape:
+                record = record_of(span, kind, self._limits)
+                if record is not None:
+                    records.append(record)
+                # The record has all of it; a trace of a million calls should not hold it twice.
+                span.attributes, span.events = _NO_ATTRIBUTES, ()
+            elif kind == "model" or kind == "agent":
+                roles[id(span)] = kind
+        return ordered(records), roles
+
+    def _complete(
+        self, spans: list[Span], records: list[Record], roles: dict[int, Role]
+    ) -> tuple[list[Record], list[Record]]:
+        """The calls with parents, without duplicates and with gaps filled; and those only messages show."""
+        tree = Tree(spans, roles)
+        records = _placed(records, tree, roles)
+        others = len(records) < len(spans)
+        if not self.messages and not self.logs and not (others and _has_gaps(records)):
+            return records, []
+        self._read_messages(spans, roles, tree)
+        unseen = join(records, self._requests) if self._requests.known else []
+        for record in unseen:
+            context = self._requests.contexts.get(id(record))
+            record.parent = context if isinstance(context, Record) else None
+        return records, unseen
+
+    def _read_messages(self, spans: list[Span], roles: Mapping[int, Role], tree: Tree) -> None:
+        held = [carried(span, roles.get(id(span))) for span in spans if span.kind.__class__ is not CallShape]
+        found = [conversation for conversation in held if conversation]
+        found += carried_by_logs(self.logs)
+        found.sort(key=lambda conversation: (not conversation.of_model, conversation.start_ns or 0))
+        contexts = {span.span_id: tree.enclosing(span) for span in spans} if found else {}
+        for conversation in found:
+            self._add(conversation, contexts.get(conversation.span_id))
+        if self.messages:
+            self._requests.add(exchanges_of(self.messages), ())
+
+    def _add(self, conversation: Conversation, context: Record | None) -> None:
+        self._requests.add(
+            exchanges_of(conversation.input),
+            exchanges_of(conversation.output),
+            context,
+            conversation.start_ns,
+            conversation.end_ns,
+        )
+
+    def _tool_data(self, has_records: bool, has_unseen: bool) -> str:
+        if has_records:
+            return "spans"
+        if has_unseen or self._requests.saw_messages:
+            return "messages"
+        self._warnings.add("tool data", NO_TOOL_DATA)
+        return "none"
+
+    def _warn(self, calls: list[Record]) -> None:
+        missing: dict[str, int] = {}
+        for record in calls:
+            if record.span is not None and record.span.start_ns is None:
+                self._warnings.add("start times", f"a call of {record.name[:80]} has no start time; it is put last")
+            if record.args is NOTHING and (record.unparsable or record.bare is not NOTHING):
+                self._warnings.add("arguments", f"the arguments of a call of {record.name[:80]} {_UNREADABLE}")
+            elif record.args is NOTHING or (record.output is NOTHING and not record.failed):
+                missing[record.convention] = missing.get(record.convention, 0) + 1
+        for convention, count in missing.items():
+            setting = _SETTINGS.get(convention, "")
+            hint = f"; to record them: {setting}" if setting else ""
+            self._warnings.add("content", f"arguments or outputs of {count} calls were not recorded{hint}")
+
+
+def _kept(spans: list[Span], keys: tuple[str, ...]) -> dict[str, Any]:
+    """The attributes asked for, each from the first span that has it."""
+    found: dict[str, Any] = {}
+    for key in keys:
+        for span in spans:
+            if key in span.attributes:
+                found[key] = span.attributes.get(key)
+                break
+    return found
+
+
+def _placed(records: list[Record], tree: Tree, roles: Mapping[int, Role]) -> list[Record]:
+    """The calls, each once, with the calls they were made in."""
+    if not records or not (tree.has_edges or roles or len({record.layers for record in records}) > 1):
+        return records
+    for record in records:
+        tree.place(record)
+    records = without_duplicates(records, tree)
+    if roles:
+        tree.adopt(records)
+    for record in records:
+        record.parent = tree.parent_of(record)
+    return records
+
+
+def _has_gaps(records: list[Record]) -> bool:
+    if not records or has_ties(records):
+        return True
+    for record in records:
+        if record.args is NOTHING or (record.output is NOTHING and not record.failed):
+            return True
+        if record.failed and record.error is None:
+            return True
+    return overlaps_unexplained(records)
+
+
+def _once_each(spans: list[Span]) -> list[Span]:
+    """The spans, each id once: of several with one id the one that says most. Spans without ids are all kept."""
+    if len({span.span_id for span in spans}) == len(spans):
+        return spans
+    best: dict[tuple[str, str], Span] = {}
+    lone = []
+    for span in spans:
+        if span.span_id is None:
+            lone.append(span)
+            continue
+        key = (span.trace_id, span.span_id)
+        known = best.get(key)
+        if known is None or len(span.attributes) > len(known.attributes):
+            best[key] = span
+    kept = {id(span) for span in (*lone, *best.values())}
+    return [span for span in spans if id(span) in kept]
+
+
+def _tool_call(record: Record) -> ToolCall:
+    span = record.span
+    parent = record.parent
+    failed = record.failed
+    output = None if failed and record.output is NOTHING else record.output
+    return ToolCall(
+        record.name,
+        record.args,
+        output,
+        (record.error or "the tool failed; no message was recorded") if failed else None,
+        record.turn,
+        record.group,
+        record.tool_id,
+        record.call_id,
+        _id_of(record),
+        _id_of(parent) if parent else None,
+        record.agent,
+        span.start_ns if span else None,
+        span.end_ns if span else None,
+        "span" if span else "message",
+        not failed and output.__class__ is str and reads_like_error(output),
+        record.name in _INTERNAL or record.name.startswith(_HANDOFFS),
+    )
+
+
+def _id_of(record: Record) -> str | None:
+    return record.span.span_id if record.span else record.call_id
+
+
+def _root(spans: list[Span]) -> Span | None:
+    for span in spans:
+        if span.parent_id is None:
+            return span
+    return None
+
+
+def _first_value(span: Span | None, keys: tuple[str, ...]) -> Any:
+    for key in keys if span else ():
+        held = span.attributes.get(key) if span else None
+        if held is not None:
+            return held if isinstance(held, (str, int, float, bool, dict, list)) else str(held)
+    return None

@@ -1,0 +1,86 @@
+"""A span and a log record, whatever container they came in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+
+class Event(msgspec.Struct, frozen=True, gc=False):
+    """Something a span recorded while it ran, such as an exception or a message."""
+
+    name: str
+    attributes: Mapping[str, Any]
+
+
+class Span(msgspec.Struct, gc=False):
+    """One span: where it stands in its trace, when it ran, and what it says about itself.
+
+    `events` are `Event`s, or whatever the container can turn into them when somebody asks.
+    """
+
+    name: str
+    trace_id: str = ""
+    span_id: str | None = None
+    parent_id: str | None = None
+    start_ns: int | None = None
+    end_ns: int | None = None
+    attributes: Mapping[str, Any] = {}
+    failed: bool = False
+    """Its status is ERROR."""
+    description: str = ""
+    """The message of its status."""
+    scope: str = ""
+    """Which instrumentation made it; empty where the container does not say."""
+    events: Iterable[Event] = ()
+    kind: Any = None
+    """What the span stands for, once somebody has asked."""
+    groups: tuple[str, ...] = ()
+    """Its attributes with the id of a conversation or session, once `kind` is known."""
+
+
+class LogRecord(msgspec.Struct):
+    """One OpenTelemetry log record: an event with a message of the model in it."""
+
+    name: str
+    body: Any
+    attributes: Mapping[str, Any]
+    trace_id: str = ""
+    span_id: str | None = None
+    time_ns: int | None = None
+
+
+class Loose(msgspec.Struct, frozen=True):
+    """A document that is no span: a message, or a list of them."""
+
+    document: Any
+
+
+class PackedSpan(msgspec.Struct, gc=False):
+    """A span of OTLP that nobody has decoded yet."""
+
+    trace_id: str
+    scope: str
+    raw: bytes
+
+    def may_be_grouped(self) -> bool:
+        """Whether the span may name a conversation or a session."""
+        return b"conversation" in self.raw or b"session" in self.raw or b"thread_id" in self.raw
+
+
+Item = Span | PackedSpan | LogRecord | Loose
+"""What a container yields."""
+
+
+class LazyEvents:
+    """Events of a span that are decoded when somebody asks, since few spans' events matter."""
+
+    __slots__ = ("_decode", "_held")
+
+    def __init__(self, decode: Callable[[Any], Iterable[Event]], held: Any) -> None:
+        self._decode, self._held = decode, held
+
+    def __iter__(self) -> Iterator[Event]:
+        return iter(self._decode(self._held))
