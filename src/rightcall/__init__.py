@@ -13,12 +13,18 @@ if TYPE_CHECKING:
     from .errors import (
         ConfigurationError as ConfigurationError,
         CriteriaError as CriteriaError,
+        DocumentError as DocumentError,
         ExpectationError as ExpectationError,
         InputError as InputError,
         LimitError as LimitError,
         MissingExtraError as MissingExtraError,
         RightcallError as RightcallError,
         UnknownNameError as UnknownNameError,
+    )
+    from .evalsets import (
+        Case as Case,
+        EvalSet as EvalSet,
+        load_eval_set as load_eval_set,
     )
     from .evaluators import (
         EVALUATORS as EVALUATORS,
@@ -33,6 +39,9 @@ if TYPE_CHECKING:
         ExpectedCall as ExpectedCall,
         ExpectedCallsCriteria as ExpectedCallsCriteria,
         ExpectedOutput as ExpectedOutput,
+        FinalOutput as FinalOutput,
+        FinalOutputConfig as FinalOutputConfig,
+        FinalOutputCriteria as FinalOutputCriteria,
         ForbiddenTools as ForbiddenTools,
         ForbiddenToolsConfig as ForbiddenToolsConfig,
         ForbiddenToolsCriteria as ForbiddenToolsCriteria,
@@ -74,27 +83,35 @@ if TYPE_CHECKING:
     )
     from .results import (
         Alignment as Alignment,
+        CaseResult as CaseResult,
         CountCheck as CountCheck,
         Difference as Difference,
         EvaluationResult as EvaluationResult,
         ExecutionOrderJustification as ExecutionOrderJustification,
         ExplainedCall as ExplainedCall,
+        FinalOutputJustification as FinalOutputJustification,
         Finding as Finding,
         ForbiddenToolsJustification as ForbiddenToolsJustification,
         NamedCall as NamedCall,
         PairingJustification as PairingJustification,
+        PlacedFinding as PlacedFinding,
+        Source as Source,
         Step as Step,
         ToolCallArgsEvaluatorJustification as ToolCallArgsEvaluatorJustification,
         ToolCallCountEvaluatorJustification as ToolCallCountEvaluatorJustification,
         ToolCallOrderEvaluatorJustification as ToolCallOrderEvaluatorJustification,
         ToolCallOutputEvaluatorJustification as ToolCallOutputEvaluatorJustification,
         ToolTrajectoryEvaluatorJustification as ToolTrajectoryEvaluatorJustification,
+        Totals as Totals,
         TurnScore as TurnScore,
         explain as explain,
     )
     from .trajectory import (
         ToolCall as ToolCall,
         Trajectory as Trajectory,
+    )
+    from .verdicts import (
+        judge as judge,
     )
 
 __version__ = "0.1.0"
@@ -103,6 +120,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "errors": (
         "ConfigurationError",
         "CriteriaError",
+        "DocumentError",
         "ExpectationError",
         "InputError",
         "LimitError",
@@ -120,27 +138,32 @@ _HOMES: dict[str, tuple[str, ...]] = {
     ),
     "results": (
         "Alignment",
+        "CaseResult",
         "CountCheck",
         "Difference",
         "EvaluationResult",
         "ExecutionOrderJustification",
         "ExplainedCall",
+        "FinalOutputJustification",
         "Finding",
         "ForbiddenToolsJustification",
         "NamedCall",
         "PairingJustification",
+        "PlacedFinding",
+        "Source",
         "Step",
         "ToolCallArgsEvaluatorJustification",
         "ToolCallCountEvaluatorJustification",
         "ToolCallOrderEvaluatorJustification",
         "ToolCallOutputEvaluatorJustification",
         "ToolTrajectoryEvaluatorJustification",
+        "Totals",
         "TurnScore",
         "explain",
     ),
     "readers": (
-        "INPUT_FORMATS",
         "Grouping",
+        "INPUT_FORMATS",
         "read",
         "read_messages",
         "read_spans",
@@ -158,6 +181,9 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "ExpectedCall",
         "ExpectedCallsCriteria",
         "ExpectedOutput",
+        "FinalOutput",
+        "FinalOutputConfig",
+        "FinalOutputCriteria",
         "ForbiddenTools",
         "ForbiddenToolsConfig",
         "ForbiddenToolsCriteria",
@@ -186,6 +212,12 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "evaluator_type",
         "run_evaluation",
     ),
+    "evalsets": (
+        "Case",
+        "EvalSet",
+        "load_eval_set",
+    ),
+    "verdicts": ("judge",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

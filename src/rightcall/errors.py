@@ -2,6 +2,7 @@
 
     RightcallError              the request cannot be met; the message says where, what and what would be right
     ├── InputError              data from outside (a trace, a value, a text) cannot be read
+    │   └── DocumentError       a file that people write is wrong, at a line and a column
     ├── ConfigurationError      an evaluator's configuration is wrong
     ├── CriteriaError           the criteria given to an evaluator are wrong or missing
     │   └── ExpectationError    one expected value in them is wrong: an unknown `$` matcher, a bad pattern
@@ -22,6 +23,15 @@ class RightcallError(Exception):
 
 class InputError(RightcallError):
     """Data from outside cannot be read: malformed, too large, too deep, or not of the expected shape."""
+
+
+class DocumentError(InputError):
+    """A file that people write, such as an eval set, is wrong; `line` and `column` say where, counted from 1."""
+
+    def __init__(self, message: str, line: int, column: int) -> None:
+        super().__init__(message)
+        self.line = line
+        self.column = column
 
 
 class ConfigurationError(RightcallError):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rightcall import ToolTrajectoryEvaluator, UnknownNameError, evaluator_type
+from rightcall import ToolTrajectoryEvaluator, Trajectory, UnknownNameError, evaluator_type
 from rightcall.evaluators import EVALUATORS
 
 
@@ -30,8 +30,9 @@ def test_every_evaluator_takes_default_criteria_and_checks_them(type_id: str) ->
         "tool-call-output": {"tool_outputs": [{"name": "a", "output": {"$any": True}}]},
         "execution-order": {"expected_output": ["a"]},
         "forbidden-tools": {"never": ["b"]},
+        "final-output": {"output": "done"},
     }.get(type_id, {"expected": ["a"]})
-    made = [{"name": "a", "args": {}, "output": 1}]
+    made = Trajectory.of([{"name": "a", "args": {}, "output": 1}], output="done")
 
     assert EVALUATORS[type_id](config={"default_evaluation_criteria": criteria}).evaluate(made).passed
 

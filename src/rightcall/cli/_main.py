@@ -13,6 +13,8 @@ from rightcall.errors import RightcallError, nearest
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("_demo", "Score a few recorded trajectories and see what Rightcall says of them."),
+    "score": ("_score", "Hold recorded traces against expectations, without running anything."),
+    "check": ("_check", "Check eval sets: every key, every expectation, every id."),
     "explain": ("_explain", "Say what the code of a finding means and what to do about it."),
 }
 """Each command's module and the line about it in the list, so that the list is printed without loading it."""

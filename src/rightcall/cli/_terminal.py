@@ -31,8 +31,8 @@ class _Console(Console):
 class Screen:
     """Where lines are printed: in colour and Unicode as far as the terminal has them."""
 
-    def __init__(self) -> None:
-        self._console = _Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    def __init__(self, *, stderr: bool = False) -> None:
+        self._console = _Console(highlight=False, markup=False, emoji=False, soft_wrap=True, stderr=stderr)
         self._is_plain = not self._console.encoding.lower().startswith("utf")
 
     def line(self, *parts: str | tuple[str, str]) -> None:

@@ -1,7 +1,20 @@
 """One bounded decoder for all data from outside: JSON, Python literals and Python values."""
 
+from ._documents import decode_document
 from ._json import decode_json, decode_json_sequence, dump_json, load_json
 from ._literals import decode_text
+from ._located import Document, Path, Position
 from ._values import admit
 
-__all__ = ["admit", "decode_json", "decode_json_sequence", "decode_text", "dump_json", "load_json"]
+__all__ = [
+    "Document",
+    "Path",
+    "Position",
+    "admit",
+    "decode_document",
+    "decode_json",
+    "decode_json_sequence",
+    "decode_text",
+    "dump_json",
+    "load_json",
+]

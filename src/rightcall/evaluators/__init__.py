@@ -2,11 +2,12 @@
 
 from ._args import ToolCallArgsEvaluationCriteria, ToolCallArgsEvaluator, ToolCallArgsEvaluatorConfig
 from ._count import ToolCallCountEvaluationCriteria, ToolCallCountEvaluator, ToolCallCountEvaluatorConfig
-from ._criteria import ExpectedCall
+from ._criteria import ExpectedCall, UserModel, mistakes
 from ._evaluator import Evaluator
 from ._examples import Example, ExampleResult, ExecutionOrderScorer, run_evaluation
 from ._execution import AgentExecution
 from ._execution_order import ExecutionOrderConfig, ExecutionOrderCriteria, ExecutionOrderEvaluator
+from ._final_output import FinalOutput, FinalOutputConfig, FinalOutputCriteria
 from ._forbidden import ForbiddenTools, ForbiddenToolsConfig, ForbiddenToolsCriteria
 from ._order import ToolCallOrderEvaluationCriteria, ToolCallOrderEvaluator, ToolCallOrderEvaluatorConfig
 from ._output import (
@@ -45,6 +46,9 @@ __all__ = [
     "ExpectedCall",
     "ExpectedCallsCriteria",
     "ExpectedOutput",
+    "FinalOutput",
+    "FinalOutputConfig",
+    "FinalOutputCriteria",
     "ForbiddenTools",
     "ForbiddenToolsConfig",
     "ForbiddenToolsCriteria",
@@ -70,6 +74,8 @@ __all__ = [
     "ToolTrajectoryEvaluationCriteria",
     "ToolTrajectoryEvaluator",
     "ToolTrajectoryEvaluatorConfig",
+    "UserModel",
     "evaluator_type",
+    "mistakes",
     "run_evaluation",
 ]

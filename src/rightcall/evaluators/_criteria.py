@@ -51,8 +51,13 @@ def _parse(model: type[ModelT], value: Any, error: type[RightcallError], subject
     try:
         return model.model_validate(dict(value))
     except ValidationError as problem:
-        reasons = [_reason(model, details) for details in problem.errors(include_url=False)[:5]]
-        raise error(f"{subject}: {'; '.join(reasons)}") from None
+        reasons = [text for _, text in mistakes(model, problem)]
+        raise error(f"{subject}: {'; '.join(reasons[:5])}") from None
+
+
+def mistakes(model: type[BaseModel], problem: ValidationError) -> list[tuple[tuple[str | int, ...], str]]:
+    """What is wrong with data that a user wrote: the place of each mistake, and a sentence with what would be right."""
+    return [(details["loc"], _reason(model, details)) for details in problem.errors(include_url=False)]
 
 
 def _reason(model: type[BaseModel], details: Any) -> str:

@@ -41,6 +41,10 @@ class Measurement(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
+_NO_TOOL_DATA = Measurement(
+    0.0, 1.0, Told(None, (Finding("RC301", "the trace has no tool data, so nobody knows which calls were made"),))
+)
+
 ConfigT = TypeVar("ConfigT", bound=Config)
 CriteriaT = TypeVar("CriteriaT", bound=Criteria)
 PlanT = TypeVar("PlanT", bound=Plan)
@@ -55,6 +59,8 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
     """
 
     type_id: ClassVar[str]
+    reads_calls: ClassVar[bool] = True
+    """Whether the verdict depends on the calls that were made."""
     config_type: ClassVar[type[Any]]
     criteria_type: ClassVar[type[Any]]
 
@@ -110,7 +116,10 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         try:
             if len(trajectory.calls) > self._most_calls or plan.size > self._most_calls:
                 raise LimitError(f"{max(len(trajectory.calls), plan.size):,} calls; the limit is {self._most_calls:,}")
-            measured = self.measure(select(trajectory, checked, plan.names), plan)
+            if trajectory.calls_recorded or not self.reads_calls:
+                measured = self.measure(select(trajectory, checked, plan.names), plan)
+            else:
+                measured = _NO_TOOL_DATA
         except LimitError as problem:
             return self._error("RC401", f"limit exceeded: {problem}", trajectory, perf_counter() - started)
         except Exception as problem:  # noqa: BLE001 - a fault costs this result, never the run; it is no score

@@ -9,7 +9,7 @@ import msgspec
 
 from rightcall.errors import CriteriaError
 from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.results import EvaluationResult, Verdict
+from rightcall.results import EvaluationResult, Verdict, gravest
 
 from ._execution_order import ExecutionOrderEvaluator
 
@@ -73,9 +73,7 @@ class ExampleResult(msgspec.Struct, frozen=True):
     @property
     def verdict(self) -> Verdict:
         """The gravest verdict: an error before a failure, a failure before what was not measured."""
-        verdicts = {result.verdict for result in self.results}
-        gravest: tuple[Verdict, ...] = ("error", "failed", "not_measured")
-        return next((verdict for verdict in gravest if verdict in verdicts), "passed")
+        return gravest(result.verdict for result in self.results)
 
     @property
     def success(self) -> bool:

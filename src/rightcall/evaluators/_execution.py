@@ -24,4 +24,5 @@ class AgentExecution(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def trajectory(self) -> Trajectory:
         """The tool calls in the spans, read once."""
         read = read_spans(self.agent_trace)
-        return msgspec.structs.replace(read, input=self.agent_input, output=self.agent_output)
+        # Whoever hands over the spans of a run says that these are all of them: no tool spans are no calls.
+        return msgspec.structs.replace(read, input=self.agent_input, output=self.agent_output, calls_recorded=True)

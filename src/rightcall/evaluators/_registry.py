@@ -10,6 +10,7 @@ from ._args import ToolCallArgsEvaluator
 from ._count import ToolCallCountEvaluator
 from ._evaluator import Evaluator
 from ._execution_order import ExecutionOrderEvaluator
+from ._final_output import FinalOutput
 from ._forbidden import ForbiddenTools
 from ._order import ToolCallOrderEvaluator
 from ._output import ToolCallOutputEvaluator
@@ -30,6 +31,7 @@ EVALUATORS: dict[str, type[Evaluator[Any, Any, Any]]] = {
         ToolF1,
         SingleToolUse,
         ForbiddenTools,
+        FinalOutput,
     )
 }
 _OTHER_NAMES = {"tool_trajectory_avg_score": "tool-trajectory", "never": "forbidden-tools"}

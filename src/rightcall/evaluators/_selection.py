@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 import msgspec
 
@@ -25,6 +26,8 @@ class Selection(msgspec.Struct, frozen=True):
     names: tuple[str, ...]
     positions: Sequence[int] | None = None
     free: tuple[tuple[int, int], ...] = ()
+    output: Any = None
+    """What the run gave back in the end."""
 
     def position(self, index: int) -> int:
         """The place in the trajectory of the selected call at `index`."""
@@ -40,6 +43,7 @@ class Selection(msgspec.Struct, frozen=True):
             tuple([self.names[index] for index in indices]),
             [self.position(index) for index in indices],
             free,
+            self.output,
         )
 
     def arranged(self, rows: Sequence[Row], limits: Limits) -> Selection:
@@ -60,7 +64,7 @@ class Selection(msgspec.Struct, frozen=True):
 def select(trajectory: Trajectory, criteria: Criteria, expected_names: Collection[str]) -> Selection:
     """The calls that criteria are about. The framework's own calls are left out unless they are expected."""
     if criteria.takes_all and not trajectory.unordered and not trajectory.has_internal_calls:
-        return Selection(trajectory.calls, trajectory.names)
+        return Selection(trajectory.calls, trajectory.names, None, (), trajectory.output)
     kept = [
         position
         for position, call in enumerate(trajectory.calls)
@@ -82,7 +86,7 @@ def _selection(trajectory: Trajectory, criteria: Criteria, kept: Sequence[int]) 
     ranges = [*_narrowed(trajectory.unordered, kept)]
     if criteria.parallel == "any_order":
         ranges += _groups(calls)
-    return Selection(calls, tuple([call.name for call in calls]), kept, _merged(ranges))
+    return Selection(calls, tuple([call.name for call in calls]), kept, _merged(ranges), trajectory.output)
 
 
 def _narrowed(ranges: Sequence[tuple[int, int]], kept: Sequence[int]) -> tuple[tuple[int, int], ...]:

@@ -1,6 +1,7 @@
 """Does one actual value, or one actual call, satisfy one expected one?"""
 
 from ._calls import ArgsPolicy, CallPattern, Pattern
+from ._differences import value_differences
 from ._equality import equal, freeze
 from ._expectations import Expectation, compile_value
 from ._operators import MATCHERS
@@ -21,4 +22,5 @@ __all__ = [
     "equal",
     "freeze",
     "relate",
+    "value_differences",
 ]

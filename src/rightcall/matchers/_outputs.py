@@ -56,10 +56,11 @@ class OutputPattern(Pattern):
 
     def accepts(self, call: ToolCall) -> bool | None:
         output = call.output
-        if output is None and "output" in call.unrecorded:
+        if output is None:
             if call.error is not None:
                 return False
-            return True if self._accepts_any_output else None
+            if "output" in call.unrecorded:
+                return True if self._accepts_any_output else None
         if self._text:
             output = _as_text(output)
         elif output.__class__ is str:
@@ -70,8 +71,10 @@ class OutputPattern(Pattern):
         return False
 
     def differences_from(self, call: ToolCall) -> tuple[Difference, ...]:
+        if call.output is None and call.error is not None:
+            return (Difference("$", value_text(self.output), None),)
         if "output" in call.unrecorded:
-            return () if call.error is None else (Difference("$", value_text(self.output), None),)
+            return ()
         output = _as_text(call.output) if self._text else _as_value(call.output, self._limits)
         return value_differences(self._value, output)
 

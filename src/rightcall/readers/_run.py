@@ -63,7 +63,7 @@ class Run:
         calls = ordered([*records, *unseen])
         group_by_time(calls)
         self._warn(calls)
-        metadata["tool_data"] = self._tool_data(bool(records), bool(unseen))
+        tool_data = metadata["tool_data"] = self._tool_data(bool(records), bool(unseen))
         return Trajectory(
             calls=tuple([_tool_call(record) for record in calls]),
             input=given,
@@ -72,6 +72,7 @@ class Run:
             metadata=metadata,
             warnings=(*self._warnings.texts(), *extra_warnings),
             unordered=unsettled(calls),
+            calls_recorded=tool_data != "none",
         )
 
     def _classify(self, spans: list[Span]) -> tuple[list[Record], dict[int, Role]]:
@@ -145,7 +146,9 @@ class Run:
         for convention, count in missing.items():
             setting = _SETTINGS.get(convention, "")
             hint = f"; to record them: {setting}" if setting else ""
-            self._warnings.add("content", f"arguments or outputs of {count} calls were not recorded{hint}")
+            self._warnings.add(
+                "content", f"arguments or outputs of {count} call{'' if count == 1 else 's'} were not recorded{hint}"
+            )
 
 
 def _kept(spans: list[Span], keys: tuple[str, ...]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """What we found: verdicts, scores, findings and alignments, and their JSON form."""
 
 from ._alignment import Alignment, Step
+from ._case import CaseResult, PlacedFinding, Source, Totals, gravest
 from ._codes import CODES, Code, explain
 from ._differences import Difference, text_pair
 from ._findings import Finding, NamedCall
@@ -8,6 +9,7 @@ from ._justifications import (
     CountCheck,
     ExecutionOrderJustification,
     ExplainedCall,
+    FinalOutputJustification,
     ForbiddenToolsJustification,
     Justification,
     PairingJustification,
@@ -25,6 +27,7 @@ __all__ = [
     "CODES",
     "Account",
     "Alignment",
+    "CaseResult",
     "Code",
     "CountCheck",
     "Difference",
@@ -32,11 +35,14 @@ __all__ = [
     "ExecutionOrderJustification",
     "ExplainedCall",
     "Explanation",
+    "FinalOutputJustification",
     "Finding",
     "ForbiddenToolsJustification",
     "Justification",
     "NamedCall",
     "PairingJustification",
+    "PlacedFinding",
+    "Source",
     "Step",
     "Told",
     "ToolCallArgsEvaluatorJustification",
@@ -44,10 +50,12 @@ __all__ = [
     "ToolCallOrderEvaluatorJustification",
     "ToolCallOutputEvaluatorJustification",
     "ToolTrajectoryEvaluatorJustification",
+    "Totals",
     "TurnScore",
     "Verdict",
     "call_text",
     "explain",
+    "gravest",
     "text_pair",
     "value_text",
 ]

@@ -66,6 +66,23 @@ CODES: dict[str, Code] = {
             "The agent made a call that must never be made.",
         ),
         (
+            "RC108",
+            "final-output-differs",
+            "The agent's final answer is not the expected one. Answers are compared as JSON values; where only part of "
+            'one matters, expect a matcher such as {"$contains": …} or {"$subset": …}.',
+        ),
+        (
+            "RC302",
+            "nothing-expected",
+            "A case expects nothing, so there is nothing to judge: it is `not_measured`. Add an `expect`.",
+        ),
+        (
+            "RC303",
+            "no-trace",
+            "No trace belongs to this case, so it is `not_measured`. Traces are joined to cases by the attribute "
+            "`rightcall.case.id`, by trace id, or by order; `--join` and `--case-attribute` say otherwise.",
+        ),
+        (
             "RC301",
             "not-recorded",
             "The verdict depends on arguments, outputs or turns that the trace did not record, so there is none: the "

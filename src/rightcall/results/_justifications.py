@@ -109,6 +109,14 @@ class ForbiddenToolsJustification(Justification, frozen=True, tag="forbidden-too
     made: list[str]
 
 
+class FinalOutputJustification(Justification, frozen=True, tag="final-output"):
+    """The expected and the actual answer as JSON text, shortened, and where they differ."""
+
+    expected: str
+    actual: str
+    differences: tuple[Difference, ...] = ()
+
+
 class ExecutionOrderJustification(Justification, frozen=True, tag="execution-order"):
     """The two sequences of actions and what they have in common, in the mode that was asked for."""
 
@@ -128,4 +136,5 @@ KNOWN_JUSTIFICATIONS = (
     | PairingJustification
     | ForbiddenToolsJustification
     | ExecutionOrderJustification
+    | FinalOutputJustification
 )

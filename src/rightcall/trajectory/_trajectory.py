@@ -32,6 +32,8 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     metadata: Mapping[str, Any] = msgspec.field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     unordered: tuple[tuple[int, int], ...] = ()
+    calls_recorded: bool = True
+    """Whether the trace would show calls if there were any: without tool data, no calls are not a fact."""
 
     @classmethod
     def of(

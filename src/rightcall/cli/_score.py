@@ -1,0 +1,186 @@
+"""`rightcall score`: verdicts from recorded traces, without running anything."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import click
+import msgspec
+
+from rightcall.errors import InputError, RightcallError, nearest
+from rightcall.evalsets import Case, load_eval_set, load_expectation
+from rightcall.readers import INPUT_FORMATS, read
+from rightcall.reports import concise_lines, concise_notes, json_report, summary
+from rightcall.results import CaseResult, Totals, Verdict, gravest
+from rightcall.trajectory import Trajectory
+from rightcall.verdicts import CASE_ATTRIBUTE, Joining, judge, unjudged
+
+from ._terminal import Screen
+
+
+@click.command(name="score")
+@click.argument("traces", nargs=-1, required=True, metavar="TRACES...")
+@click.option("--evalset", metavar="FILE", help="The eval set whose cases the traces belong to.")
+@click.option("--expect", metavar="YAML|FILE", help="One expectation for all traces, such as 'calls: [search, book]'.")
+@click.option("--case", "cases", multiple=True, metavar="GLOB", help="Only cases whose id matches; repeatable.")
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only cases with this tag; repeatable.")
+@click.option(
+    "--join",
+    type=click.Choice(["auto", "attribute", "trace", "order"]),
+    default="auto",
+    help="By what traces are joined to cases.",
+)
+@click.option(
+    "--case-attribute",
+    default=CASE_ATTRIBUTE,
+    metavar="NAME",
+    help=f"The span attribute that holds a case's id; {CASE_ATTRIBUTE} by default.",
+)
+@click.option("--input-format", type=click.Choice(INPUT_FORMATS), help="The format, where content does not tell.")
+@click.option(
+    "--group-by",
+    type=click.Choice(["auto", "conversation", "session", "trace", "file"]),
+    default="auto",
+    help="What makes one run of an agent.",
+)
+@click.option("--max-size", type=click.IntRange(min=1), metavar="BYTES", help="The most bytes to read, unpacked.")
+@click.option("--fail-fast", is_flag=True, help="Stop at the first case that does not pass.")
+@click.option("--format", "format_", type=click.Choice(["concise", "json"]), default="concise", help="What is printed.")
+@click.option("--output-file", metavar="FILE", help="Write all results to this file as JSON.")
+def command(**options: Any) -> int:
+    """Hold recorded traces against expectations, without running anything.
+
+    TRACES are files or folders. Exit code: 0 all passed, 1 a case failed, 2 something could not be measured.
+    """
+    return _Scoring(msgspec.convert(options, Options)).run()
+
+
+class Options(msgspec.Struct, frozen=True):
+    """What the command line asks for."""
+
+    traces: list[str]
+    evalset: str | None
+    expect: str | None
+    cases: list[str]
+    tags: list[str]
+    join: Any
+    case_attribute: str
+    input_format: str | None
+    group_by: Any
+    max_size: int | None
+    fail_fast: bool
+    format_: str
+    output_file: str | None
+
+
+class _Scoring:
+    """One run of the command."""
+
+    def __init__(self, options: Options) -> None:
+        if (options.evalset is None) == (options.expect is None):
+            raise click.UsageError("give --evalset with a file of cases, or --expect with one expectation")
+        self._options = options
+        self._screen = Screen()
+        self._results: list[CaseResult] = []
+        self._verdicts: dict[str, Verdict] = {}
+
+    def run(self) -> int:
+        started = perf_counter()
+        for result in self._judged():
+            self._take(result)
+            if self._options.fail_fast and not result.passed:
+                break
+        totals = Totals.of(self._verdicts.values())
+        self._report(totals, perf_counter() - started)
+        return totals.exit_code
+
+    def _judged(self) -> Iterator[CaseResult]:
+        if self._options.expect is not None:
+            expected = load_expectation(*_expectation(self._options.expect))
+            for name, trajectory in self._trajectories():
+                yield judge(expected(name), trajectory)
+            return
+        cases = _selected(load_eval_set(str(self._options.evalset)).cases, self._options.cases, self._options.tags)
+        joining = Joining(cases, self._options.join, self._options.case_attribute)
+        for case, trajectory, repeat in joining.pairs(trajectory for _, trajectory in self._trajectories()):
+            yield msgspec.structs.replace(judge(case, trajectory), repeat=repeat)
+        for case in joining.left_over():
+            yield unjudged(case, "RC303", "no trace belongs to this case")
+        if joining.strangers:
+            self._note(f"{joining.strangers:,} trajectories belong to no case; they were not judged")
+
+    def _trajectories(self) -> Iterator[tuple[str, Trajectory]]:
+        """Every trajectory in the files, with a name to tell it by."""
+        options = self._options
+        for path in _files(options.traces):
+            found = read(
+                path,
+                input_format=options.input_format,
+                grouping=options.group_by,
+                max_size=options.max_size,
+                metadata_attributes=(options.case_attribute,),
+            )
+            for number, trajectory in enumerate(found):
+                yield trajectory.trace_id or f"{path}#{number + 1}", trajectory
+
+    def _take(self, result: CaseResult) -> None:
+        before = self._verdicts.get(result.case_id, "passed")
+        self._verdicts[result.case_id] = gravest((before, result.verdict))
+        if self._options.format_ == "concise":
+            for line in concise_lines(result):
+                self._screen.line(line)
+        if self._options.format_ == "json" or self._options.output_file or result.warnings:
+            self._results.append(result)
+
+    def _report(self, totals: Totals, seconds: float) -> None:
+        subject = self._options.evalset or self._options.expect or ""
+        if self._options.format_ == "json":
+            click.echo(json_report(self._results, totals, subject))
+        else:
+            for note in concise_notes(self._results):
+                self._screen.line(note)
+            self._screen.line(summary(totals, seconds))
+        if self._options.output_file is not None:
+            _write(self._options.output_file, json_report(self._results, totals, subject))
+
+    def _note(self, text: str) -> None:
+        Screen(stderr=True).line(f"note: {text}")
+
+
+def _expectation(given: str) -> tuple[str, str]:
+    """The text of an expectation and a name for it; a file is named by its path."""
+    if os.path.exists(given):
+        return Path(given).read_text(encoding="utf-8"), given
+    return given, "--expect"
+
+
+def _files(traces: Sequence[str]) -> Iterator[str]:
+    for trace in traces:
+        if os.path.isdir(trace):
+            yield from sorted(str(path) for path in Path(trace).rglob("*") if path.is_file())
+        else:
+            yield trace
+
+
+def _selected(cases: Sequence[Case], globs: Sequence[str], tags: Sequence[str]) -> list[Case]:
+    chosen = [
+        case
+        for case in cases
+        if (not globs or any(fnmatchcase(case.id, glob) for glob in globs)) and (not tags or set(tags) & set(case.tags))
+    ]
+    if not chosen:
+        wanted = ", ".join((*globs, *tags))
+        raise InputError(f"no case matches {wanted}; {nearest(wanted, [case.id for case in cases[:50]])}")
+    return chosen
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        Path(path).write_text(text + "\n", encoding="utf-8")
+    except OSError as problem:
+        raise RightcallError(f"{path}: {problem.strerror or problem}") from None

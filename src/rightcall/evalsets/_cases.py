@@ -1,0 +1,48 @@
+"""Eval sets, their cases, and what is expected of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from rightcall.evaluators import Evaluator
+from rightcall.results import Source
+
+
+class Check(msgspec.Struct, frozen=True):
+    """One expectation of a case: an evaluator, its criteria, and where they are written."""
+
+    key: str
+    """The key in `expect`."""
+    evaluator: Evaluator[Any, Any, Any]
+    criteria: Any
+    source: Callable[[str | None], Source]
+    """Where a part of the criteria is written, given by the path that a finding has."""
+    weight: float = 1.0
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """One case: what the agent is given, and what is expected of it."""
+
+    id: str
+    source: Source
+    checks: tuple[Check, ...] = ()
+    input: Any = None
+    turns: tuple[Any, ...] = ()
+    """The inputs of a conversation of several turns."""
+    session: Any = None
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = {}
+    mocks: Mapping[str, Any] = {}
+
+
+class EvalSet(msgspec.Struct, frozen=True, kw_only=True):
+    """The cases of one file. Case ids are unique."""
+
+    path: str
+    cases: tuple[Case, ...]
+    name: str = ""
+    agent: str | None = None
+    timeout: float | None = None

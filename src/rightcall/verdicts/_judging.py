@@ -1,0 +1,57 @@
+"""What all evaluators of a case say of one trajectory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rightcall.evalsets import Case, Check
+from rightcall.results import CaseResult, EvaluationResult, Finding, PlacedFinding, gravest
+from rightcall.trajectory import Trajectory
+
+
+def judge(case: Case, trajectory: Trajectory) -> CaseResult:
+    """The result of a case: every expectation of it, held against one trajectory."""
+    if not case.checks:
+        return unjudged(case, "RC302", "nothing is expected of this case", trajectory)
+    results = [check.evaluator.evaluate(trajectory, check.criteria) for check in case.checks]
+    return CaseResult(
+        case_id=case.id,
+        verdict=gravest(result.verdict for result in results),
+        score=_score(case.checks, results),
+        source=case.source,
+        trajectory=trajectory,
+        results=tuple(results),
+        findings=tuple(_placed(case.checks, results)),
+        warnings=trajectory.warnings,
+    )
+
+
+def unjudged(case: Case, code: str, reason: str, trajectory: Trajectory | None = None) -> CaseResult:
+    """The result of a case that there is nothing to judge by."""
+    finding = PlacedFinding("", Finding(code, reason), case.source)
+    return CaseResult(
+        case_id=case.id,
+        verdict="not_measured",
+        score=None,
+        source=case.source,
+        trajectory=trajectory,
+        findings=(finding,),
+        warnings=trajectory.warnings if trajectory is not None else (),
+    )
+
+
+def _score(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> float | None:
+    """The weighted mean of the scores; none where one of them is none."""
+    scores = [result.score for result in results if result.score is not None]
+    if len(scores) < len(results):
+        return None
+    weights = [check.weight for check in checks]
+    return sum(score * weight for score, weight in zip(scores, weights, strict=True)) / sum(weights)
+
+
+def _placed(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> Iterator[PlacedFinding]:
+    """The findings of what did not pass, each with the place in the file of what it is about."""
+    for check, result in zip(checks, results, strict=True):
+        if not result.passed:
+            for finding in result.findings:
+                yield PlacedFinding(check.key, finding, check.source(finding.path))

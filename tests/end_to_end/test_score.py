@@ -1,0 +1,138 @@
+"""`rightcall score` and `rightcall check`, in a real process, on recorded traces."""
+
+import json
+import os
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+CORPUS = Path(__file__).parents[1] / "data" / "corpus.tar.xz"
+TRIP = "langgraph-openinference/trip-react/otlp.json"
+BLIND = "google-adk/trip-2.13.0/otlp.json"
+
+EVALSET = """\
+defaults: {match: in_order}
+cases:
+  - id: trip
+    tags: [smoke]
+    expect:
+      calls:
+        - get_weather: {city: Tokyo}
+        - charge_card: {amount: 1}
+      counts: {charge_card: "<= 1"}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("traces")
+    with tarfile.open(CORPUS) as corpus:
+        for name in (TRIP, BLIND):
+            member = corpus.extractfile(name)
+            assert member is not None
+            (path / Path(name).parts[0]).with_suffix(".json").write_bytes(member.read())
+    (path / "shop.yaml").write_text(EVALSET)
+    return path
+
+
+def rightcall(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "rightcall", *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=60,
+        cwd=folder,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+    )
+
+
+def test_a_recorded_trace_fails_with_file_line_and_argument(folder: Path) -> None:
+    done = rightcall(folder, "score", "langgraph-openinference.json", "--evalset", "shop.yaml")
+
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[:-1] == [
+        "shop.yaml:8:11: RC104 trip: `charge_card` was called with other arguments: $.amount: 1 ≠ 540.0",
+        "shop.yaml:9:16: RC105 trip: `charge_card` was called 2 times, expected <= 1",
+    ]
+    assert done.stdout.splitlines()[-1].startswith("1 failed in ")
+
+
+def test_one_expectation_is_held_against_all_traces(folder: Path) -> None:
+    done = rightcall(folder, "score", ".", "--expect", "counts: {charge_card: 2}", "--input-format", "otlp-json")
+
+    assert "is not" not in done.stdout
+    assert done.returncode in (0, 2)
+
+
+def test_what_was_not_recorded_is_not_measured_and_the_setting_is_named(folder: Path) -> None:
+    done = rightcall(folder, "score", "google-adk.json", "--expect", "args: [{get_weather: {city: Tokyo}}]")
+
+    assert done.returncode == 2
+    assert "RC301" in done.stdout
+    assert "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("1 not measured")
+
+
+def test_passing_is_quiet_and_exits_with_0(folder: Path) -> None:
+    done = rightcall(
+        folder, "score", "google-adk.json", "--expect", "calls: {criteria: [get_weather], match: any-order}"
+    )
+
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1].startswith("1 passed in ")
+
+
+def test_json_has_everything(folder: Path) -> None:
+    arguments = ("score", "langgraph-openinference.json", "--evalset", "shop.yaml")
+    done = rightcall(folder, *arguments, "--format", "json", "--output-file", "out.json")
+
+    document = json.loads(done.stdout)
+    assert document == json.loads((folder / "out.json").read_text())
+    assert document["totals"]["failed"] == 1
+    [case] = document["cases"]
+    assert case["verdict"] == "failed"
+    assert case["findings"][0]["source"]["line"] == 8
+    assert len(case["trajectory"]["calls"]) == 6
+    assert [each["evaluator"] for each in case["evaluations"]] == ["calls", "counts"]
+
+
+def test_a_case_without_a_trace_is_not_measured(folder: Path) -> None:
+    (folder / "two.yaml").write_text(EVALSET + "  - id: other\n    expect: {calls: []}\n")
+
+    done = rightcall(folder, "score", "google-adk.json", "--evalset", "two.yaml", "--join", "order")
+
+    assert "two.yaml:10:5: RC303 other: no trace belongs to this case" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere.json", "--evalset", "shop.yaml"], "nowhere.json: No such file or directory"),
+        (["shop.yaml", "--evalset", "shop.yaml"], "shop.yaml"),
+        (["google-adk.json", "--evalset", "google-adk.json"], "google-adk.json:1:"),
+        (["google-adk.json"], "--evalset"),
+        (["google-adk.json", "--expect", "cals: []"], "--expect:1:1: 'cals' names no evaluator; did you mean 'calls'?"),
+        (["google-adk.json", "--evalset", "shop.yaml", "--case", "trp"], "no case matches trp; did you mean 'trip'?"),
+        (["google-adk.json", "--evalset", "shop.yaml", "--output-file", "no/such/folder"], "no/such/folder"),
+    ],
+)
+def test_a_wrong_request_says_what_is_wrong_and_exits_with_2(folder: Path, arguments: list[str], message: str) -> None:
+    done = rightcall(folder, "score", *arguments)
+
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_check_counts_what_is_right_and_places_what_is_wrong(folder: Path) -> None:
+    (folder / "wrong.yaml").write_text(EVALSET.replace("counts", "cuonts"))
+
+    done = rightcall(folder, "check", "shop.yaml", "wrong.yaml")
+
+    assert done.returncode == 2
+    assert done.stdout == "shop.yaml: 1 case, 2 expectations\n"
+    assert done.stderr == "error: wrong.yaml:9:7: 'cuonts' names no evaluator; did you mean 'counts'?\n"
