@@ -1,0 +1,47 @@
+"""Did the agent give back the expected answer?"""
+
+from typing import Any
+
+import pytest
+
+from rightcall import Trajectory
+from tests.builders import judge
+
+
+def verdict(actual: Any, expected: Any) -> str:
+    return judge("final-output", Trajectory.of([], output=actual), {"output": expected}).verdict
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "result"),
+    [
+        ("done", "done", "passed"),
+        ("done", "Done", "failed"),
+        ({"$contains": "lap"}, "a laptop", "passed"),
+        ({"$regex": "^P"}, "X", "failed"),
+        ({"ok": True}, {"ok": True}, "passed"),
+        ({"ok": True}, {"ok": 1}, "failed"),
+        ({"$subset": {"ok": True}}, {"ok": True, "n": 1}, "passed"),
+        (0, 0, "passed"),
+        (False, False, "passed"),
+        ("", "", "passed"),
+        ("done", None, "not_measured"),
+    ],
+    ids=str,
+)
+def test_answers_are_compared_as_values(expected: Any, actual: Any, result: str) -> None:
+    assert verdict(actual, expected) == result
+
+
+def test_the_finding_says_where_the_answer_differs() -> None:
+    result = judge("final-output", Trajectory.of([], output={"a": {"b": 1}}), {"output": {"a": {"b": 2}}})
+
+    assert [finding.message for finding in result.findings] == ["the final output differs: $.a.b: 2 ≠ 1"]
+    assert result.findings[0].code == "RC108"
+    assert result.details.actual == '{"a": {"b": 1}}'
+
+
+def test_the_answer_can_be_judged_though_the_trace_has_no_tool_data() -> None:
+    blind = Trajectory(output="done", calls_recorded=False)
+
+    assert judge("final-output", blind, {"output": "done"}).passed
