@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
+from tests.builders import judge
 
 from rightcall import Trajectory
-from tests.builders import judge
 
 
 def verdict(actual: Any, expected: Any) -> str:

@@ -48,12 +48,16 @@ def _meet_all(rows: Sequence[Row], segments: Sequence[Block]) -> list[int] | Non
 
 def _most_next(rows: Sequence[Row], start: int, segment: Block) -> list[int]:
     """The columns of a segment that meet the longest possible stretch of rows from `start` on."""
+    # Fewer rows can always be met when more can, so the most is found by halving.
     taken: list[int] = []
-    while start + len(taken) < len(rows) and len(taken) < segment[1] - segment[0]:
-        longer = _pair(rows[start : start + len(taken) + 1], segment, list(enumerate(taken)))
-        if -1 in longer:
-            break
-        taken = longer
+    most = min(len(rows) - start, segment[1] - segment[0])
+    while len(taken) < most:
+        middle = (len(taken) + most + 1) // 2
+        choice = _pair(rows[start : start + middle], segment)
+        if -1 in choice:
+            most = middle - 1
+        else:
+            taken = choice
     return taken
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pydantic import StrictBool
 
-from rightcall.matchers import ArgsPolicy, CallPattern
+from rightcall.matchers import ArgsPolicy
 from rightcall.results import Justification, ToolCallArgsEvaluatorJustification
 
 from ._comparing import Comparison
 from ._criteria import Call, Config, Criteria, NotEmpty
-from ._pairs import PairingEvaluator, PatternPlan
+from ._pairs import PairingEvaluator, PatternPlan, call_patterns, share
 from ._telling import Subject
 
 
@@ -42,14 +42,10 @@ class ToolCallArgsEvaluator(PairingEvaluator[ToolCallArgsEvaluatorConfig, ToolCa
 
     def compile(self, criteria: ToolCallArgsEvaluationCriteria) -> PatternPlan:
         policy: ArgsPolicy = "subset" if self.config.subset else "exact"
-        patterns = [
-            CallPattern(call.name, call.args, policy, where=f"tool_calls[{index}].args", limits=self.limits)
-            for index, call in enumerate(criteria.tool_calls)
-        ]
-        return PatternPlan.of(patterns)
+        return PatternPlan.of(call_patterns(criteria.tool_calls, policy, "tool_calls", self.limits))
 
     def score(self, pairs: int, expected: int, actual: int) -> float:
-        return float(pairs == expected) if self.config.strict else pairs / expected
+        return share(pairs, expected, strict=self.config.strict)
 
     def justify(self, comparison: Comparison, pairs: int, expected: int, actual: int) -> Justification:
         explained, left_out = comparison.explained()

@@ -49,7 +49,7 @@ def compare_calls(
     Raises:
         LimitError: more comparisons than the limits allow.
     """
-    if relation is None and (as_expected or expected.begin(selection.calls, selection.names)):
+    if relation is None and (as_expected or expected.is_beginning_of(selection.calls, selection.names)):
         return Comparison(expected.names, expected.patterns, selection, None, limits)
     relation = relation or relate(expected, selection.calls, limits)
     lines = align_calls(relation, expected.names, selection.names)
@@ -177,8 +177,10 @@ class Comparison:
         if nearest < 0:
             return ExplainedCall(name, False, "never called")
         differences = self.differences(index, nearest)
-        said = told(differences) or ("not recorded" if column >= 0 else "paired with another")
         position = self._positions[nearest]
+        if not differences and column < 0:
+            return ExplainedCall(name, False, f"call {position + 1} is like it, but paired with another", position)
+        said = told(differences) or "not recorded"
         return ExplainedCall(name, False, f"nearest is call {position + 1}: {said}", position, differences)
 
     def _nearest(self, index: int) -> int:

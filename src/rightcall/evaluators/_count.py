@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Set
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
@@ -29,6 +29,7 @@ _OPERATORS: dict[str, Callable[[int, int], bool]] = {
 }
 _SCORES = ("0.0", "1.0")
 _FEW = 8
+_MOST_FINDINGS = 30
 _MOST = 1_000_000_000
 _WRITTEN = re.compile(r"\s*([^\s\d]*)\s*(\d{1,9})\s*")
 
@@ -79,7 +80,7 @@ class CountPlan(msgspec.Struct, frozen=True):
     """Each tool with its operator, the function behind it, and its number."""
 
     bounds: list[tuple[str, str, Callable[[int, int], bool], int]]
-    names: Collection[str]
+    names: Set[str]
     size: int
 
 
@@ -138,7 +139,11 @@ class CountAccount(msgspec.Struct, frozen=True):
 
     def find(self) -> tuple[Finding, ...]:
         """The counts that do not hold."""
-        return tuple([_finding(check) for check in self.checks() if not check.holds])
+        wrong = [check for check in self.checks() if not check.holds]
+        findings = [_finding(check) for check in wrong[:_MOST_FINDINGS]]
+        if len(wrong) > len(findings):
+            findings.append(Finding("RC105", f"… and {len(wrong) - len(findings):,} more"))
+        return tuple(findings)
 
 
 def _finding(check: CountCheck) -> Finding:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args
 
@@ -21,6 +21,7 @@ from pydantic.alias_generators import to_camel
 
 from rightcall.errors import ConfigurationError, CriteriaError, RightcallError, nearest, shown
 from rightcall.limits import DEFAULT_LIMITS
+from rightcall.matchers import ArgsPolicy
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -108,6 +109,12 @@ def _tool_name(value: str) -> str:
     return value
 
 
+def _listed(value: Any) -> Any:
+    if isinstance(value, Iterable) and not isinstance(value, (list, tuple, Mapping, str, bytes)):
+        raise ValueError(f"a list is expected, not {shown(value)}")
+    return value
+
+
 def _not_empty(value: Any) -> Any:
     if not value:
         raise ValueError("is empty; expect at least one")
@@ -115,11 +122,27 @@ def _not_empty(value: Any) -> Any:
 
 
 ItemsT = TypeVar("ItemsT")
-NotEmpty = Annotated[ItemsT, AfterValidator(_not_empty)]
+Listed = Annotated[ItemsT, BeforeValidator(_listed)]
+"""Expectations in order: a set has none."""
+
+NotEmpty = Annotated[ItemsT, BeforeValidator(_listed), AfterValidator(_not_empty)]
 """Expectations that must not be empty: nothing expected is a mistake here, not a score."""
 
 ToolName: TypeAlias = Annotated[StrictStr, AfterValidator(_tool_name)]
 Threshold: TypeAlias = Annotated[float, Field(ge=0.0, le=1.0, strict=True)]
+
+
+_POLICIES: tuple[str, ...] = get_args(ArgsPolicy)
+
+
+def _policy(value: Any) -> Any:
+    written = value.lower() if isinstance(value, str) else ""
+    if written not in _POLICIES:
+        raise ValueError(f"unknown argument policy {shown(value)}; {nearest(written, _POLICIES)}")
+    return written
+
+
+Policy: TypeAlias = Annotated[ArgsPolicy, BeforeValidator(_policy)]
 
 
 class ExpectedCall(UserModel):
@@ -147,14 +170,25 @@ Call = Annotated[ExpectedCall, BeforeValidator(_call_from_name)]
 class Criteria(UserModel):
     """What an evaluator compares a trajectory with; every kind of criteria can narrow down the calls it looks at."""
 
-    ignore_tools: tuple[StrictStr, ...] = ()
+    ignore_tools: Listed[tuple[StrictStr, ...]] = ()
     """Names of tools whose calls are left out."""
     agent: StrictStr | None = None
     """Only this agent's calls count."""
     top_level: StrictBool = False
     """Only calls that no other tool made count."""
     parallel: Literal["in_order", "any_order"] = "in_order"
-    """With `any_order`, calls of one parallel group may come in any order."""
+    """With `any_order`, neighbouring calls of one parallel group may come in any order."""
+
+    def __copy__(self) -> Criteria:
+        return _without_plans(super().__copy__())
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Criteria:
+        return _without_plans(super().__deepcopy__(memo))
+
+    def __getstate__(self) -> dict[Any, Any]:
+        state = super().__getstate__()
+        kept = {key: value for key, value in state["__dict__"].items() if key not in _DERIVED}
+        return {**state, "__dict__": kept}
 
     @cached_property
     def takes_all(self) -> bool:
@@ -166,6 +200,16 @@ class Criteria(UserModel):
     def plans(self) -> dict[Any, Any]:
         """What evaluators compiled from these criteria, by evaluator."""
         return {}
+
+
+_DERIVED = ("plans", "takes_all")
+
+
+def _without_plans(copied: Criteria) -> Criteria:
+    """A copy may be changed, and then what was compiled is no longer true of it."""
+    for name in _DERIVED:
+        copied.__dict__.pop(name, None)
+    return copied
 
 
 class Config(UserModel):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from time import perf_counter
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import msgspec
 
-from rightcall.errors import CriteriaError, LimitError
+from rightcall.errors import ConfigurationError, CriteriaError, LimitError, shown
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.results import Account, EvaluationResult, Explanation, Finding, Justification, Told
 from rightcall.trajectory import ToolCall, Trajectory
@@ -24,7 +24,7 @@ class Plan(Protocol):
     """Criteria, compiled for one evaluator."""
 
     @property
-    def names(self) -> Collection[str]:
+    def names(self) -> Set[str]:
         """The tools that are expected."""
 
     @property
@@ -71,9 +71,11 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         *,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
+        if id is not None and not isinstance(id, str):
+            raise ConfigurationError(f"an evaluator's id is a text, not {shown(id)}")
         self.id = id or self.type_id
         self.limits = limits
-        self.config: ConfigT = parse_config(self.config_type, config or {}, self.id)
+        self.config: ConfigT = parse_config(self.config_type, {} if config is None else config, self.id)
         self._threshold = self.config.threshold
         self._most_calls = limits.compared_calls
         self._default = self._default_criteria()
@@ -92,7 +94,10 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             return self._default
         criteria: CriteriaT = parse_criteria(self.criteria_type, value, self.id)
         if self not in criteria.plans:
-            criteria.plans[self] = self.compile(criteria)
+            plan = self.compile(criteria)
+            if both := plan.names & set(criteria.ignore_tools):
+                raise CriteriaError(f"criteria of {self.id!r}: {shown(min(both))} is both expected and ignored")
+            criteria.plans[self] = plan
         return criteria
 
     def evaluate(
@@ -111,7 +116,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         if plan is None:
             plan = self.criteria(checked).plans[self]
         if not isinstance(trajectory, Trajectory):
-            trajectory = Trajectory.of(trajectory)
+            trajectory = Trajectory.of(trajectory, limits=self.limits)
         started = perf_counter()
         try:
             if len(trajectory.calls) > self._most_calls or plan.size > self._most_calls:
@@ -154,7 +159,10 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             return self._not_measured(measured, trajectory, seconds)
         warnings = trajectory.warnings + measured.warnings if measured.warnings else trajectory.warnings
         if low != high:
-            warnings += (f"the score lies between {low:.4g} and {high:.4g}: the trace did not record enough to tell",)
+            warnings = (
+                *warnings,
+                f"the score lies between {low:.4g} and {high:.4g}: the trace did not record enough to tell",
+            )
         return EvaluationResult(
             evaluator=self.id,
             verdict="passed" if passed else "failed",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import msgspec
 
-from rightcall.errors import CriteriaError
+from rightcall.errors import CriteriaError, InputError, shown
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.results import EvaluationResult, Verdict, gravest
 
@@ -92,7 +92,7 @@ class ExampleResult(msgspec.Struct, frozen=True):
         return sum(scores) / len(scores) if len(scores) == len(self.results) else None
 
 
-def run_evaluation(examples: Iterable[Example], scorers: Sequence[Scorer]) -> list[ExampleResult]:
+def run_evaluation(examples: Sequence[Example], scorers: Sequence[Scorer]) -> list[ExampleResult]:
     """The results of all scorers for each example, in order.
 
     Raises:
@@ -101,4 +101,7 @@ def run_evaluation(examples: Iterable[Example], scorers: Sequence[Scorer]) -> li
     """
     if not scorers:
         raise CriteriaError("no scorers were given; without one every example would pass")
+    for example in examples if isinstance(examples, (list, tuple)) else (examples,):
+        if not isinstance(example, Example):
+            raise InputError(f"examples are a list of Example, not {shown(example)}")
     return [ExampleResult(example, tuple([scorer.score(example) for scorer in scorers])) for example in examples]

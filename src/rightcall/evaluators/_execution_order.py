@@ -12,8 +12,9 @@ from rightcall.errors import CriteriaError
 from rightcall.limits import Limits
 from rightcall.results import ExecutionOrderJustification, Finding, Justification, Told
 
+from ._aligning import Kind
 from ._comparing import Comparison, ComparisonAccount, compare_names, too_long_to_align
-from ._criteria import Config, Criteria, ToolName
+from ._criteria import Config, Criteria, Listed, ToolName
 from ._evaluator import Evaluator, Measurement
 from ._order import OrderPlan
 from ._selection import Selection
@@ -21,11 +22,13 @@ from ._telling import Rule, Subject, find
 
 Mode = Literal["exact", "ordering", "set"]
 
+_IN_COMMON: dict[Mode, tuple[Kind, ...]] = {"exact": ("match",), "ordering": ("match",), "set": ("match", "moved")}
+
 
 class ExecutionOrderCriteria(Criteria):
     """The expected actions."""
 
-    expected_output: tuple[ToolName, ...]
+    expected_output: Listed[tuple[ToolName, ...]]
 
 
 class ExecutionOrderConfig(Config):
@@ -98,7 +101,7 @@ class ExecutionOrderAccount(ComparisonAccount):
             mode=self.mode,
             actual_output=list(self.selection.names),
             expected_output=self.plan.expected,
-            in_common=self.comparison.names_of("match", "moved" if self.mode == "set" else "match"),
+            in_common=self.comparison.names_of(*_IN_COMMON[self.mode]),
             alignment=self.comparison.alignment(),
         )
 

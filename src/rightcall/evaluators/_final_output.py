@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Set
 from typing import Any
 
 import msgspec
@@ -32,7 +32,7 @@ class OutputPlan(msgspec.Struct, frozen=True):
 
     output: Any
     expectation: Expectation
-    names: Collection[str] = ()
+    names: Set[str] = frozenset()
     size: int = 1
 
 

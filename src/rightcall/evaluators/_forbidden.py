@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import msgspec
 
 from rightcall.alignment import Row
-from rightcall.matchers import CallPattern, Relation, relate
+from rightcall.matchers import Relation, relate
 from rightcall.results import Finding, ForbiddenToolsJustification, Justification, NamedCall, call_text
 
 from ._criteria import Call, Config, Criteria, NotEmpty
 from ._evaluator import Evaluator, Measurement
-from ._pairs import PatternPlan
+from ._pairs import PatternPlan, call_patterns
 from ._selection import Selection
 
 _MOST_LISTED = 40
@@ -42,11 +42,7 @@ class ForbiddenTools(Evaluator[ForbiddenToolsConfig, ForbiddenToolsCriteria, Pat
     criteria_type = ForbiddenToolsCriteria
 
     def compile(self, criteria: ForbiddenToolsCriteria) -> PatternPlan:
-        patterns = [
-            CallPattern(call.name, call.args, "subset", where=f"never[{index}].args", limits=self.limits)
-            for index, call in enumerate(criteria.never)
-        ]
-        return PatternPlan.of(patterns)
+        return PatternPlan.of(call_patterns(criteria.never, "subset", "never", self.limits))
 
     def measure(self, selection: Selection, plan: PatternPlan) -> Measurement:
         relation = relate(plan.expected, selection.calls, self.limits)
@@ -73,7 +69,7 @@ class ForbiddenAccount(msgspec.Struct, frozen=True):
     def justify(self) -> Justification:
         """What is forbidden, and what was called all the same."""
         return ForbiddenToolsJustification(
-            forbidden=[pattern.name for pattern in self.plan.expected.patterns],
+            forbidden=[pattern.name for pattern in self.plan.expected.patterns[:_MOST_LISTED]],
             made=[call.text for call in self.made()[:_MOST_LISTED]],
         )
 
@@ -86,7 +82,7 @@ class ForbiddenAccount(msgspec.Struct, frozen=True):
         ]
         if len(made) > len(findings):
             findings.append(Finding("RC107", f"… and {len(made) - len(findings):,} more"))
-        for call in self.undecided()[: _MOST_LISTED - len(findings)]:
+        for call in self.undecided()[: max(0, _MOST_LISTED - len(findings))]:
             reason = f"`{call.text}`: whether its arguments are the forbidden ones was not recorded"
             findings.append(Finding("RC301", reason, actual=call, path="never"))
         return tuple(findings)

@@ -85,7 +85,7 @@ def _match_in_sequence(expected: ExpectedCalls, selection: Selection, match_type
     exact = match_type == "EXACT"
     if exact and len(expected) != len(selection.calls):
         return _FAILED
-    if expected.begin(selection.calls, selection.names):
+    if expected.is_beginning_of(selection.calls, selection.names):
         return _PASSED
     follows = _follows_exactly if exact else _follows_in_order
     if selection.free:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Set
 from itertools import repeat
 
 import msgspec
@@ -48,9 +48,9 @@ class OrderPlan(msgspec.Struct, frozen=True):
         return cls(names, ids, [ids.setdefault(name, len(ids)) for name in names], len(names))
 
     @property
-    def names(self) -> Collection[str]:
+    def names(self) -> Set[str]:
         """The tools that are expected."""
-        return self.ids
+        return self.ids.keys()
 
     def numbered(self, names: Iterable[str]) -> list[int]:
         """The numbers of actual names; those that nobody expects share one."""

@@ -11,7 +11,7 @@ from rightcall.results import Justification, ToolCallOutputEvaluatorJustificatio
 
 from ._comparing import Comparison
 from ._criteria import Config, Criteria, NotEmpty, ToolName, UserModel
-from ._pairs import PairingEvaluator, PatternPlan
+from ._pairs import PairingEvaluator, PatternPlan, share
 from ._telling import Subject
 
 
@@ -65,7 +65,7 @@ class ToolCallOutputEvaluator(PairingEvaluator[ToolCallOutputEvaluatorConfig, To
         return PatternPlan.of(patterns)
 
     def score(self, pairs: int, expected: int, actual: int) -> float:
-        return float(pairs == expected) if self.config.strict else pairs / expected
+        return share(pairs, expected, strict=self.config.strict)
 
     def justify(self, comparison: Comparison, pairs: int, expected: int, actual: int) -> Justification:
         explained, left_out = comparison.explained()

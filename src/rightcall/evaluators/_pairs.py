@@ -3,27 +3,41 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence, Set
 from typing import Any, ClassVar
 
 import msgspec
 
 from rightcall.alignment import Row, maximum_pairing, only_pairing
 from rightcall.limits import Limits
-from rightcall.matchers import ExpectedCalls, Pattern, Relation, relate
+from rightcall.matchers import ArgsPolicy, CallPattern, ExpectedCalls, Pattern, Relation, relate
 from rightcall.results import Finding, Justification, Told
 
 from ._comparing import Comparison, ComparisonAccount, compare_calls, too_long_to_align
+from ._criteria import ExpectedCall
 from ._evaluator import ConfigT, CriteriaT, Evaluator, Measurement
 from ._selection import Selection
 from ._telling import Rule, Subject, find
+
+
+def call_patterns(calls: Sequence[ExpectedCall], policy: ArgsPolicy, where: str, limits: Limits) -> list[CallPattern]:
+    """Expected calls, each compiled under an argument policy. Raises `ExpectationError`."""
+    return [
+        CallPattern(call.name, call.args, policy, where=f"{where}[{index}].args", limits=limits)
+        for index, call in enumerate(calls)
+    ]
+
+
+def share(pairs: int, expected: int, *, strict: bool) -> float:
+    """Pairs divided by calls expected; strict, 1.0 if all are paired, else 0.0."""
+    return float(pairs == expected) if strict else pairs / expected
 
 
 class PatternPlan(msgspec.Struct, frozen=True):
     """Expected calls, compiled."""
 
     expected: ExpectedCalls
-    names: Collection[str]
+    names: Set[str]
     size: int
 
     @classmethod
@@ -101,7 +115,7 @@ def pair(expected: ExpectedCalls, selection: Selection, limits: Limits) -> Paire
     Raises:
         LimitError: more comparisons than the limits allow.
     """
-    if expected.begin(selection.calls, selection.names):
+    if expected.is_beginning_of(selection.calls, selection.names):
         return Paired(len(expected), len(expected), None)
     relation = relate(expected, selection.calls, limits)
     low = _size(relation.sure)

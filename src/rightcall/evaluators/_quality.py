@@ -6,20 +6,18 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
-from rightcall.matchers import CallPattern
 from rightcall.results import Justification, PairingJustification
 
 from ._comparing import Comparison
-from ._criteria import Call, Config, Criteria, NotEmpty
-from ._pairs import PairingEvaluator, PatternPlan
+from ._criteria import Call, Config, Criteria, Listed, NotEmpty, Policy
+from ._pairs import PairingEvaluator, PatternPlan, call_patterns
 from ._telling import Rule, Subject
-from ._trajectory import Policy
 
 
 class ExpectedCallsCriteria(Criteria):
     """The expected calls, in any order."""
 
-    expected: tuple[Call, ...]
+    expected: Listed[tuple[Call, ...]]
     args_match: Policy | None = None
 
 
@@ -44,11 +42,7 @@ class QualityEvaluator(PairingEvaluator[QualityConfig, ExpectedCallsCriteria]):
 
     def compile(self, criteria: ExpectedCallsCriteria) -> PatternPlan:
         policy = criteria.args_match or self.config.args_match
-        patterns = [
-            CallPattern(call.name, call.args, policy, where=f"expected[{index}].args", limits=self.limits)
-            for index, call in enumerate(criteria.expected)
-        ]
-        return PatternPlan.of(patterns)
+        return PatternPlan.of(call_patterns(criteria.expected, policy, "expected", self.limits))
 
     def justify(self, comparison: Comparison, pairs: int, expected: int, actual: int) -> Justification:
         return PairingJustification(expected=expected, actual=actual, paired=pairs, alignment=comparison.alignment())

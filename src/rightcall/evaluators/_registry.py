@@ -43,7 +43,8 @@ def evaluator_type(type_id: str) -> type[Evaluator[Any, Any, Any]]:
     Raises:
         UnknownNameError: no evaluator has this type id; the message has the nearest one.
     """
-    name = str(type_id).removeprefix("uipath-")
+    given: object = type_id
+    name = given.removeprefix("uipath-") if isinstance(given, str) else ""
     found = EVALUATORS.get(_OTHER_NAMES.get(name, name))
     if found is None:
         known = (*EVALUATORS, *_OTHER_NAMES)

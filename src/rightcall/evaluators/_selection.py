@@ -51,7 +51,7 @@ class Selection(msgspec.Struct, frozen=True):
 
         `rows` has, for each expected call, the places of the selected calls that satisfy it.
         """
-        return self._at(arrange(rows, len(self.calls), self.free, limits.comparisons // 10))
+        return self._at(arrange(rows, len(self.calls), self.free, limits.comparisons // 100))
 
     def arranged_by_name(self, expected: Sequence[str], limits: Limits) -> Selection:
         """The same calls in the order whose names suit the expected names best, as far as their order is free."""

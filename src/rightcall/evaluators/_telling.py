@@ -13,7 +13,7 @@ from rightcall.results import Finding
 from ._aligning import Line
 from ._comparing import Comparison, told
 
-_MOST_FINDINGS = 30
+MOST_FINDINGS = 30
 _MOST_NAMES = 1_000
 
 
@@ -44,7 +44,7 @@ class Subject(msgspec.Struct, frozen=True):
 def find(comparison: Comparison, rule: Rule, subject: Subject) -> tuple[Finding, ...]:
     """What is wrong by a rule, in the order of the alignment, up to thirty of them."""
     wrong = [line for line in comparison.lines if rule.is_broken_by(line)]
-    findings = [_finding(comparison, line, rule, subject) for line in wrong[:_MOST_FINDINGS]]
+    findings = [_finding(comparison, line, rule, subject) for line in wrong[:MOST_FINDINGS]]
     if len(wrong) > len(findings):
         findings.append(Finding(findings[-1].code, f"… and {len(wrong) - len(findings):,} more"))
     return tuple(findings)
@@ -70,13 +70,16 @@ def _sentence(comparison: Comparison, line: Line, rule: Rule, subject: Subject) 
         return "RC101", *_missing(comparison, line.expected)
     name = comparison.expected[line.expected]
     if line.kind == "moved":
-        return "RC103", f"`{name}` was called {_out_of_order(comparison, line)}", None
+        text = comparison.expected_call(line.expected).text if comparison.expected.count(name) > 1 else name
+        return "RC103", f"`{text}` was called {_out_of_order(comparison, line)}", None
     said = told(comparison.differences(line.expected, line.actual))
     if not said:
         return "RC301", f"`{name}`: {subject.unknown}", None
-    error = comparison.selection.calls[line.actual].error
-    if subject.code == "RC106" and error is not None:
-        said += f"; it raised {shown(error)}"
+    call = comparison.selection.calls[line.actual]
+    if subject.code == "RC106" and call.error is not None:
+        if call.output is None:
+            return subject.code, f"`{name}` raised {shown(call.error)} and gave no output", None
+        said += f"; it raised {shown(call.error)}"
     order = f"; it was called {_out_of_order(comparison, line)}" if rule.order and line.out_of_place else ""
     return subject.code, f"`{name}` {subject.other}: {said}{order}", None
 
@@ -85,9 +88,8 @@ def _missing(comparison: Comparison, index: int) -> tuple[str, str | None]:
     name, names = comparison.expected[index], comparison.selection.names
     times = names.count(name)
     if times:
-        often = "once" if times == 1 else f"{times:,} times"
-        text = comparison.expected_call(index).text
-        return f"`{text}` is missing: `{name}` was called {often}, as other calls expect", None
+        calls = f"the only call of `{name}` is" if times == 1 else f"all {times:,} calls of `{name}` are"
+        return f"`{comparison.expected_call(index).text}` is missing: {calls} paired with other expectations", None
     others = sorted({other[:100] for other in names[:_MOST_NAMES]})
     similar = difflib.get_close_matches(name[:100], others, n=1, cutoff=0.75)
     return f"`{name}` was never called", f"`{similar[0]}` was called: is it the same tool?" if similar else None
@@ -98,6 +100,8 @@ def _out_of_order(comparison: Comparison, line: Line) -> str:
     for other in _in_place(comparison):
         if (other.expected < line.expected) != (other.actual < line.actual):
             name = comparison.expected[other.expected]
+            if name == comparison.expected[line.expected]:
+                name = comparison.expected_call(other.expected).text
             if line.actual < other.actual:
                 return f"before `{name}`, expected after it"
             return f"after `{name}`, expected before it"

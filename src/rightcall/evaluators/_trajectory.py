@@ -2,45 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Set
+from fractions import Fraction
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 from pydantic import BeforeValidator, StrictBool, model_validator
 
 from rightcall.errors import nearest, shown
 from rightcall.limits import Limits
-from rightcall.matchers import ArgsPolicy, CallPattern, ExpectedCalls
+from rightcall.matchers import ArgsPolicy, ExpectedCalls
 from rightcall.results import Finding, Justification, Told, ToolTrajectoryEvaluatorJustification, TurnScore
 
 from ._comparing import Comparison, too_long_to_align
-from ._criteria import Call, Config, Criteria
+from ._criteria import Call, Config, Criteria, Listed, Policy
 from ._evaluator import Evaluator, Measurement
 from ._matching import ALLOWS_EXTRAS, Judged, MatchType, compare_turn, grade_turn, match_turn
+from ._pairs import call_patterns
 from ._selection import Selection
-from ._telling import Rule, Subject, find
+from ._telling import MOST_FINDINGS, Rule, Subject, find
 
 _MATCH_TYPES: tuple[str, ...] = ("EXACT", "IN_ORDER", "ANY_ORDER", "UNORDERED", "SUBSET")
-_POLICIES: tuple[str, ...] = ("exact", "subset", "superset", "ignore")
 
 
 def _match_type(value: Any) -> Any:
-    written = str(value).upper().replace("-", "_").replace(" ", "_") if isinstance(value, str) else value
-    if not isinstance(written, str) or written not in _MATCH_TYPES:
-        raise ValueError(f"unknown match type {shown(value)}; {nearest(str(written), _MATCH_TYPES)}")
-    return written
-
-
-def _policy(value: Any) -> Any:
-    written = value.lower() if isinstance(value, str) else value
-    if not isinstance(written, str) or written not in _POLICIES:
-        raise ValueError(f"unknown argument policy {shown(value)}; {nearest(str(written), _POLICIES)}")
+    written = value.upper().replace("-", "_").replace(" ", "_") if isinstance(value, str) else ""
+    if written not in _MATCH_TYPES:
+        raise ValueError(f"unknown match type {shown(value)}; {nearest(written, _MATCH_TYPES)}")
     return written
 
 
 Match: TypeAlias = Annotated[MatchType, BeforeValidator(_match_type)]
-Policy: TypeAlias = Annotated[ArgsPolicy, BeforeValidator(_policy)]
-Calls: TypeAlias = tuple[Call, ...]
+Calls: TypeAlias = Listed[tuple[Call, ...]]
 
 
 class ToolTrajectoryEvaluationCriteria(Criteria):
@@ -49,8 +43,8 @@ class ToolTrajectoryEvaluationCriteria(Criteria):
     `match_type` and `args_match` override the configuration.
     """
 
-    expected: Calls | None = None
-    expected_turns: tuple[Calls, ...] | None = None
+    expected: Listed[tuple[Call, ...] | None] = None
+    expected_turns: Listed[tuple[Calls, ...] | None] = None
     match_type: Match | None = None
     args_match: Policy | None = None
 
@@ -79,7 +73,7 @@ class TrajectoryPlan(msgspec.Struct, frozen=True):
     by_turn: bool
     match_type: MatchType
     args_match: ArgsPolicy
-    names: Collection[str]
+    names: Set[str]
     size: int
     """How many calls are expected in all turns."""
 
@@ -107,7 +101,9 @@ class ToolTrajectoryEvaluator(
         by_turn = criteria.expected_turns is not None
         turns = criteria.expected_turns if criteria.expected_turns is not None else (criteria.expected or (),)
         compiled = [
-            _patterns(calls, policy, f"expected_turns[{turn}]" if by_turn else "expected", self.limits)
+            ExpectedCalls(
+                call_patterns(calls, policy, f"expected_turns[{turn}]" if by_turn else "expected", self.limits)
+            )
             for turn, calls in enumerate(turns)
         ]
         names = frozenset(name for turn in compiled for name in turn.names)
@@ -117,7 +113,7 @@ class ToolTrajectoryEvaluator(
     def measure(self, selection: Selection, plan: TrajectoryPlan) -> Measurement:
         if not plan.by_turn:
             return self._measure_turns([Turn(0, plan.turns[0], selection)], plan)
-        if len(plan.turns) > 1 and any([call.turn is None for call in selection.calls]):
+        if _has_unknown_turns(selection, plan):
             unknown = Finding("RC301", "the trace does not say which turn each call belongs to")
             return Measurement(0.0, 1.0, Told(None, (unknown,)))
         return self._measure_turns(_by_turn(selection, plan), plan)
@@ -127,9 +123,7 @@ class ToolTrajectoryEvaluator(
         judged = [judge(turn.expected, turn.selection, plan.match_type, self.limits) for turn in turns]
         low, high = judged[0].low, judged[0].high
         if len(turns) > 1:
-            low, high = (
-                sum(ends) / len(turns) for ends in zip(*[(each.low, each.high) for each in judged], strict=True)
-            )
+            low, high = _mean([each.low for each in judged]), _mean([each.high for each in judged])
         warnings = too_long_to_align(plan.size, max([len(turn.selection.calls) for turn in turns]), self.limits)
         account = Told() if warnings else TrajectoryAccount(turns, plan, judged, self.limits)
         return Measurement(low, high, account, warnings)
@@ -157,10 +151,15 @@ class TrajectoryAccount(msgspec.Struct):
         """The comparison of each turn, made now or before."""
         if self.made is None:
             self.made = [
-                compare_turn(turn.expected, turn.selection, self.plan.match_type, self.limits, judged)
+                compare_turn(turn.expected, turn.selection, self.plan.match_type, self._limits(), judged)
                 for turn, judged in zip(self.turns, self.judged, strict=True)
             ]
         return self.made
+
+    def _limits(self) -> Limits:
+        """The limits of one turn: all turns together have the room of one result."""
+        room = self.limits.explanation_bytes // len(self.turns)
+        return self.limits if len(self.turns) == 1 else replace(self.limits, explanation_bytes=room)
 
     def justify(self) -> Justification:
         """The rule that was applied, and how each turn fared under it."""
@@ -182,7 +181,9 @@ class TrajectoryAccount(msgspec.Struct):
         )
         subjects = [self._subject(turn.number) for turn in self.turns]
         pairs = zip(self.comparisons, subjects, strict=True)
-        return tuple([finding for comparison, subject in pairs for finding in find(comparison, rule, subject)])
+        found = [finding for comparison, subject in pairs for finding in find(comparison, rule, subject)]
+        more = len(found) - MOST_FINDINGS
+        return (*found[:MOST_FINDINGS], Finding(found[-1].code, f"… and {more:,} more")) if more > 0 else tuple(found)
 
     def _subject(self, turn: int) -> Subject:
         if not self.plan.by_turn:
@@ -190,16 +191,15 @@ class TrajectoryAccount(msgspec.Struct):
         return Subject(f"expected_turns[{turn}]", prefix=f"turn {turn + 1}: ")
 
 
+def _has_unknown_turns(selection: Selection, plan: TrajectoryPlan) -> bool:
+    """Whether it matters that some calls have no turn: with one turn expected, and none recorded, all are its calls."""
+    unknown = [call.turn is None for call in selection.calls]
+    return any(unknown) and not (len(plan.turns) == 1 and all(unknown))
+
+
 def _mean(scores: list[float]) -> float:
-    return sum(scores) / len(scores)
-
-
-def _patterns(calls: Calls, policy: ArgsPolicy, where: str, limits: Limits) -> ExpectedCalls:
-    patterns = [
-        CallPattern(call.name, call.args, policy, where=f"{where}[{index}].args", limits=limits)
-        for index, call in enumerate(calls)
-    ]
-    return ExpectedCalls(patterns)
+    # Exactly: three times 0.7 makes a mean of 0.7, and not a little less.
+    return float(sum(map(Fraction, scores)) / len(scores))
 
 
 def _by_turn(selection: Selection, plan: TrajectoryPlan) -> list[Turn]:

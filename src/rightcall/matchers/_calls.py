@@ -14,7 +14,7 @@ from rightcall.trajectory import ToolCall
 
 from ._differences import argument_differences
 from ._equality import freeze, is_delicate, same_kinds
-from ._expectations import Compiler, Expectation, ObjectOf, admit_expected, is_literal, is_matcher
+from ._expectations import Compiler, Expectation, ObjectOf, admit_expected, is_any, is_literal, is_matcher
 
 ArgsPolicy: TypeAlias = Literal["exact", "subset", "superset", "ignore"]
 """How the arguments of an expected call are compared with those of an actual one.
@@ -38,7 +38,7 @@ _EMPTY: dict[str, Any] = {}
 class Pattern(ABC):
     """One expected call, ready to be compared with many actual ones."""
 
-    __slots__ = ("accepts_all", "index", "is_confusable", "literal", "name")
+    __slots__ = ("accepts_all", "index", "is_delicate", "literal", "name")
 
     part: ClassVar[Literal["args", "output"]]
     """The part of a call that is compared."""
@@ -50,7 +50,7 @@ class Pattern(ABC):
     """How to find its matches without trying every call, where that is possible."""
     literal: Any
     """The value that is expected; `NOT_LITERAL` where that is not one JSON value."""
-    is_confusable: bool
+    is_delicate: bool
     """Whether Python's `==` is not enough to tell that a call satisfies it."""
 
     @abstractmethod
@@ -88,7 +88,7 @@ class CallPattern(Pattern):
         self._test = _args_test(self.args, policy, Compiler(limits), where)
         self.accepts_all = self._test is _anything
         self.index = _index(self.args, policy)
-        self.is_confusable = is_delicate(self.args)
+        self.is_delicate = is_delicate(self.args)
         self.literal = self.args if isinstance(self.args, dict) and is_literal(self.args) else NOT_LITERAL
 
     def accepts(self, call: ToolCall) -> bool | None:
@@ -109,7 +109,7 @@ def _args_test(args: Any, policy: ArgsPolicy, compiler: Compiler, where: str) ->
     if policy == "ignore" or (policy == "subset" and isinstance(args, dict) and not args):
         return _anything
     if is_matcher(args) or not isinstance(args, dict):
-        return _anything if args == {"$any": True} else compiler.compile(args, where).matches
+        return _anything if is_any(args) else compiler.compile(args, where).matches
     if policy == "superset":
         return _superset_test({key: compiler.compile(item, f"{where}.{key}") for key, item in args.items()})
     if is_literal(args):
@@ -145,7 +145,7 @@ def _superset_test(items: dict[str, Expectation]) -> ArgsTest:
 
 
 def _index(args: Any, policy: ArgsPolicy) -> tuple[Projection, Hashable] | None:
-    if policy not in ("exact", "subset") or args == {} or not is_literal(args):
+    if policy not in ("exact", "subset") or not isinstance(args, dict) or not args or not is_literal(args):
         return None
     return (_ArgsOf(frozenset(args) if policy == "subset" else None), freeze(args))
 

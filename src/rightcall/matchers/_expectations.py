@@ -28,7 +28,7 @@ class Expectation:
 class Literal(Expectation):
     """Exactly this JSON value."""
 
-    __slots__ = ("_compare", "delicate", "value")
+    __slots__ = ("delicate", "value")
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -146,6 +146,11 @@ class Compiler:
 def is_matcher(value: Any) -> bool:
     """Whether an expected object is written as a matcher: one of its keys begins with `$`."""
     return isinstance(value, dict) and any(key.startswith("$") for key in value)
+
+
+def is_any(value: Any) -> bool:
+    """Whether an expected value is `{"$any": true}`. Objects whose `__eq__` decides are not asked."""
+    return isinstance(value, dict) and value.keys() == {"$any"} and value["$any"] is True
 
 
 def is_literal(value: Any) -> bool:

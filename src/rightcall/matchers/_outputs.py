@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, Literal
+
+import msgspec
 
 from rightcall.decoding import decode_text
 from rightcall.errors import InputError
@@ -15,43 +17,36 @@ from rightcall.trajectory import ToolCall
 from ._calls import NOT_LITERAL, Pattern
 from ._differences import value_differences
 from ._equality import freeze, is_delicate
-from ._expectations import Compiler, Expectation, admit_expected, is_literal
+from ._expectations import Compiler, admit_expected, is_any, is_literal, is_matcher
 
 
 class OutputPattern(Pattern):
     """An expected output of a tool.
 
     Text that reads as a JSON object or list, or as a Python one, stands for that value, on both sides; other text
-    is text. An expected object with the key `content` also matches an output that is that content. A call that
-    raised and left no output satisfies nothing.
+    is text. Matchers of text, such as `$regex`, see the text. An expected object with the key `content` also matches
+    an output that is that content. A call that raised and left no output satisfies nothing.
     """
 
-    __slots__ = ("_accepts_any_output", "_limits", "_options", "_text", "_value", "output")
+    __slots__ = ("_accepts_any_output", "_options", "_reading", "_value", "output")
 
     part = "output"
 
     def __init__(
-        self,
-        name: str,
-        output: Any,
-        *,
-        text: bool = False,
-        where: str = "output",
-        limits: Limits = DEFAULT_LIMITS,
+        self, name: str, output: Any, *, text: bool = False, where: str = "output", limits: Limits = DEFAULT_LIMITS
     ) -> None:
         self.name = name
         self.output = admit_expected(output, limits, where)
         self.accepts_all = False
-        self._accepts_any_output = self.output == {"$any": True}
-        self._text = text
-        self._limits = limits
-        values = [_as_text(self.output)] if text else _readings(self.output, limits)
+        self._accepts_any_output = is_any(self.output)
+        self._reading = OutputReading("text" if text else "as is" if _sees_text(self.output) else "value", limits)
+        values = _expected_values(self.output, self._reading)
         self._value = values[-1]
-        self._options = _options(values, Compiler(limits), where)
+        self._options = [Compiler(limits).compile(value, where) for value in values]
         literal = len(values) == 1 and is_literal(values[0])
-        self.index = (_text_keys if text else _value_keys, (freeze(values[0]),)) if literal else None
+        self.index = (self._reading, (freeze(values[0]),)) if literal else None
         # An output that was not recorded is None, too.
-        self.is_confusable = literal and (values[0] is None or is_delicate(values[0]))
+        self.is_delicate = literal and (values[0] is None or is_delicate(values[0]))
         self.literal = values[0] if literal and not text else NOT_LITERAL
 
     def accepts(self, call: ToolCall) -> bool | None:
@@ -61,10 +56,7 @@ class OutputPattern(Pattern):
                 return False
             if "output" in call.unrecorded:
                 return True if self._accepts_any_output else None
-        if self._text:
-            output = _as_text(output)
-        elif output.__class__ is str:
-            output = _as_value(output, self._limits)
+        output = self._reading.of(output)
         for option in self._options:  # noqa: SIM110 - a loop costs half of what any() and a generator do
             if option.matches(output):
                 return True
@@ -75,43 +67,60 @@ class OutputPattern(Pattern):
             return (Difference("$", value_text(self.output), None),)
         if "output" in call.unrecorded:
             return ()
-        output = _as_text(call.output) if self._text else _as_value(call.output, self._limits)
-        return value_differences(self._value, output)
+        return value_differences(self._value, self._reading.of(call.output))
 
 
-def _readings(expected: Any, limits: Limits) -> list[Any]:
-    """What an expected output may stand for: itself as a value and, where it is wrapped, its content."""
-    value = _as_value(expected, limits)
-    if isinstance(value, dict) and "content" in value:
-        return [value, _as_value(value["content"], limits)]
+class OutputReading(msgspec.Struct, frozen=True):
+    """How the output of a call is read before it is compared, and the key it has in an index.
+
+    `value`: text that reads as an object or a list is that. `as is`: text stays text. `text`: everything is text, as
+    a producer would have written it.
+    """
+
+    form: Literal["value", "as is", "text"]
+    limits: Limits
+
+    def of(self, output: Any) -> Any:
+        """An output as it is compared."""
+        if output.__class__ is str:
+            return _as_value(output, self.limits) if self.form == "value" else output
+        return json.dumps(output) if self.form == "text" else output
+
+    def __call__(self, calls: Sequence[ToolCall]) -> list[Hashable | None]:
+        return [None if "output" in call.unrecorded else (freeze(self.of(call.output)),) for call in calls]
+
+
+def _expected_values(expected: Any, reading: OutputReading) -> list[Any]:
+    """What an expected output may stand for: itself and, where it is wrapped, its content."""
+    if reading.form == "text":
+        return [expected if isinstance(expected, str) or not is_literal(expected) else json.dumps(expected)]
+    value = reading.of(expected)
+    if reading.form == "value" and isinstance(value, dict) and "content" in value:
+        return [value, reading.of(value["content"])]
     return [value]
 
 
-def _options(values: list[Any], compiler: Compiler, where: str) -> list[Expectation]:
-    return [compiler.compile(value, where) for value in values]
+def _sees_text(expected: Any) -> bool:
+    """Whether an expected output is a matcher of text, which a value would hide the text from."""
+    if not is_matcher(expected):
+        return False
+    if expected.keys() & _OF_TEXT:
+        return True
+    inner = [expected[key] for key in expected.keys() & _OF_EXPECTATIONS]
+    parts = [part for item in inner for part in (item if isinstance(item, list) else [item])]
+    return any(_sees_text(part) for part in parts) or isinstance(expected.get("$literal"), str)
 
 
-def _as_value(output: Any, limits: Limits = DEFAULT_LIMITS) -> Any:
-    """An output as a value: text that reads as an object or a list is that, anything else is what it is."""
-    if not isinstance(output, str) or not output.lstrip().startswith(("{", "[", "(")):
-        return output
+_OF_TEXT = {"$regex", "$startsWith", "$endsWith", "$ignoreCase"}
+_OF_EXPECTATIONS = {"$not", "$allOf", "$anyOf", "$in"}
+
+
+def _as_value(text: str, limits: Limits) -> Any:
+    """A text as a value: an object or a list where it reads as one, else the text."""
+    if not text.lstrip().startswith(("{", "[", "(")):
+        return text
     try:
-        value = decode_text(output, limits)
+        value = decode_text(text, limits)
     except InputError:
-        return output
-    return value if isinstance(value, (dict, list)) else output
-
-
-def _as_text(output: Any) -> Any:
-    """An output as the text a producer would have written; a matcher is left as it is."""
-    if isinstance(output, str) or not is_literal(output):
-        return output
-    return json.dumps(output)
-
-
-def _value_keys(calls: Sequence[ToolCall]) -> list[Hashable | None]:
-    return [None if "output" in call.unrecorded else (freeze(_as_value(call.output)),) for call in calls]
-
-
-def _text_keys(calls: Sequence[ToolCall]) -> list[Hashable | None]:
-    return [None if "output" in call.unrecorded else (_as_text(call.output),) for call in calls]
+        return text
+    return value if isinstance(value, (dict, list)) else text

@@ -65,9 +65,11 @@ class _Relating:
                 positions[call.name] = [position]
             else:
                 held.append(position)
-        for lookup in self._expected.lookups:
-            if (of_name := positions.get(lookup.name)) is None:
-                continue
+        lookups = [lookup for lookup in self._expected.lookups if lookup.name in positions]
+        # The work is added up before it begins: what is too much is refused at once.
+        self._spend(sum([len(positions[lookup.name]) * len(lookup.trials) for lookup in lookups]))
+        for lookup in lookups:
+            of_name = positions[lookup.name]
             if lookup.projection is None or len(of_name) * len(lookup.numbers) <= _FEW:
                 for number in lookup.numbers:
                     self._try_each(number, of_name)
@@ -80,7 +82,6 @@ class _Relating:
         if pattern.accepts_all:
             self._sure[number] = positions
             return
-        self._spend(len(positions))
         row: list[int] = []
         undecided: list[int] = []
         for position in positions:

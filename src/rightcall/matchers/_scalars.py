@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from ._equality import equal
 from ._operand import Build, Matcher, Operand, Test, is_number, is_whole
 from ._regex import compile_regex
 
@@ -23,14 +24,20 @@ def _approx(operand: Operand) -> Matcher:
         if not is_number(tolerance) or not tolerance >= 0:
             raise operand.wrong(f"a {name!r} that is a number and not negative", tolerance)
     tolerances = operand.companions or {"abs": 1e-12, "rel": 1e-6}
-    margin = max(tolerances.get("abs", 0), tolerances.get("rel", 0) * abs(target))
+    try:
+        margin = max(tolerances.get("abs", 0), tolerances.get("rel", 0) * abs(target))
+    except OverflowError:
+        raise operand.wrong("a number that a float can hold", target) from None
+    if not math.isfinite(target):
+        return Matcher(lambda actual: equal(target, actual))
     return Matcher(lambda actual: is_number(actual) and _is_near(actual, target, margin))
 
 
 def _is_near(actual: float, target: float, margin: float) -> bool:
-    # 21.5 - 21.4 is a little more than 0.1 in binary; the last bits of the two numbers are forgiven.
+    # 21.5 - 21.4 is a little more than 0.1 in binary; of floats, the last bits are forgiven.
+    inexact = margin > 0 and (isinstance(actual, float) or isinstance(target, float))
     try:
-        return actual == target or abs(actual - target) <= margin + 2 * math.ulp(target) * (margin > 0)
+        return actual == target or abs(actual - target) <= margin + (2 * math.ulp(target) if inexact else 0)
     except OverflowError:  # an integer beyond what a float can hold is near to no float
         return False
 

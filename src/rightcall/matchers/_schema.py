@@ -29,9 +29,11 @@ def compile_schema(operand: Operand) -> Test:
     schema = operand.value
     if not isinstance(schema, (dict, bool)):
         raise operand.wrong("a JSON Schema", schema)
-    kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
     try:
+        kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
         kind.check_schema(schema)
+    except (TypeError, AttributeError):
+        raise operand.wrong("a JSON Schema", schema) from None
     except jsonschema.SchemaError as problem:
         raise ExpectationError(f"{operand.where} is not a JSON Schema: {problem.message:.200}") from None
     tests = _compiled_patterns(schema, operand.where, operand.compiler.limits)
@@ -57,7 +59,7 @@ def _compiled_patterns(schema: Any, where: str, limits: Limits) -> dict[str, Tes
                 raise ExpectationError(f"{where}: patternProperties is not supported; use properties or propertyNames")
             if isinstance(part.get("pattern"), str):
                 tests[part["pattern"]] = compile_regex(part["pattern"], where, limits)
-            waiting.extend(part.values())
+            waiting.extend(item for key, item in part.items() if key not in ("const", "enum", "default", "examples"))
     return tests
 
 

@@ -25,6 +25,9 @@ class Lookup(msgspec.Struct, frozen=True):
     confusable: list[int]
     """The places of those that have to be tried on what was found."""
 
+    trials: list[int]
+    """The places of those that have to be tried on every call of the tool."""
+
 
 class ExpectedCalls:
     """Expected calls in order.
@@ -41,13 +44,13 @@ class ExpectedCalls:
         self.name_set = frozenset(self.names)
         self.lookups = _lookups(patterns)
         self._literals = [pattern.literal for pattern in patterns]
-        self._confusable = [index for index, pattern in enumerate(patterns) if pattern.is_confusable]
+        self._confusable = [index for index, pattern in enumerate(patterns) if pattern.is_delicate]
         self._part: Callable[[ToolCall], Any] = attrgetter(patterns[0].part if patterns else "args")
 
     def __len__(self) -> int:
         return len(self.patterns)
 
-    def begin(self, calls: Sequence[ToolCall], names: tuple[str, ...]) -> bool:
+    def is_beginning_of(self, calls: Sequence[ToolCall], names: tuple[str, ...]) -> bool:
         """Whether the first calls, which have these names, surely satisfy the expected ones, one by one."""
         size = len(self.patterns)
         if names[:size] != self.names:
@@ -65,9 +68,11 @@ def _lookups(patterns: Sequence[Pattern]) -> list[Lookup]:
         projection, key = pattern.index or (None, None)
         lookup = found.get((pattern.name, projection))
         if lookup is None:
-            lookup = found[pattern.name, projection] = Lookup(pattern.name, projection, [], [], [])
+            lookup = found[pattern.name, projection] = Lookup(pattern.name, projection, [], [], [], [])
         lookup.numbers.append(number)
         lookup.keys.append(key)
-        if pattern.is_confusable:
+        if pattern.is_delicate:
             lookup.confusable.append(number)
+        if projection is None and not pattern.accepts_all:
+            lookup.trials.append(number)
     return list(found.values())

@@ -22,7 +22,7 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True):
     expected: int | None = None
     """Position among the expected calls, from 0."""
     actual: int | None = None
-    """Position among the actual calls that were compared, from 0."""
+    """Position in the trajectory, from 0."""
     differences: tuple[Difference, ...] = ()
     out_of_place: bool = False
 

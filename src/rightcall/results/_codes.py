@@ -111,7 +111,8 @@ def explain(code: str) -> Code:
     Raises:
         UnknownNameError: no finding has this code.
     """
-    wanted = str(code).strip()
+    given: object = code
+    wanted = given.strip() if isinstance(given, str) else ""
     by_name = {known.name: known for known in CODES.values()}
     found = CODES.get(wanted.upper()) or by_name.get(wanted.lower())
     if found is None:

@@ -103,7 +103,7 @@ class PairingJustification(Justification, frozen=True, tag="pairing"):
 
 
 class ForbiddenToolsJustification(Justification, frozen=True, tag="forbidden-tools"):
-    """The forbidden calls that were made: position and text of each."""
+    """What is forbidden, and the text of each forbidden call that was made; of many, the first ones."""
 
     forbidden: list[str]
     made: list[str]

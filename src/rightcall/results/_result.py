@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from rightcall.decoding import dump_json, load_json
-from rightcall.errors import InputError, LimitError
+from rightcall.errors import InputError, LimitError, shown
 
 from ._findings import Finding
 from ._justifications import KNOWN_JUSTIFICATIONS, Justification
@@ -133,6 +133,8 @@ class EvaluationResult(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             InputError: the text is not such a result.
         """
+        if not isinstance(text, (str, bytes)):
+            raise InputError(f"a saved result is text, not {shown(text)}")
         fields = load_json(text)
         try:
             saved = msgspec.convert(fields, _SavedResult, strict=True)

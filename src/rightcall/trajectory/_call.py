@@ -59,12 +59,14 @@ class ToolCall(msgspec.Struct, frozen=True):
         args: object = self.args
         if not isinstance(name, str) or not 0 < len(name) <= DEFAULT_LIMITS.name_length:
             raise InputError(_bad_name(name))
+        if self.unrecorded is not _NOTHING:
+            self._check_unrecorded()
         if args is UNSET or self.output is UNSET:
             self._mark_unrecorded(args is UNSET, self.output is UNSET)
-        elif self.unrecorded:
-            self._check_unrecorded()
-        if args.__class__ is not dict and not isinstance(args, (Mapping, UnsetType, NoneType)):
-            raise InputError(f"the arguments of {name[:80]!r} are {shown(args)}; they should be an object")
+        if args.__class__ is not dict and not isinstance(args, (UnsetType, NoneType)):
+            if not isinstance(args, Mapping):
+                raise InputError(f"the arguments of {name[:80]!r} are {shown(args)}; they should be an object")
+            force_setattr(self, "args", dict(args))
 
     def _mark_unrecorded(self, args: bool, output: bool) -> None:
         if args:
@@ -73,20 +75,23 @@ class ToolCall(msgspec.Struct, frozen=True):
             force_setattr(self, "output", None)
         absent = _ABSENT[args, output]
         force_setattr(self, "unrecorded", self.unrecorded | absent if self.unrecorded else absent)
-        if self.unrecorded is not absent:
-            self._check_unrecorded()
 
     def _check_unrecorded(self) -> None:
-        for field in self.unrecorded:
-            if getattr(self, field, ...) is not None:
+        given: object = self.unrecorded
+        if not isinstance(given, (frozenset, set, list, tuple)) or not all(isinstance(field, str) for field in given):
+            raise InputError(f"the unrecorded fields of {self.name[:80]!r} are {shown(given)}, not names")
+        for field in given:
+            held = getattr(self, field, ...)
+            if held is not None and held is not UNSET:
                 raise InputError(
-                    f"{self.name[:80]!r} has {field[:40]!r} both unrecorded and {shown(getattr(self, field, '?'))}"
+                    f"the call of {self.name[:80]!r} cannot have {field[:40]!r} among its unrecorded fields"
                 )
+        force_setattr(self, "unrecorded", frozenset(given))
 
 
 def _bad_name(name: object) -> str:
     if not isinstance(name, str) or not name:
-        return f"a call named {name!r:.40}; a tool's name is text and not empty"
+        return f"a call named {shown(name)}; a tool's name is text and not empty"
     return (
         f"a tool's name of {len(name):,} characters ({name[:40]!r}…) exceeds the limit of "
         f"{DEFAULT_LIMITS.name_length:,}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from ._call import ToolCall
 
@@ -13,35 +14,29 @@ def in_order(calls: Sequence[ToolCall]) -> list[int]:
     By start time; calls that start together, parent before child; else as given. Calls without a start time
     come last. Never by end time: calls that ran at once would come out reversed.
     """
-    if all(call.start_ns is None for call in calls):
+    if all([call.start_ns is None for call in calls]):
         return list(range(len(calls)))
-    depths = _depths(calls)
-
-    def key(position: int) -> tuple[bool, int, int]:
-        start = calls[position].start_ns
-        return (start is None, start or 0, depths[position])
-
-    return sorted(range(len(calls)), key=key)
-
-
-def _depths(calls: Sequence[ToolCall]) -> list[int]:
-    """How many calls each call was made inside of; a cycle of parents ends where it closes."""
-    if not any(call.parent_id for call in calls):
-        return [0] * len(calls)
-    parents = {call.span_id: call.parent_id for call in calls if call.span_id}
-    known: dict[str | None, int] = {}
-    return [_depth(call, parents, known) for call in calls]
+    starts = [call.start_ns for call in calls]
+    order = sorted(range(len(calls)), key=lambda position: (starts[position] is None, starts[position] or 0))
+    if not any([call.parent_id for call in calls]):
+        return order
+    together = groupby(order, key=starts.__getitem__)
+    return [position for _, positions in together for position in _parents_first(list(positions), calls)]
 
 
-def _depth(call: ToolCall, parents: dict[str, str | None], known: dict[str | None, int]) -> int:
-    chain: list[str | None] = []
-    above = call.parent_id
-    while above in parents and above not in known:
-        known[above] = 0
-        chain.append(above)
-        above = parents[above]
-    depth = known.get(above, -1)
-    for span_id in reversed(chain):
-        depth += 1
-        known[span_id] = depth
-    return depth + 1
+def _parents_first(positions: list[int], calls: Sequence[ToolCall]) -> list[int]:
+    """Calls that start together, each after the calls it was made inside of, otherwise as they are."""
+    if len(positions) < 2:
+        return positions
+    by_span = {calls[position].span_id: position for position in positions if calls[position].span_id}
+    placed: dict[int, None] = {}
+    for position in positions:
+        chain: list[int] = []
+        above: int | None = position
+        while above is not None and above not in placed and above not in chain[-1:]:
+            chain.append(above)
+            above = by_span.get(calls[above].parent_id)
+            if above == position:
+                break
+        placed.update(dict.fromkeys(reversed(chain)))
+    return list(placed)

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from rightcall.decoding import admit
 from rightcall.errors import InputError, nearest, shown
@@ -57,20 +58,28 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if isinstance(calls, (str, bytes, Mapping)) or not isinstance(calls, Iterable):
             raise InputError(f"a trajectory is a list of calls, not a {type(calls).__name__}")
         made = [_call(item, position, limits) for position, item in enumerate(calls)]
+        untimed = sum(call.start_ns is None for call in made)
         return cls(
             calls=tuple(made[position] for position in in_order(made)),
             input=admit(input, limits),
             output=admit(output, limits),
             trace_id=trace_id,
             metadata=admit(metadata or {}, limits),
+            warnings=(f"{untimed} calls have no start time; they are put last",) if 0 < untimed < len(made) else (),
         )
 
     def __post_init__(self) -> None:
-        # Every evaluator asks for these, so they are made once, here, and not when the first one asks.
+        calls: Any = self.calls
+        if calls.__class__ is not tuple:
+            force_setattr(self, "calls", tuple(calls) if isinstance(calls, Iterable) else (calls,))
         if not all([isinstance(call, ToolCall) for call in self.calls]):
             raise InputError("the calls of a trajectory are ToolCalls; Trajectory.of takes names and objects, too")
+        # Every evaluator asks for these, so they are made once, here, and not when the first one asks.
         self.__dict__["_names"] = tuple([call.name for call in self.calls])
         self.__dict__["_has_internal_calls"] = True in [call.internal for call in self.calls]
+
+    def __copy__(self) -> Trajectory:
+        return self
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -106,19 +115,12 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 def _call(item: Any, position: int, limits: Limits) -> ToolCall:
     if isinstance(item, ToolCall):
-        return _admitted(item, position, limits)
+        return _call_from_object({**msgspec.structs.asdict(item), "unrecorded": [*item.unrecorded]}, position, limits)
     if isinstance(item, str):
-        return ToolCall(name=str(item))
+        return ToolCall(name=str.__str__(item))
     if isinstance(item, Mapping):
         return _call_from_object(item, position, limits)
     raise InputError(f"calls[{position}] is a {type(item).__name__}; a call is a name, an object or a ToolCall")
-
-
-def _admitted(call: ToolCall, position: int, limits: Limits) -> ToolCall:
-    where = f"calls[{position}]"
-    args = admit(call.args, limits, where=where + ".args")
-    output = admit(call.output, limits, where=where + ".output")
-    return msgspec.structs.replace(call, args=args, output=output)
 
 
 def _call_from_object(item: Mapping[Any, Any], position: int, limits: Limits) -> ToolCall:

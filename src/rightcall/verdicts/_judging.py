@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 from rightcall.evalsets import Case, Check
 from rightcall.results import CaseResult, EvaluationResult, Finding, PlacedFinding, gravest
@@ -46,7 +47,8 @@ def _score(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> floa
     if len(scores) < len(results):
         return None
     weights = [check.weight for check in checks]
-    return sum(score * weight for score, weight in zip(scores, weights, strict=True)) / sum(weights)
+    total = sum(Fraction(score) * Fraction(weight) for score, weight in zip(scores, weights, strict=True))
+    return float(total / sum(map(Fraction, weights)))
 
 
 def _placed(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> Iterator[PlacedFinding]:
