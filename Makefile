@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench docs clean
+.PHONY: help demo test lint check bench docs clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -15,12 +15,13 @@ demo: $(VENV)/.installed ## Run the built-in example
 test: $(VENV)/.tested ## Run the tests
 	$(BIN)/python -m pytest -n auto
 
-check: $(VENV)/.checked ## Run what CI runs: format, lint, types, layers, tests
+lint: $(VENV)/.checked ## Check format, style, types and layers
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/python -m pytest -n auto
+
+check: lint test ## Everything that has to be right before a change is proposed
 
 bench: $(VENV)/.tested ## Measure against other tools, in environments of their own under .bench/
 	$(BIN)/python -m benchmarks
