@@ -61,11 +61,25 @@ def test_a_recorded_trace_fails_with_file_line_and_argument(folder: Path) -> Non
     assert done.stdout.splitlines()[-1].startswith("1 failed in ")
 
 
-def test_one_expectation_is_held_against_all_traces(folder: Path) -> None:
-    done = rightcall(folder, "score", ".", "--expect", "counts: {charge_card: 2}", "--input-format", "otlp-json")
+def test_one_expectation_is_held_against_all_traces_of_a_folder(folder: Path, tmp_path: Path) -> None:
+    for name in ("langgraph-openinference.json", "google-adk.json"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
 
-    assert "is not" not in done.stdout
-    assert done.returncode in (0, 2)
+    done = rightcall(tmp_path, "score", ".", "--expect", "counts: {charge_card: 2}")
+
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1].startswith("2 passed in ")
+
+
+def test_a_file_that_is_no_trace_costs_that_file(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "google-adk.json").write_bytes((folder / "google-adk.json").read_bytes())
+    (tmp_path / "notes.txt").write_text("remember the milk")
+
+    done = rightcall(tmp_path, "score", ".", "--expect", "counts: {charge_card: 2}")
+
+    assert done.returncode == 2
+    assert done.stdout.splitlines()[-1].startswith("1 passed in ")
+    assert "error: notes.txt" in done.stderr
 
 
 def test_what_was_not_recorded_is_not_measured_and_the_setting_is_named(folder: Path) -> None:

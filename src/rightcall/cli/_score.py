@@ -88,6 +88,7 @@ class _Scoring:
         self._screen = Screen()
         self._results: list[CaseResult] = []
         self._verdicts: dict[str, Verdict] = {}
+        self._unreadable = 0
 
     def run(self) -> int:
         started = perf_counter()
@@ -97,7 +98,7 @@ class _Scoring:
                 break
         totals = Totals.of(self._verdicts.values())
         self._report(totals, perf_counter() - started)
-        return totals.exit_code
+        return totals.exit_code or (2 if self._unreadable else 0)
 
     def _judged(self) -> Iterator[CaseResult]:
         if self._options.expect is not None:
@@ -112,21 +113,31 @@ class _Scoring:
         for case in joining.left_over():
             yield unjudged(case, "RC303", "no trace belongs to this case")
         if joining.strangers:
-            self._note(f"{joining.strangers:,} trajectories belong to no case; they were not judged")
+            self._tell(f"note: {joining.strangers:,} trajectories belong to no case; they were not judged")
 
     def _trajectories(self) -> Iterator[tuple[str, Trajectory]]:
-        """Every trajectory in the files, with a name to tell it by."""
+        """Every trajectory in the files, with a name to tell it by. A file that cannot be read costs that file."""
+        files = list(_files(self._options.traces))
+        for path in files:
+            try:
+                yield from self._trajectories_in(path)
+            except InputError as problem:
+                self._unreadable += 1
+                if self._unreadable == len(files):
+                    raise
+                self._tell(("error: ", "red"), str(problem))
+
+    def _trajectories_in(self, path: str) -> Iterator[tuple[str, Trajectory]]:
         options = self._options
-        for path in _files(options.traces):
-            found = read(
-                path,
-                input_format=options.input_format,
-                grouping=options.group_by,
-                max_size=options.max_size,
-                metadata_attributes=(options.case_attribute,),
-            )
-            for number, trajectory in enumerate(found):
-                yield trajectory.trace_id or f"{path}#{number + 1}", trajectory
+        found = read(
+            path,
+            input_format=options.input_format,
+            grouping=options.group_by,
+            max_size=options.max_size,
+            metadata_attributes=(options.case_attribute,),
+        )
+        for number, trajectory in enumerate(found):
+            yield trajectory.trace_id or f"{path}#{number + 1}", trajectory
 
     def _take(self, result: CaseResult) -> None:
         before = self._verdicts.get(result.case_id, "passed")
@@ -148,8 +159,8 @@ class _Scoring:
         if self._options.output_file is not None:
             _write(self._options.output_file, json_report(self._results, totals, subject))
 
-    def _note(self, text: str) -> None:
-        Screen(stderr=True).line(f"note: {text}")
+    def _tell(self, *parts: str | tuple[str, str]) -> None:
+        Screen(stderr=True).line(*parts)
 
 
 def _expectation(given: str) -> tuple[str, str]:
