@@ -15,23 +15,38 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import pytest
+from pydantic import BaseModel
+from pydantic.alias_generators import to_camel
 
-from rightcall import EvaluationResult, Limits, ToolCall, Trajectory, errors
+from rightcall import CaseResult, EvaluationResult, Limits, ToolCall, Trajectory, errors
+from rightcall.evalsets import _written, load_eval_set, load_expectation
+from rightcall.evalsets._expecting import SHORTHANDS
 from rightcall.evaluators import EVALUATORS
 from rightcall.matchers import MATCHERS, compile_value
-from rightcall.results import CODES, Alignment, Finding, Justification, Step
+from rightcall.results import CODES, Alignment, Finding, Justification, PlacedFinding, Source, Step, Totals
+from rightcall.verdicts import Join
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 DOCUMENTS = sorted({*PAGES, *ROOT.glob("*.md")})
+EXAMPLES = ROOT / "docs" / "examples"
+WRITTEN = {
+    "WrittenEvalSet": "Top level",
+    "WrittenDefaults": "Defaults",
+    "WrittenEvaluator": "Evaluators of your own",
+    "WrittenCase": "Cases",
+    "WrittenTurn": "Turns",
+}
+"""The section of the reference about each part of an eval set."""
 EXIT_CODES = (0, 1, 2, 3, 130)
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+_SECONDS = re.compile(r" in \d+\.\d\ds$", re.MULTILINE)
 _HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
 
@@ -82,17 +97,18 @@ def run_rightcall(arguments: list[str]) -> str:
     return done.stdout + done.stderr
 
 
-def without_trailing_spaces(text: str) -> list[str]:
-    return [line.rstrip() for line in text.rstrip().splitlines()]
+def comparable(text: str) -> list[str]:
+    """The lines of a screen without what differs from run to run: trailing spaces, and the time it took."""
+    return [line.rstrip() for line in _SECONDS.sub(" in 0.00s", text.rstrip()).splitlines()]
 
 
 def reference(name: str) -> str:
     return (REFERENCE / name).read_text(encoding="utf-8")
 
 
-def sections_of(text: str) -> dict[str, str]:
-    """The text below each heading of the second level, by heading."""
-    parts = re.split(r"^## (.*)$", text, flags=re.MULTILINE)
+def sections_of(text: str, level: str = "##") -> dict[str, str]:
+    """The text below each heading of a level, the second unless told otherwise, by heading."""
+    parts = re.split(rf"^{level} (.*)$", text, flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
@@ -104,6 +120,10 @@ def names_in_code(text: str) -> set[str]:
 def commands() -> list[str]:
     listed = run_rightcall(["--help"]).split("Commands:")[1]
     return re.findall(r"^ {2}(\w[\w-]*)", listed, re.MULTILINE)
+
+
+def models_of_eval_sets() -> list[type[BaseModel]]:
+    return [kind for name, kind in vars(_written).items() if name.startswith("Written")]
 
 
 def anchors_of(page: Path) -> set[str]:
@@ -133,7 +153,7 @@ def test_every_command_shown_prints_what_the_page_says(page: Path) -> None:
 
             printed = run_rightcall(shlex.split(command)[2:])
 
-            assert without_trailing_spaces(printed) == without_trailing_spaces(shown)
+            assert comparable(printed) == comparable(shown), f"{name_of(page)}:{block.line} prints something else"
 
 
 @pytest.mark.parametrize("type_id", EVALUATORS)
@@ -186,11 +206,12 @@ def test_every_exception_is_in_the_reference() -> None:
 
 @pytest.mark.parametrize("command", commands())
 def test_every_command_and_its_options_are_in_the_reference(command: str) -> None:
-    section = sections_of(reference("command-line.md")).get(f"rightcall {command}", "")
+    page = reference("command-line.md")
+    section = sections_of(page).get(f"rightcall {command}", "")
     options = set(re.findall(r"(--[\w-]+)", run_rightcall([command, "--help"])))
 
     assert section
-    assert options - set(re.findall(r"(--[\w-]+)", reference("command-line.md"))) == set()
+    assert options - set(re.findall(r"(--[\w-]+)", page.split("\n## ")[0] + section)) == set()
 
 
 @pytest.mark.parametrize("code", EXIT_CODES)
@@ -210,6 +231,68 @@ def test_every_field_of_a_result_is_in_the_reference(kind: Any) -> None:
     fields = set(kind.__struct_fields__) - {"explanation"}
 
     assert fields - names_in_code(reference("results.md")) == set()
+
+
+@pytest.mark.parametrize("kind", [CaseResult, PlacedFinding, Source, Totals], ids=lambda kind: kind.__name__)
+def test_every_field_of_the_result_of_a_case_is_in_the_reference(kind: Any) -> None:
+    sections = sections_of(reference("results.md"))
+
+    named = names_in_code(sections["Results of cases"] + sections["Reports in JSON"])
+
+    assert set(kind.__struct_fields__) - named == set()
+
+
+def test_every_key_of_a_report_is_in_the_reference() -> None:
+    examples = EXAMPLES.relative_to(ROOT)
+    traces, evalset = str(examples / "trip.json"), str(examples / "trip.yaml")
+    report = json.loads(run_rightcall(["score", traces, "--evalset", evalset, "--format", "json"]))
+
+    keys = {*report, *report["totals"], *report["cases"][0]}
+
+    assert keys - names_in_code(sections_of(reference("results.md"))["Reports in JSON"]) == set()
+
+
+@pytest.mark.parametrize("key", SHORTHANDS)
+def test_every_shorthand_of_an_expectation_is_in_the_reference(key: str) -> None:
+    shorthand = SHORTHANDS[key]
+    row = re.search(rf"^\| `{key}` \|(.*)\|$", sections_of(reference("eval-sets.md"))["Expect"], re.MULTILINE)
+
+    assert row is not None, f"{key} has no row in the table"
+    assert {shorthand.type_id, shorthand.criteria_key} - names_in_code(row[1]) == set()
+
+
+@pytest.mark.parametrize("kind", models_of_eval_sets(), ids=lambda kind: kind.__name__)
+def test_every_key_of_an_eval_set_is_in_the_reference(kind: type[BaseModel]) -> None:
+    section = sections_of(reference("eval-sets.md"), level="##+")[WRITTEN[kind.__name__]]
+    keys = {name if field.alias in (None, to_camel(name)) else field.alias for name, field in kind.model_fields.items()}
+
+    assert keys - set(re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE)) == set()
+
+
+@pytest.mark.parametrize("join", get_args(Join))
+def test_every_way_to_join_is_in_the_reference(join: str) -> None:
+    section = sections_of(reference("command-line.md"))["rightcall score"]
+
+    assert re.search(rf"^\| `{join}` \|", section, re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", pages_with("yaml"), ids=name_of)
+def test_every_yaml_block_is_an_eval_set_or_an_expectation_that_holds_together(page: Path, tmp_path: Path) -> None:
+    for block in blocks_of(page):
+        if block.language == "yaml" and "\ncases:" in f"\n{block.text}":
+            (tmp_path / "evalset.yaml").write_text(block.text, encoding="utf-8")
+            load_eval_set(tmp_path / "evalset.yaml")
+        elif block.language == "yaml":
+            load_expectation(block.text, f"{name_of(page)}:{block.line}")
+
+
+@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.yaml")), ids=name_of)
+def test_a_page_that_announces_an_example_shows_it_as_it_is(example: Path) -> None:
+    announcing = [page for page in PAGES if f"`{name_of(example)}`:" in page.read_text(encoding="utf-8")]
+
+    assert announcing, f"no page shows {name_of(example)}"
+    for page in announcing:
+        assert example.read_text(encoding="utf-8") in {block.text for block in blocks_of(page)}, name_of(page)
 
 
 @pytest.mark.parametrize("kind", [ToolCall, Trajectory], ids=lambda kind: kind.__name__)
