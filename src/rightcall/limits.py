@@ -24,6 +24,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int = 5_000_000
     """Values inside one value, itself included."""
 
+    aliases: int = 1_000
+    """References to other parts of one YAML document."""
+
     integer_bits: int = 14_284
     """Size of one integer: 4,300 decimal digits, beyond which Python refuses to print it."""
 

@@ -82,11 +82,11 @@ def test_json_is_as_good_as_yaml(tmp_path: Path) -> None:
 
 
 def test_yaml_is_read_by_the_rules_of_version_1_2(tmp_path: Path) -> None:
-    text = "cases:\n  - id: a\n    input: [NO, 12:30, 2026-01-01, yes, 0o17, 010, 1e3, ~, .inf, on]\n"
+    text = "cases:\n  - id: a\n    input: [NO, 12:30, 2026-01-01, yes, 0o17, 010, 1e3, ~, .inf, -.INF, on]\n"
 
     [case] = load(tmp_path, text).cases
 
-    assert case.input == ["NO", "12:30", "2026-01-01", "yes", 15, 10, 1000.0, None, float("inf"), "on"]
+    assert case.input == ["NO", "12:30", "2026-01-01", "yes", 15, 10, 1000.0, None, float("inf"), -float("inf"), "on"]
 
 
 def test_without_defaults_calls_are_exact_with_subset_arguments(tmp_path: Path) -> None:
@@ -201,7 +201,9 @@ def test_a_finding_points_at_the_line_it_is_about(tmp_path: Path) -> None:
         ("cases: [{id: a, expect: {calls: [{a: 1, b: 2}]}}]", "1:26: a call is a name or an object with one key"),
         ("cases: [{id: a, expect: {calls: search}}]", "1:26: a list of calls is expected, not 'search'"),
         ("cases: [{id: a, expect: {calls: [{a: {x: {$rgx: b}}}]}}]", "unknown matcher '$rgx'; did you mean '$regex'?"),
-        ("defaults: {match: sideways}\ncases: [{id: a, expect: {calls: []}}]", "unknown match type 'sideways'"),
+        ("defaults: {match: sideways}\ncases: [{id: a}]", "1:1: configuration of 'defaults': match_type: unknown"),
+        ("case: []", "1:1: unknown key 'case'; did you mean 'cases'?"),
+        ("defaults: {args: exct}\ncases: [{id: a}]", "1:1: configuration of 'defaults': args_match: unknown argument"),
         ("defaults: {timeout: -1}\ncases: [{id: a}]", "1:12: defaults.timeout"),
     ],
 )

@@ -49,6 +49,7 @@ from ._terminal import Screen
     help="What makes one run of an agent.",
 )
 @click.option("--max-size", type=click.IntRange(min=1), metavar="BYTES", help="The most bytes to read, unpacked.")
+@click.option("--together", is_flag=True, help="Read all files as one source: spans in one, their logs in another.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that does not pass.")
 @click.option("--format", "format_", type=click.Choice(["concise", "json"]), default="concise", help="What is printed.")
 @click.option("--output-file", metavar="FILE", help="Write all results to this file as JSON.")
@@ -73,6 +74,7 @@ class Options(msgspec.Struct, frozen=True):
     input_format: str | None
     group_by: Any
     max_size: int | None
+    together: bool
     fail_fast: bool
     format_: str
     output_file: str | None
@@ -84,6 +86,8 @@ class _Scoring:
     def __init__(self, options: Options) -> None:
         if (options.evalset is None) == (options.expect is None):
             raise click.UsageError("give --evalset with a file of cases, or --expect with one expectation")
+        if options.expect is not None and (options.cases or options.tags):
+            raise click.UsageError("--case and --tag choose cases of an eval set; with --expect there are none")
         self._options = options
         self._screen = Screen()
         self._results: list[CaseResult] = []
@@ -103,8 +107,10 @@ class _Scoring:
     def _judged(self) -> Iterator[CaseResult]:
         if self._options.expect is not None:
             expected = load_expectation(*_expectation(self._options.expect))
+            seen: dict[str, int] = {}
             for name, trajectory in self._trajectories():
-                yield judge(expected(name), trajectory)
+                seen[name] = seen.get(name, 0) + 1
+                yield judge(expected(name if seen[name] == 1 else f"{name}#{seen[name]}"), trajectory)
             return
         cases = _selected(load_eval_set(str(self._options.evalset)).cases, self._options.cases, self._options.tags)
         joining = Joining(cases, self._options.join, self._options.case_attribute)
@@ -113,11 +119,14 @@ class _Scoring:
         for case in joining.left_over():
             yield unjudged(case, "RC303", "no trace belongs to this case")
         if joining.strangers:
-            self._tell(f"note: {joining.strangers:,} trajectories belong to no case; they were not judged")
+            self._tell(f"note: not judged, because they belong to no case: {joining.strangers:,} trajectories")
 
     def _trajectories(self) -> Iterator[tuple[str, Trajectory]]:
         """Every trajectory in the files, with a name to tell it by. A file that cannot be read costs that file."""
         files = list(_files(self._options.traces))
+        if self._options.together:
+            yield from self._trajectories_in(files)
+            return
         for path in files:
             try:
                 yield from self._trajectories_in(path)
@@ -127,7 +136,7 @@ class _Scoring:
                     raise
                 self._tell(("error: ", "red"), str(problem))
 
-    def _trajectories_in(self, path: str) -> Iterator[tuple[str, Trajectory]]:
+    def _trajectories_in(self, path: str | list[str]) -> Iterator[tuple[str, Trajectory]]:
         options = self._options
         found = read(
             path,
@@ -137,7 +146,8 @@ class _Scoring:
             metadata_attributes=(options.case_attribute,),
         )
         for number, trajectory in enumerate(found):
-            yield trajectory.trace_id or f"{path}#{number + 1}", trajectory
+            name = path if isinstance(path, str) else "trajectory"
+            yield trajectory.trace_id or f"{name}#{number + 1}", trajectory
 
     def _take(self, result: CaseResult) -> None:
         before = self._verdicts.get(result.case_id, "passed")
@@ -163,11 +173,14 @@ class _Scoring:
         Screen(stderr=True).line(*parts)
 
 
-def _expectation(given: str) -> tuple[str, str]:
+def _expectation(given: str) -> tuple[bytes, str]:
     """The text of an expectation and a name for it; a file is named by its path."""
-    if os.path.exists(given):
-        return Path(given).read_text(encoding="utf-8"), given
-    return given, "--expect"
+    if not os.path.isfile(given):
+        return given.encode(), "--expect"
+    try:
+        return Path(given).read_bytes(), given
+    except OSError as problem:
+        raise InputError(f"{given}: {problem.strerror or problem}") from None
 
 
 def _files(traces: Sequence[str]) -> Iterator[str]:

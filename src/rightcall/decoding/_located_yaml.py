@@ -10,7 +10,6 @@ from rightcall.limits import Limits
 
 from ._located import Document, Path, Position
 
-_MOST_ALIASES = 1_000
 _PLAIN = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -99,7 +98,7 @@ class _Construction:
         self._aliases += self._seen[id(node)] > 1
         if len(path) > self._limits.depth:
             raise _problem(f"nested deeper than the limit of {self._limits.depth} levels", node)
-        if self._nodes > self._limits.nodes or self._aliases > _MOST_ALIASES:
+        if self._nodes > self._limits.nodes or self._aliases > self._limits.aliases:
             raise _problem("more values or aliases than the limits allow", node)
         if node.tag not in _TAGS:
             raise _problem(f"the tag {str(node.tag)[:80]!r} is not allowed; write plain values", node)
@@ -116,7 +115,7 @@ def _scalar(node: Any) -> Any:
     if _BASED.fullmatch(text):
         return _integer(text, 0, node)
     if _FLOAT.fullmatch(text) or _SPECIAL.fullmatch(text):
-        return float(text.replace(".inf", "inf").replace(".nan", "nan") if _FLOAT.fullmatch(text) is None else text)
+        return float(text if _FLOAT.fullmatch(text) else text.lower().replace(".", ""))
     return text
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from rightcall.errors import CriteriaError, nearest, shown
 from rightcall.evaluators import EVALUATORS
+from rightcall.limits import Limits
 
 from ._written import WrittenDefaults
 
@@ -58,6 +59,12 @@ def spell_out(
     return Expected(type_id, config, criteria, inside, shorthand.criteria_key, weight)
 
 
+def check_defaults(defaults: WrittenDefaults, limits: Limits) -> None:
+    """Refuse defaults that no expectation could use. Raises `ConfigurationError`."""
+    config = {"match_type": defaults.match, "args_match": defaults.args, "threshold": defaults.threshold}
+    EVALUATORS["tool-trajectory"]("defaults", config, limits=limits)
+
+
 def _evaluator_of(
     key: str, defaults: WrittenDefaults, own: Mapping[str, tuple[str, dict[str, Any]]]
 ) -> tuple[Shorthand | None, str, dict[str, Any]]:
@@ -70,10 +77,11 @@ def _evaluator_of(
         shorthand = SHORTHANDS[key]
         config = {"match_type": defaults.match, "args_match": defaults.args} if key == "calls" else {}
         if key == "args":
-            config = {"subset": defaults.args != "exact"}
+            config = {"subset": str(defaults.args).lower() != "exact"}
         return shorthand, shorthand.type_id, {**threshold, **config}
-    if key.removeprefix("uipath-") in EVALUATORS:
-        return None, key.removeprefix("uipath-"), threshold
+    type_id = _TYPE_IDS.get(key, key.removeprefix("uipath-"))
+    if type_id in EVALUATORS:
+        return None, type_id, threshold
     known = (*SHORTHANDS, *own, *EVALUATORS)
     raise CriteriaError(f"{shown(key)} names no evaluator; {nearest(key, known)}")
 
@@ -95,6 +103,9 @@ def _is_spelt_out(value: Any, criteria_type: Any) -> bool:
         return False
     fields = criteria_type.model_fields
     return any(name in value or field.alias in value for name, field in fields.items())
+
+
+_TYPE_IDS = {"tool_trajectory_avg_score": "tool-trajectory"}
 
 
 def _as_is(value: Any) -> Any:

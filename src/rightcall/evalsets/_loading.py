@@ -16,7 +16,7 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.results import Source
 
 from ._cases import Case, Check, EvalSet
-from ._expecting import Expected, read_calls, spell_out
+from ._expecting import Expected, check_defaults, read_calls, spell_out
 from ._written import WrittenCase, WrittenDefaults, WrittenEvalSet
 
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
@@ -34,7 +34,7 @@ def load_eval_set(path: str | FilePath, limits: Limits = DEFAULT_LIMITS) -> Eval
     return _Loading(str(path), _content(path), limits).eval_set()
 
 
-def load_expectation(text: str, name: str, limits: Limits = DEFAULT_LIMITS) -> Callable[[str], Case]:
+def load_expectation(text: str | bytes, name: str, limits: Limits = DEFAULT_LIMITS) -> Callable[[str], Case]:
     """What makes a case of an expectation alone, given as the YAML or JSON of an `expect`.
 
     Raises:
@@ -61,10 +61,12 @@ class _Loading:
         except DocumentError as problem:
             raise self._placed(str(problem), problem.line, problem.column) from None
         text = content if isinstance(content, str) else content.decode("utf-8", "replace")
-        self._lines = text.splitlines()
+        self._lines = re.split(r"\r\n|\r|\n", text)
 
     def eval_set(self) -> EvalSet:
         written = self._written()
+        with self._placing(("defaults",)):
+            check_defaults(written.defaults, self._limits)
         own = self._own_evaluators(written)
         cases = [self._case(case, number, written.defaults, own) for number, case in enumerate(written.cases)]
         self._check_ids(cases)
@@ -89,8 +91,9 @@ class _Loading:
         try:
             written = WrittenEvalSet.model_validate(self._document.value)
         except ValidationError as problem:
-            place, text = mistakes(WrittenEvalSet, problem)[0]
-            raise self._problem(text, place) from None
+            # A key that is not known is told before one that is missing: it may be that one, misspelt.
+            found = sorted(mistakes(WrittenEvalSet, problem), key=lambda mistake: "unknown key" not in mistake[1])
+            raise self._problem(found[0][1], found[0][0]) from None
         if not written.cases:
             raise self._problem("'cases' is empty; an eval set has at least one case", ("cases",))
         return written

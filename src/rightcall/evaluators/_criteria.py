@@ -93,7 +93,8 @@ def _known_keys(model: type[BaseModel], location: tuple[Any, ...]) -> list[str]:
         if step in model.model_fields:
             inner = next(_models_in(model.model_fields[step].annotation), None)
             model = inner or model
-    return list(model.model_fields)
+    fields = model.model_fields.items()
+    return [field.alias if (field.alias or "").startswith("$") else name for name, field in fields]  # type: ignore[misc]
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:

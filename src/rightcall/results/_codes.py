@@ -72,6 +72,13 @@ CODES: dict[str, Code] = {
             'one matters, expect a matcher such as {"$contains": …} or {"$subset": …}.',
         ),
         (
+            "RC301",
+            "not-recorded",
+            "The verdict depends on arguments, outputs or turns that the trace did not record, so there is none: the "
+            "result is `not_measured`, without a score. Most instrumentations leave content out until told "
+            "otherwise; turn its recording on, or compare names only (`args_match: ignore`).",
+        ),
+        (
             "RC302",
             "nothing-expected",
             "A case expects nothing, so there is nothing to judge: it is `not_measured`. Add an `expect`.",
@@ -81,13 +88,6 @@ CODES: dict[str, Code] = {
             "no-trace",
             "No trace belongs to this case, so it is `not_measured`. Traces are joined to cases by the attribute "
             "`rightcall.case.id`, by trace id, or by order; `--join` and `--case-attribute` say otherwise.",
-        ),
-        (
-            "RC301",
-            "not-recorded",
-            "The verdict depends on arguments, outputs or turns that the trace did not record, so there is none: the "
-            "result is `not_measured`, without a score. Most instrumentations leave content out until told "
-            "otherwise; turn its recording on, or compare names only (`args_match: ignore`).",
         ),
         (
             "RC401",

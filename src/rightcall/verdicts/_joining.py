@@ -68,7 +68,8 @@ class Joining:
             return self._cases[position] if position < len(self._cases) else None
         case = None
         if self._join in ("auto", "attribute"):
-            case = self._by_id.get(str(trajectory.metadata.get(self._attribute)))
+            named = trajectory.metadata.get(self._attribute)
+            case = None if named is None else self._by_id.get(str(named))
         if case is None and self._join in ("auto", "trace") and trajectory.trace_id is not None:
             case = self._by_trace.get(trajectory.trace_id) or self._by_id.get(trajectory.trace_id)
         return case
