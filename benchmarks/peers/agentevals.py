@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from agentevals.trajectory.match import (  # type: ignore[import-not-found]
+from agentevals.trajectory.match import (
     create_trajectory_match_evaluator,
 )
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-from deepeval.metrics import ToolCorrectnessMetric  # type: ignore[import-not-found]
-from deepeval.models import DeepEvalBaseLLM  # type: ignore[import-not-found]
-from deepeval.test_case import (  # type: ignore[import-not-found]
+from deepeval.metrics import ToolCorrectnessMetric
+from deepeval.models import DeepEvalBaseLLM
+from deepeval.test_case import (
     LLMTestCase,
     ToolCall,
     ToolCallParams,

@@ -3,18 +3,18 @@
 from collections.abc import Iterable
 from typing import Any
 
-from google.adk.evaluation.eval_case import (  # type: ignore[import-not-found]
+from google.adk.evaluation.eval_case import (
     IntermediateData,
     Invocation,
 )
-from google.adk.evaluation.eval_metrics import (  # type: ignore[import-not-found]
+from google.adk.evaluation.eval_metrics import (
     EvalMetric,
     ToolTrajectoryCriterion,
 )
-from google.adk.evaluation.trajectory_evaluator import (  # type: ignore[import-not-found]
+from google.adk.evaluation.trajectory_evaluator import (
     TrajectoryEvaluator,
 )
-from google.genai import types  # type: ignore[import-not-found]
+from google.genai import types
 
 from benchmarks.peers.serving import Repeated, Work, serve
 from benchmarks.tasks import Call, Task

@@ -7,8 +7,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from opentelemetry.sdk.trace import ReadableSpan
-from uipath.eval import evaluators  # type: ignore[import-not-found]
-from uipath.eval.models import WorkloadExecution  # type: ignore[import-not-found]
+from uipath.eval import evaluators
+from uipath.eval.models import WorkloadExecution
 
 from benchmarks.criteria import TOOL_CALL_EVALUATORS, criteria_of
 from benchmarks.peers.serving import Work, serve

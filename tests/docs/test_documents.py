@@ -93,7 +93,9 @@ def run_rightcall(arguments: list[str]) -> str:
     """What the command line prints, on either stream."""
     environment = {**os.environ, "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1", "COLUMNS": "80"}
     command = [sys.executable, "-m", "rightcall", *arguments]
-    done = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=False, timeout=60)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8", check=False, timeout=60
+    )
     return done.stdout + done.stderr
 
 

@@ -79,7 +79,7 @@ def test_a_file_that_is_no_trace_costs_that_file(folder: Path, tmp_path: Path) -
 
     assert done.returncode == 2
     assert done.stdout.splitlines()[-1].startswith("1 passed in ")
-    assert "error: notes.txt" in done.stderr
+    assert "rightcall: notes.txt" in done.stderr
 
 
 def test_what_was_not_recorded_is_not_measured_and_the_setting_is_named(folder: Path) -> None:
@@ -149,4 +149,4 @@ def test_check_counts_what_is_right_and_places_what_is_wrong(folder: Path) -> No
 
     assert done.returncode == 2
     assert done.stdout == "shop.yaml: 1 case, 2 expectations\n"
-    assert done.stderr == "error: wrong.yaml:9:7: 'cuonts' names no evaluator; did you mean 'counts'?\n"
+    assert done.stderr == "rightcall: wrong.yaml:9:7: 'cuonts' names no evaluator; did you mean 'counts'?\n"

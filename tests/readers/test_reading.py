@@ -187,6 +187,14 @@ def test_attributes_asked_for_are_kept_in_the_metadata() -> None:
     assert trajectory.metadata["rightcall.case.id"] == "case-7"
 
 
+def test_what_recorded_the_calls_is_in_the_metadata() -> None:
+    [named] = read(request(call(1), scope="shop.tracing"))
+    [nameless] = read(request(call(1)))
+
+    assert named.metadata["instrumentation"] == ["shop.tracing"]
+    assert nameless.metadata["instrumentation"] == ["tool.name"]
+
+
 def test_no_spans_are_a_trajectory_without_calls() -> None:
     assert read_spans([]).calls == ()
 

@@ -7,6 +7,7 @@ import click
 from rightcall.errors import RightcallError
 from rightcall.evalsets import load_eval_set
 
+from ._complaints import complain
 from ._terminal import Screen
 
 
@@ -19,7 +20,7 @@ def command(files: tuple[str, ...]) -> int:
         try:
             eval_set = load_eval_set(file)
         except RightcallError as problem:
-            Screen(stderr=True).line(("error: ", "red"), str(problem))
+            complain(problem)
             wrong += 1
             continue
         checks = sum(len(case.checks) for case in eval_set.cases)

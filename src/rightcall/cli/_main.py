@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from typing import Any
 
 import click
 
 import rightcall
 from rightcall.errors import RightcallError, nearest
 
+from ._complaints import complain
+
 COMMANDS: dict[str, tuple[str, str]] = {
+    "show": ("_show", "Show which calls are in traces: the tree, the timing, what was not recorded."),
     "demo": ("_demo", "Score a few recorded trajectories and see what Rightcall says of them."),
     "score": ("_score", "Hold recorded traces against expectations, without running anything."),
     "check": ("_check", "Check eval sets: every key, every expectation, every id."),
@@ -46,6 +50,15 @@ class LazyCommands(click.Group):
             raise click.UsageError(f"no command {args[0]!r:.40}; {nearest(args[0], tuple(COMMANDS))}", ctx)
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command, and see its output off."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise BrokenPipeError from None  # without its errno, by which click would end the program with 1
+        return result
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without loading them."""
         with formatter.section("Commands"):
@@ -70,7 +83,7 @@ def main() -> None:
         problem.show()
         code = EXIT_COULD_NOT_MEASURE
     except RightcallError as problem:
-        click.echo(f"rightcall: {problem}", err=True)
+        complain(problem)
         code = EXIT_COULD_NOT_MEASURE
     except (click.Abort, KeyboardInterrupt):
         code = EXIT_INTERRUPTED

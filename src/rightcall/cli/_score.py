@@ -14,12 +14,14 @@ import msgspec
 
 from rightcall.errors import InputError, RightcallError, nearest
 from rightcall.evalsets import Case, load_eval_set, load_expectation
-from rightcall.readers import INPUT_FORMATS, read
+from rightcall.readers import read
 from rightcall.reports import concise_lines, concise_notes, json_report, summary
 from rightcall.results import CaseResult, Totals, Verdict, gravest
 from rightcall.trajectory import Trajectory
 from rightcall.verdicts import CASE_ATTRIBUTE, Joining, judge, unjudged
 
+from ._complaints import complain
+from ._options import reading_options, trace_files
 from ._terminal import Screen
 
 
@@ -41,14 +43,7 @@ from ._terminal import Screen
     metavar="NAME",
     help=f"The span attribute that holds a case's id; {CASE_ATTRIBUTE} by default.",
 )
-@click.option("--input-format", type=click.Choice(INPUT_FORMATS), help="The format, where content does not tell.")
-@click.option(
-    "--group-by",
-    type=click.Choice(["auto", "conversation", "session", "trace", "file"]),
-    default="auto",
-    help="What makes one run of an agent.",
-)
-@click.option("--max-size", type=click.IntRange(min=1), metavar="BYTES", help="The most bytes to read, unpacked.")
+@reading_options
 @click.option("--together", is_flag=True, help="Read all files as one source: spans in one, their logs in another.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that does not pass.")
 @click.option("--format", "format_", type=click.Choice(["concise", "json"]), default="concise", help="What is printed.")
@@ -72,7 +67,7 @@ class Options(msgspec.Struct, frozen=True):
     join: Any
     case_attribute: str
     input_format: str | None
-    group_by: Any
+    grouping: Any
     max_size: int | None
     together: bool
     fail_fast: bool
@@ -119,11 +114,11 @@ class _Scoring:
         for case in joining.left_over():
             yield unjudged(case, "RC303", "no trace belongs to this case")
         if joining.strangers:
-            self._tell(f"note: not judged, because they belong to no case: {joining.strangers:,} trajectories")
+            complain(f"not judged, because they belong to no case: {joining.strangers:,} trajectories")
 
     def _trajectories(self) -> Iterator[tuple[str, Trajectory]]:
         """Every trajectory in the files, with a name to tell it by. A file that cannot be read costs that file."""
-        files = list(_files(self._options.traces))
+        files = list(trace_files(self._options.traces))
         if self._options.together:
             yield from self._trajectories_in(files)
             return
@@ -134,14 +129,14 @@ class _Scoring:
                 self._unreadable += 1
                 if self._unreadable == len(files):
                     raise
-                self._tell(("error: ", "red"), str(problem))
+                complain(problem)
 
     def _trajectories_in(self, path: str | list[str]) -> Iterator[tuple[str, Trajectory]]:
         options = self._options
         found = read(
             path,
             input_format=options.input_format,
-            grouping=options.group_by,
+            grouping=options.grouping,
             max_size=options.max_size,
             metadata_attributes=(options.case_attribute,),
         )
@@ -169,9 +164,6 @@ class _Scoring:
         if self._options.output_file is not None:
             _write(self._options.output_file, json_report(self._results, totals, subject))
 
-    def _tell(self, *parts: str | tuple[str, str]) -> None:
-        Screen(stderr=True).line(*parts)
-
 
 def _expectation(given: str) -> tuple[bytes, str]:
     """The text of an expectation and a name for it; a file is named by its path."""
@@ -181,14 +173,6 @@ def _expectation(given: str) -> tuple[bytes, str]:
         return Path(given).read_bytes(), given
     except OSError as problem:
         raise InputError(f"{given}: {problem.strerror or problem}") from None
-
-
-def _files(traces: Sequence[str]) -> Iterator[str]:
-    for trace in traces:
-        if os.path.isdir(trace):
-            yield from sorted(str(path) for path in Path(trace).rglob("*") if path.is_file())
-        else:
-            yield trace
 
 
 def _selected(cases: Sequence[Case], globs: Sequence[str], tags: Sequence[str]) -> list[Case]:

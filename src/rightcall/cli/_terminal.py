@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import unicodedata
+from functools import lru_cache
 
 from rich.console import Console
+from rich.style import Style
 from rich.text import Text
+
+from rightcall.reports import Paper, printable
 
 _MARKS = {
     "match": ("✓", "+"),
@@ -16,43 +19,40 @@ _MARKS = {
     "extra": ("+", ">"),
     "not_measured": ("?", "?"),
 }
-_PLAIN = str.maketrans({"…": "...", "≠": "!=", "−": "-", "–": "-"})
-_KEPT = frozenset("\n\t")
-_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-
-
-class _Console(Console):
-    """A console that leaves a closed pipe to the command line, which knows the exit code for it."""
-
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
 
 
 class Screen:
     """Where lines are printed: in colour and Unicode as far as the terminal has them."""
 
     def __init__(self, *, stderr: bool = False) -> None:
-        self._console = _Console(highlight=False, markup=False, emoji=False, soft_wrap=True, stderr=stderr)
+        self._console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True, stderr=stderr)
         self._is_plain = not self._console.encoding.lower().startswith("utf")
 
     def line(self, *parts: str | tuple[str, str]) -> None:
         """Print a line made of texts, and of texts with a style."""
         styled = [(part, "") if isinstance(part, str) else part for part in parts]
-        self._console.print(Text.assemble(*[(self._printable(text), style) for text, style in styled]))
+        made = [(printable(text, plain=self._is_plain), style) for text, style in styled]
+        if self._console.legacy_windows:
+            self._console.print(Text.assemble(*made))
+            return
+        # Nothing is wrapped or highlighted here, so the console's own way, twenty times as long, is not needed.
+        self._console.file.write("".join([self._painted(text, style) for text, style in made]) + "\n")
+
+    def paper(self, *, full: bool = False) -> Paper:
+        """What a report is to be written on to fit this screen."""
+        return Paper(width=self._console.width, plain=self._is_plain, full=full)
 
     def mark(self, name: str) -> str:
         """The mark of a verdict or a step."""
         return _MARKS[name][self._is_plain]
 
-    def _printable(self, text: str) -> str:
-        seen = "".join(map(_visible, text))
-        if not self._is_plain:
-            return seen
-        return seen.translate(_PLAIN).encode("ascii", "backslashreplace").decode()
+    def _painted(self, text: str, style: str) -> str:
+        if not style or not text or self._console.color_system is None:
+            return text
+        return _style(style, self._console.no_color).render(text)
 
 
-def _visible(character: str) -> str:
-    """A character, or the escape of one that would move, hide or turn around what stands beside it."""
-    if character in _KEPT or unicodedata.category(character) not in _UNSEEN:
-        return character
-    return f"\\u{ord(character):04x}"
+@lru_cache(maxsize=64)
+def _style(name: str, no_color: bool) -> Style:
+    style = Style.parse(name)
+    return style.without_color if no_color else style

@@ -64,6 +64,8 @@ class Run:
         group_by_time(calls)
         self._warn(calls)
         tool_data = metadata["tool_data"] = self._tool_data(bool(records), bool(unseen))
+        if records:
+            metadata["instrumentation"] = sorted({layer for record in records for layer in record.layers})
         return Trajectory(
             calls=tuple([_tool_call(record) for record in calls]),
             input=given,

@@ -1,6 +1,22 @@
-"""Results for people and machines: each report reads results, nothing else."""
+"""Trajectories and results as text, for people and for machines: each module reads them, and nothing else."""
 
+from ._characters import cell_count, fit, printable, wrap
 from ._concise import concise_lines, concise_notes, summary
 from ._json import json_report
+from ._paper import Line, Paper, Part
+from ._trajectory import trajectory_lines
 
-__all__ = ["concise_lines", "concise_notes", "json_report", "summary"]
+__all__ = [
+    "Line",
+    "Paper",
+    "Part",
+    "cell_count",
+    "concise_lines",
+    "concise_notes",
+    "fit",
+    "json_report",
+    "printable",
+    "summary",
+    "trajectory_lines",
+    "wrap",
+]

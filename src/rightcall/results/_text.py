@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _WIDTH = 120
+_VALUE_WIDTH = 40
 
 json_text = json.JSONEncoder(ensure_ascii=False, default=repr).encode
 """A value as JSON for people; a Python object that decides is shown by its repr."""
@@ -19,11 +20,13 @@ def value_text(value: Any, width: int = _WIDTH) -> str:
     return _cut(json_text(value), width)
 
 
-def call_text(name: str, args: Mapping[str, Any] | None = None, width: int = _WIDTH) -> str:
+def call_text(
+    name: str, args: Mapping[str, Any] | None = None, width: int = _WIDTH, value_width: int = _VALUE_WIDTH
+) -> str:
     """A call as a person would write it: `search(query="laptop", limit=5)`. Without arguments, the name alone."""
     if args is None:
         return _cut(name, width)
-    written = ", ".join(f"{key}={value_text(value, 40)}" for key, value in args.items())
+    written = ", ".join(f"{key}={value_text(value, value_width)}" for key, value in args.items())
     return _cut(f"{name}({written})", width)
 
 

@@ -1,0 +1,63 @@
+"""What commands that read traces have in common."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from rightcall.readers import INPUT_FORMATS, Grouping
+
+_SIZE = re.compile(r"(\d{1,18})\s*([kmgt]?)i?b?", re.IGNORECASE)
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say how to read: `--input-format`, `--group-by` and `--max-size`."""
+    added = [
+        click.option(
+            "--input-format",
+            type=click.Choice(INPUT_FORMATS),
+            help="What the files are, where their content alone would be taken for something else.",
+        ),
+        click.option(
+            "--group-by",
+            "grouping",
+            type=click.Choice(get_args(Grouping)),
+            default="auto",
+            show_default=True,
+            help="What makes one run.",
+        ),
+        click.option(
+            "--max-size",
+            metavar="SIZE",
+            callback=_bytes,
+            help="The most bytes to read of a file, unpacked: 500MB, 2GB.",
+        ),
+    ]
+    for option in reversed(added):
+        command = option(command)
+    return command
+
+
+def trace_files(traces: Sequence[str]) -> Iterator[str]:
+    """The files to read: those given, and for a folder all files in it, by name."""
+    for trace in traces:
+        if os.path.isdir(trace):
+            yield from sorted(str(path) for path in Path(trace).rglob("*") if path.is_file())
+        else:
+            yield trace
+
+
+def _bytes(context: click.Context, option: click.Parameter, value: str | None) -> int | None:
+    """The number of bytes of a size such as `1000000`, `500MB` or `2G`; the units are powers of 1024."""
+    if value is None:
+        return None
+    found = _SIZE.fullmatch(value.strip())
+    if found is None:
+        raise click.BadParameter(f"{value!r:.40} is no size; write 1000000, 500MB or 2GB", context, option)
+    return int(found[1]) * _UNITS[found[2].lower()]

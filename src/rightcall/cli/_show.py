@@ -1,0 +1,91 @@
+"""`rightcall show`: which calls are in these traces."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
+import msgspec
+
+from rightcall.decoding import dump_json
+from rightcall.errors import RightcallError
+from rightcall.readers import read
+from rightcall.reports import trajectory_lines
+from rightcall.trajectory import Trajectory
+
+from ._complaints import complain
+from ._options import reading_options, trace_files
+from ._terminal import Screen
+
+_STANDARD_INPUT = "-"
+_EXIT_COULD_NOT_SHOW = 2
+
+
+@click.command(name="show")
+@click.argument("traces", nargs=-1, required=True)
+@reading_options
+@click.option("--together", is_flag=True, help="Read the files as one: log records beside their spans.")
+@click.option("--full", is_flag=True, help="Show arguments and outputs whole.")
+@click.option("--json", "as_json", is_flag=True, help="Write each trajectory as one line of JSON, with everything.")
+def command(traces: tuple[str, ...], together: bool, full: bool, as_json: bool, **reading: Any) -> int:
+    """Show which calls are in TRACES: the tree, the timing, and what was not recorded.
+
+    TRACES are files with traces or logs of messages, in any format, or folders of them; - is standard input.
+    """
+    if together and _STANDARD_INPUT in traces:
+        raise click.UsageError("standard input is read by itself; with --together, give files")
+    traces = tuple(trace_files(traces))
+    show = _json_printer() if as_json else _tree_printer(full)
+    sources = [(_name_of(traces), list(traces))] if together else [(_name_of((name,)), name) for name in traces]
+    failed = False
+    for name, source in sources:
+        shown = 0
+        try:
+            for trajectory in _read(source, reading):
+                show(name, trajectory)
+                shown += 1
+        except RightcallError as problem:
+            complain(problem)
+            failed = True
+            continue
+        if not shown:
+            complain(f"{name}: no traces and no messages in it")
+            failed = True
+    return _EXIT_COULD_NOT_SHOW if failed else 0
+
+
+def _name_of(traces: tuple[str, ...]) -> str:
+    more = f" and {len(traces) - 1} more" if len(traces) > 1 else ""
+    return "<stdin>" if traces == (_STANDARD_INPUT,) else traces[0] + more
+
+
+def _read(source: str | list[str], reading: dict[str, Any]) -> Iterator[Trajectory]:
+    return read(sys.stdin.buffer if source == _STANDARD_INPUT else source, **reading)
+
+
+def _tree_printer(full: bool) -> Callable[[str, Trajectory], None]:
+    screen = Screen()
+    paper = screen.paper(full=full)
+    count = 0
+
+    def show(name: str, trajectory: Trajectory) -> None:
+        nonlocal count
+        if count:
+            screen.line()
+        count += 1
+        for line in trajectory_lines(trajectory, name, paper):
+            screen.line(*line)
+
+    return show
+
+
+def _json_printer() -> Callable[[str, Trajectory], None]:
+    def show(name: str, trajectory: Trajectory) -> None:
+        document = msgspec.to_builtins(trajectory)
+        for call in document["calls"]:
+            call["unrecorded"].sort()
+        print(dump_json({"file": name, **document}))
+
+    return show

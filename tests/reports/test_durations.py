@@ -1,0 +1,34 @@
+"""Durations as a person would say them."""
+
+import pytest
+
+from rightcall import ToolCall, Trajectory
+from rightcall.reports import Paper, trajectory_lines
+
+MS, SECOND = 10**6, 10**9
+
+
+def took(nanoseconds: int) -> str:
+    made = Trajectory.of([ToolCall("t", {}, None, start_ns=5, end_ns=5 + nanoseconds)])
+    written = [line[0][0] for line in trajectory_lines(made, "x", Paper()) if line and isinstance(line[0], tuple)]
+    [row] = [text.split() for text in written if text.startswith(" 1 ")]
+    return row[2]
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "text"),
+    [
+        (0, "0ms"),
+        (800, "0.8us"),
+        (192_858, "0.19ms"),
+        (9_990_000, "9.99ms"),
+        (31 * MS, "31ms"),
+        (1300 * MS, "1.30s"),
+        (125 * SECOND, "2m05s"),
+        (12_000 * SECOND, "3h20m"),
+        (2**64, "213503d"),
+        (-3 * MS, "-3.00ms"),
+    ],
+)
+def test_a_duration_has_the_unit_that_suits_it(nanoseconds: int, text: str) -> None:
+    assert took(nanoseconds) == text
