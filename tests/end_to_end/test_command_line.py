@@ -1,24 +1,13 @@
 """Whole commands, in a real process."""
 
-import os
 import re
 import subprocess
 import sys
 
 import pytest
+from tests.processes import rightcall
 
 from rightcall.results import CODES
-
-
-def rightcall(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "rightcall", *arguments],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=60,
-        env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment},
-    )
 
 
 def test_the_demo_shows_the_path_every_evaluator_and_what_went_wrong() -> None:

@@ -1,13 +1,11 @@
 """`rightcall score` and `rightcall check`, in a real process, on recorded traces."""
 
 import json
-import os
-import subprocess
-import sys
 import tarfile
 from pathlib import Path
 
 import pytest
+from tests.processes import rightcall
 
 CORPUS = Path(__file__).parents[1] / "data" / "corpus.tar.xz"
 TRIP = "langgraph-openinference/trip-react/otlp.json"
@@ -38,20 +36,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def rightcall(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "rightcall", *arguments],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=60,
-        cwd=folder,
-        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
-    )
-
-
 def test_a_recorded_trace_fails_with_file_line_and_argument(folder: Path) -> None:
-    done = rightcall(folder, "score", "langgraph-openinference.json", "--evalset", "shop.yaml")
+    done = rightcall("score", "langgraph-openinference.json", "--evalset", "shop.yaml", cwd=folder)
 
     assert done.returncode == 1
     assert done.stdout.splitlines()[:-1] == [
@@ -65,7 +51,7 @@ def test_one_expectation_is_held_against_all_traces_of_a_folder(folder: Path, tm
     for name in ("langgraph-openinference.json", "google-adk.json"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())
 
-    done = rightcall(tmp_path, "score", ".", "--expect", "counts: {charge_card: 2}")
+    done = rightcall("score", ".", "--expect", "counts: {charge_card: 2}", cwd=tmp_path)
 
     assert done.returncode == 0
     assert done.stdout.splitlines()[-1].startswith("2 passed in ")
@@ -75,7 +61,7 @@ def test_a_file_that_is_no_trace_costs_that_file(folder: Path, tmp_path: Path) -
     (tmp_path / "google-adk.json").write_bytes((folder / "google-adk.json").read_bytes())
     (tmp_path / "notes.txt").write_text("remember the milk")
 
-    done = rightcall(tmp_path, "score", ".", "--expect", "counts: {charge_card: 2}")
+    done = rightcall("score", ".", "--expect", "counts: {charge_card: 2}", cwd=tmp_path)
 
     assert done.returncode == 2
     assert done.stdout.splitlines()[-1].startswith("1 passed in ")
@@ -83,7 +69,7 @@ def test_a_file_that_is_no_trace_costs_that_file(folder: Path, tmp_path: Path) -
 
 
 def test_what_was_not_recorded_is_not_measured_and_the_setting_is_named(folder: Path) -> None:
-    done = rightcall(folder, "score", "google-adk.json", "--expect", "args: [{get_weather: {city: Tokyo}}]")
+    done = rightcall("score", "google-adk.json", "--expect", "args: [{get_weather: {city: Tokyo}}]", cwd=folder)
 
     assert done.returncode == 2
     assert "RC301" in done.stdout
@@ -93,7 +79,7 @@ def test_what_was_not_recorded_is_not_measured_and_the_setting_is_named(folder: 
 
 def test_passing_is_quiet_and_exits_with_0(folder: Path) -> None:
     done = rightcall(
-        folder, "score", "google-adk.json", "--expect", "calls: {criteria: [get_weather], match: any-order}"
+        "score", "google-adk.json", "--expect", "calls: {criteria: [get_weather], match: any-order}", cwd=folder
     )
 
     assert done.returncode == 0
@@ -102,7 +88,7 @@ def test_passing_is_quiet_and_exits_with_0(folder: Path) -> None:
 
 def test_json_has_everything(folder: Path) -> None:
     arguments = ("score", "langgraph-openinference.json", "--evalset", "shop.yaml")
-    done = rightcall(folder, *arguments, "--format", "json", "--output-file", "out.json")
+    done = rightcall(*arguments, "--format", "json", "--output-file", "out.json", cwd=folder)
 
     document = json.loads(done.stdout)
     assert document == json.loads((folder / "out.json").read_text())
@@ -117,7 +103,7 @@ def test_json_has_everything(folder: Path) -> None:
 def test_a_case_without_a_trace_is_not_measured(folder: Path) -> None:
     (folder / "two.yaml").write_text(EVALSET + "  - id: other\n    expect: {calls: []}\n")
 
-    done = rightcall(folder, "score", "google-adk.json", "--evalset", "two.yaml", "--join", "order")
+    done = rightcall("score", "google-adk.json", "--evalset", "two.yaml", "--join", "order", cwd=folder)
 
     assert "two.yaml:10:5: RC303 other: no trace belongs to this case" in done.stdout
 
@@ -135,7 +121,7 @@ def test_a_case_without_a_trace_is_not_measured(folder: Path) -> None:
     ],
 )
 def test_a_wrong_request_says_what_is_wrong_and_exits_with_2(folder: Path, arguments: list[str], message: str) -> None:
-    done = rightcall(folder, "score", *arguments)
+    done = rightcall("score", *arguments, cwd=folder)
 
     assert done.returncode == 2
     assert message in done.stderr
@@ -145,7 +131,7 @@ def test_a_wrong_request_says_what_is_wrong_and_exits_with_2(folder: Path, argum
 def test_check_counts_what_is_right_and_places_what_is_wrong(folder: Path) -> None:
     (folder / "wrong.yaml").write_text(EVALSET.replace("counts", "cuonts"))
 
-    done = rightcall(folder, "check", "shop.yaml", "wrong.yaml")
+    done = rightcall("check", "shop.yaml", "wrong.yaml", cwd=folder)
 
     assert done.returncode == 2
     assert done.stdout == "shop.yaml: 1 case, 2 expectations\n"
