@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ._kinds import CONVERSATION_KEYS, GROUP_KEYS, SESSION_KEYS, CallShape, kind_of
+from ._kinds import CONVERSATION_KEYS, GROUP_KEYS, SESSION_KEYS, CallShape, groups_of, kind_of
 from ._span import Span
 
 Grouping = Literal["auto", "conversation", "session", "trace", "file"]
@@ -41,8 +41,7 @@ class Traces:
 
     def unite(self, span: Span) -> None:
         """Unite the trace of a span with those of the same conversation, without holding the span."""
-        kind_of(span)
-        for key in span.groups:
+        for key in groups_of(span):
             value = span.attributes.get(key) if key in self._keys else None
             if isinstance(value, str) and value:
                 first, second = (

@@ -13,18 +13,14 @@ import msgspec
 from rightcall.decoding import decode_json
 from rightcall.errors import InputError
 
-from ._attributes import RawAttributes
+from ._attributes import Attribute, RawAttributes
+from ._kinds import shape_of
 from ._otlp import events_in, otlp_span
 from ._span import Event, LazyEvents, PackedSpan, Span
 
 _NO_PARENT = "0" * 16
 _NO_EVENTS = msgspec.Raw(b"[]")
 _TRACE_ID_LENGTH = 32
-
-
-class _Attribute(msgspec.Struct, gc=False):
-    key: str = ""
-    value: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class _Status(msgspec.Struct, frozen=True):
@@ -49,7 +45,7 @@ class _Span(
     parent_id: str = ""
     start_ns: int | None = None
     end_ns: int | None = None
-    attributes: list[_Attribute] = []
+    attributes: tuple[Attribute, ...] = ()
     status: _Status = _Status()
     events: msgspec.Raw = msgspec.Raw(b"[]")
 
@@ -135,7 +131,8 @@ def span_in(raw: bytes, scope: str) -> Span:
 
 
 def _span_of(span: _Span, scope: str) -> Span:
-    parent, status = span.parent_id, span.status
+    parent, status, attributes = span.parent_id, span.status, span.attributes
+    shape = shape_of(tuple([attribute.key for attribute in attributes]))
     made = Span(
         span.name,
         span.trace_id,
@@ -143,7 +140,7 @@ def _span_of(span: _Span, scope: str) -> Span:
         parent if parent and parent != _NO_PARENT else None,
         span.start_ns,
         span.end_ns,
-        RawAttributes([(held.key, held.value) for held in span.attributes]),
+        RawAttributes(shape, shape.places, attributes),  # type: ignore[arg-type]
         status.code == 2,
         status.message,
         scope,

@@ -37,8 +37,6 @@ class Span(msgspec.Struct, gc=False):
     events: Iterable[Event] = ()
     kind: Any = None
     """What the span stands for, once somebody has asked."""
-    groups: tuple[str, ...] = ()
-    """Its attributes with the id of a conversation or session, once `kind` is known."""
 
 
 class LogRecord(msgspec.Struct):
