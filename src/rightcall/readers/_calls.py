@@ -66,7 +66,7 @@ def _read_events(
 def _take_args(
     record: Record, convention: Convention, attributes: Mapping[str, Any], key: str, held: Any, limits: Limits
 ) -> None:
-    if held is None or _is_worthless(held) or (key == _PARAMETERS and _is_schema(held)):
+    if _is_worthless(held) or (key == _PARAMETERS and _is_schema(held)):
         return
     try:
         value = arguments(held, limits)
@@ -86,7 +86,7 @@ def _take_args(
 def _take_output(
     record: Record, convention: Convention, attributes: Mapping[str, Any], held: Any, limits: Limits
 ) -> None:
-    if held is None or _is_worthless(held):
+    if _is_worthless(held):
         return
     value = outcome(held, limits, convention.encoded, convention.keeps_quotes)
     for unwrap in convention.unwrap_output:
@@ -97,7 +97,7 @@ def _take_output(
 def _is_worthless(held: Any) -> bool:
     if held.__class__ is str:
         return SCRUBBED in held or (len(held) < _LONGEST_PLACEHOLDER and held in PLACEHOLDERS)
-    return is_scrubbed(held)
+    return held is None or is_scrubbed(held)
 
 
 def _read_error(record: Record, convention: Convention, span: Span, events: Iterable[Event]) -> None:

@@ -69,6 +69,7 @@ class Shape(msgspec.Struct):
     """Where each attribute stands in the span's list of them."""
     deciding: _Keys
     """The attributes whose values tell what such a span stands for."""
+    deciding_places: tuple[int, ...]
     groups: _Keys
     """Its attributes with the id of a conversation or session."""
     decided: dict[Any, Kind | None]
@@ -84,24 +85,20 @@ def shape_of(keys: _Keys) -> Shape:
 
 def groups_of(span: Span) -> _Keys:
     """The attributes of a span that have the id of a conversation or session."""
-    return _shape(span.attributes).groups
+    attributes: Any = span.attributes
+    shape = attributes.shape if attributes.__class__ is RawAttributes else shape_of(tuple(attributes))
+    return shape.groups  # type: ignore[no-any-return]
 
 
 def kind_of(span: Span) -> Kind:
     """What a span stands for; found out once, however often it is asked."""
     kind: Kind | None = span.kind
     if kind is None:
-        attributes = span.attributes
-        kind = _by_attributes(_shape(attributes), attributes)
+        kind = _by_attributes(span.attributes)
         if kind is None:
             kind = _by_name(span)
         span.kind = kind
     return kind
-
-
-def _shape(attributes: Any) -> Shape:
-    shape: Shape = attributes.shape if attributes.__class__ is RawAttributes else shape_of(tuple(attributes))
-    return shape
 
 
 def _learn(keys: _Keys) -> Shape:
@@ -110,17 +107,18 @@ def _learn(keys: _Keys) -> Shape:
     places = {key: place for place, key in enumerate(keys)}
     deciding = tuple([key for key in places if key in _VALUED])
     groups = tuple([key for key in places if key in GROUP_KEYS])
-    shape = _shapes[keys] = Shape(places, deciding, groups, {})
+    shape = _shapes[keys] = Shape(places, deciding, tuple([places[key] for key in deciding]), groups, {})
     return shape
 
 
-def _by_attributes(shape: Shape, attributes: Any) -> Kind | None:
+def _by_attributes(attributes: Any) -> Kind | None:
     """What attributes say about a span; None where its name has to."""
     if attributes.__class__ is RawAttributes:
         # Undecoded values are as good as decoded ones to tell spans apart.
-        held, places = attributes.held, attributes.places
-        values = tuple([bytes(held[places[key]].value) for key in shape.deciding])
+        held, shape = attributes.held, attributes.shape
+        values = tuple([bytes(held[place].value) for place in shape.deciding_places])
     else:
+        shape = shape_of(tuple(attributes))
         values = tuple([attributes[key] for key in shape.deciding])
     try:
         return shape.decided[values]

@@ -9,7 +9,6 @@ from ._message_formats import PARTS, Part
 from ._record import Record
 from ._values import NOTHING, PLACEHOLDERS, UnparsableError, arguments, is_scrubbed, outcome
 
-
 _MOST_SHAPES = 4096
 _TYPES = frozenset([wanted for part in PARTS for key, wanted in part.marks if key == "type"])
 

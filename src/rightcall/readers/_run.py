@@ -186,7 +186,8 @@ def _has_gaps(records: list[Record]) -> bool:
 
 def _once_each(spans: list[Span]) -> list[Span]:
     """The spans, each id once: of several with one id the one that says most. Spans without ids are all kept."""
-    if len({span.span_id for span in spans}) == len(spans):
+    ids = {span.span_id for span in spans}
+    if len(ids) == len(spans) or ids == {None}:
         return spans
     best: dict[tuple[str, str], Span] = {}
     lone = []
@@ -203,12 +204,11 @@ def _once_each(spans: list[Span]) -> list[Span]:
 
 
 def _tool_call(record: Record) -> ToolCall:
-    span = record.span
-    parent = record.parent
-    failed = record.failed
-    output = None if failed and record.output is NOTHING else record.output
+    name, span, parent, output, failed = record.name, record.span, record.parent, record.output, record.failed
+    if failed and output is NOTHING:
+        output = None
     return ToolCall(
-        record.name,
+        name,
         record.args,
         output,
         (record.error or "the tool failed; no message was recorded") if failed else None,
@@ -216,14 +216,14 @@ def _tool_call(record: Record) -> ToolCall:
         record.group,
         record.tool_id,
         record.call_id,
-        _id_of(record),
+        span.span_id if span else record.call_id,
         _id_of(parent) if parent else None,
         record.agent,
         span.start_ns if span else None,
         span.end_ns if span else None,
         "span" if span else "message",
-        not failed and output.__class__ is str and reads_like_error(output),
-        record.name in _INTERNAL or record.name.startswith(_HANDOFFS),
+        output.__class__ is str and not failed and reads_like_error(output),
+        name in _INTERNAL or name.startswith(_HANDOFFS),
     )
 
 
