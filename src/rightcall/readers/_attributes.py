@@ -45,6 +45,13 @@ class RawAttributes(msgspec.Struct, gc=False, eq=False):
             return _decoded_tolerantly(bytes(raw))
         return text if text is not msgspec.UNSET else _decoded_tolerantly(bytes(raw))
 
+    def keys(self) -> Iterable[str]:
+        """The names of the attributes."""
+        return self.places
+
+    def __getitem__(self, key: str) -> Any:
+        return self.get(key)
+
     def __contains__(self, key: str) -> bool:
         return key in self.places
 

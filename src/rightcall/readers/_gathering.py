@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rightcall.errors import InputError
@@ -33,14 +33,17 @@ class Gathering:
         self._keep, self._limits = keep, limits
         self._logs: list[LogRecord] = []
         self._loose: list[Any] = []
-        self._has_spans = False
 
-    def add(self, item: Item) -> None:
-        """Take in an item."""
-        if item.__class__ is Span:
-            self._has_spans = True
-            self._traces.add(item)
-        elif item.__class__ is PackedSpan:
+    def add(self, items: Iterable[Item]) -> None:
+        """Take in the items of a document."""
+        for item in items:
+            if item.__class__ is Span:
+                self._traces.add(item)
+            else:
+                self._add_other(item)
+
+    def _add_other(self, item: Item) -> None:
+        if isinstance(item, PackedSpan):
             if item.may_be_grouped():
                 self._traces.unite(span_in(item.raw, item.scope))
             self._spill.add(item)
@@ -55,10 +58,11 @@ class Gathering:
         Raises:
             InputError: nothing in the source is a span or a message.
         """
-        if self._loose and not self._has_spans and not self._logs:
+        has_spans = self._traces.has_spans
+        if self._loose and not has_spans and not self._logs:
             yield self._of_messages(name, warnings)
             return
-        if not self._has_spans and not self._logs:
+        if not has_spans and not self._logs:
             raise InputError(f"{name}: no spans in it and no messages; {LOOKED_FOR}")
         if self._loose:
             warnings.add("documents", f"{name}: {len(self._loose)} documents that are no spans were left out")

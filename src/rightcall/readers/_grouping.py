@@ -37,7 +37,13 @@ class Traces:
         if held is None:
             held = self._spans[trace] = []
         held.append(span)
-        self.unite(span)
+        if groups_of(span):
+            self.unite(span)
+
+    @property
+    def has_spans(self) -> bool:
+        """Whether any span is held."""
+        return bool(self._spans)
 
     def unite(self, span: Span) -> None:
         """Unite the trace of a span with those of the same conversation, without holding the span."""

@@ -50,6 +50,11 @@ class _Span(
     events: msgspec.Raw = msgspec.Raw(b"[]")
 
 
+class _Event(msgspec.Struct, gc=False):
+    name: str = ""
+    attributes: tuple[Attribute, ...] = ()
+
+
 class _Scope(msgspec.Struct, frozen=True):
     name: str = ""
 
@@ -89,7 +94,8 @@ _request_decoder = msgspec.json.Decoder(_Request, strict=False)
 _raw_request_decoder = msgspec.json.Decoder(_RawRequest)
 _header_decoder = msgspec.json.Decoder(_Header)
 _span_decoder = msgspec.json.Decoder(_Span, strict=False)
-_events_decoder = msgspec.json.Decoder(list[dict[str, Any]])
+_events_decoder = msgspec.json.Decoder(list[_Event])
+_any_events_decoder = msgspec.json.Decoder(list[dict[str, Any]])
 
 
 def decode_request(line: bytes) -> list[Span] | None:
@@ -131,8 +137,7 @@ def span_in(raw: bytes, scope: str) -> Span:
 
 
 def _span_of(span: _Span, scope: str) -> Span:
-    parent, status, attributes = span.parent_id, span.status, span.attributes
-    shape = shape_of(tuple([attribute.key for attribute in attributes]))
+    parent, status = span.parent_id, span.status
     made = Span(
         span.name,
         span.trace_id,
@@ -140,7 +145,7 @@ def _span_of(span: _Span, scope: str) -> Span:
         parent if parent and parent != _NO_PARENT else None,
         span.start_ns,
         span.end_ns,
-        RawAttributes(shape, shape.places, attributes),  # type: ignore[arg-type]
+        _raw_attributes(span.attributes),
         status.code == 2,
         status.message,
         scope,
@@ -158,8 +163,20 @@ def _span_tolerantly(raw: bytes, scope: str) -> Span:
     return otlp_span(document if isinstance(document, dict) else {}, scope)
 
 
+def _raw_attributes(held: tuple[Attribute, ...]) -> Any:
+    shape = shape_of(tuple([attribute.key for attribute in held]))
+    return RawAttributes(shape, shape.places, held)
+
+
 def _raw_events(raw: msgspec.Raw) -> list[Event]:
     try:
-        return events_in(_events_decoder.decode(raw))
+        return [Event(event.name, _raw_attributes(event.attributes)) for event in _events_decoder.decode(raw)]
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return _events_tolerantly(raw)
+
+
+def _events_tolerantly(raw: msgspec.Raw) -> list[Event]:
+    try:
+        return events_in(_any_events_decoder.decode(raw))
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return []

@@ -110,16 +110,14 @@ def _gather(
         names = [_gather(item, gathered, warnings, input_format, max_size, limits) for item in source]
         return ", ".join(names[:3])
     if isinstance(source, (Mapping, list, tuple)):
-        for item in items_of(admit(source, limits, where="the document", foreign=True), input_format):
-            gathered.add(item)
+        gathered.add(items_of(admit(source, limits, where="the document", foreign=True), input_format))
         return "the document"
     if not isinstance(source, (str, bytes, bytearray, memoryview, os.PathLike)) and not hasattr(source, "read"):
         raise InputError(f"a {type(source).__name__} cannot be read; give a path, bytes, a file or a document")
     with opened(source, max_size) as (name, stream):
         try:
             for batch in Documents(name, limits, warnings, gathered.budget, input_format).batches(stream):
-                for item in batch:
-                    gathered.add(item)
+                gathered.add(batch)
         except OSError as problem:
             raise InputError(f"{name}: {problem.strerror or problem}") from None
     return name
