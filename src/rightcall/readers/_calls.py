@@ -9,25 +9,41 @@ from typing import Any
 from rightcall.limits import Limits
 
 from ._conventions import SPAN_NAMES, Convention, says
-from ._kinds import CallShape
+from ._kinds import CallShape, kind_of
 from ._record import Record
 from ._span import Event, Span
 from ._values import NOTHING, PLACEHOLDERS, SCRUBBED, UnparsableError, arguments, is_scrubbed, outcome
 
 _LONGEST_PLACEHOLDER = 20
 _PARAMETERS = "tool.parameters"
+_NO_ATTRIBUTES: Mapping[str, Any] = {}
 _NO_MESSAGE = frozenset({"", "TOOL_ERROR", "tool_error", "ERROR", "error"})
 _REDACTED = re.compile(r"details are redacted", re.I)
 
 
-def record_of(span: Span, shape: CallShape, limits: Limits) -> Record | None:
+def take_call(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> None:
+    """Leave the call that a span records, if it does, with the span, which then lets go of what is in the call.
+
+    The sooner that is done, the less is held. The attributes to `keep` stay, as do those of a root, which say what
+    the run was given.
+    """
+    shape = kind_of(span)
+    if shape.__class__ is not CallShape:
+        return
+    record = _record_of(span, shape, limits)
+    if record is not None:
+        # A span and a record that hold each other would never be freed; the run puts them together.
+        record.span = None
+        span.record = record
+    attributes = span.attributes
+    if span.parent_id is not None and not any([key in attributes for key in keep]):
+        span.said, span.attributes, span.events = len(attributes), _NO_ATTRIBUTES, ()
+
+
+def _record_of(span: Span, shape: CallShape, limits: Limits) -> Record | None:
     """The call a span records; none where not even the tool's name is known."""
     attributes, convention = span.attributes, shape.convention
-    name = _first_text(attributes, shape.tool)
-    if name is None:
-        if any([attributes.get(key) in (None, "") for key in shape.wanted]):
-            return None
-        name = _name_in(span.name)
+    name = _first_text(attributes, shape.tool) or _name_of(span, shape)
     if not name or len(name) > limits.name_length:
         return None
     record = Record(name, span, convention.name, (span.scope or convention.dialect or convention.name,))
@@ -37,20 +53,30 @@ def record_of(span: Span, shape: CallShape, limits: Limits) -> Record | None:
         record.tool_id = _first_text(attributes, shape.tool_id)
     if shape.agent:
         record.agent = _first_text(attributes, shape.agent)
+    _read_content(record, shape, attributes, limits)
     events = tuple(span.events) if span.events else ()
-    for key in shape.args:
-        _take_args(record, convention, attributes, key, attributes.get(key), limits)
-        if record.args is not NOTHING:
-            break
-    for key in shape.output:
-        _take_output(record, convention, attributes, attributes.get(key), limits)
-        if record.output is not NOTHING:
-            break
     if events:
         _read_events(record, convention, attributes, events, limits)
     if span.failed or events or record.failed or shape.may_fail:
         _read_error(record, convention, span, events)
     return record
+
+
+def _name_of(span: Span, shape: CallShape) -> str:
+    if any([span.attributes.get(key) in (None, "") for key in shape.wanted]):
+        return ""
+    return _name_in(span.name)
+
+
+def _read_content(record: Record, shape: CallShape, attributes: Mapping[str, Any], limits: Limits) -> None:
+    for key in shape.args:
+        _take_args(record, shape.convention, attributes, key, attributes.get(key), limits)
+        if record.args is not NOTHING:
+            break
+    for key in shape.output:
+        _take_output(record, shape.convention, attributes, attributes.get(key), limits)
+        if record.output is not NOTHING:
+            break
 
 
 def _read_events(

@@ -9,6 +9,7 @@ from rightcall.errors import InputError
 from rightcall.limits import Limits
 from rightcall.trajectory import Trajectory
 
+from ._calls import take_call
 from ._documents import LOOKED_FOR
 from ._grouping import Grouping, Traces, whole_runs
 from ._message_log import has_messages, messages_of
@@ -39,6 +40,7 @@ class Gathering:
         for item in items:
             if item.__class__ is Span:
                 self._traces.add(item)
+                take_call(item, self._limits, self._keep)
             else:
                 self._add_other(item)
 
@@ -92,11 +94,19 @@ class Gathering:
             in_memory.setdefault(part_of_trace(trace), []).extend(spans)
         for part, put_aside in self._spill.spans():
             runs: dict[str, list[Span]] = {}
-            for span in (*in_memory.pop(part, ()), *put_aside):
-                top = self._traces.top(span.trace_id)
-                (scattered if top in several else runs).setdefault(top, []).append(span)
+            for span in in_memory.pop(part, ()):
+                self._sort(span, runs, scattered, several)
+            for span in put_aside:
+                take_call(span, self._limits, self._keep)
+                self._sort(span, runs, scattered, several)
             yield whole_runs(list(runs.values()), many=True)
         yield whole_runs(list(scattered.values()), many=True)
+
+    def _sort(
+        self, span: Span, runs: dict[str, list[Span]], scattered: dict[str, list[Span]], several: set[str]
+    ) -> None:
+        top = self._traces.top(span.trace_id)
+        (scattered if top in several else runs).setdefault(top, []).append(span)
 
     def _of_messages(self, name: str, warnings: Warnings) -> Trajectory:
         run = Run(self._limits, self._keep)

@@ -81,7 +81,7 @@ def read_spans(
     run = Run(limits, metadata_attributes)
     for position, span in enumerate(spans):
         if is_live_span(span):
-            run.spans.append(live_span(span))
+            run.add(live_span(span))
         else:
             _add_documents(run, admit(span, limits, where=f"spans[{position}]", foreign=True), position)
     return run.trajectory()
@@ -133,7 +133,7 @@ def _check_names(input_format: str | None, grouping: str) -> None:
 def _add_documents(run: Run, document: Any, position: int) -> None:
     for item in items_of(document):
         if isinstance(item, Span):
-            run.spans.append(item)
+            run.add(item)
         elif isinstance(item, LogRecord):
             run.logs.append(item)
         else:

@@ -37,6 +37,10 @@ class Span(msgspec.Struct, gc=False):
     events: Iterable[Event] = ()
     kind: Any = None
     """What the span stands for, once somebody has asked."""
+    record: Any = None
+    """The call read from the span, until its run takes it."""
+    said: int = 0
+    """How many attributes it had, where the call has taken what was in them."""
 
 
 class LogRecord(msgspec.Struct):
