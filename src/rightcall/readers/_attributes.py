@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, KeysView, Mapping
 from typing import Any
 
 import msgspec
@@ -45,9 +45,9 @@ class RawAttributes(msgspec.Struct, gc=False, eq=False):
             return _decoded_tolerantly(bytes(raw))
         return text if text is not msgspec.UNSET else _decoded_tolerantly(bytes(raw))
 
-    def keys(self) -> Iterable[str]:
+    def keys(self) -> KeysView[str]:
         """The names of the attributes."""
-        return self.places
+        return self.places.keys()
 
     def __getitem__(self, key: str) -> Any:
         return self.get(key)

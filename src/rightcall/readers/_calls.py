@@ -36,7 +36,7 @@ def take_call(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> None:
         record.span = None
         span.record = record
     attributes = span.attributes
-    if span.parent_id is not None and not any([key in attributes for key in keep]):
+    if span.parent_id is not None and attributes.keys().isdisjoint(keep):
         span.said, span.attributes, span.events = len(attributes), _NO_ATTRIBUTES, ()
 
 

@@ -86,8 +86,8 @@ def shape_of(keys: _Keys) -> Shape:
 def groups_of(span: Span) -> _Keys:
     """The attributes of a span that have the id of a conversation or session."""
     attributes: Any = span.attributes
-    shape = attributes.shape if attributes.__class__ is RawAttributes else shape_of(tuple(attributes))
-    return shape.groups  # type: ignore[no-any-return]
+    shape: Shape = attributes.shape if attributes.__class__ is RawAttributes else shape_of(tuple(attributes))
+    return shape.groups
 
 
 def kind_of(span: Span) -> Kind:
@@ -113,13 +113,15 @@ def _learn(keys: _Keys) -> Shape:
 
 def _by_attributes(attributes: Any) -> Kind | None:
     """What attributes say about a span; None where its name has to."""
+    shape: Shape
     if attributes.__class__ is RawAttributes:
         # Undecoded values are as good as decoded ones to tell spans apart.
         held, shape = attributes.held, attributes.shape
-        values = tuple([bytes(held[place].value) for place in shape.deciding_places])
+        places = shape.deciding_places
+        values = tuple([bytes(held[place].value) for place in places]) if places else ()
     else:
         shape = shape_of(tuple(attributes))
-        values = tuple([attributes[key] for key in shape.deciding])
+        values = tuple([attributes[key] for key in shape.deciding]) if shape.deciding else ()
     try:
         return shape.decided[values]
     except KeyError:

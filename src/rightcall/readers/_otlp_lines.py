@@ -137,7 +137,8 @@ def span_in(raw: bytes, scope: str) -> Span:
 
 
 def _span_of(span: _Span, scope: str) -> Span:
-    parent, status = span.parent_id, span.status
+    parent, status, held = span.parent_id, span.status, span.attributes
+    shape = shape_of(tuple([attribute.key for attribute in held]))
     made = Span(
         span.name,
         span.trace_id,
@@ -145,7 +146,7 @@ def _span_of(span: _Span, scope: str) -> Span:
         parent if parent and parent != _NO_PARENT else None,
         span.start_ns,
         span.end_ns,
-        _raw_attributes(span.attributes),
+        RawAttributes(shape, shape.places, held),  # type: ignore[arg-type]
         status.code == 2,
         status.message,
         scope,
@@ -163,16 +164,16 @@ def _span_tolerantly(raw: bytes, scope: str) -> Span:
     return otlp_span(document if isinstance(document, dict) else {}, scope)
 
 
-def _raw_attributes(held: tuple[Attribute, ...]) -> Any:
-    shape = shape_of(tuple([attribute.key for attribute in held]))
-    return RawAttributes(shape, shape.places, held)
-
-
 def _raw_events(raw: msgspec.Raw) -> list[Event]:
     try:
-        return [Event(event.name, _raw_attributes(event.attributes)) for event in _events_decoder.decode(raw)]
+        return [_event_of(event) for event in _events_decoder.decode(raw)]
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return _events_tolerantly(raw)
+
+
+def _event_of(event: _Event) -> Event:
+    shape = shape_of(tuple([attribute.key for attribute in event.attributes]))
+    return Event(event.name, RawAttributes(shape, shape.places, event.attributes))  # type: ignore[arg-type]
 
 
 def _events_tolerantly(raw: msgspec.Raw) -> list[Event]:

@@ -168,8 +168,7 @@ def _placed(records: list[Record], tree: Tree, roles: Mapping[int, Role]) -> lis
     """The calls, each once, with the calls they were made in."""
     if not records or not (tree.has_edges or roles or len({record.layers for record in records}) > 1):
         return records
-    for record in records:
-        tree.place(record)
+    tree.place(records)
     records = without_duplicates(records, tree)
     if roles:
         tree.adopt(records)
