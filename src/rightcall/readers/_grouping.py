@@ -29,6 +29,7 @@ class Traces:
         self._spans: dict[str, list[Span]] = {}
         self._above: dict[str, str] = {}
         self._by_conversation: dict[str, str] = {}
+        self._united: set[tuple[str, str]] = set()
 
     def add(self, span: Span) -> None:
         """Take in a span."""
@@ -49,7 +50,8 @@ class Traces:
         """Unite the trace of a span with those of the same conversation, without holding the span."""
         for key in groups_of(span):
             value = span.attributes.get(key) if key in self._keys else None
-            if isinstance(value, str) and value:
+            if isinstance(value, str) and value and (span.trace_id, value) not in self._united:
+                self._united.add((span.trace_id, value))
                 first, second = (
                     self.top(span.trace_id),
                     self.top(self._by_conversation.setdefault(value, span.trace_id)),
