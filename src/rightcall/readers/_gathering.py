@@ -38,7 +38,7 @@ class Gathering:
     def add(self, items: Iterable[Item]) -> None:
         """Take in the items of a document."""
         for item in items:
-            if item.__class__ is Span:
+            if isinstance(item, Span):
                 self._traces.add(item)
                 take_call(item, self._limits, self._keep)
             else:

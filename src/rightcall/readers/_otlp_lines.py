@@ -18,7 +18,8 @@ from ._kinds import shape_of
 from ._otlp import events_in, otlp_span
 from ._span import Event, LazyEvents, PackedSpan, Span
 
-_NO_PARENT = "0" * 16
+_NO_PARENT = ("0" * 16, "")
+_FAILED = 2
 _NO_EVENTS = msgspec.Raw(b"[]")
 _TRACE_ID_LENGTH = 32
 
@@ -28,26 +29,15 @@ class _Status(msgspec.Struct, frozen=True):
     message: str = ""
 
 
-class _Span(
-    msgspec.Struct,
-    rename={
-        "trace_id": "traceId",
-        "span_id": "spanId",
-        "parent_id": "parentSpanId",
-        "start_ns": "startTimeUnixNano",
-        "end_ns": "endTimeUnixNano",
-    },
-    gc=False,
-):
-    name: str = ""
-    trace_id: str = ""
-    span_id: str = ""
-    parent_id: str = ""
-    start_ns: int | None = None
-    end_ns: int | None = None
-    attributes: tuple[Attribute, ...] = ()
-    status: _Status = _Status()
-    events: msgspec.Raw = msgspec.Raw(b"[]")
+_NO_STATUS = _Status()
+
+
+class _Span(Span, gc=False):
+    """A span as it is decoded. `_finished` makes a usual one of it, which is cheaper than making another."""
+
+    attributes: tuple[Attribute, ...] = ()  # type: ignore[assignment]
+    events: msgspec.Raw = _NO_EVENTS  # type: ignore[assignment]
+    status: _Status = _NO_STATUS
 
 
 class _Event(msgspec.Struct, gc=False):
@@ -105,7 +95,7 @@ def decode_request(line: bytes) -> list[Span] | None:
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
     spans = [
-        _span_of(span, scoped.scope.name)
+        _finished(span, scoped.scope.name)
         for resource in request.resource_spans
         for scoped in resource.scope_spans
         for span in scoped.spans
@@ -131,29 +121,25 @@ def split_request(line: bytes) -> list[PackedSpan] | None:
 def span_in(raw: bytes, scope: str) -> Span:
     """The span that `split_request` left undecoded, in any spelling."""
     try:
-        return _span_of(_span_decoder.decode(raw), scope)
+        return _finished(_span_decoder.decode(raw), scope)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return _span_tolerantly(raw, scope)
 
 
-def _span_of(span: _Span, scope: str) -> Span:
-    parent, status, held = span.parent_id, span.status, span.attributes
+def _finished(span: Any, scope: str) -> Span:
+    held = span.attributes
     shape = shape_of(tuple([attribute.key for attribute in held]))
-    made = Span(
-        span.name,
-        span.trace_id,
-        span.span_id or None,
-        parent if parent and parent != _NO_PARENT else None,
-        span.start_ns,
-        span.end_ns,
-        RawAttributes(shape, shape.places, held),  # type: ignore[arg-type]
-        status.code == 2,
-        status.message,
-        scope,
-    )
-    if span.events != _NO_EVENTS:
-        made.events = LazyEvents(_raw_events, span.events)
-    return made
+    span.attributes = RawAttributes(shape, shape.places, held)
+    span.scope = scope
+    span.events = LazyEvents(_raw_events, span.events) if span.events != _NO_EVENTS else ()
+    if span.parent_id in _NO_PARENT:
+        span.parent_id = None
+    if not span.span_id:
+        span.span_id = None
+    status = span.status
+    if status is not _NO_STATUS:
+        span.failed, span.description = status.code == _FAILED, status.message
+    return span  # type: ignore[no-any-return]
 
 
 def _span_tolerantly(raw: bytes, scope: str) -> Span:
