@@ -6,6 +6,7 @@ somebody asks for them. Whatever is spelled otherwise is left to the tolerant re
 
 from __future__ import annotations
 
+from sys import intern
 from typing import Any
 
 import msgspec
@@ -130,7 +131,8 @@ def _finished(span: Any, scope: str) -> Span:
     held = span.attributes
     shape = shape_of(tuple([attribute.key for attribute in held]))
     span.attributes = RawAttributes(shape, shape.places, held)
-    span.scope = scope
+    # One text for all spans of a trace, rather than one for each.
+    span.trace_id, span.scope = intern(span.trace_id), scope
     span.events = LazyEvents(_raw_events, span.events) if span.events != _NO_EVENTS else ()
     if span.parent_id in _NO_PARENT:
         span.parent_id = None
