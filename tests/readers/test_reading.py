@@ -195,6 +195,37 @@ def test_what_recorded_the_calls_is_in_the_metadata() -> None:
     assert nameless.metadata["instrumentation"] == ["tool.name"]
 
 
+def test_attributes_asked_for_are_kept_from_spans_of_calls_too() -> None:
+    root = call(1, "plan", name="root")
+    inner = span(2, {"tool.name": "search", "case": "7"}, parent=1)
+    [trajectory] = read(line(root, inner), metadata_attributes=("case",))
+
+    assert trajectory.metadata["case"] == "7"
+    assert (trajectory.input, trajectory.output) == ("{}", "ok")
+
+
+def test_of_spans_with_one_id_the_one_that_says_most_counts_whichever_comes_first() -> None:
+    much, little = call(2, parent=1), span(2, {"tool.name": "search"}, parent=1)
+    for spans in ([much, little], [little, much]):
+        [trajectory] = read(line(*spans))
+
+        assert [found.output for found in trajectory.calls] == ["ok"]
+
+
+def test_an_empty_tool_name_makes_no_call_and_says_nothing_about_other_spans() -> None:
+    empty, named = span(1, {"tool.name": "", "shape": "a"}), span(2, {"tool.name": "search", "shape": "a"})
+    for spans in ([empty, named], [named, empty]):
+        [trajectory] = read(line(*spans))
+
+        assert trajectory.names == ("search",)
+
+
+def test_fields_that_otlp_has_not_are_not_taken_from_a_file() -> None:
+    [trajectory] = read(line(call(1, kind=3, failed=True, scope="x", record={}, said=9)))
+
+    assert trajectory.calls[0].error is None
+
+
 def test_no_spans_are_a_trajectory_without_calls() -> None:
     assert read_spans([]).calls == ()
 

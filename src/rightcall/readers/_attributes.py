@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, KeysView, Mapping
 from typing import Any
 
 import msgspec
@@ -15,24 +15,51 @@ from rightcall.errors import InputError
 _MAXIMUM_DEPTH = 200
 
 
-class RawAttributes(dict[str, Any]):
-    """Attributes whose values stay undecoded JSON until somebody asks for them.
+class Attribute(msgspec.Struct, gc=False):
+    """An attribute as OTLP writes it, its value undecoded."""
 
-    Model spans repeat whole conversations; skipping those is most of the speed of reading a file.
+    key: str = ""
+    value: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class RawAttributes(msgspec.Struct, gc=False, eq=False):
+    """Attributes whose values stay undecoded JSON until somebody asks for them: a mapping, as far as we need one.
+
+    Model spans repeat whole conversations; skipping those is most of the speed of reading a file. Where a key
+    stands is known by the span's shape, which many spans share.
     """
 
-    __slots__ = ()
+    shape: Any
+    places: dict[str, int]
+    held: tuple[Attribute, ...]
 
     def get(self, key: str, default: Any = None) -> Any:
         """The value of an attribute, decoded; the default where it is absent or cannot be decoded."""
-        held = _get(self, key, default)
-        if held.__class__ is not msgspec.Raw:
-            return held
+        place = self.places.get(key)
+        if place is None:
+            return default
+        raw = self.held[place].value
         try:
-            text = _decode_text(held).stringValue
+            text = _decode_text(raw).stringValue
         except (msgspec.MsgspecError, UnicodeError, RecursionError):
-            return _decoded_tolerantly(bytes(held))
-        return text if text is not msgspec.UNSET else _decoded_tolerantly(bytes(held))
+            return _decoded_tolerantly(bytes(raw))
+        return text if text is not msgspec.UNSET else _decoded_tolerantly(bytes(raw))
+
+    def keys(self) -> KeysView[str]:
+        """The names of the attributes."""
+        return self.places.keys()
+
+    def __getitem__(self, key: str) -> Any:
+        return self.get(key)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.places)
+
+    def __len__(self) -> int:
+        return len(self.places)
 
 
 def plain_value(value: Any, depth: int = 0) -> Any:
@@ -116,11 +143,10 @@ _KINDS = {
 }
 
 
-class _Text(msgspec.Struct):
+class _Text(msgspec.Struct, gc=False):
     stringValue: str | msgspec.UnsetType = msgspec.UNSET  # noqa: N815
 
 
-_get = dict.get
 _decode_text = msgspec.json.Decoder(_Text).decode
 
 

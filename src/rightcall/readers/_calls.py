@@ -9,60 +9,95 @@ from typing import Any
 from rightcall.limits import Limits
 
 from ._conventions import SPAN_NAMES, Convention, says
-from ._kinds import CallShape
+from ._kinds import CallShape, kind_of
 from ._record import Record
 from ._span import Event, Span
 from ._values import NOTHING, PLACEHOLDERS, SCRUBBED, UnparsableError, arguments, is_scrubbed, outcome
 
 _LONGEST_PLACEHOLDER = 20
+_PARAMETERS = "tool.parameters"
+_NO_ATTRIBUTES: Mapping[str, Any] = {}
 _NO_MESSAGE = frozenset({"", "TOOL_ERROR", "tool_error", "ERROR", "error"})
 _REDACTED = re.compile(r"details are redacted", re.I)
 
 
-def record_of(span: Span, shape: CallShape, limits: Limits) -> Record | None:
+def take_call(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> None:
+    """Leave the call that a span records, if it does, with the span, which then lets go of what is in the call.
+
+    The sooner that is done, the less is held. The attributes to `keep` stay, as do those of a root, which say what
+    the run was given.
+    """
+    shape = kind_of(span)
+    if shape.__class__ is not CallShape:
+        return
+    record = _record_of(span, shape, limits)
+    if record is not None:
+        # A span and a record that hold each other would never be freed; the run puts them together.
+        record.span = None
+        span.record = record
+    attributes = span.attributes
+    if span.parent_id is not None and attributes.keys().isdisjoint(keep):
+        span.said, span.attributes, span.events, span.name = len(attributes), _NO_ATTRIBUTES, (), ""
+
+
+def _record_of(span: Span, shape: CallShape, limits: Limits) -> Record | None:
     """The call a span records; none where not even the tool's name is known."""
     attributes, convention = span.attributes, shape.convention
-    name = _first_text(attributes, shape.tool) or _name_in(span.name)
+    name = _first_text(attributes, shape.tool) or _name_of(span, shape)
     if not name or len(name) > limits.name_length:
         return None
-    record = Record(name)
-    record.span = span
-    record.convention = convention.name
-    record.layers = (span.scope or convention.dialect or convention.name,)
+    record = Record(name, span, convention.name, (span.scope or convention.dialect or convention.name,))
     if shape.call_id:
         record.call_id = _first_text(attributes, shape.call_id)
     if shape.tool_id:
         record.tool_id = _first_text(attributes, shape.tool_id)
     if shape.agent:
         record.agent = _first_text(attributes, shape.agent)
-    events = tuple(span.events)
-    _read_args(record, shape, events, limits)
-    _read_output(record, shape, events, limits)
+    _read_content(record, shape, attributes, limits)
+    events = tuple(span.events) if span.events else ()
+    if events:
+        _read_events(record, convention, attributes, events, limits)
     if span.failed or events or record.failed or shape.may_fail:
         _read_error(record, convention, span, events)
     return record
 
 
-def _read_args(record: Record, shape: CallShape, events: Iterable[Event], limits: Limits) -> None:
-    convention, attributes = shape.convention, _attributes(record)
+def _name_of(span: Span, shape: CallShape) -> str:
+    if any([span.attributes.get(key) in (None, "") for key in shape.wanted]):
+        return ""
+    return _name_in(span.name)
+
+
+def _read_content(record: Record, shape: CallShape, attributes: Mapping[str, Any], limits: Limits) -> None:
     for key in shape.args:
-        held = attributes.get(key)
-        if key == "tool.parameters" and _is_schema(held):
-            continue
-        _take_args(record, convention, held, limits)
+        _take_args(record, shape.convention, attributes, key, attributes.get(key), limits)
         if record.args is not NOTHING:
-            return
-    if convention.args_event and events:
-        _take_args(record, convention, _in_events(events, convention.args_event), limits)
+            break
+    for key in shape.output:
+        _take_output(record, shape.convention, attributes, attributes.get(key), limits)
+        if record.output is not NOTHING:
+            break
 
 
-def _take_args(record: Record, convention: Convention, held: Any, limits: Limits) -> None:
-    if held is None or _is_worthless(held):
+def _read_events(
+    record: Record, convention: Convention, attributes: Mapping[str, Any], events: Iterable[Event], limits: Limits
+) -> None:
+    if convention.args_event and record.args is NOTHING:
+        event, key = convention.args_event
+        _take_args(record, convention, attributes, key, _in_events(events, event, key), limits)
+    if convention.output_event and record.output is NOTHING:
+        _take_output(record, convention, attributes, _in_events(events, *convention.output_event), limits)
+
+
+def _take_args(
+    record: Record, convention: Convention, attributes: Mapping[str, Any], key: str, held: Any, limits: Limits
+) -> None:
+    if _is_worthless(held) or (key == _PARAMETERS and _is_schema(held)):
         return
     try:
         value = arguments(held, limits)
         for unwrap in convention.unwrap_args:
-            value = unwrap(value, record, _attributes(record))
+            value = unwrap(value, record, attributes)
         if value.__class__ is str:
             value = arguments(value, limits)
     except UnparsableError:
@@ -74,33 +109,21 @@ def _take_args(record: Record, convention: Convention, held: Any, limits: Limits
         record.bare = value
 
 
-def _read_output(record: Record, shape: CallShape, events: Iterable[Event], limits: Limits) -> None:
-    convention, attributes = shape.convention, _attributes(record)
-    for key in shape.output:
-        _take_output(record, convention, attributes.get(key), limits)
-        if record.output is not NOTHING:
-            return
-    if convention.output_event and events:
-        _take_output(record, convention, _in_events(events, convention.output_event), limits)
-
-
-def _take_output(record: Record, convention: Convention, held: Any, limits: Limits) -> None:
-    if held is None or _is_worthless(held):
+def _take_output(
+    record: Record, convention: Convention, attributes: Mapping[str, Any], held: Any, limits: Limits
+) -> None:
+    if _is_worthless(held):
         return
     value = outcome(held, limits, convention.encoded, convention.keeps_quotes)
     for unwrap in convention.unwrap_output:
-        value = unwrap(value, record, _attributes(record))
+        value = unwrap(value, record, attributes)
     record.output = value
-
-
-def _attributes(record: Record) -> Mapping[str, Any]:
-    return record.span.attributes if record.span else {}
 
 
 def _is_worthless(held: Any) -> bool:
     if held.__class__ is str:
         return SCRUBBED in held or (len(held) < _LONGEST_PLACEHOLDER and held in PLACEHOLDERS)
-    return is_scrubbed(held)
+    return held is None or is_scrubbed(held)
 
 
 def _read_error(record: Record, convention: Convention, span: Span, events: Iterable[Event]) -> None:
@@ -135,10 +158,10 @@ def _is_message(text: Any) -> bool:
     return isinstance(text, str) and text not in _NO_MESSAGE and not _REDACTED.search(text)
 
 
-def _in_events(events: Iterable[Event], where: tuple[str, str]) -> Any:
+def _in_events(events: Iterable[Event], name: str, key: str) -> Any:
     for event in events:
-        if event.name == where[0]:
-            return event.attributes.get(where[1])
+        if event.name == name:
+            return event.attributes.get(key)
     return None
 
 

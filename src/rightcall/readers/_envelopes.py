@@ -166,8 +166,9 @@ def converse_blocks(value: Any, call: Record, attributes: Mapping[str, Any]) -> 
 
 def uipath_output(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
     """UiPath: of an object with `content`, the content is the output."""
-    if isinstance(value, dict) and "content" in value:
-        return outcome(value["content"], keeps_quotes=True)
+    if value.__class__ is dict and "content" in value:
+        content = value["content"]
+        return outcome(content, keeps_quotes=True) if content.__class__ is str else content
     return value
 
 

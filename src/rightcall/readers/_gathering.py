@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rightcall.errors import InputError
 from rightcall.limits import Limits
 from rightcall.trajectory import Trajectory
 
+from ._calls import take_call
 from ._documents import LOOKED_FOR
 from ._grouping import Grouping, Traces, whole_runs
 from ._message_log import has_messages, messages_of
@@ -33,14 +34,18 @@ class Gathering:
         self._keep, self._limits = keep, limits
         self._logs: list[LogRecord] = []
         self._loose: list[Any] = []
-        self._has_spans = False
 
-    def add(self, item: Item) -> None:
-        """Take in an item."""
-        if item.__class__ is Span:
-            self._has_spans = True
-            self._traces.add(item)
-        elif item.__class__ is PackedSpan:
+    def add(self, items: Iterable[Item]) -> None:
+        """Take in the items of a document."""
+        for item in items:
+            if isinstance(item, Span):
+                self._traces.add(item)
+                take_call(item, self._limits, self._keep)
+            else:
+                self._add_other(item)
+
+    def _add_other(self, item: Item) -> None:
+        if isinstance(item, PackedSpan):
             if item.may_be_grouped():
                 self._traces.unite(span_in(item.raw, item.scope))
             self._spill.add(item)
@@ -55,10 +60,11 @@ class Gathering:
         Raises:
             InputError: nothing in the source is a span or a message.
         """
-        if self._loose and not self._has_spans and not self._logs:
+        has_spans = self._traces.has_spans
+        if self._loose and not has_spans and not self._logs:
             yield self._of_messages(name, warnings)
             return
-        if not self._has_spans and not self._logs:
+        if not has_spans and not self._logs:
             raise InputError(f"{name}: no spans in it and no messages; {LOOKED_FOR}")
         if self._loose:
             warnings.add("documents", f"{name}: {len(self._loose)} documents that are no spans were left out")
@@ -88,11 +94,19 @@ class Gathering:
             in_memory.setdefault(part_of_trace(trace), []).extend(spans)
         for part, put_aside in self._spill.spans():
             runs: dict[str, list[Span]] = {}
-            for span in (*in_memory.pop(part, ()), *put_aside):
-                top = self._traces.top(span.trace_id)
-                (scattered if top in several else runs).setdefault(top, []).append(span)
+            for span in in_memory.pop(part, ()):
+                self._sort(span, runs, scattered, several)
+            for span in put_aside:
+                take_call(span, self._limits, self._keep)
+                self._sort(span, runs, scattered, several)
             yield whole_runs(list(runs.values()), many=True)
         yield whole_runs(list(scattered.values()), many=True)
+
+    def _sort(
+        self, span: Span, runs: dict[str, list[Span]], scattered: dict[str, list[Span]], several: set[str]
+    ) -> None:
+        top = self._traces.top(span.trace_id)
+        (scattered if top in several else runs).setdefault(top, []).append(span)
 
     def _of_messages(self, name: str, warnings: Warnings) -> Trajectory:
         run = Run(self._limits, self._keep)

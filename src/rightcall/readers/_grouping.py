@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ._kinds import CONVERSATION_KEYS, GROUP_KEYS, SESSION_KEYS, CallShape, kind_of
+from ._kinds import CONVERSATION_KEYS, GROUP_KEYS, SESSION_KEYS, CallShape, groups_of, kind_of
 from ._span import Span
 
 Grouping = Literal["auto", "conversation", "session", "trace", "file"]
@@ -29,6 +29,7 @@ class Traces:
         self._spans: dict[str, list[Span]] = {}
         self._above: dict[str, str] = {}
         self._by_conversation: dict[str, str] = {}
+        self._united: set[tuple[str, str]] = set()
 
     def add(self, span: Span) -> None:
         """Take in a span."""
@@ -37,14 +38,20 @@ class Traces:
         if held is None:
             held = self._spans[trace] = []
         held.append(span)
-        self.unite(span)
+        if groups_of(span):
+            self.unite(span)
+
+    @property
+    def has_spans(self) -> bool:
+        """Whether any span is held."""
+        return bool(self._spans)
 
     def unite(self, span: Span) -> None:
         """Unite the trace of a span with those of the same conversation, without holding the span."""
-        kind_of(span)
-        for key in span.groups:
+        for key in groups_of(span):
             value = span.attributes.get(key) if key in self._keys else None
-            if isinstance(value, str) and value:
+            if isinstance(value, str) and value and (span.trace_id, value) not in self._united:
+                self._united.add((span.trace_id, value))
                 first, second = (
                     self.top(span.trace_id),
                     self.top(self._by_conversation.setdefault(value, span.trace_id)),

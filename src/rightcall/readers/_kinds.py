@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
-from msgspec import Raw
 
+from ._attributes import RawAttributes
 from ._conventions import CONVENTIONS, Convention, convention_by_attributes, convention_by_name
-from ._roles import ROLE_KEYS, Role, role_by_attributes, role_by_name
+from ._roles import ROLE_VALUES, Role, role_by_attributes, role_by_name
 from ._span import Span
 
 _MOST_SHAPES = 4096
@@ -36,7 +36,9 @@ SESSION_KEYS = (
 GROUP_KEYS = frozenset({*CONVERSATION_KEYS, *SESSION_KEYS})
 
 _AGENT = ("gen_ai.agent.name", "agent.name")
-_VALUED = {*ROLE_KEYS, *(key for convention in CONVENTIONS for key, wanted in convention.marks if wanted)}
+_MARKS = [mark for convention in CONVENTIONS for mark in convention.marks]
+_VALUED = ROLE_VALUES | {key for key, wanted in _MARKS if wanted}
+_WANTED = {key for key, wanted in _MARKS if wanted is None}
 
 
 class CallShape(msgspec.Struct, frozen=True):
@@ -51,6 +53,8 @@ class CallShape(msgspec.Struct, frozen=True):
     output: tuple[str, ...]
     may_fail: bool
     """There are attributes that may say that the call failed."""
+    wanted: tuple[str, ...]
+    """Attributes that make the span a call only if they are not empty."""
 
 
 Kind = CallShape | Role | Literal[""]
@@ -58,54 +62,78 @@ Kind = CallShape | Role | Literal[""]
 _Keys = tuple[str, ...]
 
 
-class _Shape(msgspec.Struct):
+class Shape(msgspec.Struct):
     """What is known of spans with the same attributes."""
 
+    places: dict[str, int]
+    """Where each attribute stands in the span's list of them."""
     deciding: _Keys
     """The attributes whose values tell what such a span stands for."""
+    deciding_places: tuple[int, ...]
     groups: _Keys
+    """Its attributes with the id of a conversation or session."""
     decided: dict[Any, Kind | None]
 
 
-_shapes: dict[_Keys, _Shape] = {}
+_shapes: dict[_Keys, Shape] = {}
+
+
+def shape_of(keys: _Keys) -> Shape:
+    """What is known of spans whose attributes have these keys, in this order."""
+    return _shapes.get(keys) or _learn(keys)
+
+
+def groups_of(span: Span) -> _Keys:
+    """The attributes of a span that have the id of a conversation or session."""
+    attributes: Any = span.attributes
+    shape: Shape = attributes.shape if attributes.__class__ is RawAttributes else shape_of(tuple(attributes))
+    return shape.groups
 
 
 def kind_of(span: Span) -> Kind:
     """What a span stands for; found out once, however often it is asked."""
     kind: Kind | None = span.kind
     if kind is None:
-        attributes: Any = span.attributes
-        keys = tuple(attributes)
-        shape = _shapes.get(keys) or _learn(keys)
-        span.groups = shape.groups
-        kind = _by_attributes(shape, attributes)
+        kind = _by_attributes(span.attributes)
         if kind is None:
             kind = _by_name(span)
         span.kind = kind
     return kind
 
 
-def _learn(keys: _Keys) -> _Shape:
+def _learn(keys: _Keys) -> Shape:
     if len(_shapes) >= _MOST_SHAPES:
         _shapes.clear()
-    deciding = tuple([key for key in keys if key in _VALUED])
-    shape = _shapes[keys] = _Shape(deciding, tuple([key for key in keys if key in GROUP_KEYS]), {})
+    places = {key: place for place, key in enumerate(keys)}
+    deciding = tuple([key for key in places if key in _VALUED])
+    groups = tuple([key for key in places if key in GROUP_KEYS])
+    shape = _shapes[keys] = Shape(places, deciding, tuple([places[key] for key in deciding]), groups, {})
     return shape
 
 
-def _by_attributes(shape: _Shape, attributes: Any) -> Kind | None:
+def _by_attributes(attributes: Any) -> Kind | None:
     """What attributes say about a span; None where its name has to."""
-    # Undecoded values are as good as decoded ones to tell spans apart, once they can be hashed.
-    values = tuple([bytes(held) if (held := attributes[key]).__class__ is Raw else held for key in shape.deciding])
+    shape: Shape
+    if attributes.__class__ is RawAttributes:
+        # Undecoded values are as good as decoded ones to tell spans apart.
+        held, shape = attributes.held, attributes.shape
+        places = shape.deciding_places
+        values = tuple([bytes(held[place].value) for place in places]) if places else ()
+    else:
+        shape = shape_of(tuple(attributes))
+        values = tuple([attributes[key] for key in shape.deciding]) if shape.deciding else ()
     try:
         return shape.decided[values]
     except KeyError:
         pass
     except TypeError:
         return _found_out(attributes)
-    if len(shape.decided) >= _MOST_DECIDED:
-        shape.decided.clear()
-    found = shape.decided[values] = _found_out(attributes)
+    found = _found_out(attributes)
+    # Some marks want any value but an empty one: what a span with an empty one is says nothing about others.
+    if not any([key in _WANTED and attributes.get(key) in (None, "") for key in shape.places]):
+        if len(shape.decided) >= _MOST_DECIDED:
+            shape.decided.clear()
+        shape.decided[values] = found
     return found
 
 
@@ -135,4 +163,5 @@ def _call_shape(convention: Convention, attributes: Mapping[str, Any]) -> CallSh
         present(convention.args),
         present(convention.output),
         "error.type" in attributes or any([key in attributes for key, _ in convention.failure]),
+        tuple([key for key, wanted in convention.marks if wanted is None]),
     )

@@ -127,13 +127,13 @@ def _parts(document: Mapping[str, Any], depth: int, listed: bool = False) -> Ite
         return
     if depth >= _DEPTH:
         return
-    for key in _HOLDERS:
+    for key in [key for key in _HOLDERS if key in document]:
         held = _opened(document.get(key))
         if isinstance(held, list):
             for item in held:
                 if isinstance(item, Mapping):
                     yield from _parts(item, depth + 1, key == "tool_calls")
-    for key in _WRAPPERS:
+    for key in [key for key in _WRAPPERS if key in document]:
         held = document.get(key)
         if isinstance(held, Mapping):
             yield from _parts(held, depth + 1, listed)

@@ -15,8 +15,11 @@ def ordered(records: list[Record]) -> list[Record]:
     Calls without a start time come last.
     """
     starts: list[Any] = [record.span.start_ns if record.span else record.asked_ns for record in records]
-    if None not in starts and all(map(lt, starts, starts[1:])):
-        return records
+    if None not in starts:
+        if all(map(lt, starts, starts[1:])):
+            return records
+        if len(set(starts)) == len(starts):
+            return [records[place] for place in sorted(range(len(starts)), key=starts.__getitem__)]
     depths = _depths(records) if any([record.parent for record in records]) else {}
     timed = [(record, _start(record)) for record in records]
     by_start = sorted(timed, key=lambda pair: (pair[1] is None, pair[1] or 0))

@@ -6,6 +6,7 @@ somebody asks for them. Whatever is spelled otherwise is left to the tolerant re
 
 from __future__ import annotations
 
+from sys import intern
 from typing import Any
 
 import msgspec
@@ -13,18 +14,15 @@ import msgspec
 from rightcall.decoding import decode_json
 from rightcall.errors import InputError
 
-from ._attributes import RawAttributes
+from ._attributes import Attribute, RawAttributes
+from ._kinds import shape_of
 from ._otlp import events_in, otlp_span
 from ._span import Event, LazyEvents, PackedSpan, Span
 
-_NO_PARENT = "0" * 16
+_NO_PARENT = ("0" * 16, "")
+_FAILED = 2
 _NO_EVENTS = msgspec.Raw(b"[]")
 _TRACE_ID_LENGTH = 32
-
-
-class _Attribute(msgspec.Struct, gc=False):
-    key: str = ""
-    value: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class _Status(msgspec.Struct, frozen=True):
@@ -32,26 +30,20 @@ class _Status(msgspec.Struct, frozen=True):
     message: str = ""
 
 
-class _Span(
-    msgspec.Struct,
-    rename={
-        "trace_id": "traceId",
-        "span_id": "spanId",
-        "parent_id": "parentSpanId",
-        "start_ns": "startTimeUnixNano",
-        "end_ns": "endTimeUnixNano",
-    },
-    gc=False,
-):
+_NO_STATUS = _Status()
+
+
+class _Span(Span, gc=False):
+    """A span as it is decoded. `_finished` makes a usual one of it, which is cheaper than making another."""
+
+    attributes: tuple[Attribute, ...] = ()  # type: ignore[assignment]
+    events: msgspec.Raw = _NO_EVENTS  # type: ignore[assignment]
+    status: _Status = _NO_STATUS
+
+
+class _Event(msgspec.Struct, gc=False):
     name: str = ""
-    trace_id: str = ""
-    span_id: str = ""
-    parent_id: str = ""
-    start_ns: int | None = None
-    end_ns: int | None = None
-    attributes: list[_Attribute] = []
-    status: _Status = _Status()
-    events: msgspec.Raw = msgspec.Raw(b"[]")
+    attributes: tuple[Attribute, ...] = ()
 
 
 class _Scope(msgspec.Struct, frozen=True):
@@ -93,7 +85,8 @@ _request_decoder = msgspec.json.Decoder(_Request, strict=False)
 _raw_request_decoder = msgspec.json.Decoder(_RawRequest)
 _header_decoder = msgspec.json.Decoder(_Header)
 _span_decoder = msgspec.json.Decoder(_Span, strict=False)
-_events_decoder = msgspec.json.Decoder(list[dict[str, Any]])
+_events_decoder = msgspec.json.Decoder(list[_Event])
+_any_events_decoder = msgspec.json.Decoder(list[dict[str, Any]])
 
 
 def decode_request(line: bytes) -> list[Span] | None:
@@ -103,7 +96,7 @@ def decode_request(line: bytes) -> list[Span] | None:
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
     spans = [
-        _span_of(span, scoped.scope.name)
+        _finished(span, scoped.scope.name)
         for resource in request.resource_spans
         for scoped in resource.scope_spans
         for span in scoped.spans
@@ -129,28 +122,26 @@ def split_request(line: bytes) -> list[PackedSpan] | None:
 def span_in(raw: bytes, scope: str) -> Span:
     """The span that `split_request` left undecoded, in any spelling."""
     try:
-        return _span_of(_span_decoder.decode(raw), scope)
+        return _finished(_span_decoder.decode(raw), scope)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return _span_tolerantly(raw, scope)
 
 
-def _span_of(span: _Span, scope: str) -> Span:
-    parent, status = span.parent_id, span.status
-    made = Span(
-        span.name,
-        span.trace_id,
-        span.span_id or None,
-        parent if parent and parent != _NO_PARENT else None,
-        span.start_ns,
-        span.end_ns,
-        RawAttributes([(held.key, held.value) for held in span.attributes]),
-        status.code == 2,
-        status.message,
-        scope,
-    )
-    if span.events != _NO_EVENTS:
-        made.events = LazyEvents(_raw_events, span.events)
-    return made
+def _finished(span: Any, scope: str) -> Span:
+    held = span.attributes
+    shape = shape_of(tuple([attribute.key for attribute in held]))
+    span.attributes = RawAttributes(shape, shape.places, held)
+    # One text for all spans of a trace, rather than one for each.
+    span.trace_id, span.scope = intern(span.trace_id), scope
+    span.events = LazyEvents(_raw_events, span.events) if span.events != _NO_EVENTS else ()
+    if span.parent_id in _NO_PARENT:
+        span.parent_id = None
+    if not span.span_id:
+        span.span_id = None
+    status = span.status
+    if status is not _NO_STATUS:
+        span.failed, span.description = status.code == _FAILED, status.message
+    return span  # type: ignore[no-any-return]
 
 
 def _span_tolerantly(raw: bytes, scope: str) -> Span:
@@ -163,6 +154,18 @@ def _span_tolerantly(raw: bytes, scope: str) -> Span:
 
 def _raw_events(raw: msgspec.Raw) -> list[Event]:
     try:
-        return events_in(_events_decoder.decode(raw))
+        return [_event_of(event) for event in _events_decoder.decode(raw)]
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return _events_tolerantly(raw)
+
+
+def _event_of(event: _Event) -> Event:
+    shape = shape_of(tuple([attribute.key for attribute in event.attributes]))
+    return Event(event.name, RawAttributes(shape, shape.places, event.attributes))  # type: ignore[arg-type]
+
+
+def _events_tolerantly(raw: msgspec.Raw) -> list[Event]:
+    try:
+        return events_in(_any_events_decoder.decode(raw))
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return []

@@ -9,11 +9,22 @@ from ._message_formats import PARTS, Part
 from ._record import Record
 from ._values import NOTHING, PLACEHOLDERS, UnparsableError, arguments, is_scrubbed, outcome
 
+_MOST_SHAPES = 4096
+_TYPES = frozenset([wanted for part in PARTS for key, wanted in part.marks if key == "type"])
+
+_Shape = tuple[Any, ...]
+"""The type of an object, if it is one that a row asks for, and its keys."""
+
+_rows: dict[_Shape, tuple[Part, ...]] = {}
+
 
 def part_of(document: Mapping[str, Any]) -> Part | None:
     """The first row a part of a message fits."""
-    for part in PARTS:
-        if all(_fits(_inside(document, key), wanted) for key, wanted in part.marks):
+    kind = document.get("type")
+    shape = (kind if kind.__class__ is str and kind in _TYPES else None, *document)
+    rows = _rows.get(shape)
+    for part in _learn(shape) if rows is None else rows:
+        if all([_fits(_inside(document, key), wanted) for key, wanted in part.marks]):
             return part
     return None
 
@@ -32,6 +43,19 @@ def read_part(document: Mapping[str, Any], part: Part) -> Record | None:
     else:
         _take_output(record, document, part, held)
     return record
+
+
+def _learn(shape: _Shape) -> tuple[Part, ...]:
+    """The rows that objects of a shape may fit; messages repeat few shapes, so it is found out once for each."""
+    if len(_rows) >= _MOST_SHAPES:
+        _rows.clear()
+    kind, *keys = shape
+    found = _rows[shape] = tuple([part for part in PARTS if _may_fit(part, kind, keys)])
+    return found
+
+
+def _may_fit(part: Part, kind: Any, keys: list[Any]) -> bool:
+    return all([key.split(".")[0] in keys and (key != "type" or wanted == kind) for key, wanted in part.marks])
 
 
 def _take_args(record: Record, held: Any) -> None:

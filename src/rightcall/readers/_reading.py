@@ -81,7 +81,7 @@ def read_spans(
     run = Run(limits, metadata_attributes)
     for position, span in enumerate(spans):
         if is_live_span(span):
-            run.spans.append(live_span(span))
+            run.add(live_span(span))
         else:
             _add_documents(run, admit(span, limits, where=f"spans[{position}]", foreign=True), position)
     return run.trajectory()
@@ -110,16 +110,14 @@ def _gather(
         names = [_gather(item, gathered, warnings, input_format, max_size, limits) for item in source]
         return ", ".join(names[:3])
     if isinstance(source, (Mapping, list, tuple)):
-        for item in items_of(admit(source, limits, where="the document", foreign=True), input_format):
-            gathered.add(item)
+        gathered.add(items_of(admit(source, limits, where="the document", foreign=True), input_format))
         return "the document"
     if not isinstance(source, (str, bytes, bytearray, memoryview, os.PathLike)) and not hasattr(source, "read"):
         raise InputError(f"a {type(source).__name__} cannot be read; give a path, bytes, a file or a document")
     with opened(source, max_size) as (name, stream):
         try:
             for batch in Documents(name, limits, warnings, gathered.budget, input_format).batches(stream):
-                for item in batch:
-                    gathered.add(item)
+                gathered.add(batch)
         except OSError as problem:
             raise InputError(f"{name}: {problem.strerror or problem}") from None
     return name
@@ -135,7 +133,7 @@ def _check_names(input_format: str | None, grouping: str) -> None:
 def _add_documents(run: Run, document: Any, position: int) -> None:
     for item in items_of(document):
         if isinstance(item, Span):
-            run.spans.append(item)
+            run.add(item)
         elif isinstance(item, LogRecord):
             run.logs.append(item)
         else:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from ._span import Span
 from ._values import NOTHING
 
 
-class Record:
-    """What is known of one call so far. Fields not recorded yet hold `NOTHING`, or None.
+class Record(msgspec.Struct, eq=False):
+    """What is known of one call so far. Fields not recorded yet hold `NOTHING`, or None."""
 
-    Defaults are the class's, not set one by one: most calls set few fields, and a trace has many calls.
-    """
-
+    name: str
+    span: Span | None = None
+    convention: str = ""
+    layers: tuple[str, ...] = ()
+    """Which instrumentations saw the call."""
     args: Any = NOTHING
     bare: Any = NOTHING
     """An argument without its name, where the producer kept only the value."""
@@ -24,10 +28,6 @@ class Record:
     call_id: str | None = None
     tool_id: str | None = None
     agent: str | None = None
-    span: Span | None = None
-    convention: str = ""
-    layers: tuple[str, ...] = ()
-    """Which instrumentations saw the call."""
     parent: Record | None = None
     group: str | None = None
     turn: int | None = None
@@ -39,9 +39,6 @@ class Record:
     """When the model had given that message."""
     joined: bool = False
     """A request for which a span was found."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
 
     def fill(self, other: Record) -> None:
         """Take from another record of the same call what this one lacks."""

@@ -39,15 +39,17 @@ _NAMES: dict[str, Role] = {
     "agent run": "agent",
 }
 _PREFIXES: dict[str, Role] = {"invoke_agent ": "agent", "agent_run [": "agent", "chat ": "model"}
-ROLE_KEYS = frozenset({*_VALUES, *_PRESENT})
-"""Attributes that tell the role of a span."""
+ROLE_VALUES = frozenset(_VALUES)
+"""Attributes whose values tell the role of a span."""
+
+_KEYS = frozenset({*_VALUES, *_PRESENT})
 
 
 def role_by_attributes(attributes: Mapping[str, Any]) -> Role | None:
     """Whether attributes say that a span stands for an agent, or else for a model."""
     found: Role | None = None
     for key in attributes:
-        if key in ROLE_KEYS:
+        if key in _KEYS:
             value = attributes.get(key)
             known = _VALUES.get(key, {})
             role = known.get(value.strip('"').lower()) if isinstance(value, str) else None

@@ -8,12 +8,12 @@ from typing import Any
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.trajectory import ToolCall, Trajectory
 
-from ._calls import record_of
+from ._calls import take_call
 from ._carriers import Conversation, carried, carried_by_logs
 from ._conventions import CONVENTIONS
 from ._duplicates import without_duplicates
 from ._joining import join
-from ._kinds import CallShape, kind_of
+from ._kinds import CallShape
 from ._message_log import exchanges_of
 from ._order import group_by_time, has_ties, ordered, overlaps_unexplained, unsettled
 from ._record import Record
@@ -26,7 +26,6 @@ from ._turns import number_turns
 from ._values import NOTHING
 from ._warnings import Warnings
 
-_NO_ATTRIBUTES: Mapping[str, Any] = {}
 _SETTINGS = {convention.name: convention.setting for convention in CONVENTIONS}
 _INTERNAL = frozenset({"final_answer", "final_result"})
 _HANDOFFS = ("transfer_to_", "transfer_back_to_", "handoff_to_")
@@ -57,7 +56,7 @@ class Run:
         root = _root(spans)
         given, returned = _first_value(root, _INPUT), _first_value(root, _OUTPUT)
         metadata = _kept(spans, self._keep)
-        records, roles = self._classify(spans)
+        records, roles = _classified(spans)
         records, unseen = self._complete(spans, records, roles)
         number_turns(records, spans, roles)
         calls = ordered([*records, *unseen])
@@ -77,20 +76,10 @@ class Run:
             calls_recorded=tool_data != "none",
         )
 
-    def _classify(self, spans: list[Span]) -> tuple[list[Record], dict[int, Role]]:
-        records: list[Record] = []
-        roles: dict[int, Role] = {}
-        for span in spans:
-            kind = kind_of(span)
-            if kind.__class__ is CallShape:
-                record = record_of(span, kind, self._limits)
-                if record is not None:
-                    records.append(record)
-                # The record has all of it; a trace of a million calls should not hold it twice.
-                span.attributes, span.events = _NO_ATTRIBUTES, ()
-            elif kind == "model" or kind == "agent":
-                roles[id(span)] = kind
-        return ordered(records), roles
+    def add(self, span: Span) -> None:
+        """Take in a span."""
+        take_call(span, self._limits, self._keep)
+        self.spans.append(span)
 
     def _complete(
         self, spans: list[Span], records: list[Record], roles: dict[int, Role]
@@ -153,6 +142,22 @@ class Run:
             )
 
 
+def _classified(spans: list[Span]) -> tuple[list[Record], dict[int, Role]]:
+    """The calls of spans, in order, and the roles of the other spans that have one."""
+    records: list[Record] = []
+    roles: dict[int, Role] = {}
+    for span in spans:
+        kind = span.kind
+        if kind.__class__ is CallShape:
+            record, span.record = span.record, None
+            if record is not None:
+                record.span = span
+                records.append(record)
+        elif kind:
+            roles[id(span)] = kind
+    return ordered(records), roles
+
+
 def _kept(spans: list[Span], keys: tuple[str, ...]) -> dict[str, Any]:
     """The attributes asked for, each from the first span that has it."""
     found: dict[str, Any] = {}
@@ -168,8 +173,7 @@ def _placed(records: list[Record], tree: Tree, roles: Mapping[int, Role]) -> lis
     """The calls, each once, with the calls they were made in."""
     if not records or not (tree.has_edges or roles or len({record.layers for record in records}) > 1):
         return records
-    for record in records:
-        tree.place(record)
+    tree.place(records)
     records = without_duplicates(records, tree)
     if roles:
         tree.adopt(records)
@@ -191,7 +195,8 @@ def _has_gaps(records: list[Record]) -> bool:
 
 def _once_each(spans: list[Span]) -> list[Span]:
     """The spans, each id once: of several with one id the one that says most. Spans without ids are all kept."""
-    if len({span.span_id for span in spans}) == len(spans):
+    ids = {span.span_id for span in spans}
+    if len(ids) == len(spans) or ids == {None}:
         return spans
     best: dict[tuple[str, str], Span] = {}
     lone = []
@@ -201,19 +206,22 @@ def _once_each(spans: list[Span]) -> list[Span]:
             continue
         key = (span.trace_id, span.span_id)
         known = best.get(key)
-        if known is None or len(span.attributes) > len(known.attributes):
+        if known is None or _said(span) > _said(known):
             best[key] = span
     kept = {id(span) for span in (*lone, *best.values())}
     return [span for span in spans if id(span) in kept]
 
 
+def _said(span: Span) -> int:
+    return span.said or len(span.attributes)
+
+
 def _tool_call(record: Record) -> ToolCall:
-    span = record.span
-    parent = record.parent
-    failed = record.failed
-    output = None if failed and record.output is NOTHING else record.output
+    name, span, parent, output, failed = record.name, record.span, record.parent, record.output, record.failed
+    if failed and output is NOTHING:
+        output = None
     return ToolCall(
-        record.name,
+        name,
         record.args,
         output,
         (record.error or "the tool failed; no message was recorded") if failed else None,
@@ -221,14 +229,14 @@ def _tool_call(record: Record) -> ToolCall:
         record.group,
         record.tool_id,
         record.call_id,
-        _id_of(record),
+        span.span_id if span else record.call_id,
         _id_of(parent) if parent else None,
         record.agent,
         span.start_ns if span else None,
         span.end_ns if span else None,
         "span" if span else "message",
-        not failed and output.__class__ is str and reads_like_error(output),
-        record.name in _INTERNAL or record.name.startswith(_HANDOFFS),
+        output.__class__ is str and not failed and reads_like_error(output),
+        name in _INTERNAL or name.startswith(_HANDOFFS),
     )
 
 

@@ -15,10 +15,24 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     attributes: Mapping[str, Any]
 
 
-class Span(msgspec.Struct, gc=False):
+_SPELLED = {
+    "name": "name",
+    "trace_id": "traceId",
+    "span_id": "spanId",
+    "parent_id": "parentSpanId",
+    "start_ns": "startTimeUnixNano",
+    "end_ns": "endTimeUnixNano",
+    "attributes": "attributes",
+    "events": "events",
+    "status": "status",
+}
+
+
+class Span(msgspec.Struct, gc=False, rename=lambda field: _SPELLED.get(field, f"rightcall:{field}")):
     """One span: where it stands in its trace, when it ran, and what it says about itself.
 
-    `events` are `Event`s, or whatever the container can turn into them when somebody asks.
+    `events` are `Event`s, or whatever the container can turn into them when somebody asks. Decoded, the fields are
+    spelled as in OTLP, and those that OTLP has not have names that nobody writes.
     """
 
     name: str
@@ -37,8 +51,10 @@ class Span(msgspec.Struct, gc=False):
     events: Iterable[Event] = ()
     kind: Any = None
     """What the span stands for, once somebody has asked."""
-    groups: tuple[str, ...] = ()
-    """Its attributes with the id of a conversation or session, once `kind` is known."""
+    record: Any = None
+    """The call read from the span, until its run takes it."""
+    said: int = 0
+    """How many attributes it had, where the call has taken what was in them."""
 
 
 class LogRecord(msgspec.Struct):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from typing import IO
 
@@ -51,11 +51,11 @@ class Spill:
         stream.write(scope)
         stream.write(span.raw)
 
-    def spans(self) -> Iterator[tuple[int, list[Span]]]:
-        """The spans put aside, one part after the other."""
+    def spans(self) -> Iterator[tuple[int, Iterable[Span]]]:
+        """The spans put aside, one part after the other; each part is read while it is the current one."""
         for part in range(_PARTS):
             stream = self._parts.pop(part, None)
-            yield part, _spans_in(stream) if stream else []
+            yield part, _spans_in(stream) if stream else ()
             if stream:
                 stream.close()
 
@@ -69,11 +69,9 @@ def part_of_trace(trace_id: str) -> int:
     return hash(trace_id) % _PARTS
 
 
-def _spans_in(stream: IO[bytes]) -> list[Span]:
+def _spans_in(stream: IO[bytes]) -> Iterator[Span]:
     stream.seek(0)
-    spans = []
     while sizes := stream.read(_SIZES.size):
         scope_size, raw_size = _SIZES.unpack(sizes)
         scope = stream.read(scope_size).decode("utf-8", "surrogatepass")
-        spans.append(span_in(stream.read(raw_size), scope))
-    return spans
+        yield span_in(stream.read(raw_size), scope)

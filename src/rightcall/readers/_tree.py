@@ -25,10 +25,9 @@ class Tree:
         self._calls: dict[str, Record] = {}
         self._found: dict[str | None, Record | None] = {}
 
-    def place(self, record: Record) -> None:
-        """Let a record stand for its span, and for the spans merged into it."""
-        if record.span and record.span.span_id:
-            self.stand_for(record.span.span_id, record)
+    def place(self, records: list[Record]) -> None:
+        """Let records stand for their spans."""
+        self._calls.update({span.span_id: record for record in records if (span := record.span) and span.span_id})
 
     def stand_for(self, span_id: str, record: Record) -> None:
         """Let a record stand for a span."""

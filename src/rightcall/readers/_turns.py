@@ -29,7 +29,7 @@ def number_turns(records: list[Record], spans: list[Span], roles: Mapping[int, R
 
 
 def _times_at_work(spans: list[Span], roles: Mapping[int, Role]) -> dict[str, tuple[int, int]]:
-    if all([span.trace_id == spans[0].trace_id for span in spans]):
+    if not roles or all([span.trace_id == spans[0].trace_id for span in spans]):
         return {}
     times: dict[str, tuple[int, int]] = {}
     for span in spans:

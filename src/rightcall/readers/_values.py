@@ -21,7 +21,7 @@ SCRUBBED = "[Scrubbed due to "
 """What Logfire puts in the place of values it takes for secrets."""
 
 _MODEST = 1_000_000
-_decode = msgspec.json.decode
+_decode = msgspec.json.Decoder().decode
 
 
 class UnparsableError(ValueError):
@@ -38,7 +38,8 @@ def arguments(value: Any, limits: Limits = DEFAULT_LIMITS) -> Any:
     while value.__class__ is str and layer < _LAYERS:
         layer += 1
         try:
-            value = _decode(value) if _is_modest(value, limits) else decode_text(value, limits)
+            small = len(value) <= 2 * limits.depth or _is_modest(value, limits)
+            value = _decode(value) if small else decode_text(value, limits)
         except (msgspec.DecodeError, UnicodeError, InputError):
             value = _decoded_slowly(value, limits)
     return value
@@ -51,9 +52,9 @@ def outcome(value: Any, limits: Limits = DEFAULT_LIMITS, encoded: bool = False, 
     `keeps_quotes`. With `encoded`, the producer writes JSON whatever the value is, so numbers and null are read as
     well.
     """
-    for _ in range(_LAYERS):
-        if value.__class__ is not str:
-            return value
+    layer = 0
+    while value.__class__ is str and layer < _LAYERS:
+        layer += 1
         first = value[:1]
         if first.isspace():
             first = value.lstrip()[:1]
@@ -83,16 +84,17 @@ def _decoded_slowly(text: str, limits: Limits) -> Any:
 
 
 def _is_modest(text: str, limits: Limits) -> bool:
-    """Whether a text can be neither too deep nor too large, so that nothing has to be checked after decoding."""
-    size = len(text)
-    if size <= 2 * limits.depth:
-        return True
-    return size <= _MODEST and text.count("{") + text.count("[") <= limits.depth
+    """Whether a text can be neither too deep nor too large, so that nothing has to be checked after decoding.
+
+    A text of no more than twice as many characters as levels are allowed always is.
+    """
+    return len(text) <= _MODEST and text.count("{") + text.count("[") <= limits.depth
 
 
 def _value_or_text(text: str, limits: Limits) -> Any:
     try:
-        return _decode(text) if _is_modest(text, limits) else _slow_value_or_text(text, limits)
+        small = len(text) <= 2 * limits.depth or _is_modest(text, limits)
+        return _decode(text) if small else _slow_value_or_text(text, limits)
     except (msgspec.DecodeError, UnicodeError):
         return _slow_value_or_text(text, limits)
 
