@@ -109,11 +109,10 @@ class Comparison:
 
     def alignment(self) -> Alignment:
         """The steps; in a long alignment those that match are counted, not listed, and so is what has no room."""
+        most = self._room // _LEAST
         if self._lines is None and len(self.expected) == len(self._positions):
-            steps = [Step("match", name, at, self._positions[at]) for at, name in enumerate(self.expected)]
-            if _weight("".join(self.expected)) + _LEAST * len(steps) <= self._room:
-                return Alignment(tuple(steps))
-        lines, most = self.lines, self._room // _LEAST
+            return self._all_as_expected(most)
+        lines = self.lines
         if len(lines) > most:
             lines = [line for line in lines if line.kind != "match"][:most]
         expected, positions = self.expected, self._positions
@@ -126,6 +125,13 @@ class Comparison:
         sizes = [_weight(step.name) + (_size(step.differences) if step.differences else 0) for step in steps]
         fitting = _fitting(sizes, self._room)
         return Alignment(tuple(steps[:fitting]), len(self.lines) - fitting)
+
+    def _all_as_expected(self, most: int) -> Alignment:
+        """The steps of calls that are the expected ones, no more and no less; none of them where there are too many."""
+        size = len(self.expected)
+        if size > most or _weight("".join(self.expected)) + _LEAST * size > self._room:
+            return Alignment((), size)
+        return Alignment(tuple([Step("match", name, at, self._positions[at]) for at, name in enumerate(self.expected)]))
 
     def explained(self) -> tuple[list[ExplainedCall], int]:
         """What became of each expected call, and how many are left out for want of room."""

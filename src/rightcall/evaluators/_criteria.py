@@ -36,6 +36,7 @@ class UserModel(BaseModel):
         populate_by_name=True,
         loc_by_alias=False,
         arbitrary_types_allowed=True,
+        defer_build=True,  # of many models, a program uses a few
     )
 
 

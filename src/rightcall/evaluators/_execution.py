@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from rightcall.readers import read_spans
 from rightcall.trajectory import Trajectory
 
 
@@ -23,6 +22,9 @@ class AgentExecution(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def trajectory(self) -> Trajectory:
         """The tool calls in the spans, read once."""
+        # The readers are many modules; whoever judges lists of calls needs none of them.
+        from rightcall.readers import read_spans
+
         read = read_spans(self.agent_trace)
         # Whoever hands over the spans of a run says that these are all of them: no tool spans are no calls.
         return msgspec.structs.replace(read, input=self.agent_input, output=self.agent_output, calls_recorded=True)
