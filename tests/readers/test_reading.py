@@ -264,3 +264,9 @@ def test_each_trace_of_a_conversation_is_a_turn() -> None:
     [trajectory] = read(request(*spans))
 
     assert [found.turn for found in trajectory.calls] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("spans", [None, 5, "spans", b"spans"], ids=repr)
+def test_what_is_no_list_of_spans_is_refused(spans: Any) -> None:
+    with pytest.raises(InputError, match="spans are a list of spans"):
+        read_spans(spans)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from rightcall.decoding import admit
-from rightcall.errors import InputError, UnknownNameError, nearest
+from rightcall.errors import InputError, UnknownNameError, nearest, shown
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.trajectory import Trajectory
 
@@ -78,6 +78,8 @@ def read_spans(
     Raises:
         InputError: something among the spans is not a span.
     """
+    if isinstance(spans, (str, bytes)) or not isinstance(spans, Iterable):
+        raise InputError(f"spans are a list of spans, not {shown(spans)}")
     run = Run(limits, metadata_attributes)
     for position, span in enumerate(spans):
         if is_live_span(span):
