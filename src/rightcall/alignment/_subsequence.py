@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 from rapidfuzz.distance import LCSseq
 
@@ -18,21 +18,24 @@ def common_length(expected: Sequence[int], actual: Sequence[int]) -> int:
     return LCSseq.similarity(expected, actual)
 
 
-def common_subsequence(expected: Sequence[Hashable], actual: Sequence[Hashable]) -> list[tuple[int, int]]:
-    """The pairs of positions of one longest common subsequence, always the same one for the same input."""
+def common_subsequence(expected: Sequence[int], actual: Sequence[int]) -> list[tuple[int, int]]:
+    """The pairs of positions of one longest common subsequence of two lists of small whole numbers.
+
+    It is always the same one for the same input.
+    """
     if len(expected) * len(actual) > _LARGEST_TABLE:
         return _in_linear_memory(expected, actual)
-    ids: dict[Hashable, int] = {}
-    expected_ids = [ids.setdefault(value, len(ids)) for value in expected]
-    actual_ids = [ids.setdefault(value, len(ids)) for value in actual]
     pairs: list[tuple[int, int]] = []
-    for block in LCSseq.editops(expected_ids, actual_ids).as_matching_blocks():
-        pairs.extend(zip(range(block.a, block.a + block.size), range(block.b, block.b + block.size), strict=True))
+    for first, second, size in LCSseq.editops(expected, actual).as_matching_blocks():
+        if size == 1:
+            pairs.append((first, second))
+        else:
+            pairs.extend(zip(range(first, first + size), range(second, second + size), strict=True))
     return pairs
 
 
-def _in_linear_memory(expected: Sequence[Hashable], actual: Sequence[Hashable]) -> list[tuple[int, int]]:
-    positions: dict[Hashable, list[int]] = {}
+def _in_linear_memory(expected: Sequence[int], actual: Sequence[int]) -> list[tuple[int, int]]:
+    positions: dict[int, list[int]] = {}
     for position, value in enumerate(actual):
         positions.setdefault(value, []).append(position)
     return related_subsequence([positions.get(value, ()) for value in expected], len(actual))

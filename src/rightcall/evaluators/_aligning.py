@@ -69,7 +69,10 @@ def align_names(expected: Sequence[str], actual: Sequence[str]) -> list[Line]:
     """The alignment of expected names with actual ones: a longest common subsequence is in place."""
     if list(expected) == list(actual):
         return align_start(len(expected), len(actual))
-    in_place = dict(common_subsequence(expected, actual))
+    ids: dict[str, int] = {}
+    numbered = [ids.setdefault(name, len(ids)) for name in expected]
+    unexpected = len(ids)
+    in_place = dict(common_subsequence(numbered, [ids.get(name, unexpected) for name in actual]))
     pairs = in_place | _leftovers_by_name(in_place, expected, actual)
     return _lines(pairs, pairs.keys(), in_place.keys(), len(expected), len(actual))
 
@@ -97,16 +100,19 @@ def _lines(
 ) -> list[Line]:
     """The lines in the order of the expected calls, extra calls before the next call that is in place."""
     full, placed = set(matched), set(in_place)
-    extras = sorted(set(range(actual_count)) - set(pairs.values()), reverse=True)
+    extras = sorted(set(range(actual_count)).difference(pairs.values()), reverse=True)
+    next_extra = extras[-1] if extras else actual_count
     lines: list[Line] = []
     for index in range(expected_count):
         column = pairs.get(index)
         if column is None:
             lines.append(Line("missing", index, -1))
-            continue
-        while index in placed and extras and extras[-1] < column:
-            lines.append(Line("extra", -1, extras.pop()))
-        kind: Kind = "mismatch" if index not in full else "match" if index in placed else "moved"
-        lines.append(Line(kind, index, column, index not in placed))
-    lines.extend(Line("extra", -1, column) for column in reversed(extras))
+        elif index not in placed:
+            lines.append(Line("moved" if index in full else "mismatch", index, column, True))
+        else:
+            while next_extra < column:
+                lines.append(Line("extra", -1, extras.pop()))
+                next_extra = extras[-1] if extras else actual_count
+            lines.append(Line("match" if index in full else "mismatch", index, column))
+    lines.extend([Line("extra", -1, column) for column in reversed(extras)])
     return lines
