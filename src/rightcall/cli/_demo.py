@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import Any
 
 import click
@@ -71,7 +72,7 @@ The same in Python, for your own agent:
     result = ToolTrajectoryEvaluator().evaluate(made, {"expected": ["search"]})
     print(result.verdict, result.score, result.findings)
 
-`rightcall explain RC104` says what a code means; docs/tutorial.md goes on from here.
+`rightcall explain RC104` says what a code means. Next: docs/tutorial.md
 """.splitlines()
 
 
@@ -115,7 +116,10 @@ def _print_problems(screen: Screen, result: EvaluationResult) -> None:
     """What went wrong, one sentence each."""
     screen.line(("    What went wrong, by the expected path", "dim"))
     for finding in result.findings:
-        screen.line("    ", (finding.code, "bold"), "  ", finding.message)
+        first, *rest = wrap(finding.message, 66)
+        screen.line("    ", (finding.code, "bold"), "  ", first)
+        for line in rest:
+            screen.line("           ", line)
     screen.line()
 
 
