@@ -12,6 +12,7 @@ REQUIREMENTS = {
     "google-adk": "google-adk==2.13.0",
     "agentevals": "agentevals",
     "deepeval": "deepeval",
+    "orjson": "orjson",
 }
 
 

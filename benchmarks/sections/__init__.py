@@ -5,6 +5,7 @@ from benchmarks.figures import Section
 from .growth import growth
 from .long_orders import hundred_thousand, long_orders
 from .pairing import pairing
+from .reading import reading
 from .startup import startup
 from .ten_calls import agentevals, deepeval, google_adk, uipath
 
@@ -19,5 +20,6 @@ SECTIONS: dict[str, Section] = {
     "order-100000": hundred_thousand,
     "pairing": pairing,
     "growth": growth,
+    "reading": reading,
     "startup": startup,
 }

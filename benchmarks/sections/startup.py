@@ -1,7 +1,6 @@
 """What starting Rightcall costs above starting Python."""
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,9 +10,10 @@ from statistics import median
 
 from benchmarks.environments import ROOT
 from benchmarks.figures import Figure
+from benchmarks.processes import cost
 from benchmarks.rounds import Pace
 from benchmarks.table import Line, under
-from benchmarks.workers import WorkerError, Workers
+from benchmarks.workers import Workers
 
 _FIRST_EVALUATION = """
 import rightcall
@@ -40,23 +40,14 @@ def startup(workers: Workers, pace: Pace) -> Iterator[Figure]:
 
 def _above_bare(figure: str, limit: float, command: list[str], rounds: int) -> Iterator[Line]:
     bare = [sys.executable, "-c", "pass"]
-    _cpu_seconds(command)  # The first start compiles bytecode and fills the disk's cache.
-    above = [_cpu_seconds(command) - _cpu_seconds(bare) for _ in range(rounds)]
+    cost(command)  # The first start compiles bytecode and fills the disk's cache.
+    above = [cost(command).seconds - cost(bare).seconds for _ in range(rounds)]
     yield under(figure, None, max(0.0, median(above)), limit)
 
 
 def _command() -> list[str]:
     script = Path(sys.executable).with_name("rightcall")
     return [str(script)] if script.exists() else [sys.executable, "-m", "rightcall"]
-
-
-def _cpu_seconds(command: list[str]) -> float:
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) as process:
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise WorkerError(f"{' '.join(command)} ended with {process.returncode}")
-    return usage.ru_utime + usage.ru_stime
 
 
 def _third_party() -> Iterator[Line]:
