@@ -201,7 +201,14 @@ def test_attributes_asked_for_are_kept_from_spans_of_calls_too() -> None:
     [trajectory] = read(line(root, inner), metadata_attributes=("case",))
 
     assert trajectory.metadata["case"] == "7"
-    assert (trajectory.input, trajectory.output) == ("{}", "ok")
+
+
+def test_what_a_tool_was_given_is_not_what_the_run_was_given() -> None:
+    [of_a_tool] = read(line(call(1, "plan", name="root"), call(2, parent=1)))
+    [of_an_agent] = read(line(span(1, {"input.value": "find it", "output.value": "found"}), call(2, parent=1)))
+
+    assert (of_a_tool.input, of_a_tool.output) == (None, None)
+    assert (of_an_agent.input, of_an_agent.output) == ("find it", "found")
 
 
 def test_of_spans_with_one_id_the_one_that_says_most_counts_whichever_comes_first() -> None:

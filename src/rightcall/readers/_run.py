@@ -245,10 +245,9 @@ def _id_of(record: Record) -> str | None:
 
 
 def _root(spans: list[Span]) -> Span | None:
-    for span in spans:
-        if span.parent_id is None:
-            return span
-    return None
+    """The span of the run as a whole. One of a call is none: what a tool was given is not what the run was given."""
+    root = next((span for span in spans if span.parent_id is None), None)
+    return None if root is None or root.kind.__class__ is CallShape else root
 
 
 def _first_value(span: Span | None, keys: tuple[str, ...]) -> Any:
