@@ -145,7 +145,7 @@ def test_a_trace_without_tool_data_is_told_from_one_without_calls(tmp_path: Path
 
     assert "no tool data: cannot tell whether tools were called" in text
     assert "note: no tool data in this trace" in text
-    assert text.endswith("talking.json\nno calls\n")
+    assert text.endswith("talking.json\nno calls\ninput: Hi\noutput: Hello\n")
 
 
 def test_standard_input_grouping_format_and_size_are_options(tmp_path: Path) -> None:

@@ -268,3 +268,26 @@ def test_what_several_parallel_calls_observed_belongs_to_none_of_them() -> None:
     }
 
     assert all("output" in call.unrecorded for call in read_messages([step]).calls)
+
+
+@pytest.mark.parametrize(
+    ("last", "answer"),
+    [
+        ({"role": "assistant", "content": "Refunded."}, "Refunded."),
+        ({"role": "assistant", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, "a\nb"),
+        ({"role": "model", "parts": [{"text": "done"}]}, "done"),
+        ({"type": "ai", "data": {"content": "done", "tool_calls": []}}, "done"),
+        ({"role": "assistant", "content": ""}, None),
+        ({"role": "user", "content": "and now?"}, None),
+        ({"role": "tool", "tool_call_id": "1", "content": "ok"}, None),
+        (
+            {"role": "assistant", "content": "let me see", "tool_calls": [{"id": "1", "function": {"name": "f"}}]},
+            None,
+        ),
+    ],
+    ids=str,
+)
+def test_the_answer_is_the_last_message_of_a_model_that_asks_for_nothing_more(last: Any, answer: str | None) -> None:
+    trajectory = read_messages([{"role": "user", "content": "refund it"}, last])
+
+    assert (trajectory.input, trajectory.output) == ("refund it", answer)

@@ -8,6 +8,7 @@ from typing import Any
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.trajectory import ToolCall, Trajectory
 
+from ._answers import answer, question
 from ._calls import take_call
 from ._carriers import Conversation, carried, carried_by_logs
 from ._conventions import CONVENTIONS
@@ -55,6 +56,8 @@ class Run:
         spans = _once_each(self.spans)
         root = _root(spans)
         given, returned = _first_value(root, _INPUT), _first_value(root, _OUTPUT)
+        if self.messages and not spans:
+            given, returned = question(self.messages), answer(self.messages)
         metadata = _kept(spans, self._keep)
         records, roles = _classified(spans)
         records, unseen = self._complete(spans, records, roles)
