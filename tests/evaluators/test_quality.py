@@ -67,6 +67,15 @@ def test_a_forbidden_call_fails_the_trajectory() -> None:
     assert [finding.code for finding in result.findings] == ["RC107", "RC107"]
     assert result.findings[0].actual is not None
     assert result.findings[0].actual.position == 1
+    assert {finding.path for finding in result.findings} == {"never[0]"}
+
+
+def test_many_forbidden_calls_are_counted_beyond_the_first_ones() -> None:
+    findings = judge("forbidden-tools", ["delete"] * 50, {"never": ["drop", "delete"]}).findings
+
+    assert len(findings) == 41
+    assert findings[0].path == "never[1]"
+    assert findings[-1].message == "… and 10 more"
 
 
 def test_keeping_away_from_forbidden_calls_passes() -> None:

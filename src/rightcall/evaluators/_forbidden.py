@@ -77,8 +77,8 @@ class ForbiddenAccount(msgspec.Struct, frozen=True):
         """Each forbidden call, up to forty of them."""
         made = self.made()
         findings = [
-            Finding("RC107", f"`{call.text}` was called, and must never be", actual=call, path="never")
-            for call in made[:_MOST_LISTED]
+            Finding("RC107", f"`{call.text}` was called, and must never be", actual=call, path=path)
+            for call, path in zip(made[:_MOST_LISTED], self._paths(), strict=False)
         ]
         if len(made) > len(findings):
             findings.append(Finding("RC107", f"… and {len(made) - len(findings):,} more"))
@@ -86,6 +86,14 @@ class ForbiddenAccount(msgspec.Struct, frozen=True):
             reason = f"`{call.text}`: whether its arguments are the forbidden ones was not recorded"
             findings.append(Finding("RC301", reason, actual=call, path="never"))
         return tuple(findings)
+
+    def _paths(self) -> list[str]:
+        """For each forbidden call that was made, the part of the criteria that forbids it."""
+        first: dict[int, int] = {}
+        for number, row in enumerate(self.relation.sure):
+            for column in row:
+                first.setdefault(column, number)
+        return [f"never[{first[column]}]" for column in sorted(first)]
 
     def _named(self, columns: set[int]) -> list[NamedCall]:
         calls = self.selection.calls
