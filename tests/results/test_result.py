@@ -113,6 +113,10 @@ def test_a_score_stands_though_it_cannot_be_explained() -> None:
     assert result.findings[0].message == "not explained: ZeroDivisionError: not again"
 
 
+def test_printing_a_result_is_short_and_explains_nothing() -> None:
+    assert len(repr(result_of("tool-trajectory"))) < 300
+
+
 def test_warnings_of_the_reader_are_in_every_result() -> None:
     made = Trajectory(calls=(), warnings=("2 spans were unreadable",))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 from rightcall.decoding import admit
@@ -11,14 +12,14 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 from ._equality import equal, holds_nan, is_delicate, same_kinds
 
 
-class Expectation:
+class Expectation(ABC):
     """What one value should be. Immutable, and safe to share between threads."""
 
     __slots__ = ()
 
+    @abstractmethod
     def matches(self, actual: Any) -> bool:
         """Whether `actual` is what was expected."""
-        raise NotImplementedError
 
     def matches_absence(self) -> bool:
         """Whether it is right that there is no value at all."""

@@ -81,7 +81,7 @@ class Explanation(msgspec.Struct, eq=False):
         return hash(Explanation)
 
     def __repr__(self) -> str:
-        return f"Explanation({self.told()!r})"
+        return "Explanation(…)"  # made when it is read, and printing a result is not reading its details
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Explanation, (self.told(),))
