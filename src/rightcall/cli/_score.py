@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -87,6 +88,7 @@ class _Scoring:
         self._screen = Screen()
         self._results: list[CaseResult] = []
         self._verdicts: dict[str, Verdict] = {}
+        self._warnings: Counter[str] = Counter()
         self._unreadable = 0
 
     def run(self) -> int:
@@ -150,7 +152,9 @@ class _Scoring:
         if self._options.format_ == "concise":
             for line in concise_lines(result):
                 self._screen.line(line)
-        if self._options.format_ == "json" or self._options.output_file or result.warnings:
+        self._warnings.update(result.warnings)
+        # Traces may be millions: a result is held only where a document of all of them is asked for.
+        if self._options.format_ == "json" or self._options.output_file:
             self._results.append(result)
 
     def _report(self, totals: Totals, seconds: float) -> None:
@@ -158,7 +162,7 @@ class _Scoring:
         if self._options.format_ == "json":
             click.echo(json_report(self._results, totals, subject))
         else:
-            for note in concise_notes(self._results):
+            for note in concise_notes(self._warnings):
                 self._screen.line(note)
             self._screen.line(summary(totals, seconds))
         if self._options.output_file is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 
 from rightcall.results import CaseResult, Totals
 
@@ -22,14 +22,10 @@ def concise_lines(result: CaseResult) -> Iterator[str]:
         yield f"{result.source}: {case}: {_WORD[result.verdict]}, score {result.score}"
 
 
-def concise_notes(results: Sequence[CaseResult]) -> Iterator[str]:
+def concise_notes(warnings: Mapping[str, int]) -> Iterator[str]:
     """What the reader of the traces warned of, each once, with the number of cases it is about."""
-    counts: dict[str, int] = {}
-    for result in results:
-        for warning in result.warnings:
-            counts[warning] = counts.get(warning, 0) + 1
-    for warning, count in counts.items():
-        yield f"note: {warning}" + (f" ({count:,} cases)" if count > 1 else "")
+    for warning, cases in warnings.items():
+        yield f"note: {warning}" + (f" ({cases:,} cases)" if cases > 1 else "")
 
 
 def summary(totals: Totals, seconds: float) -> str:
