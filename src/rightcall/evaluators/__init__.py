@@ -2,13 +2,14 @@
 
 from ._args import ToolCallArgsEvaluationCriteria, ToolCallArgsEvaluator, ToolCallArgsEvaluatorConfig
 from ._count import ToolCallCountEvaluationCriteria, ToolCallCountEvaluator, ToolCallCountEvaluatorConfig
-from ._criteria import ExpectedCall, UserModel, mistakes
+from ._criteria import ExpectedCall
 from ._evaluator import Evaluator
 from ._examples import Example, ExampleResult, ExecutionOrderScorer, run_evaluation
 from ._execution import AgentExecution
 from ._execution_order import ExecutionOrderConfig, ExecutionOrderCriteria, ExecutionOrderEvaluator
 from ._final_output import FinalOutput, FinalOutputConfig, FinalOutputCriteria
 from ._forbidden import ForbiddenTools, ForbiddenToolsConfig, ForbiddenToolsCriteria
+from ._mistakes import UserModel, mistakes
 from ._order import ToolCallOrderEvaluationCriteria, ToolCallOrderEvaluator, ToolCallOrderEvaluatorConfig
 from ._output import (
     ExpectedOutput,

@@ -15,8 +15,9 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.results import Account, EvaluationResult, Explanation, Finding, Justification, Told
 from rightcall.trajectory import ToolCall, Trajectory
 
-from ._criteria import Config, Criteria, parse_config, parse_criteria
+from ._criteria import Config, Criteria
 from ._execution import AgentExecution
+from ._mistakes import parse_config, parse_criteria
 from ._selection import Selection, select
 
 

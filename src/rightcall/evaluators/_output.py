@@ -10,7 +10,8 @@ from rightcall.matchers import OutputPattern
 from rightcall.results import Justification, ToolCallOutputEvaluatorJustification
 
 from ._comparing import Comparison
-from ._criteria import Config, Criteria, NotEmpty, ToolName, UserModel
+from ._criteria import Config, Criteria, NotEmpty, ToolName
+from ._mistakes import UserModel
 from ._pairs import PairingEvaluator, PatternPlan, share
 from ._telling import Subject
 
