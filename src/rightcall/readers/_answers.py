@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from ._message_log import exchanges_of
@@ -24,11 +24,11 @@ def answer(messages: list[Any]) -> str | None:
 
 
 def _text(message: Any, roles: frozenset[str]) -> str | None:
-    if not isinstance(message, Mapping):
+    if not isinstance(message, dict):
         return None
     inner = message.get("data")
     role = message.get("role") or message.get("type")
-    held: Any = inner if isinstance(inner, Mapping) else message
+    held: Any = inner if isinstance(inner, dict) else message
     if not isinstance(role, str) or role not in roles or held.get("tool_calls") or held.get("function_call"):
         return None
     content = held.get("content", held.get("parts"))
@@ -38,5 +38,5 @@ def _text(message: Any, roles: frozenset[str]) -> str | None:
 
 
 def _joined(parts: Iterable[Any]) -> str | None:
-    texts = [part.get("text", part.get("content")) if isinstance(part, Mapping) else part for part in parts]
+    texts = [part.get("text", part.get("content")) if isinstance(part, dict) else part for part in parts]
     return "\n".join(text for text in texts if isinstance(text, str)) or None

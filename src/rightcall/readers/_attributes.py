@@ -45,6 +45,11 @@ class RawAttributes(msgspec.Struct, gc=False, eq=False):
             return _decoded_tolerantly(bytes(raw))
         return text if text is not msgspec.UNSET else _decoded_tolerantly(bytes(raw))
 
+    def raw(self, keys: tuple[str, ...]) -> tuple[bytes, ...]:
+        """The values of these attributes, undecoded."""
+        held, places = self.held, self.places
+        return tuple([bytes(held[places[key]].value) for key in keys])
+
     def keys(self) -> KeysView[str]:
         """The names of the attributes."""
         return self.places.keys()

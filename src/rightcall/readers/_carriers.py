@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any, Literal
 
 import msgspec
 
-from rightcall.decoding import decode_json
-from rightcall.errors import InputError
-
-from ._attributes import unnested
-from ._message_log import messages_of
+from ._attributes import RawAttributes, unnested
+from ._exchanges import Exchanges
+from ._message_log import Exchange
 from ._roles import Role
 from ._span import LogRecord, Span
 
@@ -63,15 +62,26 @@ _EVENTS: dict[str, Side] = {
     "gen_ai.choice": "output",
 }
 _DETAILS = "gen_ai.client.inference.operation.details"
-_BEGINNINGS = ("llm.input_m", "llm.output_", "gen_ai.promp", "gen_ai.compl")
+
+
+class Carrier(msgspec.Struct, frozen=True):
+    """Attributes that hold messages: one that holds them all, or many that hold a leaf each."""
+
+    side: Side
+    keys: tuple[str, ...]
+    only_models: bool = False
+    """They hold messages on spans of a model only."""
+    beginning: str = ""
+    """What the names of attributes begin with that hold a leaf each."""
+    messages: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
+    """For each message the names of its leaves inside it, and the attributes that hold them."""
 
 
 class Conversation(msgspec.Struct):
-    """The messages one span or its log records carry: those the model was given, then those it gave."""
+    """What the messages say that one span or its log records carry: those the model was given, then those it gave."""
 
-    input: list[Any] = []
-    output: list[Any] = []
-    span: Span | None = None
+    input: list[Exchange] = []
+    output: list[Exchange] = []
     span_id: str | None = None
     start_ns: int | None = None
     end_ns: int | None = None
@@ -80,88 +90,113 @@ class Conversation(msgspec.Struct):
     def __bool__(self) -> bool:
         return bool(self.input or self.output)
 
+    def add(self, side: Side, exchanges: Iterable[Exchange]) -> None:
+        """Take in messages of one side, but for answers, whichever side they stand on."""
+        place = self.input if side == "input" else self.output
+        for exchange in exchanges:
+            (self.output if exchange.answers else place).append(exchange)
 
-def carried(span: Span, role: Role | None) -> Conversation:
-    """The messages a span carries in its attributes and events; an empty conversation if none."""
-    found = Conversation([], [], span, span.span_id, span.start_ns, span.end_ns, role == "model")
-    _from_attributes(found, span.attributes, role)
-    for event in span.events:
-        _from_event(found, event.name, event.attributes, event.attributes)
+
+class Carriers:
+    """Where the spans and log records of one run carry messages."""
+
+    def __init__(self) -> None:
+        self._exchanges = Exchanges()
+
+    def carried(self, span: Span, role: Role | None) -> Conversation:
+        """The messages a span carries in its attributes and events; an empty conversation if none."""
+        found = Conversation([], [], span.span_id, span.start_ns, span.end_ns, role == "model")
+        attributes: Any = span.attributes
+        for carrier in _carriers_among(attributes):
+            if not carrier.only_models or role == "model":
+                found.add(carrier.side, self._carried_in(attributes, carrier))
+        for event in span.events:
+            self._add_event(found, event.name, event.attributes, event.attributes)
+        return found
+
+    def carried_by_logs(self, records: Iterable[LogRecord]) -> list[Conversation]:
+        """The messages of log records, those of one span together."""
+        by_span: dict[tuple[str, str | None], Conversation] = {}
+        for record in sorted(records, key=lambda record: record.time_ns or 0):
+            key = (record.trace_id, record.span_id)
+            found = by_span.get(key)
+            if found is None:
+                start = record.time_ns
+                found = by_span[key] = Conversation([], [], record.span_id, start, start, True)
+            found.end_ns = record.time_ns or found.end_ns
+            body = record.body if isinstance(record.body, Mapping) else {}
+            self._add_event(found, record.name, body, record.attributes)
+        return [found for found in by_span.values() if found]
+
+    def _carried_in(self, attributes: Any, carrier: Carrier) -> list[Exchange]:
+        if not carrier.beginning:
+            return self._said(attributes.get(carrier.keys[0]))
+        if carrier.messages and attributes.__class__ is RawAttributes:
+            return [
+                self._exchanges.of_leaves(names, attributes.raw(keys), map(attributes.get, keys))
+                for names, keys in carrier.messages
+            ]
+        start = len(carrier.beginning)
+        return self._exchanges.of(unnested((key[start:], attributes.get(key)) for key in carrier.keys))
+
+    def _said(self, held: Any) -> list[Exchange]:
+        return self._exchanges.in_text(held) if isinstance(held, str) else self._exchanges.of(held)
+
+    def _add_event(
+        self, found: Conversation, name: str, body: Mapping[str, Any], attributes: Mapping[str, Any]
+    ) -> None:
+        if name == _DETAILS:
+            found.add("input", self._said(attributes.get("gen_ai.input.messages")))
+            found.add("output", self._said(attributes.get("gen_ai.output.messages")))
+            return
+        side = _EVENTS.get(name)
+        if side is not None:
+            message = dict(body)
+            if name == "gen_ai.tool.message":
+                message.setdefault("role", "tool")
+            found.add(side, self._exchanges.of([message]))
+
+
+def _carriers_among(attributes: Any) -> tuple[Carrier, ...]:
+    if attributes.__class__ is not RawAttributes:
+        return _find_carriers(attributes)
+    shape = attributes.shape
+    if shape.carriers is None:
+        shape.carriers = _find_carriers(attributes)
+    found: tuple[Carrier, ...] = shape.carriers
     return found
 
 
-def carried_by_logs(records: Iterable[LogRecord]) -> list[Conversation]:
-    """The messages of log records, those of one span together."""
-    by_span: dict[tuple[str, str | None], Conversation] = {}
-    for record in sorted(records, key=lambda record: record.time_ns or 0):
-        key = (record.trace_id, record.span_id)
-        found = by_span.get(key)
-        if found is None:
-            start = record.time_ns
-            found = by_span[key] = Conversation([], [], None, record.span_id, start, start, True)
-        found.end_ns = record.time_ns or found.end_ns
-        body = record.body if isinstance(record.body, Mapping) else {}
-        _from_event(found, record.name, body, record.attributes)
-    return [found for found in by_span.values() if found]
-
-
-def _from_attributes(found: Conversation, attributes: Mapping[str, Any], role: Role | None) -> None:
+def _find_carriers(keys: Iterable[str]) -> tuple[Carrier, ...]:
+    """The carriers among the names of attributes."""
+    whole: list[Carrier] = []
     numbered: dict[str, list[str]] = {}
-    for key in list(attributes):
-        side = _WHOLE.get(key) or (_OF_MODELS.get(key) if role == "model" else None)
-        if side is not None:
-            _add(found, side, _decoded(attributes.get(key)))
-        elif key.startswith(_BEGINNINGS):
+    for key in keys:
+        if key in _WHOLE:
+            whole.append(Carrier(_WHOLE[key], (key,)))
+        elif key in _OF_MODELS:
+            whole.append(Carrier(_OF_MODELS[key], (key,), only_models=True))
+        else:
             for beginning in _NUMBERED:
                 if key.startswith(beginning):
                     numbered.setdefault(beginning, []).append(key)
-    for beginning, keys in numbered.items():
-        leaves = ((key[len(beginning) :], attributes.get(key)) for key in keys)
-        _add(found, _NUMBERED[beginning], unnested(leaves))
+    return (*whole, *(_numbered_carrier(beginning, tuple(keys)) for beginning, keys in numbered.items()))
 
 
-def _from_event(found: Conversation, name: str, body: Mapping[str, Any], attributes: Mapping[str, Any]) -> None:
-    if name == _DETAILS:
-        _add(found, "input", _decoded(attributes.get("gen_ai.input.messages")))
-        _add(found, "output", _decoded(attributes.get("gen_ai.output.messages")))
-        return
-    side = _EVENTS.get(name)
-    if side is not None:
-        message = dict(body)
-        if name == "gen_ai.tool.message":
-            message.setdefault("role", "tool")
-        _add(found, side, [message])
+def _numbered_carrier(beginning: str, keys: tuple[str, ...]) -> Carrier:
+    """What holds messages leaf by leaf, sorted by message where every key says which message it is part of."""
+    messages: dict[str, list[tuple[str, str]]] = {}
+    for key in keys:
+        number, _, name = key[len(beginning) :].partition(".")
+        messages.setdefault(number, []).append((name, key))
+    regular = all([number.isdecimal() for number in messages]) and all([name for name, _ in chain(*messages.values())])
+    return Carrier(
+        side=_NUMBERED[beginning],
+        keys=keys,
+        beginning=beginning,
+        messages=tuple([_names_and_keys(messages[number]) for number in sorted(messages, key=int)]) if regular else (),
+    )
 
 
-def _add(found: Conversation, side: Side, messages: Any) -> None:
-    if not isinstance(messages, (list, Mapping)):
-        return
-    place = found.input if side == "input" else found.output
-    for message in messages_of(messages):
-        if not isinstance(message, Mapping):
-            continue
-        if any(isinstance(key, str) and "." in key for key in message):
-            message = _undotted(message)
-        # Pydantic AI keeps the answer in the same list of events as the prompt.
-        answers = message.get("event.name", message.get("event", {})) == "gen_ai.choice"
-        (found.output if answers else place).append(message)
-
-
-def _undotted(value: Any) -> Any:
-    # Phoenix's dataframe: [{"message.role": …, "message.tool_calls": [{"tool_call.id": …}]}].
-    if isinstance(value, list):
-        return [_undotted(item) for item in value]
-    if not isinstance(value, Mapping):
-        return value
-    if "event.name" in value:
-        return value
-    return unnested((str(key), _undotted(item)) for key, item in value.items())
-
-
-def _decoded(held: Any) -> Any:
-    if not isinstance(held, str):
-        return held
-    try:
-        return decode_json(held)
-    except InputError:
-        return None
+def _names_and_keys(leaves: list[tuple[str, str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return tuple([name for name, _ in leaves]), tuple([key for _, key in leaves])

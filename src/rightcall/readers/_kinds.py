@@ -73,6 +73,8 @@ class Shape(msgspec.Struct):
     groups: _Keys
     """Its attributes with the id of a conversation or session."""
     decided: dict[Any, Kind | None]
+    carriers: Any = None
+    """Which of its attributes hold messages, once somebody has looked."""
 
 
 _shapes: dict[_Keys, Shape] = {}

@@ -37,12 +37,13 @@ _HOLDERS = (
     "message",
 )
 _DEPTH = 6
+_ANSWER = "gen_ai.choice"
 
 
 class Exchange:
     """The calls and results of one message."""
 
-    __slots__ = ("calls", "item", "parent_id", "results", "role")
+    __slots__ = ("answers", "calls", "item", "parent_id", "results", "role")
 
     def __init__(self) -> None:
         self.calls: list[Record] = []
@@ -52,6 +53,8 @@ class Exchange:
         """The message is one call or result itself, not a message around them."""
         self.parent_id: str | None = None
         """The id of the call whose sub-agent wrote the message (Claude)."""
+        self.answers = False
+        """The message is the model's answer, though it stands among those the model was given (Pydantic AI)."""
 
 
 def messages_of(document: Any) -> list[Any]:
@@ -60,7 +63,7 @@ def messages_of(document: Any) -> list[Any]:
         if len(document) == 1 and isinstance(document[0], list):
             return messages_of(document[0])
         return document
-    if isinstance(document, Mapping) and part_of(document) is None and not is_step(document):
+    if isinstance(document, dict) and part_of(document) is None and not is_step(document):
         for key in _LISTS:
             held = document.get(key)
             if key == "items" and "role" in document:
@@ -72,19 +75,16 @@ def messages_of(document: Any) -> list[Any]:
 
 def exchanges_of(messages: Iterable[Any]) -> list[Exchange]:
     """What happens in each message, in order; messages without calls and results count too."""
-    return [_exchange(message) for message in messages if isinstance(message, Mapping)]
+    return [exchange_of(message) for message in messages if isinstance(message, dict)]
 
 
-def has_messages(messages: list[Any]) -> bool:
-    """Whether these are messages at all: something in them has a role, a part or a step of a known format."""
-    return any(isinstance(message, Mapping) and _is_message(message) for message in messages[:1000])
-
-
-def _exchange(message: Mapping[str, Any]) -> Exchange:
+def exchange_of(message: Mapping[str, Any]) -> Exchange:
+    """What happens in one message."""
     exchange = Exchange()
     exchange.role = _role(message)
     parent = message.get("parent_tool_use_id")
     exchange.parent_id = parent if isinstance(parent, str) else None
+    exchange.answers = message.get("event.name", message.get("event", {})) == _ANSWER
     if is_step(message):
         exchange.calls, exchange.results = read_step(message)
         return exchange
@@ -103,6 +103,11 @@ def _exchange(message: Mapping[str, Any]) -> Exchange:
             exchange.calls.append(record)
     exchange.calls = _once(exchange.calls)
     return exchange
+
+
+def has_messages(messages: list[Any]) -> bool:
+    """Whether these are messages at all: something in them has a role, a part or a step of a known format."""
+    return any(isinstance(message, dict) and _is_message(message) for message in messages[:1000])
 
 
 def _once(calls: list[Record]) -> list[Record]:
@@ -131,11 +136,11 @@ def _parts(document: Mapping[str, Any], depth: int, listed: bool = False) -> Ite
         held = _opened(document.get(key))
         if isinstance(held, list):
             for item in held:
-                if isinstance(item, Mapping):
+                if isinstance(item, dict):
                     yield from _parts(item, depth + 1, key == "tool_calls")
     for key in [key for key in _WRAPPERS if key in document]:
         held = document.get(key)
-        if isinstance(held, Mapping):
+        if isinstance(held, dict):
             yield from _parts(held, depth + 1, listed)
 
 
@@ -151,7 +156,7 @@ def _opened(held: Any) -> Any:
 
 def _role(message: Mapping[str, Any]) -> str:
     for holder in (message, *(message.get(key) for key in ("message", "data", "content"))):
-        if isinstance(holder, Mapping):
+        if isinstance(holder, dict):
             role = holder.get("role") or holder.get("source") or holder.get("kind")
             if isinstance(role, str):
                 return role

@@ -100,7 +100,7 @@ def _inside(document: Any, path: str) -> Any:
     if "." not in path:
         return document.get(path, NOTHING)
     for step in path.split("."):
-        if not isinstance(document, Mapping):
+        if not isinstance(document, dict):
             return NOTHING
         document = document.get(step, NOTHING)
     return document

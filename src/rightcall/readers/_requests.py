@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from typing import Any
+
+import msgspec
 
 from rightcall.decoding import dump_json
 
@@ -11,7 +14,8 @@ from ._message_log import Exchange
 from ._record import Record
 from ._values import NOTHING
 
-Key = tuple[Any, str, str]
+Key = tuple[Any, str, bytes | str]
+_encode = msgspec.json.Encoder(order="sorted").encode
 
 # OpenLLMetry gives the id of the item in OpenAI's Responses for the id of the call.
 _ITEM = "fc_"
@@ -30,6 +34,7 @@ class Requests:
         self.saw_messages = False
         self._by_id: dict[str, list[Record]] = {}
         self._by_key: dict[Key, list[Record]] = {}
+        self._written: dict[int, tuple[Record, bytes | str]] = {}
         self._groups = 0
 
     def add(
@@ -62,13 +67,23 @@ class Requests:
         self._groups += 1
         return f"turn-{self._groups}"
 
-    def keep(self, record: Record, key: Key, context: Any) -> None:
-        """Keep a request seen for the first time."""
+    def keep(self, call: Record, key: Key, context: Any) -> Record:
+        """Keep a request seen for the first time. What is kept is a copy: a message may be met again."""
+        record = copy(call)
         record.order = len(self.known)
         self.known.append(record)
         self.contexts[id(record)] = context
         self._by_key.setdefault(key, []).append(record)
         self.name_by_id(record, record.call_id)
+        return record
+
+    def written(self, call: Record) -> bytes | str:
+        """The arguments of a call as text that is equal for equal ones."""
+        known = self._written.get(id(call))
+        if known is None:
+            # Held with the text, the call keeps its id to itself.
+            known = self._written[id(call)] = (call, _key_of(call.args))
+        return known[1]
 
     def name_by_id(self, record: Record, call_id: str | None) -> None:
         """Let a request be found by an id."""
@@ -114,16 +129,15 @@ class _Reading:
 
     def _call(self, call: Record, context: Any) -> None:
         requests = self._requests
-        key = (id(context) if context is not None else None, call.name, _key_of(call.args))
+        key = (id(context) if context is not None else None, call.name, requests.written(call))
         position = self._counts.get(key, 0)
         self._counts[key] = position + 1
         known = self._same(call, key, position)
         if known is None:
             self._group = self._group or requests.new_group()
-            call.group, call.turn = self._group, self._turn
-            call.asked_ns, call.answered_ns = self._start_ns, self._end_ns
-            requests.keep(call, key, context)
-            known = call
+            known = requests.keep(call, key, context)
+            known.group, known.turn = self._group, self._turn
+            known.asked_ns, known.answered_ns = self._start_ns, self._end_ns
         else:
             self._group = self._group or known.group
             requests.name_by_id(known, call.call_id if not known.call_id else None)
@@ -199,8 +213,15 @@ def _is_answered(record: Record) -> bool:
     return record.failed or record.output is not NOTHING
 
 
-def _key_of(args: Any) -> str:
-    return "" if args is NOTHING else dump_json(_sorted(args))
+def _key_of(args: Any) -> bytes | str:
+    if args is NOTHING:
+        return b""
+    try:
+        written = _encode(args)
+    except (OverflowError, UnicodeError, msgspec.MsgspecError, RecursionError):
+        return dump_json(_sorted(args))
+    # The fast encoder writes NaN as null.
+    return dump_json(_sorted(args)) if b"null" in written else written
 
 
 def _sorted(value: Any) -> Any:

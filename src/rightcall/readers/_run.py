@@ -10,7 +10,7 @@ from rightcall.trajectory import ToolCall, Trajectory
 
 from ._answers import answer, question
 from ._calls import take_call
-from ._carriers import Conversation, carried, carried_by_logs
+from ._carriers import Carriers
 from ._conventions import CONVENTIONS
 from ._duplicates import without_duplicates
 from ._joining import join
@@ -101,24 +101,16 @@ class Run:
         return records, unseen
 
     def _read_messages(self, spans: list[Span], roles: Mapping[int, Role], tree: Tree) -> None:
-        held = [carried(span, roles.get(id(span))) for span in spans if span.kind.__class__ is not CallShape]
+        carriers = Carriers()
+        held = [carriers.carried(span, roles.get(id(span))) for span in spans if span.kind.__class__ is not CallShape]
         found = [conversation for conversation in held if conversation]
-        found += carried_by_logs(self.logs)
+        found += carriers.carried_by_logs(self.logs)
         found.sort(key=lambda conversation: (not conversation.of_model, conversation.start_ns or 0))
         contexts = {span.span_id: tree.enclosing(span) for span in spans} if found else {}
-        for conversation in found:
-            self._add(conversation, contexts.get(conversation.span_id))
+        for said in found:
+            self._requests.add(said.input, said.output, contexts.get(said.span_id), said.start_ns, said.end_ns)
         if self.messages:
             self._requests.add(exchanges_of(self.messages), ())
-
-    def _add(self, conversation: Conversation, context: Record | None) -> None:
-        self._requests.add(
-            exchanges_of(conversation.input),
-            exchanges_of(conversation.output),
-            context,
-            conversation.start_ns,
-            conversation.end_ns,
-        )
 
     def _tool_data(self, has_records: bool, has_unseen: bool) -> str:
         if has_records:

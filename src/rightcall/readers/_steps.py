@@ -21,7 +21,7 @@ def read_step(step: Mapping[str, Any]) -> tuple[list[Record], list[Record]]:
     """The calls of a step, and its result where there was one call: what several calls observed is one text."""
     calls = _calls(step.get("tool_calls"))
     output = step.get("model_output_message")
-    if not calls and isinstance(output, Mapping):
+    if not calls and isinstance(output, dict):
         # A step that raised has lost its calls, but not the message that asked for them.
         calls = _calls(output.get("tool_calls"))
     if not calls:
@@ -32,7 +32,7 @@ def read_step(step: Mapping[str, Any]) -> tuple[list[Record], list[Record]]:
 def _calls(held: Any) -> list[Record]:
     calls = []
     for item in held if isinstance(held, list) else ():
-        part = part_of(item) if isinstance(item, Mapping) else None
+        part = part_of(item) if isinstance(item, dict) else None
         record = read_part(item, part) if part and part.kind == "call" else None
         if record:
             calls.append(record)
@@ -41,7 +41,7 @@ def _calls(held: Any) -> list[Record]:
 
 def _results(step: Mapping[str, Any], calls: list[Record]) -> list[Record]:
     error = step.get("error")
-    message = error.get("message") if isinstance(error, Mapping) else error
+    message = error.get("message") if isinstance(error, dict) else error
     if len(calls) > 1:
         # The text of an error names the tool that raised it.
         calls = [call for call in calls if error and f"'{call.name}'" in str(message)]
