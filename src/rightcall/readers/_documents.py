@@ -76,12 +76,18 @@ class Documents:
 
     def _line_batches(self, stream: IO[bytes], number: int) -> Iterator[Iterable[Item]]:
         while line := self._line(stream, number):
-            if not line.isspace():
-                try:
-                    yield self._document_items(line)
-                except InputError as problem:
-                    self._warnings.add("dropped lines", f"{self._name}: line {number} was left out: {problem}")
+            yield self.items_in_line(line, number)
             number += 1
+
+    def items_in_line(self, line: bytes, number: int) -> list[Item]:
+        """The items of one line among others; a broken one has none, and is warned of."""
+        if line.isspace():
+            return []
+        try:
+            return self._document_items(line)
+        except InputError as problem:
+            self._warnings.add("dropped lines", f"{self._name}: line {number} was left out: {problem}")
+            return []
 
     def _document_items(self, text: bytes) -> list[Item]:
         # What is skipped while decoding is not checked for being UTF-8; all of it has to be.
@@ -139,6 +145,11 @@ class Documents:
         if len(data) + already > most:
             raise InputError(f"{self._name}: a document of more than the limit of {most:,} bytes")
         return data
+
+
+def is_otlp_line(line: bytes) -> bool:
+    """Whether a line is a request of OTLP in its usual spelling, and whole."""
+    return _OTLP_MARK in line[:_HEAD] and line.endswith(b"\n") and _is_utf8(line) and decode_request(line) is not None
 
 
 def _is_utf8(text: bytes) -> bool:

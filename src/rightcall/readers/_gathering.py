@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
 from rightcall.errors import InputError
@@ -26,13 +26,16 @@ _NO_LIMIT = 1 << 62
 class Gathering:
     """What a source holds. Spans beyond the budget lie in temporary files until their run is read."""
 
-    def __init__(self, grouping: Grouping, keep: tuple[str, ...], limits: Limits) -> None:
+    def __init__(
+        self, grouping: Grouping, keep: tuple[str, ...], limits: Limits, held_bytes: int = _HELD_BYTES
+    ) -> None:
         # A run that is a whole file has to be held whole.
-        self.budget = Budget(_NO_LIMIT if grouping == "file" else _HELD_BYTES)
+        self.budget = Budget(_NO_LIMIT if grouping == "file" else held_bytes)
+        self._grouping = grouping
         self._traces = Traces(grouping)
         self._spill = Spill()
         self._keep, self._limits = keep, limits
-        self._logs: list[LogRecord] = []
+        self._logs: dict[str, list[LogRecord]] = {}
         self._loose: list[Any] = []
 
     def add(self, items: Iterable[Item]) -> None:
@@ -50,7 +53,7 @@ class Gathering:
                 self._traces.unite(span_in(item.raw, item.scope))
             self._spill.add(item)
         elif isinstance(item, LogRecord):
-            self._logs.append(item)
+            self._logs.setdefault(item.trace_id, []).append(item)
         elif isinstance(item, Loose):
             self._loose.append(item.document)
 
@@ -66,25 +69,63 @@ class Gathering:
             return
         if not has_spans and not self._logs:
             raise InputError(f"{name}: no spans in it and no messages; {LOOKED_FOR}")
-        if self._loose:
-            warnings.add("documents", f"{name}: {len(self._loose)} documents that are no spans were left out")
-        if not self.budget.is_spent:
-            yield from self._of_runs(self._traces.runs() or [[]], warnings)
+        self.warn_of_loose(name, warnings)
+        if self.budget.is_spent:
+            yield from self._spilled_trajectories(warnings)
             return
+        runs = self._traces.runs() or [[]]
+        runs = whole_runs(runs) if self._grouping == "auto" else runs
+        yield from self._of_runs(runs, warnings, alone=len(runs) == 1)
+
+    def part_with(self, names: Container[str]) -> list[list[Span]]:
+        """The runs that are known by these traces and conversations only; they are held no longer.
+
+        There are none once spans have been put aside.
+        """
+        if self.budget.is_spent:
+            return []
+        before = self._traces.count()
+        runs = self._traces.part_with(names)
+        self.budget.held = self.budget.held * self._traces.count() // max(before, 1)
+        return runs
+
+    def names(self) -> set[str]:
+        """The traces and conversations by which the runs held are known."""
+        return self._traces.names()
+
+    def trajectories_of(self, runs: list[list[Span]], warnings: Warnings) -> Iterator[Trajectory]:
+        """The trajectories of some of the runs of a large source, each made when it is asked for."""
+        yield from self._of_runs(whole_runs(runs, many=True) if self._grouping == "auto" else runs, warnings)
+
+    def remaining_trajectories(self, warnings: Warnings) -> Iterator[Trajectory]:
+        """The trajectories of the runs still held or put aside, none being an answer too."""
+        if self.budget.is_spent:
+            yield from self._spilled_trajectories(warnings)
+        else:
+            yield from self.trajectories_of(self._traces.runs(), warnings)
+
+    def _spilled_trajectories(self, warnings: Warnings) -> Iterator[Trajectory]:
         try:
             for runs in self._spilled():
                 yield from self._of_runs(runs, warnings)
         finally:
             self._spill.close()
 
-    def _of_runs(self, runs: list[list[Span]], warnings: Warnings) -> Iterator[Trajectory]:
-        alone = len(runs) == 1 and not self.budget.is_spent
+    def warn_of_loose(self, name: str, warnings: Warnings) -> None:
+        """Warn of documents that are no spans, there being spans beside them."""
+        if self._loose:
+            warnings.add("documents", f"{name}: {len(self._loose)} documents that are no spans were left out")
+
+    def _of_runs(self, runs: list[list[Span]], warnings: Warnings, alone: bool = False) -> Iterator[Trajectory]:
         runs.reverse()
         while runs:
             run = Run(self._limits, self._keep)
             run.spans = runs.pop()
-            run.logs = self._logs if alone else _logs_of(run.spans, self._logs)
+            run.logs = self._logs_of(self._logs if alone else dict.fromkeys([span.trace_id for span in run.spans]))
             yield run.trajectory(warnings.texts())
+
+    def _logs_of(self, traces: Iterable[str]) -> list[LogRecord]:
+        return [record for trace in traces for record in self._logs.get(trace, ())] if self._logs else []
 
     def _spilled(self) -> Iterator[list[list[Span]]]:
         """The runs of each part of the spill; last those whose traces lie in several parts."""
@@ -127,10 +168,3 @@ def checked_messages(messages: list[Any], name: str) -> list[Any]:
     if messages and not has_messages(messages):
         raise InputError(f"{name}: neither spans nor messages of a known format; {LOOKED_FOR}")
     return messages
-
-
-def _logs_of(spans: list[Span], logs: list[LogRecord]) -> list[LogRecord]:
-    if not logs:
-        return []
-    traces = {span.trace_id for span in spans}
-    return [record for record in logs if record.trace_id in traces]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Literal
 
 from ._kinds import CONVERSATION_KEYS, GROUP_KEYS, SESSION_KEYS, CallShape, groups_of, kind_of
@@ -18,6 +19,11 @@ _KEYS: dict[Grouping, frozenset[str]] = {
     "file": frozenset(),
 }
 _MOST_NESTED = 50
+
+
+def keys_of(grouping: Grouping) -> frozenset[str]:
+    """The attributes by which traces are united."""
+    return _KEYS[grouping]
 
 
 class Traces:
@@ -77,7 +83,27 @@ class Traces:
         runs = [[span for trace in traces for span in self._spans[trace]] for traces in united.values()]
         self._spans = {}
         runs.sort(key=_begin)
-        return whole_runs(runs) if self._grouping == "auto" else runs
+        return runs
+
+    def part_with(self, names: Container[str]) -> list[list[Span]]:
+        """The spans of each run that is known by these traces and conversations only; they are held no longer."""
+        others = {self.top(trace) for trace in self._spans if trace not in names}
+        others.update([self.top(trace) for trace, value in self._united if value not in names])
+        kept = {trace: spans for trace, spans in self._spans.items() if self.top(trace) in others}
+        for trace in kept:
+            del self._spans[trace]
+        runs = self.runs()
+        self._spans = kept
+        self._united = {pair for pair in self._united if pair[0] in kept}
+        return runs
+
+    def names(self) -> set[str]:
+        """The traces held, and the conversations they are part of."""
+        return {*self._spans, *(value for _, value in self._united)}
+
+    def count(self) -> int:
+        """How many spans are held."""
+        return sum(map(len, self._spans.values()))
 
     def taken(self) -> dict[str, list[Span]]:
         """The spans held, by trace; they are held no longer."""

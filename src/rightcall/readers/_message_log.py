@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rightcall.decoding import decode_json
 from rightcall.errors import InputError
 
+from ._message_formats import Part
 from ._parts import part_of, read_part
 from ._record import Record
 from ._steps import is_step, read_step
@@ -88,11 +89,11 @@ def exchange_of(message: Mapping[str, Any]) -> Exchange:
     if is_step(message):
         exchange.calls, exchange.results = read_step(message)
         return exchange
-    exchange.item = part_of(message) is not None
-    for document, listed in _parts(message, 0):
-        part = part_of(document)
-        record = read_part(document, part) if part else None
-        if part is None or record is None:
+    parts = _parts(message)
+    exchange.item = bool(parts) and parts[0][0] is message
+    for document, part, listed in parts:
+        record = read_part(document, part)
+        if record is None:
             continue
         if part.kind == "result":
             exchange.results.append(record)
@@ -125,23 +126,33 @@ def _once(calls: list[Record]) -> list[Record]:
     return kept
 
 
-def _parts(document: Mapping[str, Any], depth: int, listed: bool = False) -> Iterator[tuple[Mapping[str, Any], bool]]:
-    """The objects in a message that may be calls or results, and whether they stand in its list of calls."""
-    if part_of(document) is not None:
-        yield document, listed
+_Found = list[tuple[Mapping[str, Any], Part, bool]]
+
+
+def _parts(message: Mapping[str, Any]) -> _Found:
+    """The calls and results in a message, their formats, and whether they stand in its list of calls."""
+    found: _Found = []
+    _find_parts(message, found, 0, False)
+    return found
+
+
+def _find_parts(document: Mapping[str, Any], found: _Found, depth: int, listed: bool) -> None:
+    part = part_of(document)
+    if part is not None:
+        found.append((document, part, listed))
         return
     if depth >= _DEPTH:
         return
     for key in [key for key in _HOLDERS if key in document]:
-        held = _opened(document.get(key))
-        if isinstance(held, list):
+        held = _opened(document[key])
+        if held.__class__ is list:
             for item in held:
-                if isinstance(item, dict):
-                    yield from _parts(item, depth + 1, key == "tool_calls")
+                if item.__class__ is dict:
+                    _find_parts(item, found, depth + 1, key == "tool_calls")
     for key in [key for key in _WRAPPERS if key in document]:
-        held = document.get(key)
-        if isinstance(held, dict):
-            yield from _parts(held, depth + 1, listed)
+        held = document[key]
+        if held.__class__ is dict:
+            _find_parts(held, found, depth + 1, listed)
 
 
 def _opened(held: Any) -> Any:
@@ -155,6 +166,9 @@ def _opened(held: Any) -> Any:
 
 
 def _role(message: Mapping[str, Any]) -> str:
+    role = message.get("role")
+    if role and role.__class__ is str:
+        return role
     for holder in (message, *(message.get(key) for key in ("message", "data", "content"))):
         if isinstance(holder, dict):
             role = holder.get("role") or holder.get("source") or holder.get("kind")
@@ -171,4 +185,4 @@ def _is_message(message: Mapping[str, Any]) -> bool:
         return True
     if isinstance(message.get("type"), str) and {"message", "data", "content", "subtype", "uuid"} & message.keys():
         return True
-    return any(True for _ in _parts(message, 0))
+    return bool(_parts(message))

@@ -12,10 +12,11 @@ from ._values import NOTHING, PLACEHOLDERS, UnparsableError, arguments, is_scrub
 _MOST_SHAPES = 4096
 _TYPES = frozenset([wanted for part in PARTS for key, wanted in part.marks if key == "type"])
 
+_Marks = tuple[tuple[str, Any], ...]
 _Shape = tuple[Any, ...]
 """The type of an object, if it is one that a row asks for, and its keys."""
 
-_rows: dict[_Shape, tuple[Part, ...]] = {}
+_rows: dict[_Shape, tuple[tuple[Part, _Marks], ...]] = {}
 
 
 def part_of(document: Mapping[str, Any]) -> Part | None:
@@ -23,8 +24,8 @@ def part_of(document: Mapping[str, Any]) -> Part | None:
     kind = document.get("type")
     shape = (kind if kind.__class__ is str and kind in _TYPES else None, *document)
     rows = _rows.get(shape)
-    for part in _learn(shape) if rows is None else rows:
-        if all([_fits(_inside(document, key), wanted) for key, wanted in part.marks]):
+    for part, marks in _learn(shape) if rows is None else rows:
+        if not marks or all([_fits(_inside(document, key), wanted) for key, wanted in marks]):
             return part
     return None
 
@@ -45,17 +46,24 @@ def read_part(document: Mapping[str, Any], part: Part) -> Record | None:
     return record
 
 
-def _learn(shape: _Shape) -> tuple[Part, ...]:
-    """The rows that objects of a shape may fit; messages repeat few shapes, so it is found out once for each."""
+def _learn(shape: _Shape) -> tuple[tuple[Part, _Marks], ...]:
+    """The rows that objects of a shape may fit, each with the marks that the shape does not settle.
+
+    Messages repeat few shapes, so it is found out once for each.
+    """
     if len(_rows) >= _MOST_SHAPES:
         _rows.clear()
     kind, *keys = shape
-    found = _rows[shape] = tuple([part for part in PARTS if _may_fit(part, kind, keys)])
+    found = _rows[shape] = tuple([(part, _unsettled(part)) for part in PARTS if _may_fit(part, kind, keys)])
     return found
 
 
 def _may_fit(part: Part, kind: Any, keys: list[Any]) -> bool:
     return all([key.split(".")[0] in keys and (key != "type" or wanted == kind) for key, wanted in part.marks])
+
+
+def _unsettled(part: Part) -> _Marks:
+    return tuple([(key, wanted) for key, wanted in part.marks if key != "type" and (wanted is not None or "." in key)])
 
 
 def _take_args(record: Record, held: Any) -> None:
@@ -67,7 +75,7 @@ def _take_args(record: Record, held: Any) -> None:
     except UnparsableError:
         record.unparsable = True
         return
-    if isinstance(value, dict) and not is_scrubbed(value):
+    if isinstance(value, dict) and not is_scrubbed(held):
         record.args = value
 
 
@@ -77,7 +85,7 @@ def _take_output(record: Record, document: Mapping[str, Any], part: Part, held: 
         value = outcome(held)
         for unwrap in part.unwrap:
             value = unwrap(value, record, {})
-        if value is not NOTHING and not is_scrubbed(value):
+        if value is not NOTHING and not is_scrubbed(held):
             record.output = value
     if record.failed and not record.error:
         message = _first(document, part.message)

@@ -17,6 +17,7 @@ from ._containers import CONTAINERS, MESSAGES, items_of
 from ._documents import Documents
 from ._gathering import Gathering, checked_messages
 from ._grouping import GROUPINGS, Grouping
+from ._large import large_file
 from ._message_log import messages_of
 from ._run import Run
 from ._sdk import is_live_span, live_span
@@ -59,6 +60,10 @@ def read(
         MissingExtraError: the format needs a package that is not installed.
     """
     _check_names(input_format, grouping)
+    if max_size is None and input_format in (None, "otlp"):
+        large = large_file(source, grouping, metadata_attributes, limits)
+        if large is not None:
+            return large.trajectories()
     warnings = Warnings()
     gathered = Gathering(grouping, metadata_attributes, limits)
     name = _gather(source, gathered, warnings, input_format, max_size, limits)
