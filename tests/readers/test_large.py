@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,11 +21,10 @@ _LINES = 1_900
 
 def _step(trace: int, number: int, **attributes: Any) -> dict[str, Any]:
     """One of the calls of a trace, or the model's work before it."""
-    made = (
-        call(number, f"tool-{number % 3}", f'{{{{"n": {number}}}}}')
-        if number % 2
-        else span(number, {"filling": _FILLING})
-    )
+    if number % 2:
+        made = call(number, f"tool-{number % 3}", json.dumps({"n": number}))
+    else:
+        made = span(number, {"filling": _FILLING})
     if attributes:
         made["attributes"] += span(0, attributes)["attributes"]
     return {**made, "traceId": f"{trace:032x}"}

@@ -22,42 +22,32 @@ def trace(trace_id: str | None = None, **metadata: Any) -> Trajectory:
     return Trajectory(calls=calls, trace_id=trace_id, metadata={k.replace("_", "."): v for k, v in metadata.items()})
 
 
-def joined(joining: Joining, *traces: Trajectory) -> list[tuple[str, str | None, int]]:
-    return [(found.id, made.trace_id, repeat) for found, made, repeat in joining.pairs(traces)]
+def joined(joining: Joining, *traces: Trajectory) -> list[str | None]:
+    return [found.id if (found := joining.case_of(made)) else None for made in traces]
 
 
 def test_an_attribute_names_the_case() -> None:
     joining = Joining([case("one"), case("two")])
 
-    pairs = joined(joining, trace("t1", rightcall_case_id="two"), trace("t2", rightcall_case_id="three"))
-
-    assert pairs == [("two", "t1", 0)]
-    assert joining.strangers == 1
-    assert [left.id for left in joining.left_over()] == ["one"]
+    assert joined(joining, trace("t1", rightcall_case_id="two"), trace("t2", rightcall_case_id="three")) == [
+        "two",
+        None,
+    ]
 
 
 def test_a_trace_id_names_the_case() -> None:
     joining = Joining([case("one", trace_id="t1"), case("t2")])
 
-    assert joined(joining, trace("t2"), trace("t1")) == [("t2", "t2", 0), ("one", "t1", 0)]
+    assert joined(joining, trace("t2"), trace("t1"), trace("t3"), trace()) == ["t2", "one", None, None]
 
 
-def test_order_decides_only_where_nothing_else_does() -> None:
-    cases = [case("one"), case("two")]
+def test_only_what_is_asked_for_names_a_case() -> None:
+    cases = [case("one"), case("t2")]
+    by_both = trace("t2", rightcall_case_id="one")
 
-    assert joined(Joining(cases), trace("x"), trace("y")) == [("one", "x", 0), ("two", "y", 0)]
-    assert joined(Joining(cases), trace("x"), trace("y", rightcall_case_id="one")) == [("one", "y", 0)]
-    assert joined(Joining(cases), trace("x")) == []
-    assert joined(Joining(cases, "order"), trace("x")) == [("one", "x", 0)]
-    assert joined(Joining(cases, "attribute"), trace("x"), trace("y")) == []
-
-
-def test_several_trajectories_of_one_case_are_repeats() -> None:
-    joining = Joining([case("one")])
-
-    pairs = joined(joining, *(trace(f"t{n}", rightcall_case_id="one") for n in range(3)))
-
-    assert [repeat for _, _, repeat in pairs] == [0, 1, 2]
+    assert joined(Joining(cases), by_both) == ["one"]
+    assert joined(Joining(cases, "trace"), by_both) == ["t2"]
+    assert joined(Joining(cases, "attribute"), trace("t2")) == [None]
 
 
 def test_an_unknown_way_to_join_is_refused() -> None:

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import IO, Any
 
 import click
 import msgspec
 
-from rightcall.errors import InputError, RightcallError, nearest
-from rightcall.evalsets import Case, load_eval_set, load_expectation
-from rightcall.readers import read
-from rightcall.reports import concise_lines, concise_notes, json_report, summary
+from rightcall.batch import Request, Scoring
+from rightcall.errors import InputError, RightcallError
+from rightcall.reports import concise_lines, concise_notes, json_case, json_report, summary
 from rightcall.results import CaseResult, Totals, Verdict, gravest
-from rightcall.trajectory import Trajectory
-from rightcall.verdicts import CASE_ATTRIBUTE, Joining, judge, unjudged
+from rightcall.verdicts import CASE_ATTRIBUTE
 
 from ._complaints import complain
 from ._options import reading_options, trace_files
@@ -46,6 +44,12 @@ from ._terminal import Screen
 )
 @reading_options
 @click.option("--together", is_flag=True, help="Read all files as one source: spans in one, their logs in another.")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How many processes share the work; as many as there are cores by default.",
+)
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that does not pass.")
 @click.option("--format", "format_", type=click.Choice(["concise", "json"]), default="concise", help="What is printed.")
 @click.option("--output-file", metavar="FILE", help="Write all results to this file as JSON.")
@@ -71,9 +75,30 @@ class Options(msgspec.Struct, frozen=True):
     grouping: Any
     max_size: int | None
     together: bool
+    workers: int | None
     fail_fast: bool
     format_: str
     output_file: str | None
+
+    @property
+    def wants_json(self) -> bool:
+        """Whether results are wanted with all that they are made of."""
+        return self.format_ == "json" or self.output_file is not None
+
+    def request(self) -> Request:
+        """What is asked of those who score."""
+        return Request(
+            evalset=self.evalset,
+            expectation=_expectation(self.expect) if self.expect is not None else None,
+            case_globs=tuple(self.cases),
+            tags=tuple(self.tags),
+            join=self.join,
+            case_attribute=self.case_attribute,
+            input_format=self.input_format,
+            grouping=self.grouping,
+            max_size=self.max_size,
+            wants_evidence=self.wants_json,
+        )
 
 
 class _Scoring:
@@ -86,87 +111,56 @@ class _Scoring:
             raise click.UsageError("--case and --tag choose cases of an eval set; with --expect there are none")
         self._options = options
         self._screen = Screen()
-        self._results: list[CaseResult] = []
         self._verdicts: dict[str, Verdict] = {}
         self._warnings: Counter[str] = Counter()
-        self._unreadable = 0
+        files = list(trace_files(options.traces))
+        self._scoring = Scoring(
+            options.request(), files, together=options.together, workers=options.workers, complain=complain
+        )
 
     def run(self) -> int:
         started = perf_counter()
-        for result in self._judged():
-            self._take(result)
-            if self._options.fail_fast and not result.passed:
-                break
-        totals = Totals.of(self._verdicts.values())
-        self._report(totals, perf_counter() - started)
-        return totals.exit_code or (2 if self._unreadable else 0)
-
-    def _judged(self) -> Iterator[CaseResult]:
-        if self._options.expect is not None:
-            expected = load_expectation(*_expectation(self._options.expect))
-            seen: dict[str, int] = {}
-            for name, trajectory in self._trajectories():
-                seen[name] = seen.get(name, 0) + 1
-                yield judge(expected(name if seen[name] == 1 else f"{name}#{seen[name]}"), trajectory)
-            return
-        cases = _selected(load_eval_set(str(self._options.evalset)).cases, self._options.cases, self._options.tags)
-        joining = Joining(cases, self._options.join, self._options.case_attribute)
-        for case, trajectory, repeat in joining.pairs(trajectory for _, trajectory in self._trajectories()):
-            yield msgspec.structs.replace(judge(case, trajectory), repeat=repeat)
-        for case in joining.left_over():
-            yield unjudged(case, "RC303", "no trace belongs to this case")
-        if joining.strangers:
-            complain(f"not judged, because they belong to no case: {joining.strangers:,} trajectories")
-
-    def _trajectories(self) -> Iterator[tuple[str, Trajectory]]:
-        """Every trajectory in the files, with a name to tell it by. A file that cannot be read costs that file."""
-        files = list(trace_files(self._options.traces))
-        if self._options.together:
-            yield from self._trajectories_in(files)
-            return
-        for path in files:
-            try:
-                yield from self._trajectories_in(path)
-            except InputError as problem:
-                self._unreadable += 1
-                if self._unreadable == len(files):
-                    raise
-                complain(problem)
-
-    def _trajectories_in(self, path: str | list[str]) -> Iterator[tuple[str, Trajectory]]:
-        options = self._options
-        found = read(
-            path,
-            input_format=options.input_format,
-            grouping=options.grouping,
-            max_size=options.max_size,
-            metadata_attributes=(options.case_attribute,),
-        )
-        for number, trajectory in enumerate(found):
-            name = path if isinstance(path, str) else "trajectory"
-            yield trajectory.trace_id or f"{name}#{number + 1}", trajectory
-
-    def _take(self, result: CaseResult) -> None:
-        before = self._verdicts.get(result.case_id, "passed")
-        self._verdicts[result.case_id] = gravest((before, result.verdict))
-        if self._options.format_ == "concise":
-            for line in concise_lines(result):
-                self._screen.line(line)
-        self._warnings.update(result.warnings)
-        # Traces may be millions: a result is held only where a document of all of them is asked for.
-        if self._options.format_ == "json" or self._options.output_file:
-            self._results.append(result)
-
-    def _report(self, totals: Totals, seconds: float) -> None:
-        subject = self._options.evalset or self._options.expect or ""
-        if self._options.format_ == "json":
-            click.echo(json_report(self._results, totals, subject))
+        if self._options.wants_json:
+            self._write_json()
         else:
+            for _ in self._taken():
+                pass
+        if self._scoring.strangers:
+            complain(f"not judged, because they belong to no case: {self._scoring.strangers:,} trajectories")
+        totals = self._totals()
+        if self._options.format_ == "concise":
             for note in concise_notes(self._warnings):
                 self._screen.line(note)
-            self._screen.line(summary(totals, seconds))
-        if self._options.output_file is not None:
-            _write(self._options.output_file, json_report(self._results, totals, subject))
+            self._screen.line(summary(totals, perf_counter() - started))
+        return totals.exit_code or (2 if self._scoring.unreadable else 0)
+
+    def _totals(self) -> Totals:
+        return Totals.of(self._verdicts.values())
+
+    def _taken(self) -> Iterator[tuple[CaseResult, str]]:
+        """The results, each counted and, unless JSON is wanted instead, printed."""
+        with closing(self._scoring.results()) as results:
+            for result, evidence in results:
+                before = self._verdicts.get(result.case_id, "passed")
+                self._verdicts[result.case_id] = gravest((before, result.verdict))
+                self._warnings.update(result.warnings)
+                if self._options.format_ == "concise":
+                    for line in concise_lines(result):
+                        self._screen.line(line)
+                yield result, evidence
+                if self._options.fail_fast and not result.passed:
+                    return
+
+    def _write_json(self) -> None:
+        subject = self._options.evalset or self._options.expect or ""
+        cases = (json_case(result, evidence) for result, evidence in self._taken())
+        with ExitStack() as stack:
+            file = stack.enter_context(_new_file(self._options.output_file)) if self._options.output_file else None
+            for piece in json_report(cases, self._totals, subject):
+                if file is not None:
+                    file.write(piece)
+                if self._options.format_ == "json":
+                    click.echo(piece, nl=False)
 
 
 def _expectation(given: str) -> tuple[bytes, str]:
@@ -179,20 +173,16 @@ def _expectation(given: str) -> tuple[bytes, str]:
         raise InputError(f"{given}: {problem.strerror or problem}") from None
 
 
-def _selected(cases: Sequence[Case], globs: Sequence[str], tags: Sequence[str]) -> list[Case]:
-    chosen = [
-        case
-        for case in cases
-        if (not globs or any(fnmatchcase(case.id, glob) for glob in globs)) and (not tags or set(tags) & set(case.tags))
-    ]
-    if not chosen:
-        wanted = ", ".join((*globs, *tags))
-        raise InputError(f"no case matches {wanted}; {nearest(wanted, [case.id for case in cases[:50]])}")
-    return chosen
-
-
-def _write(path: str, text: str) -> None:
+@contextmanager
+def _new_file(path: str) -> Iterator[IO[str]]:
+    """A file to write, that is there when it is whole and not before."""
+    unfinished = f"{path}.part"
     try:
-        Path(path).write_text(text + "\n", encoding="utf-8")
+        with open(unfinished, "w", encoding="utf-8") as file:
+            yield file
+        os.replace(unfinished, path)
     except OSError as problem:
         raise RightcallError(f"{path}: {problem.strerror or problem}") from None
+    finally:
+        with suppress(OSError):
+            os.remove(unfinished)

@@ -1,6 +1,20 @@
 """Readers turn traces and logs of messages into trajectories."""
 
 from ._grouping import Grouping
+from ._large import BlockReading, LargeFile, LeftLine, Rest, large_file
 from ._reading import INPUT_FORMATS, read, read_messages, read_spans
+from ._survey import Block
 
-__all__ = ["INPUT_FORMATS", "Grouping", "read", "read_messages", "read_spans"]
+__all__ = [
+    "INPUT_FORMATS",
+    "Block",
+    "BlockReading",
+    "Grouping",
+    "LargeFile",
+    "LeftLine",
+    "Rest",
+    "large_file",
+    "read",
+    "read_messages",
+    "read_spans",
+]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import IO, Any
 
 import msgspec
 
-from rightcall.errors import InputError
+from rightcall.errors import InputError, LimitError
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.trajectory import Trajectory
 
@@ -16,7 +17,7 @@ from ._documents import Documents, is_otlp_line
 from ._gathering import Gathering
 from ._grouping import Grouping, keys_of
 from ._span import Loose
-from ._survey import Block, blocks_of
+from ._survey import Block, Piece, blocks_of, marks_of, parts_of, pieces_of
 from ._warnings import Warnings
 
 _LARGE = 1 << 25
@@ -56,26 +57,43 @@ class LargeFile(msgspec.Struct, frozen=True):
 
 
 def large_file(
-    source: Any, grouping: Grouping, keep: tuple[str, ...], limits: Limits = DEFAULT_LIMITS
+    source: Any,
+    grouping: Grouping,
+    keep: tuple[str, ...],
+    limits: Limits = DEFAULT_LIMITS,
+    *,
+    parts: int = 1,
+    each: Callable[..., Iterable[list[Piece]]] = map,
 ) -> LargeFile | None:
     """The file at a path, if it is large, plain, and made of lines of OTLP.
+
+    It is looked over first, in so many parts; `each` maps a function to them, as `map` does, or as a pool does.
 
     Raises:
         InputError: the file cannot be read.
     """
     if not isinstance(source, (str, os.PathLike)) or grouping == "file":
         return None
+    path = os.fspath(source)
     try:
-        if not os.path.isfile(source) or os.path.getsize(source) < _LARGE:
+        if not os.path.isfile(path) or os.path.getsize(path) < _LARGE:
             return None
-        with open(source, "rb", buffering=1 << 20) as stream:
+        with _opened(path) as stream:
             if not is_otlp_line(stream.readline(limits.text_bytes)):
                 return None
-            stream.seek(0)
-            blocks = blocks_of(stream, keys_of(grouping), limits.text_bytes)
+            marks, places = marks_of(stream, keys_of(grouping)), parts_of(stream, parts)
+        surveys = each(partial(_survey, path, marks, limits.text_bytes), places)
+        blocks = blocks_of([piece for pieces in surveys for piece in pieces])
+    except LimitError:
+        return None
     except OSError as problem:
-        raise InputError(f"{os.fspath(source)}: {problem.strerror or problem}") from None
-    return LargeFile(os.fspath(source), tuple(blocks), grouping, keep, limits) if blocks else None
+        raise InputError(f"{path}: {problem.strerror or problem}") from None
+    return LargeFile(path, blocks, grouping, keep, limits)
+
+
+def _survey(path: str, marks: tuple[bytes, ...], longest_line: int, place: tuple[int, int]) -> list[Piece]:
+    with _opened(path) as stream:
+        return pieces_of(stream, *place, marks, longest_line)
 
 
 class BlockReading:

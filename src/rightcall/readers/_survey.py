@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from itertools import accumulate, pairwise
 from typing import IO
 
 import msgspec
+
+from rightcall.errors import LimitError
 
 from ._identity import span_id
 
@@ -24,7 +27,8 @@ _VALUE = re.compile(rb'\s*,\s*"value"\s*:\s*\{\s*"stringValue"\s*:\s*"([^"\\]*)"
 class Block(msgspec.Struct, frozen=True):
     """Some of the lines of a file.
 
-    What a run is known by are its traces, and its conversations and sessions.
+    Names are what a run is known by: its traces, and its conversations and sessions. A conversation whose key the
+    survey did not look for is in no block's `whole`, as if other blocks went on with it.
     """
 
     start: int
@@ -37,78 +41,106 @@ class Block(msgspec.Struct, frozen=True):
     """What blocks before it mention, and none after it."""
 
 
-class _Piece(msgspec.Struct):
+class Piece(msgspec.Struct):
+    """Some of the lines of a file, and the names that are mentioned in them."""
+
     start: int
-    line: int
-    end: int = 0
+    end: int
+    lines: int = 0
     mentioned: set[str] = set()
 
 
-def blocks_of(stream: IO[bytes], keys: frozenset[str], longest_line: int) -> list[Block]:
-    """The blocks of a file, in order; `keys` are the attributes with the id of a conversation or session.
-
-    There are none where a line is too long. Looking for all keys takes long: those are looked for that samples of the
-    file have. A conversation named by another key only is in no block's `whole`, as if others went on with it.
-    """
-    pieces = _pieces(stream, keys, longest_line)
-    last: dict[str, int] = {}
+def blocks_of(pieces: Iterable[Piece]) -> tuple[Block, ...]:
+    """The blocks that the pieces of a file make, in order."""
+    held = _with_whole_end(list(pieces))
     first: dict[str, int] = {}
-    for number, piece in enumerate(pieces):
+    last: dict[str, int] = {}
+    for number, piece in enumerate(held):
         for name in piece.mentioned:
             first.setdefault(name, number)
             last[name] = number
-    return [
-        Block(
-            piece.start,
-            piece.end,
-            piece.line,
-            frozenset([name for name in piece.mentioned if first[name] == number == last[name]]),
-            frozenset([name for name in piece.mentioned if first[name] < number == last[name]]),
-        )
-        for number, piece in enumerate(pieces)
-    ]
+    lines = list(accumulate([piece.lines for piece in held], initial=1))
+    return tuple([_block(piece, lines[number], number, first, last) for number, piece in enumerate(held)])
 
 
-def _pieces(stream: IO[bytes], keys: frozenset[str], longest_line: int) -> list[_Piece]:
-    pieces: list[_Piece] = []
-    marks = _marks_in_samples(stream, keys)
-    offset, line = 0, 1
-    for chunk in _chunks(stream, longest_line):
-        if len(chunk) > _CHUNK + longest_line:
-            return []
-        if not pieces or offset - pieces[-1].start >= _BLOCK:
-            pieces.append(_Piece(offset, line))
-        offset += len(chunk)
-        line += chunk.count(b"\n")
-        pieces[-1].end = offset
-        pieces[-1].mentioned |= _mentioned(chunk, marks)
-    return _with_whole_end(pieces)
+def _block(piece: Piece, line: int, number: int, first: dict[str, int], last: dict[str, int]) -> Block:
+    return Block(
+        piece.start,
+        piece.end,
+        line,
+        whole=frozenset([name for name in piece.mentioned if first[name] == number == last[name]]),
+        ended=frozenset([name for name in piece.mentioned if first[name] < number == last[name]]),
+    )
 
 
-def _marks_in_samples(stream: IO[bytes], keys: frozenset[str]) -> list[bytes]:
+def pieces_of(stream: IO[bytes], start: int, end: int, marks: Iterable[bytes], longest_line: int) -> list[Piece]:
+    """The pieces of a part of a file. Where one begins depends on the file alone, so that all parts make the same.
+
+    Raises:
+        LimitError: a line is too long.
+    """
+    pieces: list[Piece] = []
+    stream.seek(start)
+    boundary = 0
+    while start < end:
+        if start >= boundary:
+            boundary = (start // _BLOCK + 1) * _BLOCK
+            pieces.append(Piece(start, start))
+        chunk = _chunk(stream, min(_CHUNK, boundary - start), longest_line)
+        start += len(chunk)
+        piece = pieces[-1]
+        piece.end = start
+        piece.lines += chunk.count(b"\n")
+        piece.mentioned |= _mentioned(chunk, marks)
+    return pieces
+
+
+def parts_of(stream: IO[bytes], count: int) -> list[tuple[int, int]]:
+    """Where so many parts of a file begin and end, all of them of whole pieces."""
+    size = stream.seek(0, os.SEEK_END)
+    most = -(-size // _BLOCK)
+    starts = [_first_line(stream, most * number // count * _BLOCK) for number in range(count)]
+    return [(start, end) for start, end in pairwise([*starts, size]) if start < end]
+
+
+def _first_line(stream: IO[bytes], place: int) -> int:
+    """Where the first line begins at or after a place."""
+    if place:
+        stream.seek(place - 1)
+        stream.readline()
+        place = stream.tell()
+    return place
+
+
+def marks_of(stream: IO[bytes], keys: Iterable[str]) -> tuple[bytes, ...]:
+    """How those of the keys are written that samples of a file have; looking for all of them takes long."""
     size = stream.seek(0, os.SEEK_END)
     samples = []
     for number in range(_SAMPLES):
         stream.seek(size * number // _SAMPLES)
         samples.append(stream.read(_SAMPLE))
-    stream.seek(0)
     marks = [f'"{key}"'.encode() for key in sorted(keys)]
-    return [mark for mark in marks if any([mark in sample for sample in samples])]
+    return tuple([mark for mark in marks if any([mark in sample for sample in samples])])
 
 
-def _with_whole_end(pieces: list[_Piece]) -> list[_Piece]:
+def _with_whole_end(pieces: list[Piece]) -> list[Piece]:
     # A torn last line is told with the runs before it, so it should not be alone.
     if len(pieces) > 1 and pieces[-1].end - pieces[-1].start < _SMALLEST_BLOCK:
         last = pieces.pop()
         pieces[-1].end = last.end
+        pieces[-1].lines += last.lines
         pieces[-1].mentioned |= last.mentioned
     return pieces
 
 
-def _chunks(stream: IO[bytes], longest_line: int) -> Iterator[bytes]:
-    """Whole lines, a few million bytes at a time; more only where a line is too long."""
-    while chunk := stream.read(_CHUNK):
-        yield chunk if chunk.endswith(b"\n") else chunk + stream.readline(longest_line + 1)
+def _chunk(stream: IO[bytes], size: int, longest_line: int) -> bytes:
+    chunk = stream.read(size)
+    if not chunk or chunk.endswith(b"\n"):
+        return chunk
+    end = stream.readline(longest_line + 1)
+    if len(end) > longest_line:
+        raise LimitError(f"a line of more than {longest_line:,} bytes")
+    return chunk + end
 
 
 def _mentioned(chunk: bytes, marks: Iterable[bytes]) -> set[str]:

@@ -2,7 +2,7 @@
 
 from ._characters import cell_count, fit, printable, wrap
 from ._concise import concise_lines, concise_notes, summary
-from ._json import json_report
+from ._json import json_case, json_evidence, json_report
 from ._paper import Line, Paper, Part
 from ._trajectory import trajectory_lines
 
@@ -14,6 +14,8 @@ __all__ = [
     "concise_lines",
     "concise_notes",
     "fit",
+    "json_case",
+    "json_evidence",
     "json_report",
     "printable",
     "summary",

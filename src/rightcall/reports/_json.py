@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
@@ -13,19 +12,23 @@ from rightcall.decoding import dump_json
 from rightcall.results import CaseResult, Totals
 
 
-def json_report(results: Sequence[CaseResult], totals: Totals, subject: str) -> str:
-    """The results as one JSON document.
+def json_report(cases: Iterable[str], totals: Callable[[], Totals], subject: str) -> Iterator[str]:
+    """The results as one JSON document, piece by piece; `cases` are what `json_case` made of each.
 
-    `rightcall` is the version that wrote it, `evalset` what was expected, `totals` the cases by verdict, `cases` each
-    result with its evaluations, findings and the trajectory that was judged.
+    `rightcall` is the version that wrote it, `evalset` what was expected, `cases` each result with its evaluations,
+    findings and the trajectory that was judged, and `totals`, asked for at the end, the cases by verdict.
     """
-    cases = ",\n".join(dump_json(_case(result)) for result in results)
-    head = dump_json({"rightcall": rightcall.__version__, "evalset": subject, "totals": msgspec.to_builtins(totals)})
-    return f'{head[:-1]}, "cases": [\n{cases}\n]}}'
+    yield dump_json({"rightcall": rightcall.__version__, "evalset": subject})[:-1] + ', "cases": ['
+    separator = "\n"
+    for case in cases:
+        yield separator + case
+        separator = ",\n"
+    yield f'\n], "totals": {dump_json(msgspec.to_builtins(totals()))}}}\n'
 
 
-def _case(result: CaseResult) -> dict[str, Any]:
-    return {
+def json_case(result: CaseResult, evidence: str) -> str:
+    """A result as a JSON object; `evidence` is what `json_evidence` made of it."""
+    told = {
         "case_id": result.case_id,
         "repeat": result.repeat,
         "verdict": result.verdict,
@@ -33,6 +36,11 @@ def _case(result: CaseResult) -> dict[str, Any]:
         "source": msgspec.to_builtins(result.source),
         "findings": msgspec.to_builtins(result.findings),
         "warnings": list(result.warnings),
-        "evaluations": [json.loads(evaluation.to_json()) for evaluation in result.results],
-        "trajectory": msgspec.to_builtins(result.trajectory),
     }
+    return f"{dump_json(told)[:-1]}, {evidence[1:]}"
+
+
+def json_evidence(result: CaseResult) -> str:
+    """What a result is made of, as a JSON object: its evaluations, and the trajectory that was judged."""
+    evaluations = [json.loads(evaluation.to_json()) for evaluation in result.results]
+    return dump_json({"evaluations": evaluations, "trajectory": msgspec.to_builtins(result.trajectory)})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Literal, TypeAlias, get_args
 
 from rightcall.errors import UnknownNameError, nearest
@@ -21,7 +21,7 @@ CASE_ATTRIBUTE = "rightcall.case.id"
 
 
 class Joining:
-    """Trajectories as they are joined to cases; afterwards, what belonged to nothing.
+    """Which of some cases trajectories belong to, by what is recorded in them.
 
     Raises:
         UnknownNameError: `join` is not a way to join.
@@ -30,42 +30,13 @@ class Joining:
     def __init__(self, cases: Sequence[Case], join: Join = "auto", attribute: str = CASE_ATTRIBUTE) -> None:
         if join not in get_args(Join):
             raise UnknownNameError(f"no way to join {join!r:.40}; {nearest(str(join), get_args(Join))}")
-        self._cases = cases
         self._join = join
         self._attribute = attribute
         self._by_id = {case.id: case for case in cases}
         self._by_trace = {str(case.metadata["trace_id"]): case for case in cases if "trace_id" in case.metadata}
-        self._times: dict[str, int] = {}
-        self.strangers = 0
-        """How many trajectories belonged to no case."""
 
-    def pairs(self, trajectories: Iterable[Trajectory]) -> Iterator[tuple[Case, Trajectory, int]]:
-        """Each trajectory that belongs to a case, with the case and the number of those before it."""
-        waiting: list[Trajectory] = []
-        for position, trajectory in enumerate(trajectories):
-            case = self._case_of(trajectory, position)
-            if case is not None:
-                yield self._paired(case, trajectory)
-                continue
-            self.strangers += 1
-            if len(waiting) <= len(self._cases):
-                waiting.append(trajectory)
-        if self._join == "auto" and not self._times and self.strangers == len(self._cases):
-            self.strangers = 0
-            yield from (self._paired(*pair) for pair in zip(self._cases, waiting, strict=True))
-
-    def left_over(self) -> list[Case]:
-        """The cases that no trajectory belonged to."""
-        return [case for case in self._cases if case.id not in self._times]
-
-    def _paired(self, case: Case, trajectory: Trajectory) -> tuple[Case, Trajectory, int]:
-        repeat = self._times.get(case.id, 0)
-        self._times[case.id] = repeat + 1
-        return case, trajectory, repeat
-
-    def _case_of(self, trajectory: Trajectory, position: int) -> Case | None:
-        if self._join == "order":
-            return self._cases[position] if position < len(self._cases) else None
+    def case_of(self, trajectory: Trajectory) -> Case | None:
+        """The case that a trajectory names by an attribute or by its trace id; none where it names none."""
         case = None
         if self._join in ("auto", "attribute"):
             named = trajectory.metadata.get(self._attribute)

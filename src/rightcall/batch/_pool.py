@@ -1,0 +1,156 @@
+"""Worker processes: each scores a file at a time, or a block of a large one."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+
+import msgspec
+
+from rightcall.errors import InputError, RightcallError
+from rightcall.readers import Block, BlockReading, LargeFile, LeftLine, Rest, large_file
+from rightcall.trajectory import Trajectory
+
+from ._request import Request
+from ._scorer import Scored, Scorer, Stranger
+
+_AHEAD = 2
+"""How much work waits for each worker, so that none of them waits for work."""
+
+
+Found = Scored | Stranger | InputError
+"""What comes of a trajectory, or of a file that cannot be read."""
+
+
+class Work(msgspec.Struct, frozen=True):
+    """A file, or a block of a large one."""
+
+    path: str
+    large: LargeFile | None = None
+    block: Block | None = None
+    is_last: bool = False
+
+
+class Done(msgspec.Struct, frozen=True):
+    """Work that is done: the results in order, and the lines of a block with parts of other runs."""
+
+    scored: list[Scored | Stranger]
+    left: list[LeftLine] = []
+    problem: str = ""
+    """Why the file could not be read."""
+
+
+class Pool:
+    """Processes that score files; a context manager, which ends them."""
+
+    def __init__(self, request: Request, workers: int) -> None:
+        self._request, self._workers = request, workers
+        self._scorer = Scorer(request)
+        self._processes = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (request,))
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._processes.shutdown(wait=True, cancel_futures=True)
+
+    def scored(self, files: Sequence[str]) -> Iterator[tuple[str, Found]]:
+        """The results of files, each with its file, in the order of the files whoever is done first.
+
+        Raises:
+            RightcallError: a worker died.
+        """
+        waiting: deque[tuple[Work, Future[Done]]] = deque()
+        rests: dict[str, Rest] = {}
+        try:
+            for work in self._work(files):
+                waiting.append((work, self._processes.submit(_do, work)))
+                if len(waiting) > _AHEAD * self._workers:
+                    yield from self._finished(*waiting.popleft(), rests)
+            while waiting:
+                yield from self._finished(*waiting.popleft(), rests)
+        except BrokenProcessPool:
+            raise RightcallError("a worker process died; it may have run out of memory: try --workers 1") from None
+
+    def _work(self, files: Sequence[str]) -> Iterator[Work]:
+        for path in files:
+            large = self._large(path)
+            if large is None:
+                yield Work(path)
+                continue
+            # The blocks are many, and each process needs to know its own.
+            alone, last = msgspec.structs.replace(large, blocks=()), large.blocks[-1]
+            for block in large.blocks:
+                yield Work(path, alone, block, is_last=block is last)
+
+    def _large(self, path: str) -> LargeFile | None:
+        request = self._request
+        if request.max_size is not None or request.input_format not in (None, "otlp"):
+            return None
+        try:
+            return large_file(
+                path,
+                request.grouping,
+                (request.case_attribute,),
+                parts=self._workers,
+                each=self._processes.map,
+            )
+        except InputError:
+            return None  # whoever reads the file says what is wrong with it
+
+    def _finished(self, work: Work, future: Future[Done], rests: dict[str, Rest]) -> Iterator[tuple[str, Found]]:
+        done = future.result()
+        yield from ((work.path, scored) for scored in done.scored)
+        if done.problem:
+            yield work.path, InputError(done.problem)
+        if work.large is not None and work.block is not None:
+            rest = rests.setdefault(work.path, Rest(work.large))
+            yield from self._judged(work.path, rest.after(work.block, done.left))
+            if work.is_last:
+                yield from self._judged(work.path, rests.pop(work.path).trajectories())
+
+    def _judged(self, path: str, trajectories: Iterator[Trajectory]) -> Iterator[tuple[str, Found]]:
+        return ((path, self._scorer.scored(trajectory)) for trajectory in trajectories)
+
+
+def default_workers() -> int:
+    """How many processes this machine has a core for."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _Worker:
+    """What a worker process holds between one piece of work and the next."""
+
+    def __init__(self, request: Request) -> None:
+        self._request, self._scorer = request, Scorer(request)
+
+    def do(self, work: Work) -> Done:
+        if work.large is not None and work.block is not None:
+            reading = BlockReading(work.large, work.block)
+            return Done([self._scorer.scored(trajectory) for trajectory in reading.trajectories()], reading.left)
+        done = Done([])
+        try:
+            done.scored.extend(map(self._scorer.scored, self._request.read(work.path)))
+        except InputError as problem:
+            return Done(done.scored, problem=str(problem))
+        return done
+
+
+_worker: _Worker | None = None
+
+
+def _begin(request: Request) -> None:
+    """Make a worker of this process. It is not the one to be interrupted, but who asked for the work."""
+    global _worker
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _worker = _Worker(request)
+
+
+def _do(work: Work) -> Done:
+    assert _worker is not None, "a process of the pool begins before it works"  # noqa: S101
+    return _worker.do(work)

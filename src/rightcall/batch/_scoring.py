@@ -1,0 +1,151 @@
+"""Files of traces in, results of cases out."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Sequence
+
+import msgspec
+
+from rightcall.errors import InputError
+from rightcall.results import CaseResult
+from rightcall.trajectory import Trajectory
+from rightcall.verdicts import unjudged
+
+from ._pool import Pool, default_workers
+from ._request import Request
+from ._scorer import Scored, Scorer, Stranger
+
+_WORTH_A_POOL = 1 << 25
+"""Fewer bytes than this are read before other processes have begun."""
+
+Judged = tuple[CaseResult, str]
+"""A result without its trajectory and evaluations, and these as JSON where they were asked for."""
+
+
+class Scoring:
+    """Recorded traces held against what is expected of them.
+
+    A file that cannot be read costs that file. The results, and their order, are the same whatever the number of
+    workers is.
+    """
+
+    def __init__(
+        self,
+        request: Request,
+        files: Sequence[str],
+        *,
+        together: bool = False,
+        workers: int | None = None,
+        complain: Callable[[object], None],
+    ) -> None:
+        self._request = request
+        self._sources: Sequence[str | list[str]] = [list(files)] if together else files
+        self._workers = workers or default_workers()
+        self._complain = complain
+        self._times: Counter[str] = Counter()
+        self._positions: Counter[str] = Counter()
+        self._complaints: set[str] = set()
+        self.unreadable = 0
+        """How many files could not be read."""
+        self.strangers = 0
+        """How many trajectories belonged to no case."""
+
+    def results(self) -> Generator[Judged, None, None]:
+        """The results, as they come; last those of cases that no trajectory belongs to.
+
+        Raises:
+            InputError: no file at all can be read, or the eval set cannot be.
+            RightcallError: what is asked cannot be done.
+        """
+        if self._request.expectation is not None:
+            for name, scored in self._scored():
+                if isinstance(scored, Scored):
+                    yield self._named(name, scored), scored.evidence
+            return
+        cases = self._request.cases()
+        if self._request.join != "order":
+            yield from self._joined()
+        in_order = self._request.join == "auto" and not self._times and self.strangers == len(cases)
+        if in_order or self._request.join == "order":
+            yield from self._in_order()
+        for case in cases:
+            if not self._times[case.id]:
+                yield (
+                    unjudged(case, "RC303", "no trace belongs to this case"),
+                    '{"evaluations": [], "trajectory": null}',
+                )
+
+    def _named(self, name: str, scored: Scored) -> CaseResult:
+        """A result whose case is the trajectory itself: known by its trace, or by its place in the file."""
+        self._positions[name] += 1
+        case_id = scored.trace_id or f"{name}#{self._positions[name]}"
+        self._times[case_id] += 1
+        times = self._times[case_id]
+        return msgspec.structs.replace(scored.result, case_id=case_id if times == 1 else f"{case_id}#{times}")
+
+    def _joined(self) -> Iterator[Judged]:
+        for _, scored in self._scored():
+            if isinstance(scored, Scored):
+                yield self._repeated(scored.result), scored.evidence
+            else:
+                self.strangers += 1
+
+    def _repeated(self, result: CaseResult) -> CaseResult:
+        repeat = self._times[result.case_id]
+        self._times[result.case_id] = repeat + 1
+        return msgspec.structs.replace(result, repeat=repeat)
+
+    def _in_order(self) -> Iterator[Judged]:
+        """The first trajectory held against the first case, and so on."""
+        scorer, waiting = Scorer(self._request), iter(self._request.cases())
+        self.strangers = self.unreadable = 0
+        for _, trajectory in self._trajectories():
+            case = next(waiting, None)
+            if case is None:
+                self.strangers += 1
+                continue
+            scored = scorer.score(case, trajectory)
+            yield self._repeated(scored.result), scored.evidence
+
+    def _scored(self) -> Iterator[tuple[str, Scored | Stranger]]:
+        files = [source for source in self._sources if isinstance(source, str)]
+        if self._workers > 1 and sum(map(_size, files)) >= _WORTH_A_POOL:
+            yield from self._scored_by_others(files)
+            return
+        scorer = Scorer(self._request)
+        for name, trajectory in self._trajectories():
+            yield name, scorer.scored(trajectory)
+
+    def _scored_by_others(self, files: Sequence[str]) -> Iterator[tuple[str, Scored | Stranger]]:
+        with Pool(self._request, self._workers) as pool:
+            for name, found in pool.scored(files):
+                if isinstance(found, InputError):
+                    self._cannot_read(found)
+                else:
+                    yield name, found
+
+    def _trajectories(self) -> Iterator[tuple[str, Trajectory]]:
+        for source in self._sources:
+            name = source if isinstance(source, str) else "trajectory"
+            try:
+                for trajectory in self._request.read(source):
+                    yield name, trajectory
+            except InputError as problem:
+                self._cannot_read(problem)
+
+    def _cannot_read(self, problem: InputError) -> None:
+        self.unreadable += 1
+        if self.unreadable == len(self._sources):
+            raise problem
+        if str(problem) not in self._complaints:
+            self._complaints.add(str(problem))
+            self._complain(problem)
+
+
+def _size(path: str) -> int:
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0  # whoever reads the file says what is wrong with it
