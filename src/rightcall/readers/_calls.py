@@ -8,6 +8,7 @@ from typing import Any
 
 from rightcall.limits import Limits
 
+from ._carriers import carriers_among
 from ._conventions import SPAN_NAMES, Convention, says
 from ._kinds import CallShape, kind_of
 from ._record import Record
@@ -24,17 +25,18 @@ _REDACTED = re.compile(r"details are redacted", re.I)
 def take_call(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> None:
     """Leave the call that a span records, if it does, with the span, which then lets go of what is in the call.
 
-    The sooner that is done, the less is held. The attributes to `keep` stay, as do those of a root, which say what
-    the run was given.
+    The sooner that is done, the less is held. A span that says nothing of calls lets go of everything. The attributes
+    to `keep` stay, as do those of a root, which say what the run was given.
     """
     shape = kind_of(span)
-    if shape.__class__ is not CallShape:
+    if shape.__class__ is CallShape:
+        record = _record_of(span, shape, limits)
+        if record is not None:
+            # A span and a record that hold each other would never be freed; the run puts them together.
+            record.span = None
+            span.record = record
+    elif shape or span.events or carriers_among(span.attributes):
         return
-    record = _record_of(span, shape, limits)
-    if record is not None:
-        # A span and a record that hold each other would never be freed; the run puts them together.
-        record.span = None
-        span.record = record
     attributes = span.attributes
     if span.parent_id is not None and attributes.keys().isdisjoint(keep):
         span.said, span.attributes, span.events, span.name = len(attributes), _NO_ATTRIBUTES, (), ""

@@ -97,6 +97,17 @@ class Conversation(msgspec.Struct):
             (self.output if exchange.answers else place).append(exchange)
 
 
+def carriers_among(attributes: Any) -> tuple[Carrier, ...]:
+    """Those attributes of a span that hold messages."""
+    if attributes.__class__ is not RawAttributes:
+        return _find_carriers(attributes)
+    shape = attributes.shape
+    if shape.carriers is None:
+        shape.carriers = _find_carriers(attributes)
+    found: tuple[Carrier, ...] = shape.carriers
+    return found
+
+
 class Carriers:
     """Where the spans and log records of one run carry messages."""
 
@@ -107,7 +118,7 @@ class Carriers:
         """The messages a span carries in its attributes and events; an empty conversation if none."""
         found = Conversation([], [], span.span_id, span.start_ns, span.end_ns, role == "model")
         attributes: Any = span.attributes
-        for carrier in _carriers_among(attributes):
+        for carrier in carriers_among(attributes):
             if not carrier.only_models or role == "model":
                 found.add(carrier.side, self._carried_in(attributes, carrier))
         for event in span.events:
@@ -155,16 +166,6 @@ class Carriers:
             if name == "gen_ai.tool.message":
                 message.setdefault("role", "tool")
             found.add(side, self._exchanges.of([message]))
-
-
-def _carriers_among(attributes: Any) -> tuple[Carrier, ...]:
-    if attributes.__class__ is not RawAttributes:
-        return _find_carriers(attributes)
-    shape = attributes.shape
-    if shape.carriers is None:
-        shape.carriers = _find_carriers(attributes)
-    found: tuple[Carrier, ...] = shape.carriers
-    return found
 
 
 def _find_carriers(keys: Iterable[str]) -> tuple[Carrier, ...]:

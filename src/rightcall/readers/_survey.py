@@ -87,6 +87,8 @@ def pieces_of(stream: IO[bytes], start: int, end: int, marks: Iterable[bytes], l
             boundary = (start // _BLOCK + 1) * _BLOCK
             pieces.append(Piece(start, start))
         chunk = _chunk(stream, min(_CHUNK, boundary - start), longest_line)
+        if not chunk:
+            break  # the file has become shorter
         start += len(chunk)
         piece = pieces[-1]
         piece.end = start

@@ -46,6 +46,8 @@ def _score(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> floa
     scores = [result.score for result in results if result.score is not None]
     if len(scores) < len(results):
         return None
+    if scores.count(scores[0]) == len(scores):
+        return scores[0]
     weights = [check.weight for check in checks]
     total = sum(Fraction(score) * Fraction(weight) for score, weight in zip(scores, weights, strict=True))
     return float(total / sum(map(Fraction, weights)))
