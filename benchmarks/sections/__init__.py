@@ -5,11 +5,11 @@ from benchmarks.figures import Section
 from .growth import growth
 from .long_orders import hundred_thousand, long_orders
 from .pairing import pairing
-from .reading import reading
+from .reading import reading, reading_1gb
 from .startup import startup
 from .ten_calls import agentevals, deepeval, google_adk, uipath
 
-__all__ = ["SECTIONS"]
+__all__ = ["ON_REQUEST", "SECTIONS"]
 
 SECTIONS: dict[str, Section] = {
     "uipath": uipath,
@@ -21,5 +21,9 @@ SECTIONS: dict[str, Section] = {
     "pairing": pairing,
     "growth": growth,
     "reading": reading,
+    "reading-1gb": reading_1gb,
     "startup": startup,
 }
+
+ON_REQUEST = frozenset({"reading-1gb"})
+"""Sections that run only when they are named."""

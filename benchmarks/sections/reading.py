@@ -27,6 +27,12 @@ def reading(workers: Workers, pace: Pace) -> Iterator[Figure]:
         yield from _of_size(megabytes, pace.slow_rounds)
 
 
+def reading_1gb(workers: Workers, pace: Pace) -> Iterator[Figure]:
+    """The same with a gigabyte, which takes minutes."""
+    del workers
+    yield from _of_size(1_000, pace.slow_rounds)
+
+
 def _of_size(megabytes: int, rounds: int) -> Iterator[Figure]:
     yield partial(_against_decoding, megabytes, rounds)
     for layout in _LAYOUTS:
