@@ -1,4 +1,4 @@
-"""Scoring recorded traces: against decoding the same bytes, and against a limit of memory."""
+"""Scoring recorded traces: against decoding the same bytes, against a limit of memory, and with two workers."""
 
 import sys
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from benchmarks.environments import python_of
 from benchmarks.figures import Figure
 from benchmarks.processes import Cost, cost
 from benchmarks.rounds import DisagreementError, Pace
-from benchmarks.table import Line, number, seconds, within
+from benchmarks.table import Line, faster, number, seconds, within
 from benchmarks.traces import Layout, TraceFile, otlp_lines
 from benchmarks.workers import Workers
 
@@ -17,6 +17,7 @@ _MOST_MEGABYTES = 300
 _DECODE = "import sys, orjson\nfor line in open(sys.argv[1], 'rb'): orjson.loads(line)"
 _RIGHTCALL = [sys.executable, "-m", "rightcall", "score"]
 _EXPECTATION = ["--expect", "never: [no_such_tool]"]
+_WORKERS_ROUNDS = 5
 _LAYOUTS: dict[Layout, str] = {"windows": "spans shuffled in windows", "spread": "spans all over the file"}
 
 
@@ -25,18 +26,25 @@ def reading(workers: Workers, pace: Pace) -> Iterator[Figure]:
     del workers
     for megabytes in (50, 200):
         yield from _of_size(megabytes, pace.slow_rounds)
+    yield from _with_workers(200)
 
 
 def reading_1gb(workers: Workers, pace: Pace) -> Iterator[Figure]:
     """The same with a gigabyte, which takes minutes."""
     del workers
     yield from _of_size(1_000, pace.slow_rounds)
+    yield from _with_workers(1_000)
 
 
 def _of_size(megabytes: int, rounds: int) -> Iterator[Figure]:
     yield partial(_against_decoding, megabytes, rounds)
     for layout in _LAYOUTS:
         yield partial(_memory_when_shuffled, megabytes, layout)
+
+
+def _with_workers(megabytes: int) -> Iterator[Figure]:
+    if "--workers" in cost([*_RIGHTCALL, "--help"]).output:
+        yield partial(_two_workers, megabytes)
 
 
 def _against_decoding(megabytes: int, rounds: int) -> Iterator[Line]:
@@ -59,8 +67,19 @@ def _memory_when_shuffled(megabytes: int, layout: Layout) -> Iterator[Line]:
     yield _peak([spent])
 
 
-def _score(traces: TraceFile) -> Cost:
-    spent = cost([*_RIGHTCALL, *_EXPECTATION, traces.path])
+def _two_workers(megabytes: int) -> Iterator[Line]:
+    """By the clock, because two workers spend no less CPU time than one."""
+    traces = otlp_lines(megabytes)
+    one, two = [], []
+    for _ in range(_WORKERS_ROUNDS):
+        one.append(_score(traces, "--workers", "1").elapsed)
+        two.append(_score(traces, "--workers", "2").elapsed)
+    figure = f"scoring {megabytes:,} MB with two workers: one, by the clock"
+    yield faster(figure, False, median(two), median(one), 1.7)
+
+
+def _score(traces: TraceFile, *options: str) -> Cost:
+    spent = cost([*_RIGHTCALL, *_EXPECTATION, *options, traces.path])
     if f"{traces.runs:,} passed in" not in spent.output:
         raise DisagreementError(f"{traces.path} has {traces.runs:,} runs, but: {spent.output[-200:]}")
     return spent
