@@ -2,6 +2,7 @@
 
 from benchmarks.figures import Section
 
+from .agentevals_cli import agentevals_cli
 from .growth import growth
 from .long_orders import hundred_thousand, long_orders
 from .pairing import pairing
@@ -15,6 +16,7 @@ SECTIONS: dict[str, Section] = {
     "uipath": uipath,
     "google-adk": google_adk,
     "agentevals": agentevals,
+    "agentevals-cli": agentevals_cli,
     "deepeval": deepeval,
     "order": long_orders,
     "order-100000": hundred_thousand,
