@@ -26,25 +26,20 @@ def reading(workers: Workers, pace: Pace) -> Iterator[Figure]:
     del workers
     for megabytes in (50, 200):
         yield from _of_size(megabytes, pace.slow_rounds)
-    yield from _with_workers(200)
+    yield partial(_two_workers, 200)
 
 
 def reading_1gb(workers: Workers, pace: Pace) -> Iterator[Figure]:
     """The same with a gigabyte, which takes minutes."""
     del workers
     yield from _of_size(1_000, pace.slow_rounds)
-    yield from _with_workers(1_000)
+    yield partial(_two_workers, 1_000)
 
 
 def _of_size(megabytes: int, rounds: int) -> Iterator[Figure]:
     yield partial(_against_decoding, megabytes, rounds)
     for layout in _LAYOUTS:
         yield partial(_memory_when_shuffled, megabytes, layout)
-
-
-def _with_workers(megabytes: int) -> Iterator[Figure]:
-    if "--workers" in cost([*_RIGHTCALL, "--help"]).output:
-        yield partial(_two_workers, megabytes)
 
 
 def _against_decoding(megabytes: int, rounds: int) -> Iterator[Line]:
@@ -68,7 +63,9 @@ def _memory_when_shuffled(megabytes: int, layout: Layout) -> Iterator[Line]:
 
 
 def _two_workers(megabytes: int) -> Iterator[Line]:
-    """By the clock, because two workers spend no less CPU time than one."""
+    """By the clock, because two workers spend no less CPU time than one. No line where there are no workers."""
+    if "--workers" not in cost([*_RIGHTCALL, "--help"]).output:
+        return
     traces = otlp_lines(megabytes)
     one, two = [], []
     for _ in range(_WORKERS_ROUNDS):
