@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from .figures import Measured
 from .rounds import QUICK, Pace
-from .sections import SECTIONS
+from .sections import ON_REQUEST, SECTIONS
 from .table import render
 from .workers import Workers
 
@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     pace = QUICK if options.quick else Pace()
     measured, workers = Measured(), Workers()
     try:
-        for name in options.only or SECTIONS:
+        for name in options.only or [name for name in SECTIONS if name not in ON_REQUEST]:
             print(f"measuring {name}", file=sys.stderr)
             measured.take(name, SECTIONS[name](workers, pace))
         versions = workers.versions()

@@ -11,6 +11,7 @@ REQUIREMENTS = {
     "uipath": "uipath==2.14.44",
     "google-adk": "google-adk==2.13.0",
     "agentevals": "agentevals",
+    "agentevals-cli": "agentevals-cli==0.11.0",
     "deepeval": "deepeval",
     "orjson": "orjson",
 }

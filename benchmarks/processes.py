@@ -2,6 +2,8 @@
 
 import os
 import subprocess
+import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,10 +13,12 @@ from .workers import WorkerError
 
 @dataclass(frozen=True)
 class Cost:
-    """The CPU time of a process, and its peak of memory."""
+    """The CPU time of a process and its children, the time that passed, its peak of memory, what it printed."""
 
     seconds: float
+    elapsed: float
     megabytes: float
+    output: str
 
 
 def cost(command: Sequence[str], *, codes: Sequence[int] = (0,)) -> Cost:
@@ -23,9 +27,14 @@ def cost(command: Sequence[str], *, codes: Sequence[int] = (0,)) -> Cost:
     Raises:
         WorkerError: the command ended with another exit code than those expected.
     """
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode not in codes:
-        raise WorkerError(f"{' '.join(command)[:200]} ended with {process.returncode}")
-    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+    with tempfile.TemporaryFile() as output:
+        start = time.perf_counter()
+        with subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.DEVNULL) as process:
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        elapsed = time.perf_counter() - start
+        if process.returncode not in codes:
+            raise WorkerError(f"{' '.join(command)[:200]} ended with {process.returncode}")
+        output.seek(0)
+        printed = output.read().decode(errors="replace")
+    return Cost(usage.ru_utime + usage.ru_stime, elapsed, usage.ru_maxrss / 1024, printed)

@@ -2,24 +2,30 @@
 
 from benchmarks.figures import Section
 
+from .agentevals_cli import agentevals_cli
 from .growth import growth
 from .long_orders import hundred_thousand, long_orders
 from .pairing import pairing
-from .reading import reading
+from .reading import reading, reading_1gb
 from .startup import startup
 from .ten_calls import agentevals, deepeval, google_adk, uipath
 
-__all__ = ["SECTIONS"]
+__all__ = ["ON_REQUEST", "SECTIONS"]
 
 SECTIONS: dict[str, Section] = {
     "uipath": uipath,
     "google-adk": google_adk,
     "agentevals": agentevals,
+    "agentevals-cli": agentevals_cli,
     "deepeval": deepeval,
     "order": long_orders,
     "order-100000": hundred_thousand,
     "pairing": pairing,
     "growth": growth,
     "reading": reading,
+    "reading-1gb": reading_1gb,
     "startup": startup,
 }
+
+ON_REQUEST = frozenset({"reading-1gb"})
+"""Sections that run only when they are named."""

@@ -1,4 +1,4 @@
-"""Scoring recorded traces: against decoding the same bytes, and against a limit of memory."""
+"""Scoring recorded traces: against decoding the same bytes, against a limit of memory, and with two workers."""
 
 import sys
 from collections.abc import Iterator
@@ -7,34 +7,81 @@ from statistics import median
 
 from benchmarks.environments import python_of
 from benchmarks.figures import Figure
-from benchmarks.processes import cost
-from benchmarks.rounds import Pace
-from benchmarks.table import Line, within
-from benchmarks.traces import otlp_lines
+from benchmarks.processes import Cost, cost
+from benchmarks.rounds import DisagreementError, Pace
+from benchmarks.table import Line, faster, number, seconds, within
+from benchmarks.traces import Layout, TraceFile, otlp_lines
 from benchmarks.workers import Workers
 
 _MOST_MEGABYTES = 300
 _DECODE = "import sys, orjson\nfor line in open(sys.argv[1], 'rb'): orjson.loads(line)"
+_RIGHTCALL = [sys.executable, "-m", "rightcall", "score"]
+_EXPECTATION = ["--expect", "never: [no_such_tool]"]
+_WORKERS_ROUNDS = 5
+_LAYOUTS: dict[Layout, str] = {"windows": "spans shuffled in windows", "spread": "spans all over the file"}
 
 
 def reading(workers: Workers, pace: Pace) -> Iterator[Figure]:
     """OTLP lines of content-bearing traces, scored by one expectation in one process."""
     del workers
     for megabytes in (50, 200):
-        yield partial(_lines, megabytes, pace.slow_rounds)
+        yield from _of_size(megabytes, pace.slow_rounds)
+    yield partial(_two_workers, 200)
 
 
-def _lines(megabytes: int, rounds: int) -> Iterator[Line]:
-    traces, few = str(otlp_lines(megabytes)), str(otlp_lines(1))
+def reading_1gb(workers: Workers, pace: Pace) -> Iterator[Figure]:
+    """The same with a gigabyte, which takes minutes."""
+    del workers
+    yield from _of_size(1_000, pace.slow_rounds)
+    yield partial(_two_workers, 1_000)
+
+
+def _of_size(megabytes: int, rounds: int) -> Iterator[Figure]:
+    yield partial(_against_decoding, megabytes, rounds)
+    for layout in _LAYOUTS:
+        yield partial(_memory_when_shuffled, megabytes, layout)
+
+
+def _against_decoding(megabytes: int, rounds: int) -> Iterator[Line]:
+    traces, few = otlp_lines(megabytes), otlp_lines(1)
     decode = [str(python_of("orjson")), "-c", _DECODE]
-    score = [sys.executable, "-m", "rightcall", "score", "--expect", "never: [no_such_tool]"]
-    ours, theirs = [], []
+    whole, ours, theirs = [], [], []
     for _ in range(rounds):
-        ours.append(cost([*score, traces]))
-        theirs.append(cost([*decode, traces]).seconds - cost([*decode, few]).seconds)
-    started = cost([*score, few]).seconds
-    seconds = median([each.seconds for each in ours]) - started
-    yield within(f"scoring {megabytes} MB of OTLP lines: orjson.loads", False, seconds, median(theirs), 2.5)
-    peak = max(each.megabytes for each in ours)
-    limit = f"{_MOST_MEGABYTES} MB"
-    yield Line("  peak memory", "unread", f"{peak:.0f} MB", limit, peak / _MOST_MEGABYTES, f"≤ {limit}", 1.0)
+        whole.append(_score(traces))
+        ours.append(whole[-1].seconds - _score(few).seconds)
+        theirs.append(cost([*decode, traces.path]).seconds - cost([*decode, few.path]).seconds)
+    figure = f"scoring {megabytes:,} MB of OTLP lines, {number(traces.bytes_per_call / 1_000)} kB a call: orjson.loads"
+    yield within(figure, False, median(ours), median(theirs), 2.5)
+    yield _peak(whole)
+
+
+def _memory_when_shuffled(megabytes: int, layout: Layout) -> Iterator[Line]:
+    traces = otlp_lines(megabytes, layout)
+    spent = _score(traces)
+    yield Line(f"scoring {megabytes:,} MB, {_LAYOUTS[layout]}", "unread", seconds(spent.seconds), "")
+    yield _peak([spent])
+
+
+def _two_workers(megabytes: int) -> Iterator[Line]:
+    """By the clock, because two workers spend no less CPU time than one. No line where there are no workers."""
+    if "--workers" not in cost([*_RIGHTCALL, "--help"]).output:
+        return
+    traces = otlp_lines(megabytes)
+    one, two = [], []
+    for _ in range(_WORKERS_ROUNDS):
+        one.append(_score(traces, "--workers", "1").elapsed)
+        two.append(_score(traces, "--workers", "2").elapsed)
+    figure = f"scoring {megabytes:,} MB with two workers: one, by the clock"
+    yield faster(figure, False, median(two), median(one), 1.7)
+
+
+def _score(traces: TraceFile, *options: str) -> Cost:
+    spent = cost([*_RIGHTCALL, *_EXPECTATION, *options, traces.path])
+    if f"{traces.runs:,} passed in" not in spent.output:
+        raise DisagreementError(f"{traces.path} has {traces.runs:,} runs, but: {spent.output[-200:]}")
+    return spent
+
+
+def _peak(spent: list[Cost]) -> Line:
+    peak, limit = max(each.megabytes for each in spent), f"{_MOST_MEGABYTES} MB"
+    return Line("  peak memory", "unread", f"{peak:.0f} MB", limit, peak / _MOST_MEGABYTES, f"≤ {limit}", 1.0)
