@@ -59,17 +59,28 @@ def _sessions() -> Iterator[bytes]:
         yield line(_step(trace, trace * 10, **named), _step(trace, trace * 10 + 1))
 
 
+def _runs_and_what_is_none() -> Iterator[bytes]:
+    """Beside each run a trace without calls: the making of its agent, or a run of it that made none."""
+    for trace in range(_LINES):
+        agent = span(trace * 10, {"gen_ai.operation.name": "invoke_agent"}, name="answer", traceId=f"{trace:032x}")
+        other = span(trace * 10 + 5, name="answer" if trace % 7 else "make", traceId=f"{trace + 10**6:032x}")
+        yield line(
+            agent, {**_step(trace, trace * 10 + 1), "parentSpanId": agent["spanId"]}, _step(trace, trace * 10 + 2)
+        )
+        yield line(other)
+
+
 def _read_at_once(path: Path) -> list[Trajectory]:
     return list(rightcall.read(path.read_bytes()))
 
 
 def _sorted(trajectories: list[Trajectory]) -> list[Trajectory]:
-    return sorted(trajectories, key=lambda trajectory: min(call.start_ns or 0 for call in trajectory.calls))
+    return sorted(trajectories, key=lambda trajectory: trajectory.trace_id or "")
 
 
 @pytest.mark.parametrize(
     "lines",
-    [_one_run_a_line, _runs_beside_each_other, _runs_all_over_the_file, _sessions],
+    [_one_run_a_line, _runs_beside_each_other, _runs_all_over_the_file, _sessions, _runs_and_what_is_none],
     ids=lambda lines: lines.__name__.strip("_"),
 )
 def test_a_large_file_has_the_runs_that_its_bytes_have(lines: Any, tmp_path: Path) -> None:

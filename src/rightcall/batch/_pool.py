@@ -41,6 +41,7 @@ class Done(msgspec.Struct, frozen=True):
 
     scored: list[Scored | Stranger]
     left: list[LeftLine] = []
+    begun: set[tuple[str, str]] = set()
     problem: str = ""
     """Why the file could not be read."""
 
@@ -110,7 +111,7 @@ class Pool:
             yield work.path, InputError(done.problem)
         if work.large is not None and work.block is not None:
             rest = rests.setdefault(work.path, Rest(work.large))
-            yield from self._judged(work.path, rest.after(work.block, done.left))
+            yield from self._judged(work.path, rest.after(work.block, done.left, done.begun))
             if work.is_last:
                 yield from self._judged(work.path, rests.pop(work.path).trajectories())
 
@@ -132,7 +133,8 @@ class _Worker:
     def do(self, work: Work) -> Done:
         if work.large is not None and work.block is not None:
             reading = BlockReading(work.large, work.block)
-            return Done([self._scorer.scored(trajectory) for trajectory in reading.trajectories()], reading.left)
+            scored = [self._scorer.scored(trajectory) for trajectory in reading.trajectories()]
+            return Done(scored, reading.left, reading.begun)
         done = Done([])
         try:
             done.scored.extend(map(self._scorer.scored, self._request.read(work.path)))

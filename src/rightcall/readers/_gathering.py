@@ -11,7 +11,7 @@ from rightcall.trajectory import Trajectory
 
 from ._calls import take_call
 from ._documents import LOOKED_FOR
-from ._grouping import Grouping, Traces, whole_runs
+from ._grouping import Grouping, Sorting, Traces, whole_runs
 from ._message_log import has_messages, messages_of
 from ._otlp_lines import span_in
 from ._run import Run
@@ -33,6 +33,7 @@ class Gathering:
         self.budget = Budget(_NO_LIMIT if grouping == "file" else held_bytes)
         self._grouping = grouping
         self._traces = Traces(grouping)
+        self.sorting = Sorting()
         self._spill = Spill()
         self._keep, self._limits = keep, limits
         self._logs: dict[str, list[LogRecord]] = {}
@@ -75,7 +76,7 @@ class Gathering:
             return
         runs = self._traces.runs() or [[]]
         runs = whole_runs(runs) if self._grouping == "auto" else runs
-        yield from self._of_runs(runs, warnings, alone=len(runs) == 1)
+        yield from self.trajectories_of(runs, warnings, alone=len(runs) == 1)
 
     def part_with(self, names: Container[str]) -> list[list[Span]]:
         """The runs that are known by these traces and conversations only; they are held no longer.
@@ -93,21 +94,30 @@ class Gathering:
         """The traces and conversations by which the runs held are known."""
         return self._traces.names()
 
-    def trajectories_of(self, runs: list[list[Span]], warnings: Warnings) -> Iterator[Trajectory]:
-        """The trajectories of some of the runs of a large source, each made when it is asked for."""
-        yield from self._of_runs(whole_runs(runs, many=True) if self._grouping == "auto" else runs, warnings)
+    def counted(self, runs: list[list[Span]]) -> list[list[Span]]:
+        """Those of some runs of a large source that count for what is in them; others wait."""
+        return self.sorting.counted(runs) if self._grouping == "auto" else runs
+
+    def trajectories_of(self, runs: list[list[Span]], warnings: Warnings, alone: bool = False) -> Iterator[Trajectory]:
+        """The trajectories of runs, each made when it is asked for. To one that is `alone` all log records belong."""
+        runs.reverse()
+        while runs:
+            run = Run(self._limits, self._keep)
+            run.spans = runs.pop()
+            run.logs = self._logs_of(self._logs if alone else dict.fromkeys([span.trace_id for span in run.spans]))
+            yield run.trajectory(warnings.texts())
 
     def remaining_trajectories(self, warnings: Warnings) -> Iterator[Trajectory]:
-        """The trajectories of the runs still held or put aside, none being an answer too."""
+        """The trajectories of the runs still held or put aside, and of those that waited."""
         if self.budget.is_spent:
             yield from self._spilled_trajectories(warnings)
         else:
-            yield from self.trajectories_of(self._traces.runs(), warnings)
+            yield from self.trajectories_of([*self.counted(self._traces.runs()), *self.sorting.late()], warnings)
 
     def _spilled_trajectories(self, warnings: Warnings) -> Iterator[Trajectory]:
         try:
             for runs in self._spilled():
-                yield from self._of_runs(runs, warnings)
+                yield from self.trajectories_of(runs, warnings)
         finally:
             self._spill.close()
 
@@ -115,14 +125,6 @@ class Gathering:
         """Warn of documents that are no spans, there being spans beside them."""
         if self._loose:
             warnings.add("documents", f"{name}: {len(self._loose)} documents that are no spans were left out")
-
-    def _of_runs(self, runs: list[list[Span]], warnings: Warnings, alone: bool = False) -> Iterator[Trajectory]:
-        runs.reverse()
-        while runs:
-            run = Run(self._limits, self._keep)
-            run.spans = runs.pop()
-            run.logs = self._logs_of(self._logs if alone else dict.fromkeys([span.trace_id for span in run.spans]))
-            yield run.trajectory(warnings.texts())
 
     def _logs_of(self, traces: Iterable[str]) -> list[LogRecord]:
         return [record for trace in traces for record in self._logs.get(trace, ())] if self._logs else []
@@ -140,8 +142,8 @@ class Gathering:
             for span in put_aside:
                 take_call(span, self._limits, self._keep)
                 self._sort(span, runs, scattered, several)
-            yield whole_runs(list(runs.values()), many=True)
-        yield whole_runs(list(scattered.values()), many=True)
+            yield self.counted(list(runs.values()))
+        yield [*self.counted(list(scattered.values())), *self.sorting.late()]
 
     def _sort(
         self, span: Span, runs: dict[str, list[Span]], scattered: dict[str, list[Span]], several: set[str]

@@ -111,27 +111,51 @@ class Traces:
         return spans
 
 
-def whole_runs(runs: list[list[Span]], many: bool = False) -> list[list[Span]]:
+def whole_runs(runs: list[list[Span]]) -> list[list[Span]]:
     """Runs in their own right: with an agent or a model at work in them, or with calls.
 
     Where traces are nothing but calls (MCP servers trace each call by itself), the source is one run. Traces with
     nothing of an agent in them, such as the creation of one, are left out beside others that have; unless they
     begin as one of those does, being a run that made no call. A trace that ran inside a call of another is part of
-    it, if that leaves one run. With `many`, these are but some of the runs of a large source, and none are put
-    together.
+    it, if that leaves one run.
     """
-    if len(runs) < 2 and not many:
+    if len(runs) < 2:
         return runs
-    working = [run for run in runs if _is_at_work(run)]
-    if not working:
-        fragments = not many and any([_has_calls(run) for run in runs])
+    if not any([_is_at_work(run) for run in runs]):
+        fragments = any([_has_calls(run) for run in runs])
         return [[span for run in runs for span in run]] if fragments else runs
-    if len(working) < len(runs):
-        at_work, begun = {id(run) for run in working}, {name for run in working for name in _roots(run)}
-        runs = [run for run in runs if id(run) in at_work or _has_calls(run) or not begun.isdisjoint(_roots(run))]
-    if 1 < len(runs) <= _MOST_NESTED and not many and _is_one_run(runs):
+    sorting = Sorting()
+    kept = {id(run) for run in (*sorting.counted(runs), *sorting.late())}
+    runs = [run for run in runs if id(run) in kept]
+    if 1 < len(runs) <= _MOST_NESTED and _is_one_run(runs):
         return [[span for run in runs for span in run]]
     return runs
+
+
+class Sorting:
+    """Which runs of a large source count, some of them being seen before others."""
+
+    def __init__(self) -> None:
+        self.begun: set[tuple[str, str]] = set()
+        """How runs with an agent or a model at work begin: the names and scopes of their roots."""
+        self._waiting: list[list[Span]] = []
+
+    def counted(self, runs: list[list[Span]]) -> list[list[Span]]:
+        """Those that count for what is in them; others wait."""
+        counted = []
+        for run in runs:
+            if _is_at_work(run):
+                self.begun |= _roots(run)
+            elif not _has_calls(run):
+                self._waiting.append(run)
+                continue
+            counted.append(run)
+        return counted
+
+    def late(self) -> list[list[Span]]:
+        """Those that waited, and count because they begin as others do; all of them where no others were seen."""
+        waiting, self._waiting = self._waiting, []
+        return [run for run in waiting if not self.begun or not self.begun.isdisjoint(_roots(run))]
 
 
 def _roots(run: list[Span]) -> set[tuple[str, str]]:

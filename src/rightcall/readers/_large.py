@@ -52,7 +52,7 @@ class LargeFile(msgspec.Struct, frozen=True):
         for block in self.blocks:
             reading = BlockReading(self, block)
             yield from reading.trajectories()
-            yield from rest.after(block, reading.left)
+            yield from rest.after(block, reading.left, reading.begun)
         yield from rest.trajectories()
 
 
@@ -103,6 +103,8 @@ class BlockReading:
         self.warnings = Warnings()
         self.left: list[LeftLine] = []
         """The lines left to others, once the trajectories have been asked for."""
+        self.begun: set[tuple[str, str]] = set()
+        """How the runs of agents begin that lie within the block."""
         self._file, self._block = file, block
 
     def trajectories(self) -> Iterator[Trajectory]:
@@ -114,7 +116,8 @@ class BlockReading:
         gathered = Gathering(file.grouping, file.keep, file.limits, held_bytes=block.end)
         lines = self._gather(gathered)
         gathered.warn_of_loose(file.path, self.warnings)
-        runs = gathered.part_with(block.whole)
+        runs = gathered.counted(gathered.part_with(block.whole))
+        self.begun = gathered.sorting.begun
         whole = {span.trace_id for run in runs for span in run}
         self.left = [
             LeftLine(line.start, line.size, line.number, line.traces - whole)
@@ -154,12 +157,14 @@ class Rest:
         self._documents = Documents(file.path, file.limits, self._warnings, self._gathered.budget)
         self._ended: set[str] = set()
 
-    def after(self, block: Block, left: list[LeftLine]) -> Iterator[Trajectory]:
+    def after(self, block: Block, left: list[LeftLine], begun: set[tuple[str, str]]) -> Iterator[Trajectory]:
         """Take in what a block left; the trajectories of the runs that end in it."""
         self._take(left)
+        self._gathered.sorting.begun |= begun
         self._ended |= block.ended
         self._ended |= block.whole & self._gathered.names()
-        return self._gathered.trajectories_of(self._gathered.part_with(self._ended), self._warnings)
+        ended = self._gathered.counted(self._gathered.part_with(self._ended))
+        return self._gathered.trajectories_of(ended, self._warnings)
 
     def trajectories(self) -> Iterator[Trajectory]:
         """The trajectories of the runs that are still open after the last block."""
