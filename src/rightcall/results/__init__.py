@@ -20,6 +20,7 @@ from ._justifications import (
     ToolTrajectoryEvaluatorJustification,
     TurnScore,
 )
+from ._outcome import Cause, Outcome
 from ._result import Account, EvaluationResult, Explanation, Told, Verdict
 from ._text import call_text, value_text
 
@@ -28,6 +29,7 @@ __all__ = [
     "Account",
     "Alignment",
     "CaseResult",
+    "Cause",
     "Code",
     "CountCheck",
     "Difference",
@@ -40,6 +42,7 @@ __all__ = [
     "ForbiddenToolsJustification",
     "Justification",
     "NamedCall",
+    "Outcome",
     "PairingJustification",
     "PlacedFinding",
     "Source",
