@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .errors import (
+        AgentError as AgentError,
         ConfigurationError as ConfigurationError,
         CriteriaError as CriteriaError,
         DocumentError as DocumentError,
@@ -118,6 +119,7 @@ __version__ = "0.1.0"
 
 _HOMES: dict[str, tuple[str, ...]] = {
     "errors": (
+        "AgentError",
         "ConfigurationError",
         "CriteriaError",
         "DocumentError",

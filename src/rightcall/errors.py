@@ -7,6 +7,7 @@
     ├── CriteriaError           the criteria given to an evaluator are wrong or missing
     │   └── ExpectationError    one expected value in them is wrong: an unknown `$` matcher, a bad pattern
     ├── UnknownNameError        no evaluator, code or command has this name
+    ├── AgentError              an agent cannot be found, loaded or asked
     ├── LimitError              the work is larger than a limit allows
     └── MissingExtraError       an optional dependency is not installed
 
@@ -48,6 +49,14 @@ class ExpectationError(CriteriaError):
 
 class UnknownNameError(RightcallError):
     """A name was given that nothing goes by; the message has the nearest one that exists."""
+
+
+class AgentError(RightcallError):
+    """An agent cannot be found, loaded or asked; `traceback` shows the agent's own lines, where there are any."""
+
+    def __init__(self, message: str, traceback: str = "") -> None:
+        super().__init__(message)
+        self.traceback = traceback
 
 
 class LimitError(RightcallError):
