@@ -1,0 +1,60 @@
+"""From what was captured to the trajectory of a case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from rightcall.agents import Answer
+from rightcall.readers import read, read_messages
+from rightcall.tracing import Captured
+from rightcall.trajectory import Trajectory, in_order
+
+
+def path_of(captured: Captured, answer: Answer | None, turn: int | None) -> Trajectory:
+    """What the agent did in one turn: by the spans of this process, by what it sent, else by its messages.
+
+    Raises:
+        InputError: what it sent cannot be read.
+    """
+    parts = [captured.trajectory()]
+    if answer is not None and answer.documents:
+        parts.extend(read(list(answer.documents), grouping="file"))
+    path = _merged(parts)
+    if not path.calls and answer is not None and answer.messages is not None:
+        path = read_messages(answer.messages)
+    if turn is None:
+        return path
+    calls = tuple([msgspec.structs.replace(call, turn=turn) for call in path.calls])
+    return msgspec.structs.replace(path, calls=calls)
+
+
+def joined(parts: Sequence[Trajectory], input: Any, output: Any) -> Trajectory:
+    """The turns of a case, one after the other, with what the case was given and what came of it."""
+    calls = tuple([call for part in parts for call in part.calls])
+    unordered, before = [], 0
+    for part in parts:
+        unordered += [(before + first, before + end) for first, end in part.unordered]
+        before += len(part.calls)
+    return Trajectory(
+        calls=calls,
+        input=input,
+        output=output,
+        trace_id=next((part.trace_id for part in parts if part.trace_id is not None), None),
+        metadata={key: value for part in parts for key, value in part.metadata.items()},
+        warnings=tuple(dict.fromkeys([warning for part in parts for warning in part.warnings])),
+        unordered=tuple(unordered),
+        calls_recorded=all([part.calls_recorded for part in parts]) if parts else True,
+    )
+
+
+def _merged(parts: list[Trajectory]) -> Trajectory:
+    """What different witnesses saw of one turn, in the order it happened."""
+    seen = [part for part in parts if part.calls]
+    if len(seen) <= 1:
+        return seen[0] if seen else parts[-1]
+    path = joined(seen, None, None)
+    order = in_order(path.calls)
+    return msgspec.structs.replace(path, calls=tuple([path.calls[place] for place in order]), unordered=())
