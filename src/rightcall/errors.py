@@ -8,6 +8,7 @@
     │   └── ExpectationError    one expected value in them is wrong: an unknown `$` matcher, a bad pattern
     ├── UnknownNameError        no evaluator, code or command has this name
     ├── AgentError              an agent cannot be found, loaded or asked
+    ├── StoreError              the folder of a run cannot be found, read or written
     ├── LimitError              the work is larger than a limit allows
     └── MissingExtraError       an optional dependency is not installed
 
@@ -57,6 +58,10 @@ class AgentError(RightcallError):
     def __init__(self, message: str, traceback: str = "") -> None:
         super().__init__(message)
         self.traceback = traceback
+
+
+class StoreError(RightcallError):
+    """The folder of a run cannot be found, read or written."""
 
 
 class LimitError(RightcallError):
