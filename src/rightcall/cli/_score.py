@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -13,8 +12,8 @@ from typing import Any
 import click
 import msgspec
 
-from rightcall.errors import InputError, RightcallError, nearest
-from rightcall.evalsets import Case, load_eval_set, load_expectation
+from rightcall.errors import InputError
+from rightcall.evalsets import load_eval_set, load_expectation
 from rightcall.readers import read
 from rightcall.reports import concise_lines, concise_notes, json_report, summary
 from rightcall.results import CaseResult, Totals, Verdict, gravest
@@ -23,7 +22,9 @@ from rightcall.verdicts import CASE_ATTRIBUTE, Joining, judge, unjudged
 
 from ._complaints import complain
 from ._options import reading_options, trace_files
+from ._selecting import selected
 from ._terminal import Screen
+from ._writing import write_text
 
 
 @click.command(name="score")
@@ -109,7 +110,7 @@ class _Scoring:
                 seen[name] = seen.get(name, 0) + 1
                 yield judge(expected(name if seen[name] == 1 else f"{name}#{seen[name]}"), trajectory)
             return
-        cases = _selected(load_eval_set(str(self._options.evalset)).cases, self._options.cases, self._options.tags)
+        cases = selected(load_eval_set(str(self._options.evalset)).cases, self._options.cases, self._options.tags)
         joining = Joining(cases, self._options.join, self._options.case_attribute)
         for case, trajectory, repeat in joining.pairs(trajectory for _, trajectory in self._trajectories()):
             yield msgspec.structs.replace(judge(case, trajectory), repeat=repeat)
@@ -166,7 +167,7 @@ class _Scoring:
                 self._screen.line(note)
             self._screen.line(summary(totals, seconds))
         if self._options.output_file is not None:
-            _write(self._options.output_file, json_report(self._results, totals, subject))
+            write_text(self._options.output_file, json_report(self._results, totals, subject))
 
 
 def _expectation(given: str) -> tuple[bytes, str]:
@@ -177,22 +178,3 @@ def _expectation(given: str) -> tuple[bytes, str]:
         return Path(given).read_bytes(), given
     except OSError as problem:
         raise InputError(f"{given}: {problem.strerror or problem}") from None
-
-
-def _selected(cases: Sequence[Case], globs: Sequence[str], tags: Sequence[str]) -> list[Case]:
-    chosen = [
-        case
-        for case in cases
-        if (not globs or any(fnmatchcase(case.id, glob) for glob in globs)) and (not tags or set(tags) & set(case.tags))
-    ]
-    if not chosen:
-        wanted = ", ".join((*globs, *tags))
-        raise InputError(f"no case matches {wanted}; {nearest(wanted, [case.id for case in cases[:50]])}")
-    return chosen
-
-
-def _write(path: str, text: str) -> None:
-    try:
-        Path(path).write_text(text + "\n", encoding="utf-8")
-    except OSError as problem:
-        raise RightcallError(f"{path}: {problem.strerror or problem}") from None

@@ -21,6 +21,7 @@ from ._justifications import (
     TurnScore,
 )
 from ._outcome import Cause, Outcome
+from ._repeats import Tally
 from ._result import Account, EvaluationResult, Explanation, Told, Verdict
 from ._text import call_text, value_text
 
@@ -47,6 +48,7 @@ __all__ = [
     "PlacedFinding",
     "Source",
     "Step",
+    "Tally",
     "Told",
     "ToolCallArgsEvaluatorJustification",
     "ToolCallCountEvaluatorJustification",
