@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import click
 import msgspec
@@ -23,6 +24,7 @@ from rightcall.verdicts import broken, judge
 from ._choosing import choose
 from ._complaints import complain
 from ._progress import Progress
+from ._recordings import Recordings
 from ._selecting import selected
 from ._stopping import Stopping
 from ._terminal import Screen
@@ -49,6 +51,7 @@ class Running:
         self._warnings: Counter[str] = Counter()
         self._replaced: Counter[str] = Counter()
         self._finished: set[tuple[str, int]] = set()
+        self._recordings = Recordings(self._chosen.eval_set.path, self._wishes)
 
     def run(self) -> int:
         """Run what is left to be run, and tell how it went."""
@@ -112,7 +115,7 @@ class Running:
         for repeat in range(self._wishes.repeat):
             for case in self._cases.values():
                 if (case.id, repeat) not in self._finished:
-                    yield _job(case, repeat)
+                    yield _job(case, repeat, self._recordings.of(case.id))
 
     def _carry_out(self, plan: Plan, stopping: Stopping, began: float) -> bool:
         """Run the plan. Whether all of it was run."""
@@ -133,6 +136,7 @@ class Running:
                         break
             finally:
                 progress.clear()
+                self._recordings.save()
                 if journal is not None:
                     journal.close()
         if self._run is not None:
@@ -169,6 +173,7 @@ class Running:
             progress.draw()
             return False
         result = self._judged(event)
+        self._recordings.take(event)
         journal.append(result, self._digests[result.case_id])
         self._count(result)
         if not result.passed:
@@ -240,7 +245,7 @@ class Running:
         return totals.exit_code
 
 
-def _job(case: Case, repeat: int) -> Job:
+def _job(case: Case, repeat: int, recording: list[Any] | None) -> Job:
     return Job(
         case_id=case.id,
         repeat=repeat,
@@ -248,6 +253,7 @@ def _job(case: Case, repeat: int) -> Job:
         is_conversation=bool(case.turns),
         session=case.session,
         mocks=case.mocks,
+        recording=recording,
     )
 
 
