@@ -60,8 +60,8 @@ class _Supervision:
         self._jobs = iter(plan.jobs)
         self._waiting = plan.total
         """How many jobs have not been taken."""
-        self._alone: deque[Job] = deque()
-        """Jobs to be run again, one to a worker."""
+        self._alone: deque[tuple[Job, bool]] = deque()
+        """Jobs to be run again, one at a time in a worker; and whether that has to be a new one."""
         self._processes = options.process_count(plan.total)
         self._concurrency = 1
         self._is_async = False
@@ -101,14 +101,14 @@ class _Supervision:
                 self._hire(is_solo=False)
             return
         self._make_room()
-        while len(self._workers) < self._processes and self._alone_unserved() > 0:
+        while len(self._workers) < self._processes and len(self._alone) > self._soloists():
             self._hire(is_solo=True)
         while len(self._workers) < self._processes and self._waiting > self._room():
             self._hire(is_solo=False)
 
-    def _alone_unserved(self) -> int:
-        """Jobs to be run alone that have no worker yet."""
-        return len(self._alone) - sum([worker.is_solo and not worker.served for worker in self._workers])
+    def _soloists(self) -> int:
+        """How many workers wait for a job to be run alone."""
+        return sum([worker.is_solo and not worker.flights for worker in self._workers])
 
     def _room(self) -> int:
         """How many more jobs the workers take, those counted that are not ready yet."""
@@ -119,12 +119,21 @@ class _Supervision:
         for worker in list(self._workers):
             if worker.flights or not worker.is_ready:
                 continue
-            if worker.altered is not None and not worker.is_solo:
+            if worker.altered is not None:
                 reason = f"a process was replaced because the agent altered it: {worker.altered}"
                 self._events.append(WorkerReplaced(reason, was_altered=True))
                 self._dismiss([worker])
-            elif (worker.is_solo and worker.served) or (not worker.is_solo and self._alone and not self._waiting):
+            elif self._is_idle(worker):
                 self._dismiss([worker])
+
+    def _is_idle(self, worker: WorkerProcess) -> bool:
+        """Whether there is nothing left for a worker, but something for another in its place."""
+        if worker.is_solo:
+            return bool(worker.served) and (bool(self._waiting) or self._needs_new_one())
+        return bool(self._alone) and not self._waiting
+
+    def _needs_new_one(self) -> bool:
+        return bool(self._alone) and self._alone[0][1]
 
     def _hire(self, *, is_solo: bool) -> None:
         worker = WorkerProcess(self._setup, self._token, is_solo=is_solo)
@@ -136,23 +145,20 @@ class _Supervision:
 
     def _feed(self) -> None:
         """Give jobs to workers, one each in turn, until they have enough."""
-        hungry = [worker for worker in self._workers if worker.is_ready and self._appetite(worker)]
-        while hungry:
+        while hungry := [worker for worker in self._workers if worker.is_ready and self._appetite(worker)]:
             for worker in hungry:
-                job = self._next_job(worker)
-                if job is None:
-                    return
-                self._give(worker, job)
-            hungry = [worker for worker in hungry if self._appetite(worker)]
+                job = self._next_job(worker) if self._appetite(worker) else None
+                if job is not None:
+                    self._give(worker, job)
 
     def _appetite(self, worker: WorkerProcess) -> bool:
         if worker.is_solo:
-            return not worker.served and bool(self._alone)
+            return not worker.flights and bool(self._alone) and not (worker.served and self._needs_new_one())
         return worker.altered is None and len(worker.flights) < self._concurrency and self._waiting > 0
 
     def _next_job(self, worker: WorkerProcess) -> Job | None:
         if worker.is_solo:
-            return self._alone.popleft()
+            return self._alone.popleft()[0]
         job = next(self._jobs, None)
         self._waiting = self._waiting - 1 if job is not None else 0
         return job
@@ -308,11 +314,12 @@ class _Supervision:
         if not worker.is_ready:
             self._start_failed(worker, reason)
         # Alone, and the first in its process: nobody else can be to blame. A time limit is always one's own.
+        # Otherwise it may be somebody before or beside it, so that all are run again, on their own.
         is_to_blame = len(worker.flights) == 1 and (worker.served == 1 or cause == "timed_out")
         if is_to_blame:
             self._finish(worker, next(iter(worker.flights)), cause, reason)
         again = [flight.job for flight in worker.flights.values()]
-        self._alone.extend(again)
+        self._alone.extend([(job, worker.is_solo) for job in again])
         worker.flights.clear()
         self._remove(worker)
         self._events.append(WorkerReplaced(reason, tuple([job.case_id for job in again])))

@@ -14,7 +14,7 @@ from types import ModuleType
 
 _SIGNALS = [
     getattr(signal, name)
-    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGCHLD", "SIGPIPE")
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM", "SIGCHLD", "SIGPIPE")
     if hasattr(signal, name)
 ]
 _STREAMS = (0, 1, 2)
@@ -32,12 +32,7 @@ class Surroundings:
         self._handlers = [(each, signal.getsignal(each)) for each in _SIGNALS]
         self._streams = [(each, os.dup(each), _identity(each)) for each in _STREAMS]
         self._written = (sys.stdout, sys.stderr)
-        self._names = [
-            (vars(module), f"{module.__name__}.{name}", name, value)
-            for module in _watched()
-            for name, value in vars(module).items()
-            if callable(value)
-        ]
+        self._names = [_Names(module) for module in _watched()]
         self._threads = threading.active_count()
 
     def restore(self) -> str | None:
@@ -78,14 +73,33 @@ class Surroundings:
         return altered
 
     def _replaced_name(self) -> str | None:
-        for names, told, name, value in self._names:
-            if names.get(name) is not value:
-                return f"{told} was replaced"
+        for names in self._names:
+            if names.are_altered():
+                return f"{names.altered()} was replaced"
         return None
 
     def _leaked_threads(self) -> str | None:
         more = threading.active_count() - self._threads
         return f"{more} more threads than before" if more > _MOST_NEW_THREADS else None
+
+
+class _Names:
+    """The functions and classes of a module, to be compared with those it has later."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module.__name__
+        self._namespace = vars(module)
+        self._held = {name: value for name, value in self._namespace.items() if callable(value)}
+        self._values = list(self._held.values())
+
+    def are_altered(self) -> bool:
+        """Whether any of them is another one. Of equal lists only identities are compared, which takes no time."""
+        return list(map(self._namespace.get, self._held)) != self._values
+
+    def altered(self) -> str:
+        """The first one that is another."""
+        names = [name for name, value in self._held.items() if self._namespace.get(name) is not value]
+        return f"{self._module}.{names[0]}"
 
 
 def _watched() -> list[ModuleType]:
