@@ -10,6 +10,7 @@ from typing import Any
 
 from rightcall.errors import AgentError, RightcallError, nearest
 
+from ._adk import AdkAgent
 from ._agent import Agent, AgentOptions
 from ._entries import entry_of, is_adk, named_entry
 from ._functions import function_agent
@@ -39,9 +40,9 @@ def load_agent(named: str, project: Path, options: AgentOptions = AgentOptions()
         AgentError: there is nothing of this name, it cannot be imported, or it cannot be run.
         MissingExtraError: it needs a package that is not installed.
     """
-    search = SearchPath()
+    named, project, search = named.strip(), project.resolve(), SearchPath()
     try:
-        name, found = _found(named.strip(), project.resolve(), search)
+        name, found = _found(named, project, search)
         return _python_agent(found, name, search)
     except RightcallError:
         search.restore()
@@ -98,6 +99,6 @@ def _existing(path: Path, place: str) -> Path:
 
 def _python_agent(found: Any, name: str, search: SearchPath) -> Agent:
     if is_adk(found):
-        raise AgentError(f"{name} is an agent of ADK")
+        return AdkAgent(found, name, search.restore)
     agent = None if inspect.isroutine(found) else object_agent(found, search.restore)
     return agent or function_agent(found, name, search.restore)
