@@ -18,6 +18,8 @@ from ._modules import SearchPath, import_file, import_name
 from ._objects import object_agent
 
 _FORMS = "file.py:function, module:function, file.py, a folder, cmd:program, or http://…"
+_COMMANDS = ("cmd:", "command:")
+_ENDPOINTS = ("http://", "https://")
 _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _ATTRIBUTE = re.compile(r"(?P<place>.+):(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
 _FOLDER_FILES = ("__init__.py", "agent.py", "main.py")
@@ -41,6 +43,14 @@ def load_agent(named: str, project: Path, options: AgentOptions = AgentOptions()
         MissingExtraError: it needs a package that is not installed.
     """
     named, project, search = named.strip(), project.resolve(), SearchPath()
+    if named.startswith(_COMMANDS):
+        from ._commands import CommandAgent
+
+        return CommandAgent(named.partition(":")[2], project, options)
+    if named.startswith(_ENDPOINTS):
+        from ._endpoints import EndpointAgent
+
+        return EndpointAgent(named, options)
     try:
         name, found = _found(named, project, search)
         return _python_agent(found, name, search)
