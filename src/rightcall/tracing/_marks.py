@@ -1,0 +1,73 @@
+"""What the decorators say about a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ._binding import Binding
+
+_KEY = "__rightcall__"
+
+
+class Marks(NamedTuple):
+    """What the decorators of one function say, however many there are and whatever their order."""
+
+    function: Callable[..., Any]
+    """The function itself, without any of our decorators."""
+    name: str
+    """The function's own name."""
+    binding: Binding
+    is_traced: bool = False
+    is_tool: bool = False
+    is_mockable: bool = False
+    span_name: str | None = None
+    tool_name: str | None = None
+    example_calls: tuple[Any, ...] = ()
+    """Calls that show what the tool gives back, for whoever mocks it."""
+
+    @property
+    def tool(self) -> str:
+        """The name by which calls are recorded, and by which mocks know the tool."""
+        return self.tool_name or self.name
+
+    @property
+    def span(self) -> str:
+        """The name of the span of a call."""
+        return self.span_name or self.tool
+
+    @property
+    def opens_span(self) -> bool:
+        """Whether a call is a span. A function that is only mockable leaves that to whoever calls it."""
+        return self.is_traced or self.is_tool
+
+    @property
+    def may_be_mocked(self) -> bool:
+        """Whether somebody may answer for the function."""
+        return self.is_tool or self.is_mockable
+
+
+def marks_of(function: Any) -> Marks | None:
+    """What our decorators say about a function that they made; None for every other."""
+    held = getattr(function, _KEY, None)
+    # Decorators of others copy attributes from what they wrap: only our own wrapper counts.
+    return held[0] if isinstance(held, tuple) and held[1]() is function else None
+
+
+def new_marks(function: Callable[..., Any]) -> Marks:
+    """The marks of a function that has none yet."""
+    return Marks(function, _name_of(function), Binding(function))
+
+
+def attach_marks(wrapper: Callable[..., Any], marks: Marks) -> None:
+    """Leave marks with the wrapper that they are about."""
+    import weakref
+
+    setattr(wrapper, _KEY, (marks, weakref.ref(wrapper)))
+
+
+def _name_of(function: Any) -> str:
+    """The name of a function, of what a partial application applies, or of a callable object's class."""
+    while not hasattr(function, "__name__") and hasattr(function, "func"):
+        function = function.func
+    return getattr(function, "__name__", None) or type(function).__name__
