@@ -100,7 +100,7 @@ class Arguments:
             return made_as(wanted, value)
         except (TypeError, ValueError) as problem:
             kind = getattr(_class_of(wanted), "__name__", wanted)
-            reason = " ".join(str(problem).split())
+            reason = _reason(problem)
             raise AgentError(f"{self._name}: the input does not make a {kind} for {parameter.name}: {reason}") from None
 
 
@@ -125,6 +125,14 @@ def made_as(wanted: Any, value: Any) -> Any:
     if hasattr(kind, "__dataclass_fields__"):
         return _dataclass(kind, value)
     return msgspec.convert(value, kind) if issubclass(kind, msgspec.Struct) else value
+
+
+def _reason(problem: Exception) -> str:
+    """Why a value did not fit, on one line; of pydantic's errors the first five, each with its place."""
+    if callable(errors := getattr(problem, "errors", None)):
+        found = [f"{'.'.join(map(str, one['loc'])) or 'it'}: {one['msg']}" for one in errors()[:5]]
+        return "; ".join(found)
+    return " ".join(str(problem).split())
 
 
 def _dataclass(kind: type, value: Mapping[str, Any]) -> Any:

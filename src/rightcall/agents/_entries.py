@@ -10,6 +10,8 @@ from rightcall.errors import AgentError, nearest
 
 from ._objects import METHODS
 
+_ADK = ("google.adk.agents.", "google.adk.apps.")
+
 OBVIOUS = ("main", "root_agent", "agent", "graph", "run", "answer")
 """Names that an agent goes by, the first that exists counts."""
 
@@ -63,7 +65,7 @@ def is_runnable(value: Any) -> bool:
 
 def is_adk(value: Any) -> bool:
     """Whether a value is an agent of Google's ADK, told by its class, without importing ADK."""
-    return any([kind.__module__.startswith("google.adk.agents") for kind in type(value).__mro__])
+    return any([kind.__module__.startswith(_ADK) for kind in type(value).__mro__])
 
 
 def _is_own_function(name: str, value: Any, module: ModuleType) -> bool:

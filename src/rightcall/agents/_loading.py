@@ -10,6 +10,7 @@ from typing import Any
 
 from rightcall.errors import AgentError, RightcallError, nearest
 
+from ._adk import AdkAgent
 from ._agent import Agent, AgentOptions
 from ._entries import entry_of, is_adk, named_entry
 from ._functions import function_agent
@@ -17,6 +18,8 @@ from ._modules import SearchPath, import_file, import_name
 from ._objects import object_agent
 
 _FORMS = "file.py:function, module:function, file.py, a folder, cmd:program, or http://…"
+_COMMANDS = ("cmd:", "command:")
+_ENDPOINTS = ("http://", "https://")
 _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _ATTRIBUTE = re.compile(r"(?P<place>.+):(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
 _FOLDER_FILES = ("__init__.py", "agent.py", "main.py")
@@ -39,9 +42,17 @@ def load_agent(named: str, project: Path, options: AgentOptions = AgentOptions()
         AgentError: there is nothing of this name, it cannot be imported, or it cannot be run.
         MissingExtraError: it needs a package that is not installed.
     """
-    search = SearchPath()
+    named, project, search = named.strip(), project.resolve(), SearchPath()
+    if named.startswith(_COMMANDS):
+        from ._commands import CommandAgent
+
+        return CommandAgent(named.partition(":")[2], project, options)
+    if named.startswith(_ENDPOINTS):
+        from ._endpoints import EndpointAgent
+
+        return EndpointAgent(named, options)
     try:
-        name, found = _found(named.strip(), project.resolve(), search)
+        name, found = _found(named, project, search)
         return _python_agent(found, name, search)
     except RightcallError:
         search.restore()
@@ -98,6 +109,6 @@ def _existing(path: Path, place: str) -> Path:
 
 def _python_agent(found: Any, name: str, search: SearchPath) -> Agent:
     if is_adk(found):
-        raise AgentError(f"{name} is an agent of ADK")
+        return AdkAgent(found, name, search.restore)
     agent = None if inspect.isroutine(found) else object_agent(found, search.restore)
     return agent or function_agent(found, name, search.restore)

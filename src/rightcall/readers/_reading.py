@@ -42,7 +42,7 @@ def read(
 
     The format is told from the content, never from a name: OTLP as JSON or protobuf, spans of the OpenTelemetry
     SDK, Zipkin, Jaeger, Tempo, Phoenix, MLflow, OpenAI Agents, or a log of messages; plain or packed with gzip or
-    zstd. A list of paths is read as one source, so that log records may lie beside their spans.
+    zstd. A list of paths or bytes is read as one source, so that log records may lie beside their spans.
 
     Args:
         source: What to read.
@@ -108,7 +108,7 @@ def _gather(
     max_size: int | None,
     limits: Limits,
 ) -> str:
-    if isinstance(source, (list, tuple)) and source and all(isinstance(item, (str, Path)) for item in source):
+    if isinstance(source, (list, tuple)) and source and all(isinstance(item, (str, Path, bytes)) for item in source):
         names = [_gather(item, gathered, warnings, input_format, max_size, limits) for item in source]
         return ", ".join(names[:3])
     if isinstance(source, (Mapping, list, tuple)):

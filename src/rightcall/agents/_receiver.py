@@ -1,0 +1,128 @@
+"""A private receiver of spans: for one request, on this machine, with a token nobody else knows."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from rightcall.errors import AgentError
+
+from ._http import MAX_HEAD, HttpError, read_body, read_head
+
+TOKEN_HEADER = "x-rightcall-token"  # noqa: S105 - the name of a header
+_KEPT = ("/v1/traces", "/v1/logs")
+_DROPPED = ("/v1/metrics",)
+_PATIENCE = 30.0
+
+
+class Receiver:
+    """Takes OTLP over HTTP, as JSON or protobuf, and keeps the documents as they are.
+
+    A sender has to know the token: it is part of `endpoint`, and it is accepted as a header as well.
+    """
+
+    def __init__(self, port: int, token: str, max_bytes: int) -> None:
+        self.token = token
+        self.endpoint = f"http://127.0.0.1:{port}/r/{token}"
+        self._max_bytes = max_bytes
+        self._documents: list[bytes] = []
+        self._refused = ""
+
+    @property
+    def documents(self) -> tuple[bytes, ...]:
+        """What was received.
+
+        Raises:
+            AgentError: some of it had to be refused, so that the rest may not be all there is.
+        """
+        if self._refused:
+            raise AgentError(f"spans that the agent sent could not be taken: {self._refused}")
+        return tuple(self._documents)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection with one message."""
+        status, kind = 200, "application/json"
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                kind = await self._take(reader)
+        except HttpError as problem:
+            status = problem.status
+        except (TimeoutError, OSError):
+            status = 408
+        await _respond(writer, status, kind)
+
+    async def _take(self, reader: asyncio.StreamReader) -> str:
+        head = await read_head(reader)
+        method, target, _ = head.first
+        path = self._path(target, head.headers.get(TOKEN_HEADER, ""))
+        if method != "POST":
+            raise HttpError(405, "only POST")
+        if path not in _KEPT + _DROPPED:
+            raise HttpError(404, "no such path")
+        if path in _KEPT:
+            await self._keep(reader, head.headers)
+        return head.headers.get("content-type", "application/json").partition(";")[0]
+
+    async def _keep(self, reader: asyncio.StreamReader, headers: dict[str, str]) -> None:
+        room = self._max_bytes - sum(map(len, self._documents))
+        try:
+            document = await read_body(reader, headers, room)
+        except HttpError as problem:
+            self._refused = self._refused or str(problem)
+            raise
+        if document:
+            self._documents.append(document)
+
+    def _path(self, target: str, header: str) -> str:
+        """The path that is asked for, without the token.
+
+        Raises:
+            HttpError: the token is in neither path nor header.
+        """
+        _, marker, rest = target.partition("/r/")
+        token, _, path = rest.partition("/")
+        wanted = self.token.encode()
+        if marker and hmac.compare_digest(token.encode(), wanted):
+            return f"/{path}"
+        if hmac.compare_digest(header.encode(), wanted):
+            return target
+        raise HttpError(401, "the token is missing or wrong")
+
+
+@asynccontextmanager
+async def receiving(max_bytes: int) -> AsyncIterator[Receiver]:
+    """A receiver on a free port of the loopback interface, for as long as the block lasts."""
+    receivers: list[Receiver] = []
+    open_connections: set[asyncio.Task[None]] = set()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.ensure_future(receivers[0].serve(reader, writer))
+        open_connections.add(task)
+        task.add_done_callback(open_connections.discard)
+        await asyncio.wait([task])
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, limit=MAX_HEAD)
+    receivers.append(Receiver(server.sockets[0].getsockname()[1], secrets.token_hex(16), max_bytes))
+    try:
+        yield receivers[0]
+    finally:
+        server.close()
+        for task in open_connections:
+            task.cancel()
+
+
+async def _respond(writer: asyncio.StreamWriter, status: int, kind: str) -> None:
+    # An empty message is the success of OTLP over protobuf, an empty object that of OTLP over JSON.
+    body = b"{}" if kind == "application/json" else b""
+    kind = kind if kind in ("application/json", "application/x-protobuf") else "text/plain"
+    head = f"HTTP/1.1 {status} -\r\ncontent-type: {kind}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
+    try:
+        writer.write(head.encode("latin-1") + body)
+        await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+    except OSError:
+        pass  # the sender has gone; what it sent has been taken
