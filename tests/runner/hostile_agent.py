@@ -33,10 +33,11 @@ def look_up(word: str) -> dict[str, Any]:
     """Depend on what others may have altered: the directory, the time, json, the locale, the umask."""
     with open("here.txt", encoding="utf-8") as file:
         held = file.read()
-    assert time.time() > 1 and json.loads(json.dumps([1])) == [1]
+    assert time.time() > 1
+    assert json.loads(json.dumps([1])) == [1]
     mask = os.umask(0o022)
     os.umask(mask)
-    return {"word": word, "held": held, "mask": mask, "interrupt": signal.getsignal(signal.SIGINT).__name__}
+    return {"word": word, "held": held, "mask": mask, "interrupt": repr(signal.getsignal(signal.SIGINT))[:20]}
 
 
 def answer(input: dict[str, Any]) -> Any:
@@ -148,7 +149,8 @@ def _leave_executor() -> None:
 
 def _patch() -> None:
     time.time = lambda: 0.0
-    json.dumps = json.loads = lambda *_, **__: "gotcha"
+    setattr(json, "dumps", lambda *_, **__: "gotcha")  # noqa: B010 - what no type checker would let through
+    setattr(json, "loads", lambda *_, **__: "gotcha")  # noqa: B010
     socket.socket = None  # type: ignore[assignment,misc]
     builtins.print = lambda *_, **__: None
 

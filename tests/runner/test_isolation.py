@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.runner.running import HOSTILE, essence, events_of, finished_of, job, none_left
+from tests.runner.running import HOSTILE, essence, events_of, finished_of, job, none_left, processes_of_runs
 
-from rightcall.runner import CaseFinished, WorkerReplaced
+from rightcall.runner import CaseFinished, Plan, RunOptions, WorkerReplaced, run
 
 TIMEOUT = 2.0
 
@@ -119,9 +119,6 @@ def test_only_the_case_that_kills_is_an_error_though_many_ran_with_it(project: P
 
 
 def test_a_worker_that_is_killed_from_outside_costs_nothing(project: Path) -> None:
-    from rightcall.runner import Plan, RunOptions, run
-    from tests.runner.running import processes_of_runs
-
     jobs = [job(f"good {number}") for number in range(300)]
     finished: list[str] = []
     killed = 0

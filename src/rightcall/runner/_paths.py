@@ -9,7 +9,7 @@ import msgspec
 
 from rightcall.agents import Answer
 from rightcall.readers import read, read_messages
-from rightcall.tracing import Captured
+from rightcall.tracing import Captured, tools_are_marked
 from rightcall.trajectory import Trajectory, in_order
 
 
@@ -25,6 +25,8 @@ def path_of(captured: Captured, answer: Answer | None, turn: int | None) -> Traj
     path = _merged(parts)
     if not path.calls and answer is not None and answer.messages is not None:
         path = read_messages(answer.messages)
+    if not path.calls_recorded and not captured.spans and not path.calls and tools_are_marked():
+        path = Trajectory(input=path.input, output=path.output)  # its tools would have been seen
     if turn is None:
         return path
     calls = tuple([msgspec.structs.replace(call, turn=turn) for call in path.calls])

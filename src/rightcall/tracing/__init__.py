@@ -3,7 +3,7 @@
 from ._capturing import Captured, capture
 from ._decorators import mock_tool_span, mockable, tool, traced
 from ._flowing import flowing
-from ._marks import Marks, marks_of
+from ._marks import Marks, marks_of, tools_are_marked
 from ._standing import Answer, Observer, StandIn, observer, stand_in
 
 __all__ = [
@@ -20,5 +20,6 @@ __all__ = [
     "observer",
     "stand_in",
     "tool",
+    "tools_are_marked",
     "traced",
 ]

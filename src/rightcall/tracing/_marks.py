@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from ._binding import Binding
 
 _KEY = "__rightcall__"
+_is_any_tool = [False]
 
 
 class Marks(NamedTuple):
@@ -59,10 +60,16 @@ def new_marks(function: Callable[..., Any]) -> Marks:
     return Marks(function, _name_of(function), Binding(function))
 
 
+def tools_are_marked() -> bool:
+    """Whether any function of this program is marked as a tool: then a run without spans is one without calls."""
+    return _is_any_tool[0]
+
+
 def attach_marks(wrapper: Callable[..., Any], marks: Marks) -> None:
     """Leave marks with the wrapper that they are about."""
     import weakref
 
+    _is_any_tool[0] |= marks.is_tool
     setattr(wrapper, _KEY, (marks, weakref.ref(wrapper)))
 
 
