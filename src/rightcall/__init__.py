@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         LimitError as LimitError,
         MissingExtraError as MissingExtraError,
         RightcallError as RightcallError,
+        StoreError as StoreError,
         UnknownNameError as UnknownNameError,
     )
     from .evalsets import (
@@ -94,6 +95,7 @@ if TYPE_CHECKING:
         Finding as Finding,
         ForbiddenToolsJustification as ForbiddenToolsJustification,
         NamedCall as NamedCall,
+        Outcome as Outcome,
         PairingJustification as PairingJustification,
         PlacedFinding as PlacedFinding,
         Source as Source,
@@ -128,6 +130,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "LimitError",
         "MissingExtraError",
         "RightcallError",
+        "StoreError",
         "UnknownNameError",
     ),
     "limits": (
@@ -150,6 +153,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "Finding",
         "ForbiddenToolsJustification",
         "NamedCall",
+        "Outcome",
         "PairingJustification",
         "PlacedFinding",
         "Source",
