@@ -132,7 +132,11 @@ def test_a_case_whose_agent_dies_is_an_error_and_the_others_are_judged(shop: Pat
 
 
 BAD_REQUESTS = {
-    "misspelt key": (["shop.yaml"], ("tags:", "tgs:"), "shop.yaml:4:5: unknown key 'cases[0].tgs'; did you mean 'tags'?"),
+    "misspelt key": (
+        ["shop.yaml"],
+        ("tags:", "tgs:"),
+        "shop.yaml:4:5: unknown key 'cases[0].tgs'; did you mean 'tags'?",
+    ),
     "duplicate id": (["shop.yaml"], ("id: phone", "id: laptop"), "shop.yaml:7:5: the id 'laptop' is that of the case"),
     "unknown evaluator": (["shop.yaml"], ("output: found", "outptu: found"), "'outptu' names no evaluator"),
     "missing eval set": (["agent.py", "shp.yaml"], None, "shp.yaml: No such file or directory"),
@@ -203,7 +207,9 @@ def test_an_agent_that_an_eval_set_names_is_run_inside_its_project_only(shop: Pa
 
 def test_options_come_from_the_project_and_the_command_line_wins(shop: Path) -> None:
     (shop / "shop.yaml").write_text(SHOP.replace("agent: agent.py:answer\n", ""))
-    (shop / "pyproject.toml").write_text('[tool.rightcall]\nagent = "agent.py:answer"\nevalset = "shop.yaml"\nrepeat = 3\n')
+    (shop / "pyproject.toml").write_text(
+        '[tool.rightcall]\nagent = "agent.py:answer"\nevalset = "shop.yaml"\nrepeat = 3\n'
+    )
     (shop / "rightcall.toml").unlink()
     (shop / "below").mkdir()
 
@@ -276,7 +282,8 @@ def test_fail_fast_stops_at_the_first_case_that_does_not_pass(shop: Path) -> Non
 
 
 def test_a_conversation_has_one_session_and_its_calls_know_their_turn(shop: Path) -> None:
-    turns = "[{input: one, expect: {calls: [{search: {query: one}}]}}, {input: two, expect: {calls: [{search: {query: two}}]}}]"
+    turn = "{input: %s, expect: {calls: [{search: {query: %s}}]}}"
+    turns = f"[{turn % ('one', 'one')}, {turn % ('two', 'two')}]"
     evalset(shop, f"{{id: talk, session: {{}}, turns: {turns}, expect: {{output: [one, two]}}}}")
 
     done = rightcall("run", "agent.py:remember", "shop.yaml", "--repeat", "2", cwd=shop)
@@ -285,7 +292,11 @@ def test_a_conversation_has_one_session_and_its_calls_know_their_turn(shop: Path
 
 
 def test_tools_are_recorded_once_and_replayed_for_ever(shop: Path) -> None:
-    evalset(shop, "{id: a, input: {query: x}, expect: {calls: [clock]}}", "{id: b, input: {query: x}, expect: {calls: [clock]}}")
+    evalset(
+        shop,
+        "{id: a, input: {query: x}, expect: {calls: [clock]}}",
+        "{id: b, input: {query: x}, expect: {calls: [clock]}}",
+    )
     options = ["run", "agent.py:timed", "shop.yaml", "--format", "json"]
 
     recorded = rightcall(*options, "--record", cwd=shop)
@@ -313,7 +324,8 @@ def test_a_mocked_tool_that_is_called_otherwise_is_an_error(shop: Path) -> None:
 
 
 def test_many_cases_at_once_do_not_mix_their_calls(shop: Path) -> None:
-    expect = "expect: {calls: {criteria: [{price: {item: %s}}, {search: {query: %s}}, {search: {query: %s}}, {price: {item: %s}}], match: unordered}}"
+    calls = "[{price: {item: %s}}, {search: {query: %s}}, {search: {query: %s}}, {price: {item: %s}}]"
+    expect = f"expect: {{calls: {{criteria: {calls}, match: unordered}}}}"
     evalset(shop, *[f"{{id: c{n}, input: {{query: q{n}}}, {expect % ((f'q{n}',) * 4)}}}" for n in range(200)])
 
     done = rightcall("run", "agent.py:everything_at_once", "shop.yaml", "--concurrency", "50", cwd=shop)

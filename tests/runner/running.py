@@ -39,15 +39,18 @@ def essence(event: CaseFinished) -> Any:
 
 
 def processes_of_runs() -> list[int]:
-    """Every process that belongs to a run, dead ones that nobody has seen off among them."""
+    """Every process that belongs to a run of this process's tests."""
+    mine = f"PYTEST_XDIST_WORKER={os.environ.get('PYTEST_XDIST_WORKER', '')}".encode()
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                if b"RIGHTCALL_RUN=" in (entry / "environ").read_bytes() and int(entry.name) != os.getpid():
-                    found.append(int(entry.name))
+                variables = (entry / "environ").read_bytes().split(b"\0")
             except OSError:
                 continue
+            is_ours = mine in variables or "PYTEST_XDIST_WORKER" not in os.environ
+            if is_ours and any(variable.startswith(b"RIGHTCALL_RUN=") for variable in variables):
+                found.append(int(entry.name))
     return found
 
 

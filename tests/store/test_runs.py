@@ -145,9 +145,10 @@ def test_a_full_disk_at_any_write_leaves_whole_results_and_one_clear_line(
     journal = run.journal()
     with monkeypatch.context() as patched:
         FailingDisk(patched, good)
+        for number in range(good):
+            journal.append(result(f"b{number}"), "digest")
         with pytest.raises(StoreError, match="No space left on device; make room, then resume the run"):
-            for number in range(10):
-                journal.append(result(f"b{number}"), "digest")
+            journal.append(result("too much"), "digest")
     journal.close()
 
     kept = [entry.result.case_id for entry in open_run("last", tmp_path).entries()]

@@ -15,9 +15,10 @@ import msgspec
 from rightcall.results import Cause
 
 from ._frames import Frames, frame
+from ._guard import RUN_VARIABLE
 from ._output import Tail
 from ._plan import Job
-from ._system import RUN_VARIABLE, kill_group, memory_of
+from ._system import kill_group, memory_of
 
 _PIECE = 1 << 18
 _PIPE_SIZE = 1 << 20

@@ -18,7 +18,7 @@ from ._events import CaseFinished, CaseStarted, Event, RunFinished, RunStarted, 
 from ._plan import Job, Plan, RunOptions
 from ._process import Flight, WorkerProcess
 from ._replies import Done, Failed, Ready, reply
-from ._system import adopt_orphans, kill_orphans
+from ._system import Guard
 
 _TICK = 0.05
 _GRACE = 1.0
@@ -75,7 +75,7 @@ class _Supervision:
 
     def events(self) -> Iterator[Event]:
         """What happens."""
-        adopt_orphans()
+        guard = Guard(self._token)
         try:
             while self._has_work() and not self._stop():
                 self._staff()
@@ -89,7 +89,7 @@ class _Supervision:
                 yield self._events.popleft()
             yield RunFinished(stopped=self._has_work())
         finally:
-            self._end()
+            self._end(guard)
 
     def _has_work(self) -> bool:
         return bool(self._waiting or self._alone or any([worker.flights for worker in self._workers]))
@@ -368,11 +368,11 @@ class _Supervision:
             if dying.get_map():
                 dying.select(min(_TICK, max(0.0, until - monotonic())))
 
-    def _end(self) -> None:
+    def _end(self, guard: Guard) -> None:
         """Leave nothing behind."""
         for worker in list(self._workers):
             worker.kill()
         for worker in list(self._workers):
             self._remove(worker)
         self._selector.close()
-        kill_orphans(self._token)
+        guard.end()

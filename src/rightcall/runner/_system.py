@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
+from ._guard import end_processes
+
 _PR_SET_PDEATHSIG = 1
-_PR_SET_CHILD_SUBREAPER = 36
-_GENERATIONS = 100
 _IS_LINUX = sys.platform == "linux"
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
-
-RUN_VARIABLE = "RIGHTCALL_RUN"
-"""The environment variable by which the processes of a run are known."""
 
 
 def die_with_parent(parent: int) -> None:
@@ -28,50 +26,28 @@ def die_with_parent(parent: int) -> None:
         os._exit(1)
 
 
-def adopt_orphans() -> None:
-    """Become the parent of processes that agents start and leave behind, so that they can be found."""
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+class Guard:
+    """A process that ends what belongs to a run if this one cannot do so any more."""
 
+    def __init__(self, token: str) -> None:
+        self._token = token
+        self._process: subprocess.Popen[bytes] | None = None
+        if _IS_LINUX:
+            program = Path(__file__).with_name("_guard.py")
+            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own file
+                [sys.executable, "-I", "-S", str(program), token],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
 
-def kill_orphans(token: str) -> None:
-    """Kill what agents of a run have left behind: processes that came to us with the token of the run.
-
-    Killing one may bring us its own children, so this goes on until there are none.
-    """
-    mark = f"{RUN_VARIABLE}={token}".encode()
-    for _ in range(_GENERATIONS):
-        orphans = [each for each in _children() if mark in _variables(each)]
-        for orphan in orphans:
-            kill_group(orphan)
-        for orphan in orphans:
-            _reap(orphan)
-        if not orphans:
-            return
-
-
-def _children() -> set[int]:
-    """The processes whose parent this one is; nothing where the system does not say."""
-    found: set[int] = set()
-    for listing in Path(f"/proc/{os.getpid()}/task").glob("*/children"):
-        try:
-            found.update(map(int, listing.read_text().split()))
-        except OSError:
-            continue  # a thread that has ended has no children
-    return found
-
-
-def _variables(process: int) -> list[bytes]:
-    try:
-        return Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
-    except OSError:
-        return []
-
-
-def _reap(orphan: int) -> None:
-    try:
-        os.waitpid(orphan, 0)
-    except ChildProcessError:
-        return  # somebody else has seen it off
+    def end(self) -> None:
+        """End what belongs to the run, and the guard."""
+        end_processes(self._token)
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
 
 
 def memory_of(process: int) -> int:
