@@ -6,6 +6,7 @@ from .growth import growth
 from .long_orders import hundred_thousand, long_orders
 from .pairing import pairing
 from .reading import reading
+from .running import runner
 from .startup import startup
 from .ten_calls import agentevals, deepeval, google_adk, uipath
 
@@ -21,5 +22,6 @@ SECTIONS: dict[str, Section] = {
     "pairing": pairing,
     "growth": growth,
     "reading": reading,
+    "runner": runner,
     "startup": startup,
 }

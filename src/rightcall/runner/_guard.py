@@ -33,9 +33,7 @@ def end_processes(token: str) -> None:
 
 def _own_processes() -> list[int]:
     try:
-        return [
-            int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit() and int(entry.name) != os.getpid()
-        ]
+        found = [int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit()]
     except OSError:
         return []
     return [process for process in found if process != os.getpid()]

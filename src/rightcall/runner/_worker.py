@@ -7,6 +7,8 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
+from contextvars import Context
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -26,6 +28,7 @@ from ._surroundings import Surroundings
 from ._system import die_with_parent
 
 _PIECE = 1 << 16
+_kept_open = ExitStack()
 
 
 class Channel:
@@ -130,8 +133,7 @@ def _serve(channel: Channel, setup: dict[str, Any], hear: list[Callable[[Any], N
     sys.argv = [setup["agent"]]
     try:
         agent = load_agent(setup["agent"], Path(setup["project"]), msgspec.convert(setup["options"], AgentOptions))
-        with capture():  # what it needs is loaded now, and not on the first case's time
-            pass
+        _prepare_capturing()
     except RightcallError as problem:
         channel.say(Failed(str(problem)))
         return
@@ -143,6 +145,15 @@ def _serve(channel: Channel, setup: dict[str, Any], hear: list[Callable[[Any], N
     channel.say(Ready(agent.is_async))
     desk.work()
     agent.close()
+
+
+def _prepare_capturing() -> None:
+    """Have what capturing needs loaded and in place, for good: cases then need not set it up, each for itself.
+
+    A capture that is never closed keeps it in place. It is open in a context of its own, so it sees nothing.
+    """
+    context = Context()
+    context.run(_kept_open.enter_context, capture())
 
 
 def _desk(agent: Agent, channel: Channel, setup: dict[str, Any]) -> Any:

@@ -20,10 +20,10 @@ def case_digest(case: Case, *others: object) -> str:
     Where a case stands in its file, and how it is written, does not count.
     """
     checks = [
-        [check.key, check.evaluator.type_id, _plain(check.evaluator.config), _plain(check.criteria), check.weight]
+        [check.key, check.evaluator.type_id, _written(check.evaluator.config), _written(check.criteria), check.weight]
         for check in case.checks
     ]
-    content = [case.id, case.input, list(case.turns), case.session, _plain(case.mocks), checks, list(map(str, others))]
+    content = [case.id, case.input, list(case.turns), case.session, dict(case.mocks), checks, list(map(str, others))]
     return _hashed(dump_json(content).encode())
 
 
@@ -33,15 +33,15 @@ def file_digest(path: str | Path) -> str:
         return _hashed(Path(path).read_bytes())
 
 
-def _plain(value: Any) -> Any:
-    """A model that a user wrote, as plain data; what is no JSON in it by its text."""
-    dump = getattr(value, "model_dump", None)
-    value = dump(mode="python") if dump is not None else value
-    if isinstance(value, dict):
-        return {str(key): _plain(value[key]) for key in sorted(value, key=str)}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return value if value is None or isinstance(value, (str, int, float)) else repr(value)
+def _written(model: Any) -> str:
+    """What a user wrote, as text: models are written by pydantic, in no time."""
+    dump = getattr(model, "model_dump_json", None)
+    if dump is None:
+        return repr(model)
+    try:
+        return str(dump())
+    except ValueError:  # a value that JSON does not have
+        return repr(model)
 
 
 def _hashed(data: bytes) -> str:
