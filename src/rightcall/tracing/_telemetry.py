@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -23,13 +24,18 @@ from ._patching import Change, Changes, Patch
 
 
 class _Ids(IdGenerator):  # type: ignore[misc]
-    """Ids from the operating system: an agent's `random` is neither read nor advanced."""
+    """Ids from a generator of our own: an agent may seed `random`, and must find it as it left it."""
+
+    def __init__(self) -> None:
+        self._random = random.Random()  # noqa: S311 - ids are no secrets
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._random.seed)
 
     def generate_span_id(self) -> int:
-        return int.from_bytes(os.urandom(8)) or 1
+        return self._random.getrandbits(64) or 1
 
     def generate_trace_id(self) -> int:
-        return int.from_bytes(os.urandom(16)) or 1
+        return self._random.getrandbits(128) or 1
 
 
 def _own_provider() -> Any:
@@ -106,7 +112,7 @@ class _RecordingSampler(Sampler):  # type: ignore[misc]
 def _recording_sampler(_: Any) -> property:
     def read(self: Any) -> Any:
         sampler = self.__dict__["sampler"]
-        return sampler if current.get() is None else _RecordingSampler(sampler)
+        return sampler if sampler is ALWAYS_ON or current.get() is None else _RecordingSampler(sampler)
 
     def write(self: Any, sampler: Any) -> None:
         self.__dict__["sampler"] = sampler
