@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Decision, Sampler, Sampl
 
 from ._capturing import note_span
 from ._flowing import current
-from ._patching import Change, Changes, Patch
+from ._patching import Change, Changes, Patch, bound
 
 
 class _Ids(IdGenerator):  # type: ignore[misc]
@@ -75,7 +75,7 @@ def other_ids(context: Any) -> Any:
 
 def _noting_start(original: Callable[..., None]) -> Callable[..., None]:
     def start(self: Any, *args: Any, **kwargs: Any) -> None:
-        original(self, *args, **kwargs)
+        bound(original, self)(*args, **kwargs)
         if "_rightcall_noted" not in self.__dict__:
             self.__dict__["_rightcall_noted"] = True
             note_span(self)
