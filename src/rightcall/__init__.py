@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         InputError as InputError,
         LimitError as LimitError,
         MissingExtraError as MissingExtraError,
+        MockError as MockError,
         RightcallError as RightcallError,
         UnknownNameError as UnknownNameError,
     )
@@ -75,6 +76,13 @@ if TYPE_CHECKING:
         DEFAULT_LIMITS as DEFAULT_LIMITS,
         Limits as Limits,
     )
+    from .mocking import (
+        Mocks as Mocks,
+        Recorder as Recorder,
+        Recording as Recording,
+        recording_to as recording_to,
+        standing_in as standing_in,
+    )
     from .readers import (
         INPUT_FORMATS as INPUT_FORMATS,
         Grouping as Grouping,
@@ -107,6 +115,14 @@ if TYPE_CHECKING:
         TurnScore as TurnScore,
         explain as explain,
     )
+    from .tracing import (
+        Captured as Captured,
+        capture as capture,
+        mock_tool_span as mock_tool_span,
+        mockable as mockable,
+        tool as tool,
+        traced as traced,
+    )
     from .trajectory import (
         ToolCall as ToolCall,
         Trajectory as Trajectory,
@@ -127,6 +143,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "InputError",
         "LimitError",
         "MissingExtraError",
+        "MockError",
         "RightcallError",
         "UnknownNameError",
     ),
@@ -213,6 +230,21 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "ToolTrajectoryEvaluatorConfig",
         "evaluator_type",
         "run_evaluation",
+    ),
+    "tracing": (
+        "Captured",
+        "capture",
+        "mock_tool_span",
+        "mockable",
+        "tool",
+        "traced",
+    ),
+    "mocking": (
+        "Mocks",
+        "Recorder",
+        "Recording",
+        "recording_to",
+        "standing_in",
     ),
     "evalsets": (
         "Case",

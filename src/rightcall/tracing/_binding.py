@@ -43,7 +43,9 @@ class Binding:
         try:
             signature = inspect.signature(self._function)
         except (TypeError, ValueError):  # some functions written in C have none
-            signature = inspect.Signature([inspect.Parameter(kind.name, kind) for kind in _VARIADIC])
+            signature = inspect.Signature(
+                [inspect.Parameter(name, kind) for name, kind in zip(("args", "kwargs"), _VARIADIC, strict=True)]
+            )
         parameters = list(signature.parameters.values())
         self._signature = signature
         self._positional = tuple([each.name for each in parameters if each.kind in _POSITIONAL])

@@ -15,11 +15,16 @@ from ._standing import Answer, observer, stand_in
 
 
 def is_idle() -> bool:
-    """Whether nobody is interested in calls: no capture, nobody who stands in or observes, no tracing configured."""
-    if current.get() is not None or stand_in.get() is not None or observer.get() is not None:
-        return False
+    """Whether nobody is interested in calls: nobody stands in or observes, and nobody would see a span."""
+    return stand_in.get() is None and observer.get() is None and not _is_traced()
+
+
+def _is_traced() -> bool:
+    """Whether somebody would see a span: there is a capture, or the program has configured a tracer provider."""
+    if current.get() is not None:
+        return True
     telemetry = sys.modules.get("opentelemetry.trace")
-    return telemetry is None or getattr(telemetry, "_TRACER_PROVIDER", None) is None
+    return telemetry is not None and getattr(telemetry, "_TRACER_PROVIDER", None) is not None
 
 
 class Call:
@@ -39,7 +44,7 @@ class Call:
         self._observer = observer.get() if marks.may_be_mocked else None
         self._span: Any = None
         self._entered: Any = None
-        if marks.opens_span:
+        if marks.opens_span and _is_traced():
             self._open()
 
     def answer(self) -> Answer | None:
@@ -86,8 +91,8 @@ class Call:
             self._span.end()
 
     def raised(self, error: BaseException) -> None:
-        """The call is over, because of this exception."""
-        if self._observer is not None and self._misfit is None:
+        """The call is over, because of this exception. One that was cancelled has no outcome to be told of."""
+        if self._observer is not None and self._misfit is None and isinstance(error, Exception):
             self._observer(self._marks.tool, self._plain_arguments(), Answer(error=error))
         if self._span is not None:
             _spans().record_error(self._span, error)

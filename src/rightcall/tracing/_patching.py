@@ -6,14 +6,12 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-_ABSENT: Any = object()
-
 
 class Change(Protocol):
     """Something that is done and undone."""
 
     def put(self) -> None:
-        """Do it, unless it is done."""
+        """Do it."""
 
     def remove(self) -> None:
         """Undo it."""
@@ -23,7 +21,7 @@ class Patch:
     """One attribute of a class, and what stands there for a while.
 
     Whoever replaced the attribute after us keeps what they put there: then ours stays below theirs, where it has to
-    do nothing while there is nothing to do.
+    do nothing while there is nothing to do, and nothing twice once it is put in place again.
     """
 
     __slots__ = ("_made", "_make", "_name", "_original", "_owner")
@@ -32,24 +30,23 @@ class Patch:
         self._owner = owner
         self._name = name
         self._make = make
-        self._made = self._original = _ABSENT
+        self._made: Any = None
+        self._original: Any = None
 
     def put(self) -> None:
         """Replace the attribute by what `make` makes of it."""
-        if self._made is _ABSENT:
-            self._original = vars(self._owner).get(self._name)
-            self._made = self._make(self._original)
-            setattr(self._owner, self._name, self._made)
+        self._original = vars(self._owner).get(self._name)
+        self._made = self._make(self._original)
+        setattr(self._owner, self._name, self._made)
 
     def remove(self) -> None:
-        """Put the attribute back as it was."""
-        if vars(self._owner).get(self._name) is not self._made:
-            return
-        if self._original is None:
-            delattr(self._owner, self._name)
-        else:
-            setattr(self._owner, self._name, self._original)
-        self._made = self._original = _ABSENT
+        """Put the attribute back as it was, unless somebody has replaced ours."""
+        if vars(self._owner).get(self._name) is self._made:
+            if self._original is None:
+                delattr(self._owner, self._name)
+            else:
+                setattr(self._owner, self._name, self._original)
+        self._made = self._original = None
 
 
 class Changes:

@@ -70,7 +70,9 @@ def other_ids(context: Any) -> Any:
 def _noting_start(original: Callable[..., None]) -> Callable[..., None]:
     def start(self: Any, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
-        note_span(self)
+        if "_rightcall_noted" not in self.__dict__:
+            self.__dict__["_rightcall_noted"] = True
+            note_span(self)
 
     return start
 

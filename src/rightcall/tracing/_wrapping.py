@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from rightcall.limits import DEFAULT_LIMITS
@@ -114,8 +115,8 @@ def _generator(marks: Marks) -> Callable[..., Any]:
             try:
                 step, given = source.send, (yield item)
             except GeneratorExit:
-                source.close()
-                iteration.end()
+                with iteration.closing():
+                    source.close()
                 raise
             except BaseException as error:  # noqa: BLE001 - it was thrown into the generator, which gets it
                 step, given = source.throw, error
@@ -144,8 +145,8 @@ def _async_generator(marks: Marks) -> Callable[..., Any]:
             try:
                 step, given = source.asend, (yield item)
             except GeneratorExit:
-                await source.aclose()
-                iteration.end()
+                with iteration.closing():
+                    await source.aclose()
                 raise
             except BaseException as error:  # noqa: BLE001 - it was thrown into the generator, which gets it
                 step, given = source.athrow, error
@@ -186,6 +187,16 @@ class _Iteration:
             self._values.append(value)
         else:
             self._is_cut = True
+
+    @contextmanager
+    def closing(self) -> Iterator[None]:
+        """Nobody wants more values, and the generator is told so."""
+        try:
+            yield
+        except BaseException as error:
+            self.fail(error)
+            raise
+        self.end()
 
     def end(self) -> None:
         """There are no more values, or nobody wants them."""
