@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import re
+import socket
 
 import pytest
 
@@ -39,7 +40,7 @@ def sent(*messages: str | bytes) -> tuple[list[int], tuple[bytes, ...]]:
         async with receiving(LIMIT) as receiver:
             made = [one.encode() if isinstance(one, str) else one for one in messages]
             statuses = [await exchange(receiver, one.replace(b"TOKEN", receiver.token.encode())) for one in made]
-            return statuses, receiver.documents
+            return statuses, await receiver.documents()
 
     return asyncio.run(send())
 
@@ -131,3 +132,14 @@ def test_every_request_has_a_token_and_a_receiver_of_its_own_that_ends_with_it()
 
     assert first.token != second.token
     assert len(first.token) == 32
+
+
+def test_what_is_on_its_way_is_waited_for() -> None:
+    async def send_and_go() -> tuple[bytes, ...]:
+        async with receiving(LIMIT) as receiver:
+            port = int(receiver.endpoint.split(":")[2].split("/")[0])
+            with socket.create_connection(("127.0.0.1", port)) as link:
+                link.sendall(post(f"/r/{receiver.token}/v1/traces", b"x" * 5000))
+            return await receiver.documents()
+
+    assert asyncio.run(send_and_go()) == (b"x" * 5000,)

@@ -44,7 +44,8 @@ class CommandAgent:
                 environment = self._environment(receiver, request.traceparent, folder / "spans")
                 written = await self._run(request_json(request), environment)
                 left = _contents(folder / "spans", self._options.max_bytes)
-                return answer_from(written, receiver.documents + left, self._options.max_bytes)
+                sent = await receiver.documents()
+                return answer_from(written, sent + left, self._options.max_bytes)
         except TimeoutError:
             raise AgentError(f"{self._arguments[0]} gave no answer within {self._options.timeout:g} s") from None
         finally:

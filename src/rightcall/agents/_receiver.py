@@ -16,6 +16,9 @@ TOKEN_HEADER = "x-rightcall-token"  # noqa: S105 - the name of a header
 _KEPT = ("/v1/traces", "/v1/logs")
 _DROPPED = ("/v1/metrics",)
 _PATIENCE = 30.0
+_GRACE = 1.0
+_ROUNDS = 3
+"""Of the event loop, until a connection that waits to be accepted is one that is being served."""
 
 
 class Receiver:
@@ -24,26 +27,41 @@ class Receiver:
     A sender has to know the token: it is part of `endpoint`, and it is accepted as a header as well.
     """
 
-    def __init__(self, port: int, token: str, max_bytes: int) -> None:
+    def __init__(self, token: str, max_bytes: int) -> None:
         self.token = token
-        self.endpoint = f"http://127.0.0.1:{port}/r/{token}"
+        self.endpoint = ""
         self._max_bytes = max_bytes
         self._documents: list[bytes] = []
+        self._connections: set[asyncio.Task[None]] = set()
         self._refused = ""
 
-    @property
-    def documents(self) -> tuple[bytes, ...]:
-        """What was received.
+    async def documents(self) -> tuple[bytes, ...]:
+        """What was received, with what is on its way: a sender need not wait for a response before it ends.
 
         Raises:
             AgentError: some of it had to be refused, so that the rest may not be all there is.
         """
+        for _ in range(_ROUNDS):
+            await asyncio.sleep(0)
+        if self._connections:
+            await asyncio.wait(self._connections, timeout=_GRACE)
         if self._refused:
             raise AgentError(f"spans that the agent sent could not be taken: {self._refused}")
         return tuple(self._documents)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection with one message."""
+        """Serve one connection, on which one message comes."""
+        task = asyncio.ensure_future(self._serve(reader, writer))
+        self._connections.add(task)
+        task.add_done_callback(self._connections.discard)
+        await asyncio.wait([task])
+
+    def close(self) -> None:
+        """End the connections that are left."""
+        for task in self._connections:
+            task.cancel()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         status, kind = 200, "application/json"
         try:
             async with asyncio.timeout(_PATIENCE):
@@ -95,23 +113,14 @@ class Receiver:
 @asynccontextmanager
 async def receiving(max_bytes: int) -> AsyncIterator[Receiver]:
     """A receiver on a free port of the loopback interface, for as long as the block lasts."""
-    receivers: list[Receiver] = []
-    open_connections: set[asyncio.Task[None]] = set()
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.ensure_future(receivers[0].serve(reader, writer))
-        open_connections.add(task)
-        task.add_done_callback(open_connections.discard)
-        await asyncio.wait([task])
-
-    server = await asyncio.start_server(serve, "127.0.0.1", 0, limit=MAX_HEAD)
-    receivers.append(Receiver(server.sockets[0].getsockname()[1], secrets.token_hex(16), max_bytes))
+    receiver = Receiver(secrets.token_hex(16), max_bytes)
+    server = await asyncio.start_server(receiver.serve, "127.0.0.1", 0, limit=MAX_HEAD)
+    receiver.endpoint = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/r/{receiver.token}"
     try:
-        yield receivers[0]
+        yield receiver
     finally:
         server.close()
-        for task in open_connections:
-            task.cancel()
+        receiver.close()
 
 
 async def _respond(writer: asyncio.StreamWriter, status: int, kind: str) -> None:
