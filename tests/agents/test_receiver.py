@@ -120,6 +120,17 @@ def test_the_limit_is_for_all_documents_of_a_request_together() -> None:
         sent(post("/r/TOKEN/v1/traces", b"x" * 6_000), post("/r/TOKEN/v1/traces", b"x" * 6_000))
 
 
+def test_documents_sent_at_once_share_the_limit() -> None:
+    async def send() -> None:
+        async with receiving(LIMIT) as receiver:
+            message = post(f"/r/{receiver.token}/v1/traces", b"x" * 6_000)
+            assert sorted(await asyncio.gather(*(exchange(receiver, message) for _ in range(3)))) == [200, 413, 413]
+            await receiver.documents()
+
+    with pytest.raises(AgentError, match=r"in all|more than allowed"):
+        asyncio.run(send())
+
+
 def test_every_request_has_a_token_and_a_receiver_of_its_own_that_ends_with_it() -> None:
     async def two() -> tuple[Receiver, Receiver]:
         async with receiving(LIMIT) as first, receiving(LIMIT) as second:

@@ -6,7 +6,7 @@ import asyncio
 import hmac
 import secrets
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from rightcall.errors import AgentError
 
@@ -17,7 +17,7 @@ _KEPT = ("/v1/traces", "/v1/logs")
 _DROPPED = ("/v1/metrics",)
 _PATIENCE = 30.0
 _GRACE = 1.0
-_ROUNDS = 3
+_ROUNDS = 10
 """Of the event loop, until a connection that waits to be accepted is one that is being served."""
 
 
@@ -56,21 +56,28 @@ class Receiver:
         task.add_done_callback(self._connections.discard)
         await asyncio.wait([task])
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """End the connections that are left."""
-        for task in self._connections:
+        left = list(self._connections)
+        for task in left:
             task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        status, kind = 200, "application/json"
+        try:
+            await _respond(writer, *await self._status(reader))
+        finally:
+            writer.close()
+
+    async def _status(self, reader: asyncio.StreamReader) -> tuple[int, str]:
+        """What to respond: a status, and the content type of the sender."""
         try:
             async with asyncio.timeout(_PATIENCE):
-                kind = await self._take(reader)
+                return 200, await self._take(reader)
         except HttpError as problem:
-            status = problem.status
+            return problem.status, "text/plain"
         except (TimeoutError, OSError):
-            status = 408
-        await _respond(writer, status, kind)
+            return 408, "text/plain"
 
     async def _take(self, reader: asyncio.StreamReader) -> str:
         head = await read_head(reader)
@@ -85,14 +92,18 @@ class Receiver:
         return head.headers.get("content-type", "application/json").partition(";")[0]
 
     async def _keep(self, reader: asyncio.StreamReader, headers: dict[str, str]) -> None:
-        room = self._max_bytes - sum(map(len, self._documents))
         try:
-            document = await read_body(reader, headers, room)
-        except HttpError as problem:
-            self._refused = self._refused or str(problem)
+            document = await read_body(reader, headers, self._room())
+            if len(document) > self._room():  # others have been received meanwhile
+                raise HttpError(413, f"more than {self._max_bytes:,} bytes in all")
+        except BaseException as problem:
+            self._refused = self._refused or str(problem) or "they came too slowly"
             raise
         if document:
             self._documents.append(document)
+
+    def _room(self) -> int:
+        return self._max_bytes - sum(map(len, self._documents))
 
     def _path(self, target: str, header: str) -> str:
         """The path that is asked for, without the token.
@@ -120,7 +131,7 @@ async def receiving(max_bytes: int) -> AsyncIterator[Receiver]:
         yield receiver
     finally:
         server.close()
-        receiver.close()
+        await receiver.close()
 
 
 async def _respond(writer: asyncio.StreamWriter, status: int, kind: str) -> None:
@@ -128,10 +139,8 @@ async def _respond(writer: asyncio.StreamWriter, status: int, kind: str) -> None
     body = b"{}" if kind == "application/json" else b""
     kind = kind if kind in ("application/json", "application/x-protobuf") else "text/plain"
     head = f"HTTP/1.1 {status} -\r\ncontent-type: {kind}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
-    try:
+    with suppress(OSError):  # a sender that has gone; what it sent has been taken
         writer.write(head.encode("latin-1") + body)
         await writer.drain()
         writer.close()
         await writer.wait_closed()
-    except OSError:
-        pass  # the sender has gone; what it sent has been taken
