@@ -213,6 +213,7 @@ def test_requests_at_once_get_their_own_spans(workshop: Workshop) -> None:
     ("text", "complaint", "told"),
     [
         ("import sys; print('so sorry', file=sys.stderr); sys.exit(3)", "ended with exit code 3: so sorry", "so sorry"),
+        ("raise SystemExit('Error: no key\\n  at start\\nversion 3')", "exit code 1: Error: no key$", "version 3"),
         ("1 / 0", "exit code 1: ZeroDivisionError: division by zero", "line 1"),
         ("import os; os.abort()", "was killed by SIGABRT", ""),
         ("import sys; sys.stdout.write('x' * 3_000_000)", "wrote more than the 1,000,000 bytes", ""),

@@ -117,9 +117,16 @@ def _written(talk: Conversation, returncode: int | None, program: str) -> bytes:
     if talk.too_much:
         raise AgentError(f"{program} wrote more than the {talk.max_bytes:,} bytes that an answer may have", complaints)
     if returncode:
-        last = complaints.rsplit("\n", 1)[-1][-500:]
-        raise AgentError(f"{program} {_ending(returncode)}" + (f": {last}" if last else ""), complaints)
+        reason = _reason(complaints)
+        raise AgentError(f"{program} {_ending(returncode)}" + (f": {reason}" if reason else ""), complaints)
     return bytes(talk.written)
+
+
+def _reason(complaints: str) -> str:
+    """The line that says most likely what went wrong: the last that speaks of an error, else the last."""
+    lines = [line.strip() for line in complaints.splitlines() if line.strip()]
+    told = [line for line in lines if "error" in line.lower()]
+    return (told or lines or [""])[-1][:500]
 
 
 def _ending(returncode: int) -> str:
