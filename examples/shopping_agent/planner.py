@@ -40,7 +40,7 @@ _PLANS: dict[str, Plan] = {
     "compare": Plan(
         (
             (_DETAILS, ("get_product_details", {"product_id": "P002"})),
-            (_STOCK, ("check_inventory", {"product_id": "P002"})),
+            (("check_inventory", {"product_id": "P002"}), _STOCK),
         ),
         "The Pro Laptop is $1299 and in stock, the Budget Laptop is $499 and sold out.",
     ),

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
-from rightcall import ToolTrajectoryEvaluator, Trajectory
+from rightcall import Case, Trajectory, judge, load_eval_set
 from rightcall.agents import Answer, Request, load_agent
+from rightcall.mocking import Mocks, standing_in
 from rightcall.tracing import capture
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "shopping_agent"
@@ -27,38 +29,58 @@ TABLE = {
 """What EXACT, IN_ORDER and ANY_ORDER say of each case."""
 
 
-def asked(*questions: Any, named: str = "agent.py:answer") -> tuple[list[str], Trajectory]:
-    """What the agent says to questions of one session, and the calls it makes for the last of them."""
+def asked(*questions: Any, named: str = "agent.py:answer", session: Any = None) -> tuple[list[str], list[Trajectory]]:
+    """What the agent says to questions of one session, and the calls it makes for each of them."""
     agent = load_agent(named, EXAMPLE)
-    session: dict[str, Any] = {}
-    said = []
+    shared = {} if session is None else session
+    said, paths = [], []
     for turn, question in enumerate(questions):
         with capture() as captured:
-            answer = agent.answer(Request(input=question, case_id="case", turn=turn, session=session))
+            answer = agent.answer(Request(input=question, case_id="case", turn=turn, session=shared))
         assert isinstance(answer, Answer)
         said.append(answer.output)
+        paths.append(captured.trajectory())
     agent.close()
-    return said, captured.trajectory()
+    return said, paths
+
+
+def judged(case: Case) -> dict[str, bool]:
+    """Which expectations of a case the agent meets."""
+    with standing_in(Mocks.of(case.mocks)):
+        [said], [path] = asked(case.input, session=case.session)
+    result = judge(case, structs.replace(path, output=said))
+    return {one.evaluator: one.passed for one in result.results}
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("case_id", TABLE)
-def test_the_five_situations_give_the_verdicts_of_the_table(case_id: str, form: str) -> None:
-    folder = EXAMPLE / "evals" / form
-    cases = json.loads((folder / "shop.evalset.json").read_text())["eval_cases"]
-    [conversation] = [case["conversation"] for case in cases if case["eval_id"] == case_id]
-    criteria = json.loads((folder / "test_config.json").read_text())["criteria"]["tool_trajectory_avg_score"]
-    evaluator = ToolTrajectoryEvaluator(config={**criteria, "args_match": "exact"})
+def test_the_five_situations_give_the_verdicts_of_the_table_in_adks_files(form: str) -> None:
+    eval_set = load_eval_set(EXAMPLE / "evals" / form / "shop.evalset.json")
 
-    said, path = asked(conversation[0]["user_content"])
-    result = evaluator.evaluate(path, {"expected": conversation[0]["intermediate_data"]["tool_uses"]})
+    assert {case.id: list(judged(case).values()) for case in eval_set.cases} == {
+        case_id: [passes[FORMS.index(form)]] for case_id, passes in TABLE.items()
+    }
 
-    assert result.passed is TABLE[case_id][FORMS.index(form)]
-    assert said == [conversation[0]["final_response"]["parts"][0]["text"]]
+
+def test_the_five_situations_give_the_verdicts_of_the_table_in_the_native_file() -> None:
+    eval_set = load_eval_set(EXAMPLE / "evals" / "shop.yaml")
+
+    verdicts = {case.id: judged(case) for case in eval_set.cases}
+
+    assert verdicts.pop("as_expected") == dict.fromkeys((*FORMS, "output"), True)
+    assert {case_id: tuple(found[form] for form in FORMS) for case_id, found in verdicts.items()} == {
+        case_id: passes for case_id, passes in TABLE.items() if case_id != "as_expected"
+    }
+
+
+@pytest.mark.parametrize("case_id", ["a_laptop", "sold_out_meanwhile", "comparison"])
+def test_what_the_assistant_should_do_it_does(case_id: str) -> None:
+    [case] = [case for case in load_eval_set(EXAMPLE / "evals" / "conversations.yaml").cases if case.id == case_id]
+
+    assert set(judged(case).values()) == {True}
 
 
 def test_a_conversation_remembers_what_it_is_about() -> None:
-    said, path = asked("Do you have the Phone X?", "Add two to my cart")
+    said, [_, path] = asked("Do you have the Phone X?", "Add two to my cart")
 
     assert said[-1] == "I added 2 Phone X to your cart."
     assert [(call.name, call.args) for call in path.calls] == [
@@ -68,7 +90,7 @@ def test_a_conversation_remembers_what_it_is_about() -> None:
 
 
 def test_the_folder_alone_is_the_agent() -> None:
-    said, path = asked({"query": "Compare P001 and P002"}, named=".")
+    said, [path] = asked({"query": "Compare P001 and P002"}, named=".")
 
     assert said[0].endswith("sold out.")
     assert path.names == ("get_product_details",) * 2 + ("check_inventory",) * 2
@@ -114,7 +136,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, Any]]]:
 
 
 def test_a_model_leads_the_agent_when_one_is_configured(model: list[dict[str, Any]]) -> None:
-    said, path = asked("A phone, please")
+    said, [path] = asked("A phone, please")
 
     assert [(call.name, call.args) for call in path.calls] == [("search_products", {"query": "phone"})]
     assert json.loads(said[0])["count"] == 1

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from rightcall import EVALUATORS, Trajectory
+from rightcall import Case, Trajectory, judge, load_eval_set
 from rightcall.agents import Request, load_agent
-from rightcall.tracing import Answer, capture, stand_in
+from rightcall.mocking import Mocks, standing_in
+from rightcall.tracing import capture
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "weather_tools"
-EVALUATIONS = json.loads((EXAMPLE / "evaluations/eval-sets/default.json").read_text())["evaluations"]
+CASES = load_eval_set(EXAMPLE / "evaluations" / "eval-sets" / "default.json").cases
 
 
-def path_of(case: dict[str, Any]) -> Trajectory:
-    """The calls of a case, with its mocks."""
-    behaviors = case.get("mockingStrategy", {"behaviors": []})["behaviors"]
-    answers = {one["function"]: one["then"][0]["value"] for one in behaviors}
+def path_of(case: Case, *, mocked: bool = True) -> Trajectory:
+    """The calls of a case, with its mocks or without."""
     agent = load_agent("main.py", EXAMPLE)
 
     async def run() -> Trajectory:
-        stand_in.set(lambda name, args: Answer(value=answers[name]) if name in answers else None)
-        with capture() as captured:
-            await agent.answer(Request(input=case["inputs"], case_id=case["id"]))  # type: ignore[misc]
+        with standing_in(Mocks.of(case.mocks if mocked else {})), capture() as captured:
+            await agent.answer(Request(input=case.input, case_id=case.id))  # type: ignore[misc]
         return captured.trajectory()
 
     made = asyncio.run(run())
@@ -34,25 +30,24 @@ def path_of(case: dict[str, Any]) -> Trajectory:
     return made
 
 
-@pytest.mark.parametrize("case", EVALUATIONS, ids=lambda case: case["id"])
-def test_every_case_passes_every_evaluator(case: dict[str, Any]) -> None:
-    files = [json.loads(file.read_text()) for file in (EXAMPLE / "evaluations" / "evaluators").glob("*.json")]
-    path = path_of(case)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_every_case_passes_every_evaluator(case: Case) -> None:
+    result = judge(case, path_of(case))
 
-    results = {}
-    for written in files:
-        config = {key: value for key, value in written["evaluatorConfig"].items() if key != "name"}
-        evaluator = EVALUATORS[written["evaluatorTypeId"].removeprefix("uipath-")](config=config)
-        results[written["id"]] = evaluator.evaluate(path, case["evaluationCriterias"][written["id"]])
-
-    assert {name: result.verdict for name, result in results.items()} == dict.fromkeys(
+    assert {one.evaluator: one.verdict for one in result.results} == dict.fromkeys(
         ("ToolCallCountEvaluator", "ToolCallOrderEvaluator", "ToolCallArgsEvaluator", "ToolCallOutputEvaluator"),
         "passed",
     )
 
 
+def test_cases_with_mocks_need_them() -> None:
+    failed = [case.id for case in CASES if not judge(case, path_of(case, mocked=False)).passed]
+
+    assert failed == ["weather_with_forecast", "weather_with_alerts", "sunny_weather"]
+
+
 def test_the_five_cases_are_there() -> None:
-    assert [case["id"] for case in EVALUATIONS] == [
+    assert [case.id for case in CASES] == [
         "basic_weather",
         "weather_with_forecast",
         "weather_with_alerts",
