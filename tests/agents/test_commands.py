@@ -154,6 +154,21 @@ def test_spans_may_be_packed_and_in_protobuf(workshop: Workshop) -> None:
     assert trajectory(answer).names == ("look",)
 
 
+def test_spans_on_their_way_when_the_command_ends_are_not_lost(workshop: Workshop) -> None:
+    text = SENDER + (
+        "import socket\n"
+        "host, _, path = os.environ['OTEL_EXPORTER_OTLP_ENDPOINT'].removeprefix('http://').partition('/')\n"
+        "body = document(span('look', 1), *(span('x' * 9_000, n) for n in range(2, 40)))\n"
+        "link = socket.create_connection(host.split(':'))\n"
+        "head = f'POST /{path}/v1/traces HTTP/1.1\\r\\ncontent-length: {len(body)}\\r\\n\\r\\n'\n"
+        "link.sendall(head.encode() + body)\n"
+        "os._exit(0)"
+    )
+    agent = workshop.load(command(workshop, text))
+
+    assert all(len(trajectory(ask(agent, "x")).calls) == 39 for _ in range(5))
+
+
 @pytest.mark.parametrize(
     "left",
     [
@@ -198,6 +213,7 @@ def test_requests_at_once_get_their_own_spans(workshop: Workshop) -> None:
     ("text", "complaint", "told"),
     [
         ("import sys; print('so sorry', file=sys.stderr); sys.exit(3)", "ended with exit code 3: so sorry", "so sorry"),
+        ("raise SystemExit('Error: no key\\n  at start\\nversion 3')", "exit code 1: Error: no key$", "version 3"),
         ("1 / 0", "exit code 1: ZeroDivisionError: division by zero", "line 1"),
         ("import os; os.abort()", "was killed by SIGABRT", ""),
         ("import sys; sys.stdout.write('x' * 3_000_000)", "wrote more than the 1,000,000 bytes", ""),

@@ -126,8 +126,22 @@ def test_annotated_parameters_are_made_when_passed_by_name(workshop: Workshop) -
     assert workshop.output("main.py", {"city": "Paris", "place": {"city": "Paris"}}) == ["City", "City"]
 
 
-def test_annotations_that_cannot_be_resolved_are_not_used(workshop: Workshop) -> None:
-    workshop.write("main.py", "def main(question: 'Missing'): return question")
+@pytest.mark.parametrize(
+    "annotation",
+    ["'Missing'", "Any", "dict", "dict[str, int]", "str | int", "Row", "list[Row]", "Literal['x']", "Walks"],
+)
+def test_any_other_annotation_leaves_the_input_as_it_is(workshop: Workshop, annotation: str) -> None:
+    workshop.write(
+        "main.py",
+        f"""
+        from typing import Any, Literal, Protocol, TypedDict
+        class Row(TypedDict):
+            a: int
+        class Walks(Protocol):
+            def walk(self): ...
+        def main(question: {annotation}): return question
+        """,
+    )
 
     assert workshop.output("main.py", {"a": 1}) == {"a": 1}
 

@@ -132,11 +132,11 @@ def test_a_module_that_fails_says_which_line(workshop: Workshop, text: str, comp
     assert "agent" not in sys.modules
 
 
-def test_the_line_is_one_of_the_agent_when_a_module_beside_it_fails(workshop: Workshop) -> None:
+def test_the_line_is_that_of_the_module_beside_it_that_fails(workshop: Workshop) -> None:
     workshop.write("agent.py", "import os\nimport wares\n")
     workshop.write("wares.py", "1 / 0\n")
 
-    with pytest.raises(AgentError, match=r"agent.py:2: .*ZeroDivisionError") as caught:
+    with pytest.raises(AgentError, match=r"wares.py:1: .*ZeroDivisionError") as caught:
         workshop.load("agent.py")
 
     assert 'wares.py", line 1' in caught.value.traceback

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import re
+import socket
 
 import pytest
 
@@ -39,7 +40,7 @@ def sent(*messages: str | bytes) -> tuple[list[int], tuple[bytes, ...]]:
         async with receiving(LIMIT) as receiver:
             made = [one.encode() if isinstance(one, str) else one for one in messages]
             statuses = [await exchange(receiver, one.replace(b"TOKEN", receiver.token.encode())) for one in made]
-            return statuses, receiver.documents
+            return statuses, await receiver.documents()
 
     return asyncio.run(send())
 
@@ -119,6 +120,17 @@ def test_the_limit_is_for_all_documents_of_a_request_together() -> None:
         sent(post("/r/TOKEN/v1/traces", b"x" * 6_000), post("/r/TOKEN/v1/traces", b"x" * 6_000))
 
 
+def test_documents_sent_at_once_share_the_limit() -> None:
+    async def send() -> None:
+        async with receiving(LIMIT) as receiver:
+            message = post(f"/r/{receiver.token}/v1/traces", b"x" * 6_000)
+            assert sorted(await asyncio.gather(*(exchange(receiver, message) for _ in range(3)))) == [200, 413, 413]
+            await receiver.documents()
+
+    with pytest.raises(AgentError, match=r"in all|more than allowed"):
+        asyncio.run(send())
+
+
 def test_every_request_has_a_token_and_a_receiver_of_its_own_that_ends_with_it() -> None:
     async def two() -> tuple[Receiver, Receiver]:
         async with receiving(LIMIT) as first, receiving(LIMIT) as second:
@@ -131,3 +143,14 @@ def test_every_request_has_a_token_and_a_receiver_of_its_own_that_ends_with_it()
 
     assert first.token != second.token
     assert len(first.token) == 32
+
+
+def test_what_is_on_its_way_is_waited_for() -> None:
+    async def send_and_go() -> tuple[bytes, ...]:
+        async with receiving(LIMIT) as receiver:
+            port = int(receiver.endpoint.split(":")[2].split("/")[0])
+            with socket.create_connection(("127.0.0.1", port)) as link:
+                link.sendall(post(f"/r/{receiver.token}/v1/traces", b"x" * 5000))
+            return await receiver.documents()
+
+    assert asyncio.run(send_and_go()) == (b"x" * 5000,)

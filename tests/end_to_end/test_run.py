@@ -126,7 +126,7 @@ def test_a_case_whose_agent_dies_is_an_error_and_the_others_are_judged(shop: Pat
     done = rightcall("run", "shop.yaml", cwd=shop)
 
     assert done.returncode == 2
-    assert done.stdout.startswith("shop.yaml:7:5: RC405 phone: the agent ended its process with exit code 7\n")
+    assert done.stdout.startswith("shop.yaml:7:5: RC503 phone: the agent ended its process with exit code 7\n")
     assert "1 passed, 1 in error" in done.stdout
     assert none_left()
 
@@ -319,7 +319,7 @@ def test_a_mocked_tool_that_is_called_otherwise_is_an_error(shop: Path) -> None:
     done = rightcall("run", "agent.py:answer", "shop.yaml", cwd=shop)
 
     assert done.returncode == 2
-    assert "RC408 a: no mock of 'search' is for the arguments" in done.stdout
+    assert "RC506 a: no mock of 'search' is for the arguments" in done.stdout
     assert "1 passed, 1 in error" in done.stdout
 
 

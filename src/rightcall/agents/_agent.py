@@ -38,7 +38,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     They are parts of one run: `read(list(documents), grouping="file")`.
     """
     messages: Any = None
-    """A log of messages, as `read_messages` takes it, to be used if no span shows a call."""
+    """A log of the messages of this turn; it completes what spans show: `read_spans(spans, messages=messages)`."""
 
 
 class Agent(Protocol):

@@ -112,14 +112,14 @@ def made_as(wanted: Any, value: Any) -> Any:
         TypeError: likewise.
     """
     kind = _class_of(wanted)
-    if kind is None or isinstance(value, kind):
+    if kind is None:
         return value
     if issubclass(kind, enum.Enum):
         return kind(value)
     if not isinstance(value, Mapping):
         return value
-    if hasattr(kind, "model_validate"):
-        return kind.model_validate(value)
+    if callable(validate := getattr(kind, "model_validate", None)):
+        return validate(value)
     if hasattr(kind, "__pydantic_validator__"):
         return kind(**value)
     if hasattr(kind, "__dataclass_fields__"):

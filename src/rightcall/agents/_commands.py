@@ -44,7 +44,8 @@ class CommandAgent:
                 environment = self._environment(receiver, request.traceparent, folder / "spans")
                 written = await self._run(request_json(request), environment)
                 left = _contents(folder / "spans", self._options.max_bytes)
-                return answer_from(written, receiver.documents + left, self._options.max_bytes)
+                sent = await receiver.documents()
+                return answer_from(written, sent + left, self._options.max_bytes)
         except TimeoutError:
             raise AgentError(f"{self._arguments[0]} gave no answer within {self._options.timeout:g} s") from None
         finally:
@@ -116,9 +117,16 @@ def _written(talk: Conversation, returncode: int | None, program: str) -> bytes:
     if talk.too_much:
         raise AgentError(f"{program} wrote more than the {talk.max_bytes:,} bytes that an answer may have", complaints)
     if returncode:
-        last = complaints.rsplit("\n", 1)[-1][-500:]
-        raise AgentError(f"{program} {_ending(returncode)}" + (f": {last}" if last else ""), complaints)
+        reason = _reason(complaints)
+        raise AgentError(f"{program} {_ending(returncode)}" + (f": {reason}" if reason else ""), complaints)
     return bytes(talk.written)
+
+
+def _reason(complaints: str) -> str:
+    """The line that says most likely what went wrong: the last that speaks of an error, else the last."""
+    lines = [line.strip() for line in complaints.splitlines() if line.strip()]
+    told = [line for line in lines if "error" in line.lower()]
+    return (told or lines or [""])[-1][:500]
 
 
 def _ending(returncode: int) -> str:

@@ -47,7 +47,7 @@ class EndpointAgent:
         try:
             async with receiving(self._options.max_bytes) as receiver, asyncio.timeout(self._options.timeout):
                 body = await self._post(request_json(request), self._headers(request, receiver))
-                return answer_from(body, receiver.documents, self._options.max_bytes)
+                return answer_from(body, await receiver.documents(), self._options.max_bytes)
         except TimeoutError:
             raise AgentError(f"{self._told()} gave no answer within {self._options.timeout:g} s") from None
         except HttpError as problem:

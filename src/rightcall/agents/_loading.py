@@ -18,7 +18,7 @@ from ._modules import SearchPath, import_file, import_name
 from ._objects import object_agent
 
 _FORMS = "file.py:function, module:function, file.py, a folder, cmd:program, or http://…"
-_COMMANDS = ("cmd:", "command:")
+_COMMAND = "cmd:"
 _ENDPOINTS = ("http://", "https://")
 _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _ATTRIBUTE = re.compile(r"(?P<place>.+):(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
@@ -43,10 +43,10 @@ def load_agent(named: str, project: Path, options: AgentOptions = AgentOptions()
         MissingExtraError: it needs a package that is not installed.
     """
     named, project, search = named.strip(), project.resolve(), SearchPath()
-    if named.startswith(_COMMANDS):
+    if named.startswith(_COMMAND):
         from ._commands import CommandAgent
 
-        return CommandAgent(named.partition(":")[2], project, options)
+        return CommandAgent(named.removeprefix(_COMMAND), project, options)
     if named.startswith(_ENDPOINTS):
         from ._endpoints import EndpointAgent
 

@@ -11,7 +11,7 @@ from types import ModuleType
 
 from rightcall.errors import AgentError, MissingExtraError
 
-from ._tracebacks import line_of, traceback_of
+from ._tracebacks import place_of, traceback_of
 
 
 class SearchPath:
@@ -91,8 +91,7 @@ def importing(load: Callable[[], ModuleType], file: Path) -> ModuleType:
         missing = (getattr(problem, "name", None) or "") if isinstance(problem, ImportError) else ""
         if missing == "google" or missing.startswith("google.adk"):
             raise MissingExtraError(f"{file} needs Google's ADK; to run it: pip install google-adk") from None
-        line = line_of(problem, file)
-        where = f"{file}:{line}" if line else str(file)
+        where = place_of(problem, file)
         what = f"it calls sys.exit({problem.code!r})" if isinstance(problem, SystemExit) else _told(problem)
         raise AgentError(f"{where}: the agent cannot be imported: {what}", traceback_of(problem)) from None
 

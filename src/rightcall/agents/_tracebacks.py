@@ -21,12 +21,16 @@ def traceback_of(problem: BaseException) -> str:
     return "".join(told.format())
 
 
-def line_of(problem: BaseException, file: Path) -> int | None:
-    """The last line of a file that an exception passed through, or that a syntax error is about."""
-    if isinstance(problem, SyntaxError) and problem.filename == str(file):
-        return problem.lineno
-    lines = [frame.lineno for frame in traceback.extract_tb(problem.__traceback__) if frame.filename == str(file)]
-    return lines[-1] if lines else None
+def place_of(problem: BaseException, file: Path) -> str:
+    """Where an exception comes from: the innermost file and line below the folder of a file, else the file alone.
+
+    A syntax error comes from where it is, not from where the file with it was imported.
+    """
+    places = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(problem.__traceback__)]
+    if isinstance(problem, SyntaxError) and problem.filename:
+        places.append((problem.filename, problem.lineno))
+    below = [f"{name}:{line}" for name, line in places if Path(name).is_relative_to(file.parent)]
+    return below[-1] if below else str(file)
 
 
 def _cut(told: traceback.TracebackException, seen: set[int]) -> None:

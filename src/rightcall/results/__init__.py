@@ -6,6 +6,8 @@ from ._codes import CODES, Code, explain
 from ._differences import Difference, text_pair
 from ._findings import Finding, NamedCall
 from ._justifications import (
+    AnswersJustification,
+    ComparedAnswer,
     CountCheck,
     ExecutionOrderJustification,
     ExplainedCall,
@@ -29,9 +31,11 @@ __all__ = [
     "CODES",
     "Account",
     "Alignment",
+    "AnswersJustification",
     "CaseResult",
     "Cause",
     "Code",
+    "ComparedAnswer",
     "CountCheck",
     "Difference",
     "EvaluationResult",

@@ -10,12 +10,12 @@ from rightcall.results import CaseResult, Cause, EvaluationResult, Finding, Outc
 from rightcall.trajectory import Trajectory
 
 _CODES: dict[Cause, str] = {
-    "raised": "RC403",
-    "timed_out": "RC404",
-    "died": "RC405",
-    "memory": "RC406",
-    "output": "RC407",
-    "mock": "RC408",
+    "raised": "RC501",
+    "timed_out": "RC502",
+    "died": "RC503",
+    "memory": "RC504",
+    "output": "RC505",
+    "mock": "RC506",
 }
 
 
@@ -65,13 +65,15 @@ def broken(case: Case, outcome: Outcome, trajectory: Trajectory | None = None) -
 
 
 def _score(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> float | None:
-    """The weighted mean of the scores; none where one of them is none."""
+    """The weighted mean of the scores, or the plain one where no weight counts; none where one of them is none."""
     scores = [result.score for result in results if result.score is not None]
     if len(scores) < len(results):
         return None
-    weights = [check.weight for check in checks]
-    total = sum(Fraction(score) * Fraction(weight) for score, weight in zip(scores, weights, strict=True))
-    return float(total / sum(map(Fraction, weights)))
+    weights = [Fraction(check.weight) for check in checks]
+    if not any(weights):
+        weights = [Fraction(1)] * len(checks)
+    total = sum(Fraction(score) * weight for score, weight in zip(scores, weights, strict=True))
+    return float(total / sum(weights))
 
 
 def _placed(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> Iterator[PlacedFinding]:
