@@ -8,23 +8,24 @@ from typing import Any
 import msgspec
 
 from rightcall.agents import Answer
-from rightcall.readers import read, read_messages
+from rightcall.readers import read, read_spans
 from rightcall.tracing import Captured, tools_are_marked
 from rightcall.trajectory import Trajectory, in_order
 
 
 def path_of(captured: Captured, answer: Answer | None, turn: int | None) -> Trajectory:
-    """What the agent did in one turn: by the spans of this process, by what it sent, else by its messages.
+    """What the agent did in one turn: by the spans of this process, its messages, and what it sent.
 
     Raises:
         InputError: what it sent cannot be read.
+        LimitError: there were more spans than are kept.
     """
-    parts = [captured.trajectory()]
+    if answer is None or answer.messages is None or captured.left_out:
+        path = captured.trajectory()
+    else:
+        path = read_spans(captured.spans, messages=answer.messages)
     if answer is not None and answer.documents:
-        parts.extend(read(list(answer.documents), grouping="file"))
-    path = _merged(parts)
-    if not path.calls and answer is not None and answer.messages is not None:
-        path = read_messages(answer.messages)
+        path = _merged([path, *read(list(answer.documents), grouping="file")])
     if not path.calls_recorded and not captured.spans and not path.calls and tools_are_marked():
         path = Trajectory(input=path.input, output=path.output)  # its tools would have been seen
     if turn is None:
