@@ -100,7 +100,7 @@ def run_rightcall(arguments: list[str]) -> str:
 
 
 def comparable(text: str) -> list[str]:
-    """The lines of a screen without what differs from run to run: trailing spaces, the time it took, the id of a run."""
+    """The lines of a screen without what differs from run to run: trailing spaces, the time, the id of a run."""
     return [line.rstrip() for line in _SECONDS.sub(" in 0.00s", text.rstrip()).splitlines()]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -23,6 +23,12 @@ class Failed(msgspec.Struct, frozen=True, tag="failed", tag_field="is", forbid_u
     message: str
 
 
+class Stuck(msgspec.Struct, frozen=True, tag="stuck", tag_field="is", forbid_unknown_fields=True):
+    """The event loop does not come to anything, because of what this job does."""
+
+    number: int
+
+
 class Done(msgspec.Struct, frozen=True, kw_only=True, tag="done", tag_field="is", forbid_unknown_fields=True):
     """A job has come to an end."""
 
@@ -38,14 +44,17 @@ class Done(msgspec.Struct, frozen=True, kw_only=True, tag="done", tag_field="is"
     """What the agent left altered in the process, where that cannot be undone."""
 
 
-def reply(message: Any) -> Ready | Failed | Done:
+Reply: TypeAlias = Ready | Failed | Stuck | Done
+
+
+def reply(message: Any) -> Reply:
     """What a message says.
 
     Raises:
         InputError: it says nothing that a worker may say.
     """
     try:
-        said = msgspec.convert(message, Ready | Failed | Done, strict=True)
+        said: Reply = msgspec.convert(message, Reply, strict=True)
     except msgspec.ValidationError as problem:
         raise InputError(str(problem)) from None
     if isinstance(said, Done) and (said.error is None) == bool(said.cause):

@@ -17,7 +17,7 @@ from rightcall.results import Cause, Outcome
 from ._events import CaseFinished, CaseStarted, Event, RunFinished, RunStarted, WorkerReplaced
 from ._plan import Job, Plan, RunOptions
 from ._process import Flight, WorkerProcess
-from ._replies import Done, Failed, Ready, reply
+from ._replies import Done, Failed, Ready, Reply, Stuck, reply
 from ._system import Guard
 
 _TICK = 0.05
@@ -211,22 +211,33 @@ class _Supervision:
         try:
             for message in worker.messages():
                 self._hear(worker, reply(message))
+                if worker not in self._workers:
+                    return
         except InputError as problem:
             self._condemn(worker, "died", f"the agent's process sent what is no message: {problem}")
             return
         if worker.is_dead() and worker in self._workers:
             self._lose(worker)
 
-    def _hear(self, worker: WorkerProcess, said: Ready | Failed | Done) -> None:
+    def _hear(self, worker: WorkerProcess, said: Reply) -> None:
         if isinstance(said, Ready) and not worker.is_ready:
             self._welcome(worker, said)
         elif isinstance(said, Failed) and not worker.is_ready:
             raise AgentError(said.message)
+        elif isinstance(said, Stuck) and said.number in worker.flights:
+            self._unblock(worker, said.number)
         elif isinstance(said, Done) and said.number in worker.flights:
             worker.altered = said.altered
             self._conclude(worker, said)
         else:
             raise InputError(f"a {type(said).__name__} that nobody waits for")
+
+    def _unblock(self, worker: WorkerProcess, number: int) -> None:
+        """End a worker whose loop is kept by one job: that one is to blame, and the others are run elsewhere."""
+        reason = f"the agent took longer than {self._options.timeout:g} s, and kept the event loop all the time"
+        if monotonic() - worker.flights[number].started >= self._options.timeout:
+            self._finish(worker, number, "timed_out", reason)
+            self._condemn(worker, "timed_out", reason)
 
     def _welcome(self, worker: WorkerProcess, said: Ready) -> None:
         worker.is_ready = True
@@ -315,7 +326,7 @@ class _Supervision:
             self._start_failed(worker, reason)
         # Alone, and the first in its process: nobody else can be to blame. A time limit is always one's own.
         # Otherwise it may be somebody before or beside it, so that all are run again, on their own.
-        is_to_blame = len(worker.flights) == 1 and (worker.served == 1 or cause == "timed_out")
+        is_to_blame = len(worker.flights) == 1 and (worker.served == 1 or self._is_late(worker, cause))
         if is_to_blame:
             self._finish(worker, next(iter(worker.flights)), cause, reason)
         again = [flight.job for flight in worker.flights.values()]
@@ -323,6 +334,10 @@ class _Supervision:
         worker.flights.clear()
         self._remove(worker)
         self._events.append(WorkerReplaced(reason, tuple([job.case_id for job in again])))
+
+    def _is_late(self, worker: WorkerProcess, cause: Cause) -> bool:
+        [flight] = worker.flights.values()
+        return cause == "timed_out" and monotonic() - flight.started >= self._options.timeout
 
     def _last_words(self, worker: WorkerProcess) -> None:
         try:

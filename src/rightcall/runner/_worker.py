@@ -23,7 +23,7 @@ from ._conversing import ask, converse
 from ._frames import Frames, frame
 from ._plan import SYNC_CONCURRENCY, Job
 from ._printing import keep_apart, new_page, page
-from ._replies import Done, Failed, Ready
+from ._replies import Done, Failed, Ready, Reply
 from ._surroundings import Surroundings
 from ._system import die_with_parent
 
@@ -48,7 +48,7 @@ class Channel:
             for message in self._frames.add(data):
                 hear(message)
 
-    def say(self, said: Ready | Failed | Done) -> None:
+    def say(self, said: Reply) -> None:
         """Tell the parent something."""
         data = memoryview(frame(msgspec.to_builtins(said)))
         with self._lock:
