@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .errors import (
+        AgentError as AgentError,
         ConfigurationError as ConfigurationError,
         CriteriaError as CriteriaError,
         DocumentError as DocumentError,
@@ -18,18 +19,28 @@ if TYPE_CHECKING:
         InputError as InputError,
         LimitError as LimitError,
         MissingExtraError as MissingExtraError,
+        MockError as MockError,
         RightcallError as RightcallError,
+        StoreError as StoreError,
         UnknownNameError as UnknownNameError,
     )
     from .evalsets import (
         Case as Case,
         EvalSet as EvalSet,
+        convert_eval_set as convert_eval_set,
+        eval_set_schema as eval_set_schema,
         load_eval_set as load_eval_set,
     )
     from .evaluators import (
         EVALUATORS as EVALUATORS,
         AgentExecution as AgentExecution,
+        ContainsConfig as ContainsConfig,
+        ContainsCriteria as ContainsCriteria,
+        ContainsEvaluator as ContainsEvaluator,
         Evaluator as Evaluator,
+        ExactMatchConfig as ExactMatchConfig,
+        ExactMatchCriteria as ExactMatchCriteria,
+        ExactMatchEvaluator as ExactMatchEvaluator,
         Example as Example,
         ExampleResult as ExampleResult,
         ExecutionOrderConfig as ExecutionOrderConfig,
@@ -45,8 +56,17 @@ if TYPE_CHECKING:
         ForbiddenTools as ForbiddenTools,
         ForbiddenToolsConfig as ForbiddenToolsConfig,
         ForbiddenToolsCriteria as ForbiddenToolsCriteria,
+        JsonSimilarityConfig as JsonSimilarityConfig,
+        JsonSimilarityCriteria as JsonSimilarityCriteria,
+        JsonSimilarityEvaluator as JsonSimilarityEvaluator,
         QualityConfig as QualityConfig,
         RecallCriteria as RecallCriteria,
+        RegexMatch as RegexMatch,
+        RegexMatchConfig as RegexMatchConfig,
+        RegexMatchCriteria as RegexMatchCriteria,
+        ResponseMatch as ResponseMatch,
+        ResponseMatchConfig as ResponseMatchConfig,
+        ResponseMatchCriteria as ResponseMatchCriteria,
         SingleToolUse as SingleToolUse,
         SingleToolUseCriteria as SingleToolUseCriteria,
         ToolCallArgsEvaluationCriteria as ToolCallArgsEvaluationCriteria,
@@ -74,6 +94,13 @@ if TYPE_CHECKING:
         DEFAULT_LIMITS as DEFAULT_LIMITS,
         Limits as Limits,
     )
+    from .mocking import (
+        Mocks as Mocks,
+        Recorder as Recorder,
+        Recording as Recording,
+        recording_to as recording_to,
+        standing_in as standing_in,
+    )
     from .readers import (
         INPUT_FORMATS as INPUT_FORMATS,
         Grouping as Grouping,
@@ -83,7 +110,9 @@ if TYPE_CHECKING:
     )
     from .results import (
         Alignment as Alignment,
+        AnswersJustification as AnswersJustification,
         CaseResult as CaseResult,
+        ComparedAnswer as ComparedAnswer,
         CountCheck as CountCheck,
         Difference as Difference,
         EvaluationResult as EvaluationResult,
@@ -93,6 +122,7 @@ if TYPE_CHECKING:
         Finding as Finding,
         ForbiddenToolsJustification as ForbiddenToolsJustification,
         NamedCall as NamedCall,
+        Outcome as Outcome,
         PairingJustification as PairingJustification,
         PlacedFinding as PlacedFinding,
         Source as Source,
@@ -106,6 +136,14 @@ if TYPE_CHECKING:
         TurnScore as TurnScore,
         explain as explain,
     )
+    from .tracing import (
+        Captured as Captured,
+        capture as capture,
+        mock_tool_span as mock_tool_span,
+        mockable as mockable,
+        tool as tool,
+        traced as traced,
+    )
     from .trajectory import (
         ToolCall as ToolCall,
         Trajectory as Trajectory,
@@ -118,6 +156,7 @@ __version__ = "0.1.0"
 
 _HOMES: dict[str, tuple[str, ...]] = {
     "errors": (
+        "AgentError",
         "ConfigurationError",
         "CriteriaError",
         "DocumentError",
@@ -125,7 +164,9 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "InputError",
         "LimitError",
         "MissingExtraError",
+        "MockError",
         "RightcallError",
+        "StoreError",
         "UnknownNameError",
     ),
     "limits": (
@@ -137,6 +178,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "Trajectory",
     ),
     "results": (
+        "AnswersJustification",
+        "ComparedAnswer",
         "Alignment",
         "CaseResult",
         "CountCheck",
@@ -148,6 +191,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "Finding",
         "ForbiddenToolsJustification",
         "NamedCall",
+        "Outcome",
         "PairingJustification",
         "PlacedFinding",
         "Source",
@@ -170,8 +214,14 @@ _HOMES: dict[str, tuple[str, ...]] = {
     ),
     "evaluators": (
         "AgentExecution",
+        "ContainsConfig",
+        "ContainsCriteria",
+        "ContainsEvaluator",
         "EVALUATORS",
         "Evaluator",
+        "ExactMatchConfig",
+        "ExactMatchCriteria",
+        "ExactMatchEvaluator",
         "Example",
         "ExampleResult",
         "ExecutionOrderConfig",
@@ -187,8 +237,17 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "ForbiddenTools",
         "ForbiddenToolsConfig",
         "ForbiddenToolsCriteria",
+        "JsonSimilarityConfig",
+        "JsonSimilarityCriteria",
+        "JsonSimilarityEvaluator",
         "QualityConfig",
         "RecallCriteria",
+        "RegexMatch",
+        "RegexMatchConfig",
+        "RegexMatchCriteria",
+        "ResponseMatch",
+        "ResponseMatchConfig",
+        "ResponseMatchCriteria",
         "SingleToolUse",
         "SingleToolUseCriteria",
         "ToolCallArgsEvaluationCriteria",
@@ -212,9 +271,26 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "evaluator_type",
         "run_evaluation",
     ),
+    "tracing": (
+        "Captured",
+        "capture",
+        "mock_tool_span",
+        "mockable",
+        "tool",
+        "traced",
+    ),
+    "mocking": (
+        "Mocks",
+        "Recorder",
+        "Recording",
+        "recording_to",
+        "standing_in",
+    ),
     "evalsets": (
         "Case",
         "EvalSet",
+        "convert_eval_set",
+        "eval_set_schema",
         "load_eval_set",
     ),
     "verdicts": ("judge",),

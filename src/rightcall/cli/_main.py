@@ -17,8 +17,11 @@ from ._complaints import complain
 COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("_show", "Show which calls are in traces: the tree, the timing, what was not recorded."),
     "demo": ("_demo", "Score a few recorded trajectories and see what Rightcall says of them."),
+    "run": ("_run", "Run an agent over an eval set, and hold what it calls against what is expected."),
     "score": ("_score", "Hold recorded traces against expectations, without running anything."),
     "check": ("_check", "Check eval sets: every key, every expectation, every id."),
+    "convert": ("_convert", "Convert an eval set of UiPath or ADK to the native format."),
+    "schema": ("_schema", "Print the JSON Schema of eval sets, for editors."),
     "explain": ("_explain", "Say what the code of a finding means and what to do about it."),
 }
 """Each command's module and the line about it in the list, so that the list is printed without loading it."""

@@ -35,7 +35,7 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--max-size",
             metavar="SIZE",
-            callback=_bytes,
+            callback=size,
             help="The most bytes to read of a file, unpacked: 500MB, 2GB.",
         ),
     ]
@@ -53,7 +53,7 @@ def trace_files(traces: Sequence[str]) -> Iterator[str]:
             yield trace
 
 
-def _bytes(context: click.Context, option: click.Parameter, value: str | None) -> int | None:
+def size(context: click.Context, option: click.Parameter, value: str | None) -> int | None:
     """The number of bytes of a size such as `1000000`, `500MB` or `2G`; the units are powers of 1024."""
     if value is None:
         return None

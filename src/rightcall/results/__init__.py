@@ -6,6 +6,8 @@ from ._codes import CODES, Code, explain
 from ._differences import Difference, text_pair
 from ._findings import Finding, NamedCall
 from ._justifications import (
+    AnswersJustification,
+    ComparedAnswer,
     CountCheck,
     ExecutionOrderJustification,
     ExplainedCall,
@@ -20,6 +22,8 @@ from ._justifications import (
     ToolTrajectoryEvaluatorJustification,
     TurnScore,
 )
+from ._outcome import Cause, Outcome
+from ._repeats import Tally
 from ._result import Account, EvaluationResult, Explanation, Told, Verdict
 from ._text import call_text, value_text
 
@@ -27,8 +31,11 @@ __all__ = [
     "CODES",
     "Account",
     "Alignment",
+    "AnswersJustification",
     "CaseResult",
+    "Cause",
     "Code",
+    "ComparedAnswer",
     "CountCheck",
     "Difference",
     "EvaluationResult",
@@ -40,10 +47,12 @@ __all__ = [
     "ForbiddenToolsJustification",
     "Justification",
     "NamedCall",
+    "Outcome",
     "PairingJustification",
     "PlacedFinding",
     "Source",
     "Step",
+    "Tally",
     "Told",
     "ToolCallArgsEvaluatorJustification",
     "ToolCallCountEvaluatorJustification",

@@ -6,8 +6,17 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from rightcall.evalsets import Case, Check
-from rightcall.results import CaseResult, EvaluationResult, Finding, PlacedFinding, gravest
+from rightcall.results import CaseResult, Cause, EvaluationResult, Finding, Outcome, PlacedFinding, gravest
 from rightcall.trajectory import Trajectory
+
+_CODES: dict[Cause, str] = {
+    "raised": "RC501",
+    "timed_out": "RC502",
+    "died": "RC503",
+    "memory": "RC504",
+    "output": "RC505",
+    "mock": "RC506",
+}
 
 
 def judge(case: Case, trajectory: Trajectory) -> CaseResult:
@@ -41,16 +50,32 @@ def unjudged(case: Case, code: str, reason: str, trajectory: Trajectory | None =
     )
 
 
+def broken(case: Case, outcome: Outcome, trajectory: Trajectory | None = None) -> CaseResult:
+    """The result of a case whose agent came to no end that could be judged: an error, whatever it did until then."""
+    finding = Finding(_CODES[outcome.cause], outcome.error or "")
+    return CaseResult(
+        case_id=case.id,
+        verdict="error",
+        score=None,
+        source=case.source,
+        trajectory=trajectory,
+        findings=(PlacedFinding("", finding, case.source),),
+        warnings=trajectory.warnings if trajectory is not None else (),
+    )
+
+
 def _score(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> float | None:
-    """The weighted mean of the scores; none where one of them is none."""
+    """The weighted mean of the scores, or the plain one where no weight counts; none where one of them is none."""
     scores = [result.score for result in results if result.score is not None]
     if len(scores) < len(results):
         return None
     if scores.count(scores[0]) == len(scores):
         return scores[0]
-    weights = [check.weight for check in checks]
-    total = sum(Fraction(score) * Fraction(weight) for score, weight in zip(scores, weights, strict=True))
-    return float(total / sum(map(Fraction, weights)))
+    weights = [Fraction(check.weight) for check in checks]
+    if not any(weights):
+        weights = [Fraction(1)] * len(checks)
+    total = sum(Fraction(score) * weight for score, weight in zip(scores, weights, strict=True))
+    return float(total / sum(weights))
 
 
 def _placed(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> Iterator[PlacedFinding]:

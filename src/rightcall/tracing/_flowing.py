@@ -1,0 +1,109 @@
+"""What belongs to a call follows it into other threads.
+
+Python copies the context into tasks and into `asyncio.to_thread`, but neither into threads nor into executors. While
+somebody needs it, ours follows there too: the capture, who stands in for tools, who observes them, and the current
+span. Nothing else does, so that an agent finds what it would find without us.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextvars import ContextVar, Token
+from typing import Any
+
+from ._patching import Changes, Patch, bound
+from ._standing import observer, stand_in
+
+current: ContextVar[Any] = ContextVar("rightcall_capture", default=None)
+"""The innermost capture of this context."""
+
+_FLOWING: tuple[ContextVar[Any], ...] = (current, stand_in, observer)
+
+
+class Flow:
+    """What follows one call into another thread."""
+
+    __slots__ = ("_span_context", "_values")
+
+    def __init__(self) -> None:
+        self._values = [variable.get() for variable in _FLOWING]
+        telemetry = sys.modules.get("opentelemetry.context")
+        self._span_context = telemetry.get_current() if telemetry is not None else None
+
+    def run(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Call a function with what followed, and leave the thread as it was."""
+        tokens = [variable.set(value) for variable, value in zip(_FLOWING, self._values, strict=True)]
+        telemetry = sys.modules.get("opentelemetry.context")
+        attached = telemetry.attach(self._span_context) if telemetry is not None and self._span_context else None
+        try:
+            return function(*args, **kwargs)
+        finally:
+            if telemetry is not None and attached is not None:
+                telemetry.detach(attached)
+            for variable, token in zip(_FLOWING, tokens, strict=True):
+                variable.reset(token)
+
+
+def is_anything_flowing() -> bool:
+    """Whether this context has anything that others should have."""
+    return current.get() is not None or stand_in.get() is not None or observer.get() is not None
+
+
+def _patches() -> list[Patch]:
+    from concurrent.futures import ThreadPoolExecutor
+    from threading import Thread
+
+    return [Patch(ThreadPoolExecutor, "submit", _submit), Patch(Thread, "start", _start)]
+
+
+flowing = Changes(_patches)
+"""While it is open, what belongs to a call follows it into threads and executors."""
+
+
+def _submit(original: Callable[..., Any]) -> Callable[..., Any]:
+    def submit(self: Any, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        if not is_anything_flowing() or _is_elsewhere(self):
+            return bound(original, self)(function, *args, **kwargs)
+        flow = Flow()
+        # A thread that the executor starts now will serve others later: it must not take anything with it.
+        tokens: list[Token[Any]] = [variable.set(None) for variable in _FLOWING]
+        try:
+            return bound(original, self)(flow.run, function, *args, **kwargs)
+        finally:
+            for variable, token in zip(_FLOWING, tokens, strict=True):
+                variable.reset(token)
+
+    return submit
+
+
+def _is_elsewhere(executor: Any) -> bool:
+    """Whether what an executor runs is in another interpreter (Python 3.14), where nothing of ours can be."""
+    module = sys.modules.get("concurrent.futures.interpreter")
+    return module is not None and isinstance(executor, module.InterpreterPoolExecutor)
+
+
+def _start(original: Callable[..., Any]) -> Callable[..., Any]:
+    def start(self: Any) -> None:
+        if not is_anything_flowing():
+            bound(original, self)()
+            return
+        flow, run, own = Flow(), self.run, self.__dict__.get("run")
+
+        def restore() -> None:
+            del self.run
+            if own is not None:
+                self.run = own
+
+        def run_with_it() -> None:
+            restore()
+            flow.run(run)
+
+        self.run = run_with_it
+        try:
+            bound(original, self)()
+        except BaseException:
+            restore()
+            raise
+
+    return start
