@@ -1,8 +1,9 @@
 """Decorators that mark functions as tools, and the capture of the spans that calls leave in this process."""
 
+from ._calls import plain_arguments
 from ._capturing import Captured, capture
 from ._decorators import mock_tool_span, mockable, tool, traced
-from ._flowing import flowing
+from ._flowing import flowing, let_flow
 from ._marks import Marks, marks_of
 from ._standing import Answer, Observer, StandIn, observer, stand_in
 
@@ -14,10 +15,12 @@ __all__ = [
     "StandIn",
     "capture",
     "flowing",
+    "let_flow",
     "marks_of",
     "mock_tool_span",
     "mockable",
     "observer",
+    "plain_arguments",
     "stand_in",
     "tool",
     "traced",

@@ -8,10 +8,20 @@ from typing import Any
 
 from rightcall.limits import DEFAULT_LIMITS
 
+from ._binding import Binding
 from ._flowing import current
 from ._marks import Marks
 from ._recording import Recorded, arguments_text, is_too_large, output_attribute
 from ._standing import Answer, observer, stand_in
+
+
+def plain_arguments(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a call by name, as the plain JSON values that a stand-in and an observer get.
+
+    Raises:
+        TypeError: the function cannot be called with them.
+    """
+    return _decoded(arguments_text(Binding(function).named(args, kwargs)))
 
 
 def is_idle() -> bool:
@@ -103,10 +113,7 @@ class Call:
         return self._observer is not None
 
     def _plain_arguments(self) -> dict[str, Any]:
-        from rightcall.decoding import decode_json
-
-        plain: dict[str, Any] = decode_json(self._arguments)
-        return plain
+        return _decoded(self._arguments)
 
     def _open(self) -> None:
         attributes: dict[str, Recorded] = {}
@@ -128,6 +135,13 @@ class Call:
     def _leave_out(self, key: str, why: str) -> None:
         # What is cut short would be compared with what is expected, and differ. What is left out is not measured.
         self._span.set_attribute(f"rightcall.left_out.{key}", why)
+
+
+def _decoded(arguments: str) -> dict[str, Any]:
+    from rightcall.decoding import decode_json
+
+    plain: dict[str, Any] = decode_json(arguments)
+    return plain
 
 
 @cache
