@@ -1,10 +1,10 @@
 """Decorators that mark functions as tools, and the capture of the spans that calls leave in this process."""
 
-from ._calls import plain_arguments
 from ._capturing import Captured, capture
 from ._decorators import mock_tool_span, mockable, tool, traced
 from ._flowing import flowing, let_flow
 from ._marks import Marks, marks_of
+from ._recording import plain_arguments
 from ._standing import Answer, Observer, StandIn, observer, stand_in
 
 __all__ = [

@@ -56,6 +56,19 @@ def is_anything_flowing() -> bool:
     return current.get() is not None or stand_in.get() is not None or observer.get() is not None
 
 
+def is_traced() -> bool:
+    """Whether somebody would see a span: there is a capture, or the program has configured a tracer provider."""
+    if current.get() is not None:
+        return True
+    telemetry = sys.modules.get("opentelemetry.trace")
+    return telemetry is not None and getattr(telemetry, "_TRACER_PROVIDER", None) is not None
+
+
+def is_idle() -> bool:
+    """Whether nobody is interested in calls: nobody stands in or observes, and nobody would see a span."""
+    return stand_in.get() is None and observer.get() is None and not is_traced()
+
+
 def _patches() -> list[Patch]:
     from concurrent.futures import ThreadPoolExecutor
     from threading import Thread
@@ -97,7 +110,7 @@ def _start(original: Callable[..., Any]) -> Callable[..., Any]:
         flow, run, own = Flow(), self.run, self.__dict__.get("run")
 
         def restore() -> None:
-            del self.run
+            self.__dict__.pop("run", None)
             if own is not None:
                 self.run = own
 
