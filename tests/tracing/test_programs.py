@@ -17,7 +17,7 @@ Program = list[tuple[str, Any]]
 
 WAYS = st.sampled_from(["await", "task", "gather", "to_thread", "executor", "thread", "generator"])
 PROGRAMS: st.SearchStrategy[Program] = st.recursive(
-    st.just([]), lambda inner: st.lists(st.tuples(WAYS, inner), max_size=3), max_leaves=6
+    st.just([]), lambda inner: st.lists(st.tuples(WAYS, inner), min_size=1, max_size=3), max_leaves=10
 )
 
 
@@ -67,7 +67,7 @@ async def run(case: int, program: Program, pool: ThreadPoolExecutor) -> Captured
 
 
 @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(PROGRAMS, min_size=1, max_size=4))
+@given(st.lists(PROGRAMS, min_size=2, max_size=4))
 def test_every_run_has_exactly_its_calls_in_order_and_nested_as_they_were(programs: list[Program]) -> None:
     async def run_all() -> list[Captured]:
         # A call waits for those below it, so there must be a thread for each of them.
