@@ -16,7 +16,7 @@ from ._patching import Changes, Patch, bound
 from ._standing import observer, stand_in
 
 current: ContextVar[Any] = ContextVar("rightcall_capture", default=None)
-"""The innermost capture of this context."""
+"""The scope of the innermost capture of this context."""
 
 _FLOWING: list[ContextVar[Any]] = [current, stand_in, observer]
 
