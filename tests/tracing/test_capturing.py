@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import gc
 import random
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -140,6 +142,34 @@ def test_a_thread_of_another_capture_gives_a_call_to_the_capture_of_its_parent()
 
     assert first.trajectory().names == ()
     assert second[0].trajectory().names == ("search", "look")
+
+
+def test_a_call_below_a_span_of_an_inner_capture_that_is_over_belongs_to_the_outer_one() -> None:
+    tracer = TracerProvider(shutdown_on_exit=False).get_tracer("agent")
+
+    with capture() as outer:
+        with capture() as inner, tracer.start_as_current_span("request") as span:
+            below = trace.set_span_in_context(span, telemetry_context.Context())
+        contextvars.Context().run(
+            lambda: tracer.start_span("late", context=below, attributes={"tool.name": "late"}).end()
+        )
+
+    assert inner.trajectory().names == ()
+    assert outer.trajectory().names == ("late",)
+
+
+def test_a_capture_that_is_over_leaves_nothing_behind() -> None:
+    def run() -> weakref.ref[Captured]:
+        with capture(Limits(captured_spans=2)) as captured:
+            for case in range(5):
+                look(case)
+            threading.Thread(target=look, args=("other",)).start()
+        return weakref.ref(captured)
+
+    left = run()
+    gc.collect()
+
+    assert left() is None
 
 
 def test_equal_ids_lose_no_call() -> None:

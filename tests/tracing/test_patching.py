@@ -66,6 +66,34 @@ def test_what_others_put_in_place_meanwhile_stays(monkeypatch: pytest.MonkeyPatc
     assert captured.trajectory().names == ("look",)
 
 
+class Wrapping:
+    """What `wrapt` puts in the place of a method: it has to be bound before it is called."""
+
+    def __init__(self, wrapped: Any) -> None:
+        self.wrapped = wrapped
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self.wrapped.__get__(instance, owner)
+
+    def __call__(self, *args: Any) -> Any:
+        raise AssertionError("called without being bound")
+
+
+@pytest.mark.parametrize(("owner", "name"), [PLACES[0], PLACES[1], PLACES[2]])
+def test_what_others_put_in_place_before_is_bound_as_python_does(
+    owner: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(owner, name, Wrapping(vars(owner)[name]))
+
+    with capture() as captured, ThreadPoolExecutor(1) as pool:
+        pool.submit(look).result(30)
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join(30)
+
+    assert captured.trajectory().names == ("look", "look")
+
+
 def test_a_change_of_others_that_is_undone_during_a_capture_does_not_stop_the_next_one() -> None:
     original = sdk.Span.start
     with capture():

@@ -55,9 +55,7 @@ class Mocks:
             for rule in rules:
                 if rule.is_for(args):
                     return rule.answer()
-            raise MockError(
-                f"no mock of {shown(tool)} is for the arguments {shown(args)}; add a rule, or one without 'when'"
-            )
+            raise MockError(f"no mock of {shown(tool)} is for {shown(args)}; add a rule for it, or one without 'when'")
         except MockError as problem:
             with self._lock:
                 self._problems.append(problem)

@@ -119,7 +119,7 @@ def _outcome(answer: Answer) -> dict[str, Any]:
         if error is None:
             return {"output": admit(answer.value)}
         return {"error": RaisedEntry(_type_name(error), _message(error), _arguments(error))}
-    except InputError as problem:
+    except Exception as problem:  # noqa: BLE001 - objects of others may fail while they are copied; the tool did not
         return {"unfit": str(problem)}
 
 

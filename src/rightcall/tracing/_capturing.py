@@ -30,7 +30,8 @@ class Captured:
         self._lock = threading.Lock()
         self._spans: list[Any] = []
         self._keys: set[SpanKey] = set()
-        self._is_open = True
+        self.is_open = True
+        """Whether the `with` block has not ended."""
         self.left_out = 0
         """How many spans were not kept, because of the limit `captured_spans`."""
 
@@ -60,7 +61,7 @@ class Captured:
     def open_one(self) -> Captured | None:
         """This capture while it is open; after that the innermost one around it that is."""
         found: Captured | None = self
-        while found is not None and not found._is_open:
+        while found is not None and not found.is_open:
             found = found._outer
         return found
 
@@ -68,27 +69,30 @@ class Captured:
         """Whether a span of this capture, or of one around it, has these ids."""
         return key in self._keys or (self._outer is not None and self._outer.knows(key))
 
-    def add(self, span: Any, key: SpanKey) -> None:
-        """Keep a span that begins, here and in the captures around this one."""
+    def add(self, span: Any, key: SpanKey, owner: Captured | None = None) -> None:
+        """Keep a span that begins, here and in the captures around this one; `owner` is the innermost of them."""
         with self._lock:
-            if not self._is_open:
-                return
-            if len(self._spans) < self._limits.captured_spans:
+            if self.is_open and len(self._spans) < self._limits.captured_spans:
                 self._spans.append(span if key not in self._keys else _Twin(span))
                 self._keys.add(key)
-            else:
+                owner = _owners[key] = owner or self
+            elif self.is_open:
                 self.left_out += 1
         if self._outer is not None:
-            self._outer.add(span, key)
+            self._outer.add(span, key, owner)
 
     def close(self) -> None:
         """Keep the spans as they are now, and take no more."""
         with self._lock:
-            self._is_open = False
+            self.is_open = False
             self._spans = [span if span.end_time is not None else _as_it_stands(span) for span in self._spans]
+        heir = self.open_one()
         for key in self._keys:
             if _owners.get(key) is self:
-                del _owners[key]
+                if heir is None:
+                    del _owners[key]
+                else:
+                    _owners[key] = heir
 
 
 @contextmanager
@@ -130,14 +134,15 @@ def note_span(span: Any) -> None:
     the context of the one that started it, or none.
     """
     here = current.get()
-    here = here.open_one() if here is not None else None
-    parent = _key_of(span.parent) if span.parent is not None else None
-    if parent is not None and (here is None or not here.knows(parent)):
-        here = _owners.get(parent, here)
+    if here is not None and not here.is_open:
+        here = here.open_one()
+    above = span.parent
+    if above is not None:
+        parent = _key_of(above)
+        if here is None or not here.knows(parent):
+            here = _owners.get(parent, here)
     if here is not None:
-        key = _key_of(span.get_span_context())
-        _owners[key] = here
-        here.add(span, key)
+        here.add(span, _key_of(span.context))
 
 
 def _key_of(context: Any) -> SpanKey:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextvars import ContextVar, Token
 from typing import Any
 
-from ._patching import Changes, Patch
+from ._patching import Changes, Patch, bound
 from ._standing import observer, stand_in
 
 current: ContextVar[Any] = ContextVar("rightcall_capture", default=None)
@@ -63,13 +63,13 @@ flowing = Changes(_patches)
 
 def _submit(original: Callable[..., Any]) -> Callable[..., Any]:
     def submit(self: Any, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        if not is_anything_flowing():
-            return original(self, function, *args, **kwargs)
+        if not is_anything_flowing() or _is_elsewhere(self):
+            return bound(original, self)(function, *args, **kwargs)
         flow = Flow()
         # A thread that the executor starts now will serve others later: it must not take anything with it.
         tokens: list[Token[Any]] = [variable.set(None) for variable in _FLOWING]
         try:
-            return original(self, flow.run, function, *args, **kwargs)
+            return bound(original, self)(flow.run, function, *args, **kwargs)
         finally:
             for variable, token in zip(_FLOWING, tokens, strict=True):
                 variable.reset(token)
@@ -77,22 +77,33 @@ def _submit(original: Callable[..., Any]) -> Callable[..., Any]:
     return submit
 
 
+def _is_elsewhere(executor: Any) -> bool:
+    """Whether what an executor runs is in another interpreter (Python 3.14), where nothing of ours can be."""
+    module = sys.modules.get("concurrent.futures.interpreter")
+    return module is not None and isinstance(executor, module.InterpreterPoolExecutor)
+
+
 def _start(original: Callable[..., Any]) -> Callable[..., Any]:
     def start(self: Any) -> None:
         if not is_anything_flowing():
-            original(self)
+            bound(original, self)()
             return
-        flow, run = Flow(), self.run
+        flow, run, own = Flow(), self.run, self.__dict__.get("run")
+
+        def restore() -> None:
+            del self.run
+            if own is not None:
+                self.run = own
 
         def run_with_it() -> None:
-            self.__dict__.pop("run", None)
+            restore()
             flow.run(run)
 
         self.run = run_with_it
         try:
-            original(self)
+            bound(original, self)()
         except BaseException:
-            self.__dict__.pop("run", None)
+            restore()
             raise
 
     return start

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from ._binding import Binding
 
 _KEY = "__rightcall__"
+_MAKER = f"{__package__}._wrapping"
 
 
 class Marks(NamedTuple):
@@ -49,9 +50,10 @@ class Marks(NamedTuple):
 
 def marks_of(function: Any) -> Marks | None:
     """What our decorators say about a function that they made; None for every other."""
-    held = getattr(function, _KEY, None)
-    # Decorators of others copy attributes from what they wrap: only our own wrapper counts.
-    return held[0] if isinstance(held, tuple) and held[1]() is function else None
+    marks = getattr(function, _KEY, None)
+    # Decorators of others copy attributes from what they wrap: only a function of our own counts.
+    is_ours = getattr(function, "__globals__", {}).get("__name__") == _MAKER
+    return marks if isinstance(marks, Marks) and is_ours else None
 
 
 def new_marks(function: Callable[..., Any]) -> Marks:
@@ -61,9 +63,7 @@ def new_marks(function: Callable[..., Any]) -> Marks:
 
 def attach_marks(wrapper: Callable[..., Any], marks: Marks) -> None:
     """Leave marks with the wrapper that they are about."""
-    import weakref
-
-    setattr(wrapper, _KEY, (marks, weakref.ref(wrapper)))
+    setattr(wrapper, _KEY, marks)
 
 
 def _name_of(function: Any) -> str:

@@ -49,6 +49,15 @@ class Patch:
         self._made = self._original = None
 
 
+def bound(function: Any, instance: Any) -> Any:
+    """A function of a class as a method of an instance.
+
+    Calling it with the instance as an argument is not the same where others have put an object of their own there,
+    as `wrapt` does, with which OpenTelemetry's instrumentations are made.
+    """
+    return function.__get__(instance, type(instance))
+
+
 class Changes:
     """Changes that are in place while anybody needs them."""
 

@@ -94,7 +94,7 @@ def _content_of(value: Any) -> Any:
         return value.value
     if hasattr(kind, "isoformat"):
         return value.isoformat()
-    return str(value) if kind.__module__ in ("uuid", "decimal", "pathlib", "fractions") else None
+    return str(value) if kind.__module__.partition(".")[0] in ("uuid", "decimal", "pathlib", "fractions") else None
 
 
 def _is_plain_text(text: str) -> bool:

@@ -19,8 +19,8 @@ def open_span(name: str, attributes: dict[str, Any]) -> Any:
     """A span of the provider that the program has configured, else of our own; none where nobody would see it."""
     capture = current.get()
     capture = capture.open_one() if capture is not None else None
-    provider = trace.get_tracer_provider()
-    if provider.__class__ is not trace.ProxyTracerProvider:
+    provider = trace._TRACER_PROVIDER
+    if provider is not None:
         span = _tracer("configured", provider).start_span(name, attributes=attributes)
         # Providers that do not use the SDK make spans that captures do not see.
         if capture is None or capture.holds(span):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -19,17 +20,22 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Decision, Sampler, Sampl
 
 from ._capturing import note_span
 from ._flowing import current
-from ._patching import Change, Changes, Patch
+from ._patching import Change, Changes, Patch, bound
 
 
 class _Ids(IdGenerator):  # type: ignore[misc]
-    """Ids from the operating system: an agent's `random` is neither read nor advanced."""
+    """Ids from a generator of our own: an agent may seed `random`, and must find it as it left it."""
+
+    def __init__(self) -> None:
+        self._random = random.Random()  # noqa: S311 - ids are no secrets
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._random.seed)
 
     def generate_span_id(self) -> int:
-        return int.from_bytes(os.urandom(8)) or 1
+        return self._random.getrandbits(64) or 1
 
     def generate_trace_id(self) -> int:
-        return int.from_bytes(os.urandom(16)) or 1
+        return self._random.getrandbits(128) or 1
 
 
 def _own_provider() -> Any:
@@ -69,7 +75,7 @@ def other_ids(context: Any) -> Any:
 
 def _noting_start(original: Callable[..., None]) -> Callable[..., None]:
     def start(self: Any, *args: Any, **kwargs: Any) -> None:
-        original(self, *args, **kwargs)
+        bound(original, self)(*args, **kwargs)
         if "_rightcall_noted" not in self.__dict__:
             self.__dict__["_rightcall_noted"] = True
             note_span(self)
@@ -106,7 +112,7 @@ class _RecordingSampler(Sampler):  # type: ignore[misc]
 def _recording_sampler(_: Any) -> property:
     def read(self: Any) -> Any:
         sampler = self.__dict__["sampler"]
-        return sampler if current.get() is None else _RecordingSampler(sampler)
+        return sampler if sampler is ALWAYS_ON or current.get() is None else _RecordingSampler(sampler)
 
     def write(self: Any, sampler: Any) -> None:
         self.__dict__["sampler"] = sampler
