@@ -219,8 +219,8 @@ cases:
     ("mocks", "message"),
     [
         ("{search: {retuns: 1}}", "1:34: mock of 'search': unknown key 'retuns'; did you mean 'returns'?"),
-        ("{search: {when: {q: 1}}}", "1:25: mock of 'search': a mock has one of 'returns', 'sequence' and 'raises'"),
-        ("{search: {returns: 1, raises: KeyError}}", "this one returns and raises"),
+        ("{search: {when: {q: 1}}}", "1:25: mock of 'search': a mock has one of returns, sequence, raises, then"),
+        ("{search: {returns: 1, raises: KeyError}}", "this one has returns and raises"),
         ("{search: {sequence: []}}", "1:34: mock of 'search': sequence"),
         ("{search: [{returns: 1}, {sequence: 1}]}", "1:49: mock of 'search': sequence: a list is expected, not 1"),
         ("{search: []}", "1:25: the mock of 'search' has no rules"),
@@ -230,6 +230,8 @@ cases:
             "1:43: mock of 'search': unknown key 'raises.typ'; did you mean 'type'",
         ),
         ("{search: {when: [1], returns: 1}}", "1:34: mock of 'search': when: an object is expected, not [1]"),
+        ("{search: {then: [{returns: 1, raises: A}]}}", "1:41: mock of 'search': then[0]: an answer has one of"),
+        ("{search: {returns: 1, each: true}}", "1:25: mock of 'search': 'each' stands beside a list under 'returns'"),
         ("[search]", "1:17: cases[0].mocks: an object is expected"),
     ],
 )
@@ -248,6 +250,8 @@ cases:
         - {when: {sku: X}, raises: {type: KeyError, message: no X}}
         - {when: {sku: Y}, raises: KeyError}
         - {sequence: [1, null]}
+        - {positional: [P1], then: [{returns: 1}, {raises: KeyError}]}
+        - {returns: [1, 2], each: true}
 """
     [case] = load(tmp_path, text).cases
 
@@ -257,6 +261,8 @@ cases:
         ["raises", "when"],
         ["raises", "when"],
         ["sequence"],
+        ["positional", "then"],
+        ["each", "returns"],
     ]
 
 

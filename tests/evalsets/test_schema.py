@@ -59,6 +59,7 @@ def test_converted_files_are_valid() -> None:
         "cases: [{id: a, mocks: {t: {retuns: 1}}}]",
         "cases: [{id: a, mocks: {t: {returns: 1, sequence: [2]}}}]",
         "cases: [{id: a, mocks: {t: {raises: {typ: KeyError}}}}]",
+        "cases: [{id: a, mocks: {t: {then: [{return: 1}]}}}]",
         "cases: [{id: 5}]",
         "{defaults: {mtch: EXACT}, cases: [{id: a}]}",
         "{evaluators: {x: {typ: contains}}, cases: [{id: a}]}",
@@ -83,4 +84,4 @@ def test_an_editor_can_complete_the_keys() -> None:
     assert {"cases", "defaults", "evaluators", "agent", "$schema"} <= set(schema["properties"])
     assert {"id", "input", "turns", "expect", "mocks", "tags"} <= completions(schema, "case_closed")
     assert {"calls", "order", "never", "output", "tool-f1", "contains"} <= completions(schema, "expect_closed")
-    assert completions(schema, "mock") == {"when", "returns", "sequence", "raises"}
+    assert completions(schema, "mock") == {*("when", "positional", "returns", "each", "sequence", "raises", "then")}

@@ -130,9 +130,15 @@ def test_mocks_become_native_rules(tmp_path: Path) -> None:
     assert mocked(tmp_path, behavior(("return", {"ok": True}), arguments={"args": [], "kwargs": {}})) == {
         "book": [{"returns": {"ok": True}}]
     }
-    assert mocked(tmp_path, behavior(("return", 1), ("return", 2)), key="config") == {"book": [{"sequence": [1, 2]}]}
+    assert mocked(tmp_path, behavior(("return", 1), ("return", 2)), key="config") == {
+        "book": [{"then": [{"returns": 1}, {"returns": 2}]}]
+    }
     assert mocked(tmp_path, behavior(("raise", {"_target_": "builtins.KeyError"}), arguments={"kwargs": {"n": 1}})) == {
         "book": [{"when": {"n": 1}, "raises": {"type": "KeyError"}}]
+    }
+    mixed = behavior(("return", 1), ("raise", {"_target_": "shop.SoldOut"}), arguments={"args": ["P1"]})
+    assert mocked(tmp_path, mixed) == {
+        "book": [{"positional": ["P1"], "then": [{"returns": 1}, {"raises": {"type": "shop.SoldOut"}}]}]
     }
     assert mocked(tmp_path, behavior(("raise", "no luck"))) == {
         "book": [{"raises": {"type": "Exception", "message": "no luck"}}]
@@ -225,18 +231,6 @@ def with_order(**changes: Any) -> dict[str, Any]:
                 ),
             ),
             "'_target_' names code to be run, 'os.system'",
-        ),
-        (
-            eval_set(
-                evaluation(
-                    {},
-                    mockingStrategy={
-                        "type": "mockito",
-                        "behaviors": [behavior(("return", 1), arguments={"args": [1]})],
-                    },
-                )
-            ),
-            "a mock knows the arguments of a call by their names; write them under 'kwargs'",
         ),
     ],
     ids=lambda value: value[:60] if isinstance(value, str) else "",

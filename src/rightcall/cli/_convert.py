@@ -16,12 +16,12 @@ from rightcall.evalsets import convert_eval_set
 @click.option("--force", is_flag=True, help="Write to it all the same.")
 def command(file: str, output: str | None, force: bool) -> int:
     """Convert an eval set of UiPath or ADK to the native format, losing nothing. Nothing is imported."""
-    text = convert_eval_set(file)
+    text = convert_eval_set(file).encode()
     if output is None:
-        click.echo(text, nl=False)
+        click.echo(text, nl=False)  # bytes, because a file is UTF-8 whatever the terminal is
         return 0
     try:
-        with Path(output).open("w" if force else "x", encoding="utf-8") as stream:
+        with Path(output).open("wb" if force else "xb") as stream:
             stream.write(text)
     except FileExistsError:
         raise RightcallError(f"{output}: is there already; choose another name, or say --force") from None

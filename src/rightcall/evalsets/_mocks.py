@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, StrictStr, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, StrictBool, StrictStr, ValidationError, model_validator
 
 from rightcall.decoding import Path
 from rightcall.errors import shown
@@ -13,7 +13,8 @@ from rightcall.evaluators import UserModel
 from ._mistakes import first_mistake
 from ._pages import Draft
 
-_ANSWERS = ("returns", "sequence", "raises")
+ANSWERS = ("returns", "sequence", "raises", "then")
+"""The keys of a rule that say what a call is answered; it has one of them."""
 
 
 class WrittenError(UserModel):
@@ -27,20 +28,45 @@ def _named(value: Any) -> Any:
     return {"type": value} if isinstance(value, str) else value
 
 
+Raised = Annotated[WrittenError | None, BeforeValidator(_named)]
+
+
+class WrittenAnswer(UserModel):
+    """One of the answers under `then`: a value, or an exception."""
+
+    returns: Any = None
+    raises: Raised = None
+
+    @model_validator(mode="after")
+    def _has_one_answer(self) -> WrittenAnswer:
+        if len(self.model_fields_set) != 1:
+            raise ValueError("an answer has one of 'returns' and 'raises'")
+        return self
+
+
 class WrittenMock(UserModel):
-    """One rule: which calls it is about, and what they are answered. The first rule that matches a call answers it."""
+    """One rule: which calls it is about, and what they are answered. The first rule that matches a call answers it.
+
+    `when` has arguments by name, `positional` the first ones in order; without either, the rule is about all calls.
+    `sequence`, or `returns` with `each`, are values for one call each; `then` are answers, the last of them repeated.
+    """
 
     when: dict[StrictStr, Any] | None = None
+    positional: tuple[Any, ...] | None = None
     returns: Any = None
+    each: StrictBool = False
     sequence: Annotated[tuple[Any, ...], Field(min_length=1)] | None = None
-    raises: Annotated[WrittenError | None, BeforeValidator(_named)] = None
+    raises: Raised = None
+    then: Annotated[tuple[WrittenAnswer, ...], Field(min_length=1)] | None = None
 
     @model_validator(mode="after")
     def _has_one_answer(self) -> WrittenMock:
-        given = [key for key in _ANSWERS if key in self.model_fields_set]
+        given = [key for key in ANSWERS if key in self.model_fields_set]
         if len(given) != 1:
             found = " and ".join(given) if given else "none of them"
-            raise ValueError(f"a mock has one of 'returns', 'sequence' and 'raises', this one {found}")
+            raise ValueError(f"a mock has one of {', '.join(ANSWERS)}; this one has {found}")
+        if self.each and not isinstance(self.returns, list):
+            raise ValueError("'each' stands beside a list under 'returns'")
         return self
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from rightcall.evaluators import EVALUATORS, UNAVAILABLE
 
 from ._expecting import SHORTHANDS
-from ._mocks import WrittenError, WrittenMock
+from ._mocks import ANSWERS, WrittenAnswer, WrittenError, WrittenMock
 from ._written import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenEvaluator, WrittenTurn
 
 Schema = dict[str, Any]
@@ -86,8 +86,17 @@ def _case(kind: str) -> Schema:
 
 def _mock() -> Schema:
     error = {"anyOf": [{"type": "string", "minLength": 1}, _object(WrittenError)]}
-    schema = _object(WrittenMock, raises=error, sequence={"type": "array", "minItems": 1}, when={"type": "object"})
-    return {**schema, "oneOf": [{"required": [key]} for key in ("returns", "sequence", "raises")]}
+    answer = _object(WrittenAnswer, raises=error) | {"minProperties": 1, "maxProperties": 1}
+    several: Schema = {"type": "array", "minItems": 1}
+    schema = _object(
+        WrittenMock,
+        when={"type": "object"},
+        positional={"type": "array"},
+        sequence=several,
+        raises=error,
+        then=several | {"items": answer},
+    )
+    return {**schema, "oneOf": [{"required": [key]} for key in ANSWERS]}
 
 
 def _evaluator() -> Schema:

@@ -61,31 +61,34 @@ def _rules(strategy: Part, place: Path, draft: Draft) -> dict[str, Any]:
 def _rule(behavior: Part) -> dict[str, Any]:
     when = _when(behavior)
     answers = behavior.objects("then", required=True)
-    kinds = {answer.text("type") for answer in answers}
     for answer in answers:
         if answer.text("type") not in ("return", "raise"):
             raise answer.problem(f"a mock returns or raises, it cannot {shown(answer.text('type'))}", "type")
     if not answers:
         raise behavior.problem("'then' is empty; a mock has an answer", "then")
-    if kinds == {"return"}:
-        values = [_plain(answer.any("value"), answer) for answer in answers]
-        return when | ({"returns": values[0]} if len(values) == 1 else {"sequence": values})
-    if len(answers) == 1:
-        return when | {"raises": _error(answers[0])}
-    raise behavior.problem("a mock that raises has one answer here; returns in sequence are plain values", "then")
+    written = [_answer(answer) for answer in answers]
+    return when | (written[0] if len(written) == 1 else {"then": written})
+
+
+def _answer(answer: Part) -> dict[str, Any]:
+    if answer.text("type") == "raise":
+        return {"raises": _error(answer)}
+    return {"returns": _plain(answer.any("value"), answer)}
 
 
 def _when(behavior: Part) -> dict[str, Any]:
     arguments = behavior.object("arguments")
     if arguments is None:
         return {}
-    if arguments.items("args"):
-        reason = "a mock knows the arguments of a call by their names; write them under 'kwargs'"
-        raise arguments.problem(reason, "args")
-    named = arguments.object("kwargs")
-    if named is None or not named.value:
-        return {}
-    return {"when": {key: _matcher(value, named) for key, value in named.value.items()}}
+    named = arguments.any("kwargs") or {}
+    if not isinstance(named, dict):
+        raise arguments.problem(f"kwargs: an object is expected, not {shown(named)}", "kwargs")
+    written: dict[str, Any] = {}
+    if named:
+        written["when"] = {key: _matcher(value, arguments) for key, value in named.items()}
+    if in_order := arguments.items("args"):
+        written["positional"] = [_matcher(value, arguments) for value in in_order]
+    return written
 
 
 def _matcher(value: Any, part: Part) -> Any:
