@@ -39,8 +39,8 @@ def essence(event: CaseFinished) -> Any:
 
 
 def processes_of_runs() -> list[int]:
-    """Every process that belongs to a run of this process's tests."""
-    mine = f"PYTEST_XDIST_WORKER={os.environ.get('PYTEST_XDIST_WORKER', '')}".encode()
+    """Every process that belongs to a run of this test."""
+    mine = f"PYTEST_CURRENT_TEST={os.environ['PYTEST_CURRENT_TEST']}".encode()
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -48,8 +48,7 @@ def processes_of_runs() -> list[int]:
                 variables = (entry / "environ").read_bytes().split(b"\0")
             except OSError:
                 continue
-            is_ours = mine in variables or "PYTEST_XDIST_WORKER" not in os.environ
-            if is_ours and any(variable.startswith(b"RIGHTCALL_RUN=") for variable in variables):
+            if mine in variables and any(variable.startswith(b"RIGHTCALL_RUN=") for variable in variables):
                 found.append(int(entry.name))
     return found
 
