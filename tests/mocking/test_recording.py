@@ -219,6 +219,12 @@ def test_a_line_is_read_as_what_was_written(tmp_path_factory: pytest.TempPathFac
     assert equal(output, entry.output)
 
 
+def test_lines_can_go_from_one_process_to_another() -> None:
+    entries = recorded("a", "broken").entries
+
+    assert Recording.of_lines([entry.line() for entry in entries]).entries == entries
+
+
 def test_a_file_has_one_line_a_call_and_the_calls_of_a_case_together(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     entries = [Entry(case=case, tool="t", args={}, output=n) for n, case in enumerate(["one", "two", "one"])]

@@ -158,18 +158,24 @@ def test_a_call_below_a_span_of_an_inner_capture_that_is_over_belongs_to_the_out
     assert outer.trajectory().names == ("late",)
 
 
-def test_a_capture_that_is_over_leaves_nothing_behind() -> None:
-    def run() -> weakref.ref[Captured]:
+def test_a_capture_that_is_over_is_held_by_nobody_not_even_by_a_thread_that_lives_on() -> None:
+    stop = threading.Event()
+    thread = threading.Thread(target=stop.wait, args=(30,))
+
+    def run() -> weakref.ref[Any]:
         with capture(Limits(captured_spans=2)) as captured:
+            thread.start()
             for case in range(5):
                 look(case)
-            threading.Thread(target=look, args=("other",)).start()
-        return weakref.ref(captured)
+        return weakref.ref(captured.spans[0])
 
     left = run()
     gc.collect()
+    is_gone = left() is None
+    stop.set()
+    thread.join(30)
 
-    assert left() is None
+    assert is_gone
 
 
 def test_equal_ids_lose_no_call() -> None:

@@ -53,6 +53,7 @@ def test_the_decorators_together_leave_one_span_whatever_their_order(order: tupl
         pytest.param(tool(), "search", id="parentheses"),
         pytest.param(tool("find"), "find", id="a name"),
         pytest.param(tool(name="find"), "find", id="a name by keyword"),
+        pytest.param(traced(name="looking", span_type="tool"), "search", id="traced with a span type"),
         pytest.param(mock_tool_span, "search", id="mock_tool_span"),
         pytest.param(mock_tool_span(), "search", id="mock_tool_span with parentheses"),
     ],

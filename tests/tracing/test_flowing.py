@@ -186,6 +186,18 @@ def test_an_exception_in_an_executor_is_the_one_that_was_raised() -> None:
         assert future.exception(30) is problem
 
 
+def test_a_method_that_a_thread_was_given_stays_its_own() -> None:
+    thread = threading.Thread()
+    own = vars(thread)["run"] = lambda: look("own")
+
+    with capture() as captured:
+        thread.start()
+        thread.join(30)
+
+    assert cases_in(captured) == ["own"]
+    assert vars(thread)["run"] is own
+
+
 def test_a_thread_that_was_started_already_says_so() -> None:
     with capture():
         thread = threading.Thread(target=look, args=(1,))

@@ -207,7 +207,7 @@ def test_without_the_sdk_tools_work_and_a_capture_says_what_to_install(missing: 
 def test_decorators_import_no_telemetry_before_somebody_wants_a_span() -> None:
     code = """
         look()
-        print([name for name in ("opentelemetry", "pydantic", "rich", "asyncio") if name in sys.modules])
+        print([name for name in ("opentelemetry", "msgspec", "asyncio", "rightcall.readers") if name in sys.modules])
     """
 
     assert run(code, beginning=BEGINNING) == "[]"

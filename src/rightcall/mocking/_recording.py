@@ -81,9 +81,18 @@ class Recording:
         """
         try:
             with open(path, encoding="utf-8") as file:
-                return cls([_entry(line, f"{path}:{n}", limits) for n, line in enumerate(file, 1) if line.strip()])
+                return cls.of_lines(file, str(path), limits)
         except (OSError, UnicodeDecodeError) as problem:
             raise InputError(f"{path}: {getattr(problem, 'strerror', None) or problem}") from None
+
+    @classmethod
+    def of_lines(cls, lines: Iterable[str], name: str = "recording", limits: Limits = DEFAULT_LIMITS) -> Recording:
+        """The recording that lines of JSON stand for, as `Entry.line` writes them; `name` is for messages.
+
+        Raises:
+            InputError: a line is no entry.
+        """
+        return cls([_entry(line, f"{name}:{n}", limits) for n, line in enumerate(lines, 1) if line.strip()])
 
     def updated(self, cases: Iterable[str], entries: Iterable[Entry]) -> Recording:
         """This recording with these entries in the place of all that these cases had; the other cases keep theirs."""

@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 from rightcall.tracing import Answer, Observer, flowing, observer, stand_in
 
+from ._uipath import answering_uipath
+
 
 class Answering(Protocol):
     """Anything that answers calls: `Mocks`, a `Replay`."""
@@ -31,7 +33,7 @@ def standing_in(*answering: Answering) -> Iterator[None]:
                 return answer
         return before(tool, args) if before is not None else None
 
-    with flowing:
+    with flowing, answering_uipath():
         token = stand_in.set(ask)
         try:
             yield
@@ -42,7 +44,7 @@ def standing_in(*answering: Answering) -> Iterator[None]:
 @contextmanager
 def recording_to(listening: Observer) -> Iterator[None]:
     """Have an observer, such as a `Recorder`, told what the real tools give back, in this context and beyond."""
-    with flowing:
+    with flowing, answering_uipath():
         token = observer.set(listening)
         try:
             yield

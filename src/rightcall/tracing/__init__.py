@@ -2,8 +2,9 @@
 
 from ._capturing import Captured, capture
 from ._decorators import mock_tool_span, mockable, tool, traced
-from ._flowing import flowing
+from ._flowing import flowing, let_flow
 from ._marks import Marks, marks_of, tools_are_marked
+from ._recording import plain_arguments
 from ._standing import Answer, Observer, StandIn, observer, stand_in
 
 __all__ = [
@@ -14,10 +15,12 @@ __all__ = [
     "StandIn",
     "capture",
     "flowing",
+    "let_flow",
     "marks_of",
     "mock_tool_span",
     "mockable",
     "observer",
+    "plain_arguments",
     "stand_in",
     "tool",
     "tools_are_marked",

@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from functools import cache
 from typing import Any
 
 from rightcall.limits import DEFAULT_LIMITS
 
-from ._flowing import current
+from ._flowing import is_traced
 from ._marks import Marks
-from ._recording import Recorded, arguments_text, is_too_large, output_attribute
+from ._recording import Recorded, arguments_text, decoded_arguments, output_attribute
 from ._standing import Answer, observer, stand_in
-
-
-def is_idle() -> bool:
-    """Whether nobody is interested in calls: nobody stands in or observes, and nobody would see a span."""
-    return stand_in.get() is None and observer.get() is None and not _is_traced()
-
-
-def _is_traced() -> bool:
-    """Whether somebody would see a span: there is a capture, or the program has configured a tracer provider."""
-    if current.get() is not None:
-        return True
-    telemetry = sys.modules.get("opentelemetry.trace")
-    return telemetry is not None and getattr(telemetry, "_TRACER_PROVIDER", None) is not None
 
 
 class Call:
@@ -44,7 +30,7 @@ class Call:
         self._observer = observer.get() if marks.may_be_mocked else None
         self._span: Any = None
         self._entered: Any = None
-        if marks.opens_span and _is_traced():
+        if marks.opens_span and is_traced():
             self._open()
 
     def answer(self) -> Answer | None:
@@ -98,21 +84,18 @@ class Call:
             _spans().record_error(self._span, error)
             self._span.end()
 
-    def keeps_all(self) -> bool:
-        """Whether somebody wants every value that a generator yields."""
-        return self._observer is not None
+    def keeps(self, count: int) -> bool:
+        """Whether one more value that a generator yields is kept, after so many."""
+        return count < DEFAULT_LIMITS.recorded_items or self._observer is not None
 
     def _plain_arguments(self) -> dict[str, Any]:
-        from rightcall.decoding import decode_json
-
-        plain: dict[str, Any] = decode_json(self._arguments)
-        return plain
+        return decoded_arguments(self._arguments)
 
     def _open(self) -> None:
         attributes: dict[str, Recorded] = {}
         if self._marks.is_tool:
             attributes["tool.name"] = self._marks.tool
-        is_large = is_too_large(self._arguments)
+        is_large = _is_too_large(self._arguments)
         if not is_large:
             attributes["input.value"] = self._arguments
         self._span = _spans().open_span(self._marks.span, attributes)
@@ -120,7 +103,7 @@ class Call:
             self._leave_out("input.value", f"{len(self._arguments):,} characters")
 
     def _record(self, key: str, recorded: Recorded) -> None:
-        if is_too_large(recorded):
+        if _is_too_large(recorded):
             self._leave_out(key, f"{len(str(recorded)):,} characters")
         else:
             self._span.set_attribute(key, recorded)
@@ -128,6 +111,10 @@ class Call:
     def _leave_out(self, key: str, why: str) -> None:
         # What is cut short would be compared with what is expected, and differ. What is left out is not measured.
         self._span.set_attribute(f"rightcall.left_out.{key}", why)
+
+
+def _is_too_large(recorded: Recorded) -> bool:
+    return isinstance(recorded, str) and len(recorded) > DEFAULT_LIMITS.recorded_bytes
 
 
 @cache

@@ -18,28 +18,25 @@ if TYPE_CHECKING:
 SpanKey = tuple[int, int]
 """The ids of a trace and of a span in it."""
 
-_owners: dict[SpanKey, Captured] = {}
+_owners: dict[SpanKey, Scope] = {}
 
 
 class Captured:
     """What one capture has seen so far. It ends with the `with` block, and what begins later is not in it."""
 
-    def __init__(self, outer: Captured | None, limits: Limits) -> None:
-        self._outer = outer
-        self._limits = limits
-        self._lock = threading.Lock()
-        self._spans: list[Any] = []
-        self._keys: set[SpanKey] = set()
-        self.is_open = True
-        """Whether the `with` block has not ended."""
-        self.left_out = 0
-        """How many spans were not kept, because of the limit `captured_spans`."""
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._kept: tuple[Any, ...] | None = None
 
     @property
     def spans(self) -> tuple[Any, ...]:
         """The spans in the order they began, as `read_spans` takes them; unfinished ones as they stood at the end."""
-        with self._lock:
-            return tuple(self._spans)
+        return self._scope.spans() if self._kept is None else self._kept
+
+    @property
+    def left_out(self) -> int:
+        """How many spans were not kept, because of the limit `captured_spans`."""
+        return self._scope.left_out
 
     def trajectory(self) -> Trajectory:
         """The trajectory of the spans.
@@ -49,30 +46,53 @@ class Captured:
         """
         from rightcall.readers import read_spans
 
-        if self.left_out:
-            most = self._limits.captured_spans
-            raise LimitError(f"{most + self.left_out:,} spans in one run; the limit is {most:,} (captured_spans)")
-        return read_spans(self.spans, limits=self._limits)
+        limits, left_out = self._scope.limits, self.left_out
+        if left_out:
+            most = limits.captured_spans
+            raise LimitError(f"{most + left_out:,} spans in one run; the limit is {most:,} (captured_spans)")
+        return read_spans(self.spans, limits=limits)
+
+    def close(self) -> None:
+        """Keep the spans as they are now, and take no more."""
+        self._kept = self._scope.close()
+
+
+class Scope:
+    """Where a capture reaches: what contexts hold, and threads that live on. Once it is closed it holds nothing."""
+
+    def __init__(self, outer: Scope | None, limits: Limits) -> None:
+        self.limits = limits
+        self.is_open = True
+        self.left_out = 0
+        self._outer = outer
+        self._lock = threading.Lock()
+        self._spans: list[Any] = []
+        self._keys: set[SpanKey] = set()
+
+    def spans(self) -> tuple[Any, ...]:
+        """The spans so far."""
+        with self._lock:
+            return tuple(self._spans)
 
     def holds(self, span: Any) -> bool:
         """Whether a span that has just begun is among those captured, or would be but for the limit."""
         return self.left_out > 0 or _key_of(span.get_span_context()) in self._keys
 
-    def open_one(self) -> Captured | None:
-        """This capture while it is open; after that the innermost one around it that is."""
-        found: Captured | None = self
+    def open_one(self) -> Scope | None:
+        """This scope while it is open; after that the innermost one around it that is."""
+        found: Scope | None = self
         while found is not None and not found.is_open:
             found = found._outer
         return found
 
     def knows(self, key: SpanKey) -> bool:
-        """Whether a span of this capture, or of one around it, has these ids."""
+        """Whether a span of this scope, or of one around it, has these ids."""
         return key in self._keys or (self._outer is not None and self._outer.knows(key))
 
-    def add(self, span: Any, key: SpanKey, owner: Captured | None = None) -> None:
-        """Keep a span that begins, here and in the captures around this one; `owner` is the innermost of them."""
+    def add(self, span: Any, key: SpanKey, owner: Scope | None = None) -> None:
+        """Keep a span that begins, here and in the scopes around this one; `owner` is the innermost of them."""
         with self._lock:
-            if self.is_open and len(self._spans) < self._limits.captured_spans:
+            if self.is_open and len(self._spans) < self.limits.captured_spans:
                 self._spans.append(span if key not in self._keys else _Twin(span))
                 self._keys.add(key)
                 owner = _owners[key] = owner or self
@@ -81,18 +101,20 @@ class Captured:
         if self._outer is not None:
             self._outer.add(span, key, owner)
 
-    def close(self) -> None:
-        """Keep the spans as they are now, and take no more."""
+    def close(self) -> tuple[Any, ...]:
+        """Take no more spans, and hand over those there are, as they are now."""
         with self._lock:
             self.is_open = False
-            self._spans = [span if span.end_time is not None else _as_it_stands(span) for span in self._spans]
+            spans, keys = self._spans, self._keys
+            self._spans, self._keys = [], set()
         heir = self.open_one()
-        for key in self._keys:
+        for key in keys:
             if _owners.get(key) is self:
                 if heir is None:
                     del _owners[key]
                 else:
                     _owners[key] = heir
+        return tuple([span if span.end_time is not None else _as_it_stands(span) for span in spans])
 
 
 @contextmanager
@@ -117,9 +139,10 @@ def capture(limits: Limits | None = None) -> Iterator[Captured]:
     from rightcall.limits import DEFAULT_LIMITS
 
     outer = current.get()
-    captured = Captured(outer.open_one() if outer is not None else None, limits or DEFAULT_LIMITS)
+    scope = Scope(outer.open_one() if outer is not None else None, limits or DEFAULT_LIMITS)
+    captured = Captured(scope)
     with capturing, flowing:
-        token = current.set(captured)
+        token = current.set(scope)
         try:
             yield captured
         finally:

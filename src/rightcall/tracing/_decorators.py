@@ -20,13 +20,19 @@ Function = TypeVar("Function", bound="Callable[..., Any] | classmethod[Any, Any,
 @overload
 def traced(function: Function, /) -> Function: ...
 @overload
-def traced(name: str | None = None) -> Callable[[Function], Function]: ...
-def traced(name: Any = None) -> Any:
+def traced(name: str | None = None, *, span_type: str | None = None) -> Callable[[Function], Function]: ...
+def traced(name: Any = None, *, span_type: str | None = None) -> Any:
     """Make each call of a function a span that has its input and output, and is no tool call by itself.
 
-    Use it as `@traced`, `@traced()` or `@traced("name")`; the name is that of the span.
+    Use it as `@traced`, `@traced()` or `@traced("name")`; the name is that of the span. With the `span_type` `tool`,
+    as UiPath's samples have it, the function is a tool under its own name.
     """
-    return _decorator(name, lambda marks, given: marks._replace(is_traced=True, span_name=given or marks.span_name))
+    is_tool = span_type is not None and span_type.lower() == "tool"
+
+    def marked(marks: Marks, given: str | None) -> Marks:
+        return marks._replace(is_traced=True, is_tool=marks.is_tool or is_tool, span_name=given or marks.span_name)
+
+    return _decorator(name, marked)
 
 
 @overload

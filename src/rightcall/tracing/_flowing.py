@@ -16,9 +16,9 @@ from ._patching import Changes, Patch, bound
 from ._standing import observer, stand_in
 
 current: ContextVar[Any] = ContextVar("rightcall_capture", default=None)
-"""The innermost capture of this context."""
+"""The scope of the innermost capture of this context."""
 
-_FLOWING: tuple[ContextVar[Any], ...] = (current, stand_in, observer)
+_FLOWING: list[ContextVar[Any]] = [current, stand_in, observer]
 
 
 class Flow:
@@ -27,13 +27,13 @@ class Flow:
     __slots__ = ("_span_context", "_values")
 
     def __init__(self) -> None:
-        self._values = [variable.get() for variable in _FLOWING]
+        self._values = [(variable, variable.get(None)) for variable in _FLOWING]
         telemetry = sys.modules.get("opentelemetry.context")
         self._span_context = telemetry.get_current() if telemetry is not None else None
 
     def run(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         """Call a function with what followed, and leave the thread as it was."""
-        tokens = [variable.set(value) for variable, value in zip(_FLOWING, self._values, strict=True)]
+        tokens = [(variable, variable.set(value)) for variable, value in self._values]
         telemetry = sys.modules.get("opentelemetry.context")
         attached = telemetry.attach(self._span_context) if telemetry is not None and self._span_context else None
         try:
@@ -41,13 +41,32 @@ class Flow:
         finally:
             if telemetry is not None and attached is not None:
                 telemetry.detach(attached)
-            for variable, token in zip(_FLOWING, tokens, strict=True):
+            for variable, token in tokens:
                 variable.reset(token)
+
+
+def let_flow(variable: ContextVar[Any]) -> None:
+    """Have a variable of somebody else follow calls as well; it is None where nothing is in it."""
+    if variable not in _FLOWING:
+        _FLOWING.append(variable)
 
 
 def is_anything_flowing() -> bool:
     """Whether this context has anything that others should have."""
     return current.get() is not None or stand_in.get() is not None or observer.get() is not None
+
+
+def is_traced() -> bool:
+    """Whether somebody would see a span: there is a capture, or the program has configured a tracer provider."""
+    if current.get() is not None:
+        return True
+    telemetry = sys.modules.get("opentelemetry.trace")
+    return telemetry is not None and getattr(telemetry, "_TRACER_PROVIDER", None) is not None
+
+
+def is_idle() -> bool:
+    """Whether nobody is interested in calls: nobody stands in or observes, and nobody would see a span."""
+    return stand_in.get() is None and observer.get() is None and not is_traced()
 
 
 def _patches() -> list[Patch]:
@@ -67,11 +86,11 @@ def _submit(original: Callable[..., Any]) -> Callable[..., Any]:
             return bound(original, self)(function, *args, **kwargs)
         flow = Flow()
         # A thread that the executor starts now will serve others later: it must not take anything with it.
-        tokens: list[Token[Any]] = [variable.set(None) for variable in _FLOWING]
+        tokens: list[tuple[ContextVar[Any], Token[Any]]] = [(each, each.set(None)) for each in tuple(_FLOWING)]
         try:
             return bound(original, self)(flow.run, function, *args, **kwargs)
         finally:
-            for variable, token in zip(_FLOWING, tokens, strict=True):
+            for variable, token in tokens:
                 variable.reset(token)
 
     return submit
@@ -91,7 +110,7 @@ def _start(original: Callable[..., Any]) -> Callable[..., Any]:
         flow, run, own = Flow(), self.run, self.__dict__.get("run")
 
         def restore() -> None:
-            del self.run
+            self.__dict__.pop("run", None)
             if own is not None:
                 self.run = own
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
-from rightcall.limits import DEFAULT_LIMITS
+from ._binding import Binding
 
 Recorded = str | bool | int | float
 
@@ -22,6 +22,23 @@ def arguments_text(named: Mapping[str, Any]) -> str:
         return _encode(named)
     except (TypeError, ValueError, RecursionError):
         return json.dumps({key: _harmless(value) for key, value in named.items()})
+
+
+def decoded_arguments(text: str) -> dict[str, Any]:
+    """The plain values of arguments that `arguments_text` wrote."""
+    from rightcall.decoding import decode_json
+
+    decoded: dict[str, Any] = decode_json(text)
+    return decoded
+
+
+def plain_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call by name, as the plain JSON values that a stand-in and an observer get.
+
+    Raises:
+        TypeError: the function cannot be called with them.
+    """
+    return decoded_arguments(arguments_text(Binding(function).named(args, kwargs)))
 
 
 def output_attribute(value: Any) -> Recorded:
@@ -39,11 +56,6 @@ def output_attribute(value: Any) -> Recorded:
         return value
     text = _text(value)
     return text if text[0] in "{[" and not _is_misread(text) else f'{{"content": {text}}}'
-
-
-def is_too_large(recorded: Recorded) -> bool:
-    """Whether a value is larger than what a span keeps of one."""
-    return isinstance(recorded, str) and len(recorded) > DEFAULT_LIMITS.recorded_bytes
 
 
 def short_text(value: object) -> str:

@@ -76,8 +76,9 @@ def other_ids(context: Any) -> Any:
 def _noting_start(original: Callable[..., None]) -> Callable[..., None]:
     def start(self: Any, *args: Any, **kwargs: Any) -> None:
         bound(original, self)(*args, **kwargs)
-        if "_rightcall_noted" not in self.__dict__:
-            self.__dict__["_rightcall_noted"] = True
+        # Not by way of `__dict__`: asking an object for it makes every later access to its attributes slower.
+        if not getattr(self, "_rightcall_noted", False):
+            self._rightcall_noted = True
             note_span(self)
 
     return start

@@ -6,13 +6,14 @@ import functools
 import inspect
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rightcall.limits import DEFAULT_LIMITS
-
-from ._calls import Call, is_idle
+from ._flowing import is_idle
 from ._marks import Marks, attach_marks
 from ._standing import Answer
+
+if TYPE_CHECKING:
+    from ._calls import Call
 
 
 def wrap(marks: Marks) -> Callable[..., Any]:
@@ -32,13 +33,27 @@ def _dressed(wrapper: Callable[..., Any], marks: Marks) -> Callable[..., Any]:
     return wrapper
 
 
+def _call(marks: Marks, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+    """One call that somebody is interested in."""
+    made: Call = _calls().Call(marks, args, kwargs)
+    return made
+
+
+@functools.cache
+def _calls() -> Any:
+    # Most programs with decorated functions are not watched, and need not load what that takes.
+    from . import _calls as calls
+
+    return calls
+
+
 def _plain(marks: Marks) -> Callable[..., Any]:
     function = marks.function
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         if is_idle():
             return function(*args, **kwargs)
-        call = Call(marks, args, kwargs)
+        call = _call(marks, args, kwargs)
         call.enter()
         try:
             answer = call.answer()
@@ -62,7 +77,7 @@ def _coroutine(marks: Marks) -> Callable[..., Any]:
     async def wrapper(*args: Any, **kwargs: Any) -> Any:
         if is_idle():
             return await function(*args, **kwargs)
-        call = Call(marks, args, kwargs)
+        call = _call(marks, args, kwargs)
         call.enter()
         try:
             answer = call.answer()
@@ -98,7 +113,7 @@ def _generator(marks: Marks) -> Callable[..., Any]:
     def wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
         if is_idle():
             return (yield from function(*args, **kwargs))
-        iteration = _Iteration(Call(marks, args, kwargs))
+        iteration = _Iteration(_call(marks, args, kwargs))
         source = iteration.source(function, args, kwargs, _yielding)
         step, given = source.send, None
         while True:
@@ -128,7 +143,7 @@ def _async_generator(marks: Marks) -> Callable[..., Any]:
     function = marks.function
 
     async def wrapper(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
-        iteration = _Iteration(None if is_idle() else Call(marks, args, kwargs))
+        iteration = _Iteration(None if is_idle() else _call(marks, args, kwargs))
         source = iteration.source(function, args, kwargs, _yielding_async)
         step, given = source.asend, None
         while True:
@@ -183,7 +198,7 @@ class _Iteration:
         if self._call is None:
             return
         self._call.leave()
-        if len(self._values) < DEFAULT_LIMITS.recorded_items or self._call.keeps_all():
+        if self._call.keeps(len(self._values)):
             self._values.append(value)
         else:
             self._is_cut = True
