@@ -146,6 +146,24 @@ def test_any_other_annotation_leaves_the_input_as_it_is(workshop: Workshop, anno
     assert workshop.output("main.py", {"a": 1}) == {"a": 1}
 
 
+def test_a_model_with_something_that_is_no_json_in_it_is_handed_on(workshop: Workshop) -> None:
+    workshop.write(
+        "agent.py",
+        """
+        from typing import Any
+        from pydantic import BaseModel
+        class Inner(BaseModel):
+            number: int
+        class Reply(BaseModel):
+            held: Any
+            inner: Inner
+        def answer(question): return Reply(held=object, inner=Inner(number=5))
+        """,
+    )
+
+    assert workshop.output("agent.py", "why") == {"held": object, "inner": {"number": 5}}
+
+
 def test_what_an_agent_raises_comes_through(workshop: Workshop) -> None:
     workshop.write("agent.py", "class Tired(BaseException): pass\ndef answer(question): raise Tired('so')")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 
 import pytest
@@ -70,6 +71,35 @@ def test_two_files_of_one_name_are_two_agents(workshop: Workshop) -> None:
         workshop.write(f"{folder}/agent.py", f"def main(x): return {folder!r}")
 
     assert [workshop.output(f"{folder}/agent.py", "x") for folder in ("one", "two", "one")] == ["one", "two", "one"]
+
+
+def test_the_folder_of_the_agent_is_first_even_if_it_is_on_the_path_already(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path, str(workshop.project)])
+    workshop.write("agent.py", "def main(x): return 1")
+    before = list(sys.path)
+    agent = workshop.load("agent.py")
+
+    assert sys.path[0] == str(workshop.project)
+
+    agent.close()
+    assert sys.path == before
+
+
+def test_a_worker_with_a_plain_agent_loads_little(workshop: Workshop) -> None:
+    workshop.write("agent.py", "def main(x): return x")
+    code = (
+        "import sys; from pathlib import Path; from rightcall.agents import load_agent, Request\n"
+        "agent = load_agent('agent.py', Path(sys.argv[1]))\n"
+        "agent.answer(Request(input=1, case_id='c')); agent.close()\n"
+        "print([n for n in ('pydantic', 'rich', 'click', 'asyncio', 'ssl', 'subprocess') if n in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(workshop.project)], capture_output=True, text=True, check=True, timeout=60
+    )
+
+    assert done.stdout.strip() == "[]"
 
 
 def test_a_script_is_not_run_as_the_main_program(workshop: Workshop) -> None:

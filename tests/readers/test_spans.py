@@ -107,10 +107,10 @@ def test_spans_that_are_no_calls_are_none(attributes: dict[str, Any]) -> None:
 
 CONVENTIONS: dict[str, dict[str, Any]] = {
     "UiPath": {"tool.name": "t", "input.value": '{"a": 1}', "output.value": '{"content": "o"}'},
-    "UiPath's decorators": {
+    "UiPath's own decorators": {
         "openinference.span.kind": "TOOL",
-        "tool.name": "t",
         "span_type": "TOOL",
+        "tool.name": "t",
         "input.value": '{"a": 1}',
         "output.value": '{"content": "o"}',
     },

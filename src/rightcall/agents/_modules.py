@@ -21,10 +21,9 @@ class SearchPath:
         self._added: list[str] = []
 
     def add(self, *folders: Path) -> None:
-        """Put folders first, in this order, unless they are on the path already."""
-        for folder in reversed(folders):
-            text = str(folder)
-            if text not in sys.path:
+        """Put folders first, in this order, wherever else on the path they may be."""
+        for text in map(str, reversed(folders)):
+            if text not in self._added:
                 sys.path.insert(0, text)
                 self._added.append(text)
         importlib.invalidate_caches()

@@ -27,12 +27,19 @@ def plain(value: Any, depth: int = DEFAULT_LIMITS.depth) -> Any:
     return _opened(value, depth)
 
 
+def _dumped(model: Any, depth: int) -> Any:
+    try:
+        return model.model_dump(mode="json")
+    except ValueError:  # something in it is no JSON; that is for whoever keeps the answer to tell, with its place
+        return plain(model.model_dump(), depth - 1)
+
+
 def _opened(value: Any, depth: int) -> Any:
     kind = type(value)
     if isinstance(value, type):
         return value
     if hasattr(kind, "model_dump"):
-        return value.model_dump(mode="json")
+        return _dumped(value, depth)
     if isinstance(value, msgspec.Struct):
         return {name: plain(getattr(value, name), depth - 1) for name in value.__struct_fields__}
     if hasattr(kind, "__dataclass_fields__"):

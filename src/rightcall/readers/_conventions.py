@@ -203,6 +203,9 @@ CONVENTIONS = (
         )
         for mark in (*_STRANDS, ("tool.call_id", None))
     ),
+    msgspec.structs.replace(
+        PLAIN, name="openinference-uipath", marks=(("span_type", "tool"), ("tool.name", None), _OPENINFERENCE)
+    ),
     OPENINFERENCE,
     Convention(
         "mlflow",
