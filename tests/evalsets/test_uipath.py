@@ -78,6 +78,14 @@ def test_the_expected_output_of_a_case_serves_the_evaluators_of_answers(tmp_path
     assert case.metadata == {"uipath": {"expectedOutput": {"total": 8}}}
 
 
+def test_the_ids_of_tools_are_kept_and_their_names_decide(tmp_path: Path) -> None:
+    criterias = {"Args": {"toolCalls": [{"name": "look_up", "args": {"city": "Oslo"}, "id": "7f3c"}]}}
+    case = the_case(tmp_path, evaluation(criterias))
+
+    assert judge(case, MADE).passed
+    assert case.metadata == {"uipath": {"evaluationCriterias": criterias}}
+
+
 def test_weights_come_with_the_references(tmp_path: Path) -> None:
     criterias = {"Counts": None, "Order": {"toolCallsOrder": ["look_up", "pay"]}}
     case = the_case(
