@@ -160,7 +160,7 @@ def test_a_signal_stops_a_run_in_good_order_and_says_how_to_go_on(project: Path,
     assert time.monotonic() - began < 5
     assert process.returncode == 130
     assert re.search(r"\d+ passed.* in \d+\.\d\ds  run ", out)
-    found = re.search(r"stopped; go on with: rightcall (run --resume \w+)", err)
+    found = re.search(r"stopped; go on with: rightcall (run agent.py:answer set.yaml --resume \w+)", err)
     assert found is not None
     assert none_left(2.0)
     done = rightcall(*found[1].split(), cwd=project)
@@ -247,3 +247,20 @@ def test_a_run_that_is_being_written_is_not_resumed(project: Path) -> None:
 
     assert second.returncode == 2
     assert "another process is writing to this run" in second.stderr
+
+
+def test_a_run_from_elsewhere_names_no_agent_that_is_run(project: Path) -> None:
+    write_evalset(project, cases=3)
+    rightcall("run", "agent.py:answer", "set.yaml", cwd=project)
+    [run] = (project / ".rightcall" / "runs").glob("*")
+    header = json.loads((run / "run.json").read_text())
+    outside = project.parent / "outside.py"
+    outside.write_text("raise SystemExit('run')")
+    for agent in (str(outside), "../outside.py:answer", "cmd:touch made", "os:getcwd"):
+        (run / "run.json").write_text(json.dumps({**header, "agent": agent, "options": {"trust": True}}))
+
+        done = rightcall("run", "--resume", "last", cwd=project)
+
+        assert done.returncode == 2
+        assert "which is not inside this project" in done.stderr
+    assert not (project / "made").exists()

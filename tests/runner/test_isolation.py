@@ -135,3 +135,26 @@ def test_a_worker_that_is_killed_from_outside_costs_nothing(project: Path) -> No
 
     assert killed >= 3
     assert sorted(finished) == sorted([each.case_id for each in jobs])
+
+
+def test_the_case_that_keeps_the_event_loop_is_found_among_many(project: Path) -> None:
+    jobs = [job("keeper", "hang"), *[job(f"good {number}") for number in range(9)], job("late", "wait for ever")]
+    began = time.monotonic()
+
+    finished = finished_of(f"{HOSTILE}:answer_waiting", jobs, project, workers=1, timeout=3)
+
+    assert finished["keeper"].outcome.cause == "timed_out"
+    assert "kept the event loop" in (finished["keeper"].outcome.error or "")
+    assert finished["late"].outcome.error == "the agent took longer than 3 s"
+    assert [event.outcome.error for name, event in finished.items() if name.startswith("good")] == [None] * 9
+    assert time.monotonic() - began < 12
+
+
+def test_what_many_cases_print_at_once_is_kept_with_each(project: Path) -> None:
+    jobs = [job(f"good {number}") for number in range(20)]
+
+    finished = finished_of(f"{HOSTILE}:answer_waiting", jobs, project, workers=1, concurrency=20)
+
+    assert {name: event.outcome.stdout for name, event in finished.items()} == {
+        each.case_id: f"looked up {each.case_id}\n" for each in jobs
+    }

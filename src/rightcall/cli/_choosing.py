@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -32,18 +33,25 @@ class Chosen(msgspec.Struct, frozen=True):
         return file_digest(place) if place.is_file() else None
 
 
-def choose(names: Sequence[str], configuration: Configuration, trust: bool) -> Chosen:
+def choose(
+    names: Sequence[str], configuration: Configuration, trust: bool, recorded: tuple[str, str] | None = None
+) -> Chosen:
     """The agent and the eval set that the names on the command line mean; what they leave open, the files say.
 
-    One name is an eval set if it is one, else an agent.
+    One name is an eval set if it is one, else an agent. `recorded` has the agent and the eval set of the run that is
+    resumed.
 
     Raises:
         RightcallError: one of the two is missing or wrong, or the agent is not to be trusted.
     """
     agent, path = _split(names)
-    eval_set = load_eval_set(path if path is not None else _configured(configuration, "evalset"))
+    if path is None:
+        path = recorded[1] if recorded is not None else _configured(configuration, "evalset")
+    eval_set = load_eval_set(path)
     if agent is not None:
         return Chosen(agent, Path.cwd(), eval_set)
+    if recorded is not None and recorded[0] not in (eval_set.agent, configuration.values.get("agent")):
+        return Chosen(recorded[0], _home_of_recorded(recorded[0], trust), eval_set)
     if eval_set.agent is not None:
         project = _home(eval_set.agent, Path(eval_set.path), trust)
         return Chosen(eval_set.agent, project, eval_set)
@@ -78,7 +86,7 @@ def _configured(configuration: Configuration, key: str) -> str:
     if not isinstance(value, str):
         what = "an eval set" if key == "evalset" else "an agent"
         raise click.UsageError(f"{what} is missing: name it on the command line, or as {key!r} in {OWN_FILE}")
-    return str(configuration.folder / value) if key == "evalset" else value
+    return os.path.relpath(configuration.folder / value) if key == "evalset" else value
 
 
 def _home(agent: str, evalset: Path, trust: bool) -> Path:
@@ -93,6 +101,17 @@ def _home(agent: str, evalset: Path, trust: bool) -> Path:
             "line, or give --trust"
         )
     return home
+
+
+def _home_of_recorded(agent: str, trust: bool) -> Path:
+    """Where the agent of a run that is resumed is looked for: a run is data, and may come from anybody."""
+    here = Path.cwd()
+    if not trust and not _is_inside(agent, here, project_of(here) or here):
+        raise AgentError(
+            f"the run was made with the agent {agent!r:.200}, which is not inside this project; name it on the command "
+            "line again, or give --trust"
+        )
+    return here
 
 
 def _is_inside(agent: str, home: Path, project: Path) -> bool:

@@ -40,7 +40,7 @@ class Running:
         self._run = open_run(wishes.resume, wishes.runs_folder) if wishes.resume is not None else None
         self._wishes = wishes if self._run is None else wishes.resumed(self._run)
         self._wishes.check()
-        self._chosen = choose(self._wishes.names, self._wishes.configuration, self._wishes.trust)
+        self._chosen = choose(self._wishes.names, self._wishes.configuration, self._wishes.trust, self._wishes.recorded)
         self._cases = {case.id: case for case in self._selected()}
         # What an agent does depends on its file and on whether its tools are real: other results are not mixed in.
         context = (self._chosen.agent, self._chosen.agent_digest(), self._wishes.replay)
@@ -238,7 +238,8 @@ class Running:
             return
         runs = self._wishes.runs_folder
         where = f" --runs {shlex.quote(str(runs))}" if runs != RUNS else ""
-        complain(f"stopped; go on with: rightcall run --resume {self._run.header.id}{where}")
+        names = "".join([f"{shlex.quote(name)} " for name in self._wishes.names])
+        complain(f"stopped; go on with: rightcall run {names}--resume {self._run.header.id}{where}")
 
     def _exit_code(self, totals: Totals, is_complete: bool) -> int:
         """The exit code, with what the gate of the run lets pass. Errors are never let pass."""

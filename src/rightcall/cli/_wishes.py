@@ -16,9 +16,9 @@ from ._configuration import Configuration
 
 _KEPT = (
     *("cases", "tags", "workers", "concurrency", "timeout", "max_memory", "repeat", "min_repeat_pass", "min_pass"),
-    *("fail_fast", "record", "replay", "trust"),
+    *("fail_fast", "record", "replay"),
 )
-"""What the header of a run keeps, so that the run can be resumed without being told again."""
+"""What the header of a run keeps, so that the run can be resumed without being told again. Trust is not among it."""
 
 
 class Wishes(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +42,8 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     record: bool = False
     replay: bool = False
     resume: str | None = None
+    recorded: tuple[str, str] | None = None
+    """The agent and the eval set of the run that is resumed."""
     runs: str | None = None
     trust: bool = False
     format_: str = "concise"
@@ -66,9 +68,8 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     def resumed(self, run: Run) -> Wishes:
         """These wishes, completed by those the run was started with."""
         kept = {key: value for key, value in run.header.options.items() if key in _KEPT and key not in self.given}
-        names = self.names or [run.header.agent, run.header.evalset]
         fields = {name: getattr(self, name) for name in self.__struct_fields__}
-        return msgspec.convert({**fields, **kept, "names": names}, Wishes)
+        return msgspec.convert({**fields, **kept, "recorded": (run.header.agent, run.header.evalset)}, Wishes)
 
     def kept(self) -> dict[str, Any]:
         """What is worth keeping of them."""

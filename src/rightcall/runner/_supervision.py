@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
-import selectors
 from collections import deque
 from collections.abc import Callable, Iterator
 from time import monotonic
@@ -13,16 +11,15 @@ import msgspec
 
 from rightcall.errors import AgentError, InputError, RightcallError
 from rightcall.results import Cause, Outcome
+from rightcall.trajectory import Trajectory
 
 from ._events import CaseFinished, CaseStarted, Event, RunFinished, RunStarted, WorkerReplaced
 from ._plan import Job, Plan, RunOptions
 from ._process import Flight, WorkerProcess
 from ._replies import Done, Failed, Ready, Reply, Stuck, reply
-from ._system import Guard
+from ._staff import GRACE, Staff
 
 _TICK = 0.05
-_GRACE = 1.0
-"""Seconds that a cancelled case has to end, and a worker that is not needed any more."""
 _LOADING = 60.0
 """Seconds that an agent has to load, at least."""
 _MOST_FAILED_STARTS = 3
@@ -49,14 +46,7 @@ class _Supervision:
     def __init__(self, plan: Plan, options: RunOptions, stop: Callable[[], bool]) -> None:
         self._options = options
         self._stop = stop
-        self._setup = {
-            "agent": plan.agent,
-            "project": plan.project,
-            "record": options.record,
-            "concurrency": options.concurrency,
-            "options": dict(options.agent_options),
-        }
-        self._token = secrets.token_hex(16)
+        self._staff = Staff(plan, options)
         self._jobs = iter(plan.jobs)
         self._waiting = plan.total
         """How many jobs have not been taken."""
@@ -68,63 +58,53 @@ class _Supervision:
         self._is_loaded = False
         self._failed_starts = 0
         self._number = 0
-        self._workers: list[WorkerProcess] = []
-        self._selector = selectors.DefaultSelector()
         self._events: deque[Event] = deque()
         self._looked = 0.0
 
     def events(self) -> Iterator[Event]:
         """What happens."""
-        guard = Guard(self._token)
         try:
             while self._has_work() and not self._stop():
-                self._staff()
+                self._hire()
                 self._feed()
                 self._wait()
                 while self._events:
                     yield self._events.popleft()
             if not self._has_work():
-                self._dismiss(self._workers)
+                self._staff.dismiss(self._staff.workers)
             while self._events:
                 yield self._events.popleft()
             yield RunFinished(stopped=self._has_work())
         finally:
-            self._end(guard)
+            self._staff.end()
 
     def _has_work(self) -> bool:
-        return bool(self._waiting or self._alone or any([worker.flights for worker in self._workers]))
+        return bool(self._waiting or self._alone or any([worker.flights for worker in self._staff.workers]))
 
-    def _staff(self) -> None:
+    def _hire(self) -> None:
         """Start the workers that are needed: the first one alone, to see whether the agent loads at all."""
+        staff = self._staff
         if not self._is_loaded:
-            if not self._workers:
-                self._hire(is_solo=False)
+            if not staff.workers:
+                staff.hire(is_solo=False)
             return
         self._make_room()
-        while len(self._workers) < self._processes and len(self._alone) > self._soloists():
-            self._hire(is_solo=True)
-        while len(self._workers) < self._processes and self._waiting > self._room():
-            self._hire(is_solo=False)
-
-    def _soloists(self) -> int:
-        """How many workers wait for a job to be run alone."""
-        return sum([worker.is_solo and not worker.flights for worker in self._workers])
-
-    def _room(self) -> int:
-        """How many more jobs the workers take, those counted that are not ready yet."""
-        return sum([self._concurrency - len(worker.flights) for worker in self._workers if not worker.is_solo])
+        while len(staff.workers) < self._processes and len(self._alone) > staff.soloists():
+            staff.hire(is_solo=True)
+        while len(staff.workers) < self._processes and self._waiting > staff.room(self._concurrency):
+            staff.hire(is_solo=False)
 
     def _make_room(self) -> None:
         """Let workers go that have had their job, were altered, or have nothing left to do."""
-        for worker in list(self._workers):
+        for worker in list(self._staff.workers):
             if worker.flights or not worker.is_ready:
                 continue
             if worker.altered is not None:
                 reason = f"a process was replaced because the agent altered it: {worker.altered}"
                 self._events.append(WorkerReplaced(reason, was_altered=True))
-                self._dismiss([worker])
+                self._staff.dismiss([worker])
             elif self._is_idle(worker):
-                self._dismiss([worker])
+                self._staff.dismiss([worker])
 
     def _is_idle(self, worker: WorkerProcess) -> bool:
         """Whether there is nothing left for a worker, but something for another in its place."""
@@ -135,17 +115,9 @@ class _Supervision:
     def _needs_new_one(self) -> bool:
         return bool(self._alone) and self._alone[0][1]
 
-    def _hire(self, *, is_solo: bool) -> None:
-        worker = WorkerProcess(self._setup, self._token, is_solo=is_solo)
-        self._workers.append(worker)
-        self._selector.register(worker.replies, selectors.EVENT_READ, worker)
-        self._selector.register(worker.printed, selectors.EVENT_READ, worker)
-        if worker.death is not None:
-            self._selector.register(worker.death, selectors.EVENT_READ, worker)
-
     def _feed(self) -> None:
         """Give jobs to workers, one each in turn, until they have enough."""
-        while hungry := [worker for worker in self._workers if worker.is_ready and self._appetite(worker)]:
+        while hungry := [worker for worker in self._staff.workers if worker.is_ready and self._appetite(worker)]:
             for worker in hungry:
                 job = self._next_job(worker) if self._appetite(worker) else None
                 if job is not None:
@@ -175,23 +147,15 @@ class _Supervision:
             worker.send({"do": "run", "number": self._number, "job": msgspec.structs.asdict(job)})
         except InputError as problem:
             self._finish(worker, self._number, "output", f"the case is too large to be handed over: {problem}")
-        self._watch_unsent(worker)
-
-    def _watch_unsent(self, worker: WorkerProcess) -> None:
-        is_watched = worker.commands in self._selector.get_map()
-        if worker.has_unsent and not is_watched:
-            self._selector.register(worker.commands, selectors.EVENT_WRITE, worker)
-        elif is_watched and not worker.has_unsent:
-            self._selector.unregister(worker.commands)
+        self._staff.watch_unsent(worker)
 
     def _wait(self) -> None:
         """Take what workers say, and look after those that say nothing."""
         if self._events:
             return
-        for key, _ in self._selector.select(_TICK):
-            worker: WorkerProcess = key.data
-            if worker in self._workers:
-                self._take(worker, key.fd)
+        for worker, end in self._staff.wait(_TICK):
+            if worker in self._staff.workers:
+                self._take(worker, end)
         if monotonic() - self._looked >= _TICK:
             self._look_after()
             self._looked = monotonic()
@@ -201,7 +165,7 @@ class _Supervision:
             worker.take_output()
         elif end == worker.commands:
             worker.flush()
-            self._watch_unsent(worker)
+            self._staff.watch_unsent(worker)
         elif end == worker.replies:
             self._take_replies(worker)
         elif worker.is_dead():
@@ -211,12 +175,12 @@ class _Supervision:
         try:
             for message in worker.messages():
                 self._hear(worker, reply(message))
-                if worker not in self._workers:
+                if worker not in self._staff.workers:
                     return
         except InputError as problem:
             self._condemn(worker, "died", f"the agent's process sent what is no message: {problem}")
             return
-        if worker.is_dead() and worker in self._workers:
+        if worker.is_dead() and worker in self._staff.workers:
             self._lose(worker)
 
     def _hear(self, worker: WorkerProcess, said: Reply) -> None:
@@ -250,7 +214,8 @@ class _Supervision:
     def _conclude(self, worker: WorkerProcess, said: Done) -> None:
         flight = worker.flights[said.number]
         if flight.cancelled is not None:
-            self._finish(worker, said.number, "timed_out", f"the agent took longer than {self._options.timeout:g} s")
+            reason = f"the agent took longer than {self._options.timeout:g} s"
+            self._finish(worker, said.number, "timed_out", reason, said.trajectory)
             return
         worker.take_output()
         printed = worker.output.text() if len(worker.flights) == 1 else ""
@@ -265,18 +230,20 @@ class _Supervision:
         job = flight.job
         self._events.append(CaseFinished(job.case_id, job.repeat, outcome, said.trajectory, said.recorded))
 
-    def _finish(self, worker: WorkerProcess, number: int, cause: Cause, error: str) -> None:
-        """End a flight from here, because its worker cannot."""
+    def _finish(
+        self, worker: WorkerProcess, number: int, cause: Cause, error: str, trajectory: Trajectory | None = None
+    ) -> None:
+        """End a flight from here, whatever its worker says."""
         worker.take_output()
         flight = worker.flights.pop(number)
         seconds = monotonic() - flight.started
         outcome = Outcome(seconds=seconds, cause=cause, error=error, stdout=worker.output.text())
-        self._events.append(CaseFinished(flight.job.case_id, flight.job.repeat, outcome))
+        self._events.append(CaseFinished(flight.job.case_id, flight.job.repeat, outcome, trajectory))
 
     def _look_after(self) -> None:
         """See to workers that hang, are stopped, are too large or died unnoticed."""
         now = monotonic()
-        for worker in list(self._workers):
+        for worker in list(self._staff.workers):
             if worker.is_dead():
                 self._lose(worker)
             elif worker.memory() > self._options.max_memory:
@@ -300,9 +267,9 @@ class _Supervision:
             elif flight.cancelled is None:
                 flight.cancelled = now
                 worker.send({"do": "cancel", "number": flight.number})
-                self._watch_unsent(worker)
+                self._staff.watch_unsent(worker)
                 continue
-            elif now - flight.cancelled > _GRACE:
+            elif now - flight.cancelled > GRACE:
                 reason = f"the agent took longer than {limit} and did not stop when it was cancelled"
                 self._condemn(worker, "timed_out", reason)
             else:
@@ -332,7 +299,7 @@ class _Supervision:
         again = [flight.job for flight in worker.flights.values()]
         self._alone.extend([(job, worker.is_solo) for job in again])
         worker.flights.clear()
-        self._remove(worker)
+        self._staff.remove(worker)
         self._events.append(WorkerReplaced(reason, tuple([job.case_id for job in again])))
 
     def _is_late(self, worker: WorkerProcess, cause: Cause) -> bool:
@@ -342,7 +309,9 @@ class _Supervision:
     def _last_words(self, worker: WorkerProcess) -> None:
         try:
             for message in worker.messages():
-                self._hear(worker, reply(message))
+                said = reply(message)
+                if not isinstance(said, Stuck):
+                    self._hear(worker, said)
         except InputError:
             return  # cut off in the middle, or garbage: either way there is no more
 
@@ -352,42 +321,3 @@ class _Supervision:
             worker.take_output()
             printed = worker.output.text().strip()[-500:]
             raise AgentError(f"while the agent was loaded: {reason}" + (f"; it printed {printed!r}" if printed else ""))
-
-    def _remove(self, worker: WorkerProcess) -> None:
-        for end in (worker.replies, worker.printed, worker.death, worker.commands):
-            if end is not None and end in self._selector.get_map():
-                self._selector.unregister(end)
-        self._workers.remove(worker)
-        worker.close()
-
-    def _dismiss(self, workers: list[WorkerProcess]) -> None:
-        """Let workers go in peace: they may close what the agent has open, but not take long over it."""
-        going = list(workers)
-        for worker in going:
-            worker.send({"do": "end"})
-        until = monotonic() + _GRACE
-        while any([not worker.is_dead() for worker in going]) and monotonic() < until:
-            for worker in going:
-                worker.take_output()
-            self._pause(going, until)
-        for worker in going:
-            self._remove(worker)
-
-    def _pause(self, going: list[WorkerProcess], until: float) -> None:
-        with selectors.DefaultSelector() as dying:
-            for worker in going:
-                if worker.death is not None and not worker.is_dead():
-                    dying.register(worker.death, selectors.EVENT_READ)
-                if not worker.is_dead():
-                    dying.register(worker.printed, selectors.EVENT_READ)
-            if dying.get_map():
-                dying.select(min(_TICK, max(0.0, until - monotonic())))
-
-    def _end(self, guard: Guard) -> None:
-        """Leave nothing behind."""
-        for worker in list(self._workers):
-            worker.kill()
-        for worker in list(self._workers):
-            self._remove(worker)
-        self._selector.close()
-        guard.end()
