@@ -74,7 +74,7 @@ def _together() -> Iterator[Line]:
     """Wall time, because waiting takes no other."""
     with tempfile.TemporaryDirectory() as folder:
         evalset = _evalset(folder, _WAITING, "[]")
-        command = [*_run(folder, "wait"), evalset]
+        command = [*_run(folder, "wait", "2"), evalset]
         together = _wall([*command, "--concurrency", "50"])
         apart = _wall([*command, "--concurrency", "1", "--workers", "1"])
     yield faster(f"{_WAITING:,} cases that wait 50 ms, 50 at once: one after another", False, together, apart, 30)
@@ -95,10 +95,10 @@ def _rightcall() -> list[str]:
     return [sys.executable, "-m", "rightcall"]
 
 
-def _run(folder: str, entry: str) -> list[str]:
+def _run(folder: str, entry: str, workers: str = "1") -> list[str]:
     agent = Path(folder) / "agent.py"
     agent.write_text(_AGENT)
-    return [*_rightcall(), "run", "--runs", str(Path(folder) / "runs"), f"{agent}:{entry}"]
+    return [*_rightcall(), "run", "--workers", workers, "--runs", str(Path(folder) / "runs"), f"{agent}:{entry}"]
 
 
 def _evalset(folder: str, cases: int, calls: str) -> str:

@@ -97,20 +97,22 @@ def test_a_runner_that_is_killed_at_any_moment_loses_and_doubles_nothing(project
     write_evalset(other)
     undisturbed = rightcall("run", "agent.py:answer", "set.yaml", "--repeat", str(REPEATS), cwd=other)
     arguments = ["agent.py:answer", "set.yaml", "--repeat", str(REPEATS), "--workers", "2"]
-    process = start(project, *arguments)
+    slowly = {**os.environ, "PAUSE": "0.02"}
+    process = start(project, *arguments, env=slowly)
     wait_for_lines(project, 1, process)
 
     for kill in range(20):
         done = len(lines_of(project))
         if kill % 4:  # in the middle of the work
-            wait_for_lines(project, done + chance.randint(1, 12), process)
+            wait_for_lines(project, done + chance.randint(1, 10), process)
             time.sleep(chance.random() * 0.01)
         else:  # anywhere, also while it starts
             time.sleep(chance.random() * 0.5)
+        assert process.poll() is None, "it came to its end before it could be killed"
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
         assert none_left(2.0)
-        process = start(project, "--resume", "last")
+        process = start(project, "--resume", "last", env=slowly)
     out, err = process.communicate(timeout=60)
 
     assert process.returncode == undisturbed.returncode == 1, err

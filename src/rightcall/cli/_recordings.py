@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from rightcall.mocking import Entry, Recording, recording_path
 from rightcall.runner import CaseFinished
 
 from ._wishes import Wishes
@@ -20,15 +19,19 @@ class Recordings:
     """
 
     def __init__(self, evalset: str, wishes: Wishes) -> None:
-        self._path = recording_path(evalset)
         self._is_made, self._is_used = wishes.record, wishes.replay
-        is_there = self._is_used or (self._is_made and self._path.exists())
-        self._recording = Recording.load(self._path) if is_there else Recording()
         self._answers: dict[str, list[Any]] = {}
+        self._made: dict[str, list[Any]] = {}
+        if not (self._is_made or self._is_used):
+            return  # and what it needs is not even loaded
+        from rightcall.mocking import Recording, recording_path
+
+        self._path = recording_path(evalset)
+        is_there = self._is_used or self._path.exists()
+        self._recording = Recording.load(self._path) if is_there else Recording()
         if self._is_used:
             for entry in self._recording.entries:
                 self._answers.setdefault(entry.case, []).append(msgspec.to_builtins(entry))
-        self._made: dict[str, list[Entry]] = {}
 
     def of(self, case_id: str) -> list[Any] | None:
         """What the tools of a case are to answer; `None` where they are to be run."""
@@ -37,6 +40,8 @@ class Recordings:
     def take(self, event: CaseFinished) -> None:
         """Keep what the tools answered, the first time that a case is run, if it came to its end."""
         if self._is_made and event.repeat == 0 and event.outcome.error is None:
+            from rightcall.mocking import Entry
+
             self._made[event.case_id] = [msgspec.convert(entry, Entry) for entry in event.recorded]
 
     def save(self) -> None:

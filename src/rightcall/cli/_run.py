@@ -10,8 +10,8 @@ import msgspec
 from rightcall.errors import InputError
 
 from ._configuration import load_configuration
-from ._options import size
 from ._running import Running
+from ._sizes import size
 from ._wishes import Wishes
 
 _POSITIVE = click.FloatRange(min=0, min_open=True)

@@ -23,6 +23,8 @@ _TICK = 0.05
 _LOADING = 60.0
 """Seconds that an agent has to load, at least."""
 _MOST_FAILED_STARTS = 3
+_MANY = 100
+"""Jobs for which all processes are worth their start, however fast the agent may turn out to be."""
 
 
 def run(plan: Plan, options: RunOptions, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
@@ -82,10 +84,10 @@ class _Supervision:
         return bool(self._waiting or self._alone or any([worker.flights for worker in self._staff.workers]))
 
     def _hire(self) -> None:
-        """Start the workers that are needed: the first one alone, to see whether the agent loads at all."""
+        """Start the workers that are needed: until the agent is loaded, one alone, unless there is a lot to do."""
         staff = self._staff
         if not self._is_loaded:
-            if not staff.workers:
+            while len(staff.workers) < (self._processes if self._waiting >= _MANY else 1):
                 staff.hire(is_solo=False)
             return
         self._make_room()
