@@ -291,6 +291,17 @@ def test_a_conversation_has_one_session_and_its_calls_know_their_turn(shop: Path
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_each_turn_of_a_conversation_is_held_against_what_it_gave_back(shop: Path) -> None:
+    turns = "[{input: one, expect: {output: [one]}}, {input: two, expect: {output: [two]}}]"
+    evalset(shop, f"{{id: talk, session: {{}}, turns: {turns}}}")
+
+    done = rightcall("run", "agent.py:remember", "shop.yaml", cwd=shop)
+
+    assert done.returncode == 1
+    assert "turn 2" in done.stdout
+    assert "turn 1" not in done.stdout
+
+
 def test_tools_are_recorded_once_and_replayed_for_ever(shop: Path) -> None:
     evalset(
         shop,

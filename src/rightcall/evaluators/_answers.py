@@ -73,9 +73,9 @@ class Expected(msgspec.Struct, frozen=True):
 
     def actual(self, selection: Selection) -> Any:
         """The answer that was given; `None` where it was not recorded."""
-        if self.turn is not None and self.turn < len(selection.turn_outputs):
-            return selection.turn_outputs[self.turn]
-        return selection.output if self.last and not selection.turn_outputs else None
+        if self.turn is None or not selection.turn_outputs:
+            return selection.output if self.last else None
+        return selection.turn_outputs[self.turn] if self.turn < len(selection.turn_outputs) else None
 
 
 class AnswerPlan(msgspec.Struct, frozen=True):

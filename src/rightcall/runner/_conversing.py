@@ -6,6 +6,8 @@ from collections.abc import Generator
 from time import monotonic
 from typing import Any
 
+import msgspec
+
 from rightcall.agents import Agent, Answer, Request, traceback_of
 from rightcall.decoding import admit
 from rightcall.errors import RightcallError, shown
@@ -29,7 +31,7 @@ def converse(number: int, job: Job, record: bool) -> Conversation:
     began = monotonic()
     parts: list[Trajectory] = []
     failure: tuple[Cause, str, str | None] | None = None
-    output: Any = None
+    outputs: list[Any] = []
     tools = Tools(job, record)
     for turn, given in enumerate(job.turns):
         answer: Answer | None = None
@@ -43,7 +45,7 @@ def converse(number: int, job: Job, record: bool) -> Conversation:
         seconds = monotonic() - began
         try:
             parts.append(path_of(captured, answer, turn if job.is_conversation else None))
-            output = None if answer is None else admit(answer.output, where="its output")
+            outputs.append(None if answer is None else admit(answer.output, where="its output"))
         except RightcallError as problem:
             failure = failure or ("output", f"what the agent gave back cannot be kept: {problem}", None)
         failure = tools.failure() or failure
@@ -56,9 +58,17 @@ def converse(number: int, job: Job, record: bool) -> Conversation:
         cause=cause,
         error=error,
         traceback=traceback,
-        trajectory=joined(parts, list(job.turns) if job.is_conversation else job.turns[0], output),
+        trajectory=_told(job, joined(parts), outputs),
         recorded=tools.recorded(),
     )
+
+
+def _told(job: Job, path: Trajectory, outputs: list[Any]) -> Trajectory:
+    """A path with what the case was given, and what came of it."""
+    told = msgspec.structs.replace(path, input=job.turns[0], output=outputs[-1] if outputs else None)
+    if not job.is_conversation:
+        return told
+    return msgspec.structs.replace(told, input=list(job.turns), turn_outputs=tuple(outputs))
 
 
 def ask(agent: Agent, conversation: Conversation) -> Done:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
@@ -34,8 +33,8 @@ def path_of(captured: Captured, answer: Answer | None, turn: int | None) -> Traj
     return msgspec.structs.replace(path, calls=calls)
 
 
-def joined(parts: Sequence[Trajectory], input: Any, output: Any) -> Trajectory:
-    """The turns of a case, one after the other, with what the case was given and what came of it."""
+def joined(parts: Sequence[Trajectory]) -> Trajectory:
+    """The turns of a case, one after the other."""
     calls = tuple([call for part in parts for call in part.calls])
     unordered, before = [], 0
     for part in parts:
@@ -43,8 +42,6 @@ def joined(parts: Sequence[Trajectory], input: Any, output: Any) -> Trajectory:
         before += len(part.calls)
     return Trajectory(
         calls=calls,
-        input=input,
-        output=output,
         trace_id=next((part.trace_id for part in parts if part.trace_id is not None), None),
         metadata={key: value for part in parts for key, value in part.metadata.items()},
         warnings=tuple(dict.fromkeys([warning for part in parts for warning in part.warnings])),
@@ -58,6 +55,6 @@ def _merged(parts: list[Trajectory]) -> Trajectory:
     seen = [part for part in parts if part.calls]
     if len(seen) <= 1:
         return seen[0] if seen else parts[-1]
-    path = joined(seen, None, None)
+    path = joined(seen)
     order = in_order(path.calls)
     return msgspec.structs.replace(path, calls=tuple([path.calls[place] for place in order]), unordered=())
