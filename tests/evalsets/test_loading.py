@@ -148,6 +148,159 @@ cases:
     assert [(placed.source.line, placed.source.column) for placed in result.findings] == [(9, 15)]
 
 
+def test_turns_expect_answers_each_for_itself(tmp_path: Path) -> None:
+    text = """
+evaluators:
+  words: {type: response-match, config: {threshold: 0.5}, weight: 3}
+cases:
+  - id: talk
+    turns:
+      - {input: stock?, expect: {output: {$contains: stock}, words: It is in stock}}
+      - {input: wait}
+      - input: reserve it
+        expect:
+          words: It is reserved
+"""
+    [case] = load(tmp_path, text).cases
+
+    result = judge(case, Trajectory.of([], turn_outputs=["It is in stock", "Yes?", "Sorry, no"]))
+
+    assert [(check.key, check.weight) for check in case.checks] == [("output", 1.0), ("words", 3.0)]
+    assert [each.score for each in result.results] == [1.0, 0.5]
+    assert result.verdict == "passed"
+    assert str(case.checks[1].source("expected_turns[2]")).endswith(":11:11")
+
+
+def test_a_turn_says_one_thing_in_one_place_and_nothing_of_the_whole(tmp_path: Path) -> None:
+    twice = "cases: [{id: a, expect: {output: x}, turns: [{input: 1, expect: {output: y}}]}]"
+    order = "cases: [{id: a, turns: [{input: 1, expect: {order: [x]}}]}]"
+    wrong = "cases: [{id: a, turns: [{input: 1, expect: {calls: [{a: 5}]}}]}]"
+
+    assert problem(tmp_path, twice).startswith("1:66: 'output' is expected of the case as well")
+    assert problem(tmp_path, order).startswith("1:45: a turn expects 'calls' and an answer, such as 'output'; 'order'")
+    assert problem(tmp_path, wrong).startswith("1:53: criteria of 'calls': expected_turns[0][0].args: arguments are")
+
+
+def test_null_stands_for_the_default_of_an_evaluator_of_the_file(tmp_path: Path) -> None:
+    text = """
+evaluators:
+  order:
+    type: tool-call-order
+    config:
+      default_evaluation_criteria:
+        tool_calls_order: [a, b]
+  bare: {type: tool-call-order}
+cases:
+  - {id: a, expect: {order: null}}
+"""
+    [case] = load(tmp_path, text).cases
+
+    assert judge(case, Trajectory.of(["a", "b"])).passed
+    assert case.checks[0].source("tool_calls_order[1]").line == 7
+    assert "10:22: 'bare' was given no criteria" in problem(tmp_path, text.replace("order: null", "bare: null"))
+
+
+def test_weights_count_in_the_score_and_may_be_nothing(tmp_path: Path) -> None:
+    text = """
+evaluators:
+  heavy: {type: tool-call-order, weight: 3}
+  light: {type: tool-call-order, weight: 0}
+cases:
+  - {id: a, expect: {heavy: [a, b], light: [x], order: [a]}}
+  - {id: b, expect: {light: [x, a]}}
+"""
+    both, nothing = load(tmp_path, text).cases
+
+    assert judge(both, Trajectory.of(["a"])).score == pytest.approx((3 * 0.5 + 1.0) / 4)
+    assert judge(nothing, Trajectory.of(["a"])).score == 0.5
+
+
+@pytest.mark.parametrize(
+    ("mocks", "message"),
+    [
+        ("{search: {retuns: 1}}", "1:34: mock of 'search': unknown key 'retuns'; did you mean 'returns'?"),
+        ("{search: {when: {q: 1}}}", "1:25: mock of 'search': a mock has one of returns, sequence, raises, then"),
+        ("{search: {returns: 1, raises: KeyError}}", "this one has returns and raises"),
+        ("{search: {sequence: []}}", "1:34: mock of 'search': sequence"),
+        ("{search: [{returns: 1}, {sequence: 1}]}", "1:49: mock of 'search': sequence: a list is expected, not 1"),
+        ("{search: []}", "1:25: the mock of 'search' has no rules"),
+        ("{search: 5}", "1:25: the mock of 'search' is an object such as {returns: 1}, not 5"),
+        (
+            "{search: {raises: {typ: KeyError}}}",
+            "1:43: mock of 'search': unknown key 'raises.typ'; did you mean 'type'",
+        ),
+        ("{search: {when: [1], returns: 1}}", "1:34: mock of 'search': when: an object is expected, not [1]"),
+        ("{search: {then: [{returns: 1, raises: A}]}}", "1:41: mock of 'search': then[0]: an answer has one of"),
+        ("{search: {returns: 1, each: true}}", "1:25: mock of 'search': 'each' stands beside a list under 'returns'"),
+        ("[search]", "1:17: cases[0].mocks: an object is expected"),
+    ],
+)
+def test_a_mistake_in_a_mock_is_told_with_its_place(tmp_path: Path, mocks: str, message: str) -> None:
+    assert message in problem(tmp_path, f"cases: [{{id: a, mocks: {mocks}}}]")
+
+
+def test_mocks_are_kept_as_they_are_written(tmp_path: Path) -> None:
+    text = """
+cases:
+  - id: a
+    mocks:
+      stock: {returns: null}
+      price:
+        - {when: {sku: {$regex: ^P}}, returns: 10}
+        - {when: {sku: X}, raises: {type: KeyError, message: no X}}
+        - {when: {sku: Y}, raises: KeyError}
+        - {sequence: [1, null]}
+        - {positional: [P1], then: [{returns: 1}, {raises: KeyError}]}
+        - {returns: [1, 2], each: true}
+"""
+    [case] = load(tmp_path, text).cases
+
+    assert case.mocks["stock"] == {"returns": None}
+    assert [sorted(rule) for rule in case.mocks["price"]] == [
+        ["returns", "when"],
+        ["raises", "when"],
+        ["raises", "when"],
+        ["sequence"],
+        ["positional", "then"],
+        ["each", "returns"],
+    ]
+
+
+def test_a_mistake_in_criteria_is_told_where_it_stands(tmp_path: Path) -> None:
+    text = """
+cases:
+  - id: a
+    expect:
+      args:
+        - {search: {q: 1}}
+        - {search: 5}
+"""
+
+    assert problem(tmp_path, text).startswith("7:11: criteria of 'args': tool_calls[1].args: arguments are an object")
+    spelt = "cases: [{id: a, expect: {order: {toolCallsOrder: [1]}}}]"
+    assert problem(tmp_path, spelt).startswith("1:51: criteria of 'order': tool_calls_order[0]: a text is expected")
+
+
+def test_what_is_not_available_is_an_error_by_name_and_no_mistake(tmp_path: Path) -> None:
+    text = """
+evaluators: {judge: {type: uipath-llm-judge-output, config: {model: x}}, mine: {type: "file://mine.py:Mine"}}
+cases: [{id: a, expect: {judge: {expectedOutput: x}, mine: null, order: [b]}}]
+"""
+    [case] = load(tmp_path, text).cases
+
+    result = judge(case, Trajectory.of(["a"], output="x"))
+
+    assert (result.verdict, result.score) == ("error", None)
+    assert [(each.finding.code, each.expectation) for each in result.findings] == [
+        ("RC403", "judge"),
+        ("RC403", "mine"),
+        ("RC101", "order"),
+    ]
+    assert "'judge' (uipath-llm-judge-output) is not yet available" in result.findings[0].finding.message
+    bare = "cases: [{id: a, expect: {llm-judge-output: x}}]"
+    assert "1:26: the evaluator 'llm-judge-output' is not yet available" in problem(tmp_path, bare)
+
+
 def test_a_finding_points_at_the_line_it_is_about(tmp_path: Path) -> None:
     [case] = load(tmp_path, SHOP).cases
     made_wrong = Trajectory.of(
@@ -196,7 +349,7 @@ def test_a_finding_points_at_the_line_it_is_about(tmp_path: Path) -> None:
         ),
         ("cases: [\n  {id: a", "did not find expected ',' or '}'"),
         ("evaluators: {x: {type: tool-cal-order}}\ncases: [{id: a}]", "1:18: no evaluator has the type id"),
-        ("cases: [{id: a, expect: {order: {criteria: [a], weight: 0}}}]", "1:26: the weight of 'order' is a number"),
+        ("cases: [{id: a, expect: {order: {criteria: [a], weight: -1}}}]", "1:26: the weight of 'order' is a number"),
         ("cases: [{id: a, expect: {order: {criteria: [a], strct: true}}}]", "did you mean 'strict'?"),
         ("cases: [{id: a, expect: {calls: [{a: 1, b: 2}]}}]", "1:26: a call is a name or an object with one key"),
         ("cases: [{id: a, expect: {calls: search}}]", "1:26: a list of calls is expected, not 'search'"),

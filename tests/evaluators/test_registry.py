@@ -31,6 +31,11 @@ def test_every_evaluator_takes_default_criteria_and_checks_them(type_id: str) ->
         "execution-order": {"expected_output": ["a"]},
         "forbidden-tools": {"never": ["b"]},
         "final-output": {"output": "done"},
+        "exact-match": {"expected_output": "done"},
+        "contains": {"search_text": "one"},
+        "regex-match": {"pattern": "^d"},
+        "json-similarity": {"expected_output": "done"},
+        "response-match": {"expected": "Done!"},
     }.get(type_id, {"expected": ["a"]})
     made = Trajectory.of([{"name": "a", "args": {}, "output": 1}], output="done")
 

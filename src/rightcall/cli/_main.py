@@ -19,6 +19,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("_demo", "Score a few recorded trajectories and see what Rightcall says of them."),
     "score": ("_score", "Hold recorded traces against expectations, without running anything."),
     "check": ("_check", "Check eval sets: every key, every expectation, every id."),
+    "convert": ("_convert", "Convert an eval set of UiPath or ADK to the native format."),
+    "schema": ("_schema", "Print the JSON Schema of eval sets, for editors."),
     "explain": ("_explain", "Say what the code of a finding means and what to do about it."),
 }
 """Each command's module and the line about it in the list, so that the list is printed without loading it."""

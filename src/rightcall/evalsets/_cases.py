@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from rightcall.evaluators import Evaluator
 from rightcall.results import Source
+
+Format: TypeAlias = Literal["native", "uipath", "adk"]
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -28,6 +30,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     source: Source
+    name: str = ""
+    description: str = ""
     checks: tuple[Check, ...] = ()
     input: Any = None
     turns: tuple[Any, ...] = ()
@@ -36,6 +40,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = {}
     mocks: Mapping[str, Any] = {}
+    """What tools answer instead of being run, as it is written."""
 
 
 class EvalSet(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,5 +49,9 @@ class EvalSet(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     cases: tuple[Case, ...]
     name: str = ""
+    description: str = ""
+    format: Format = "native"
+    """Whose format the file is in."""
     agent: str | None = None
     timeout: float | None = None
+    metadata: Mapping[str, Any] = {}

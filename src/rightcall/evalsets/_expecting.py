@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from rightcall.errors import CriteriaError, nearest, shown
-from rightcall.evaluators import EVALUATORS
+from rightcall.errors import CriteriaError, UnknownNameError, nearest, shown
+from rightcall.evaluators import EVALUATORS, evaluator_type, unavailable
 from rightcall.limits import Limits
 
 from ._written import WrittenDefaults
@@ -20,6 +20,14 @@ class Shorthand(msgspec.Struct, frozen=True):
     type_id: str
     criteria_key: str
     read: Callable[[Any], Any]
+
+
+class Own(msgspec.Struct, frozen=True):
+    """An evaluator that a file adds: its type, its configuration, and how much it counts."""
+
+    type_id: str
+    config: dict[str, Any] = {}
+    weight: float = 1.0
 
 
 class Expected(msgspec.Struct, frozen=True):
@@ -35,25 +43,23 @@ class Expected(msgspec.Struct, frozen=True):
     weight: float = 1.0
 
 
-def spell_out(
-    key: str, value: Any, defaults: WrittenDefaults, own: Mapping[str, tuple[str, dict[str, Any]]]
-) -> Expected:
+def spell_out(key: str, value: Any, defaults: WrittenDefaults, own: Mapping[str, Own]) -> Expected:
     """The expectation that a key and a value in `expect` stand for.
 
-    `own` has the type and configuration of the evaluators that the file adds, by id.
+    `own` has the evaluators that the file adds, by id. Null, for one of these, stands for its default criteria.
 
     Raises:
         CriteriaError: the key names no evaluator, or the value is not what it takes.
     """
-    shorthand, type_id, config = _evaluator_of(key, defaults, own)
+    shorthand, type_id, config = evaluator_of(key, defaults, own)
     inside: tuple[str, ...] = ()
-    weight, given = 1.0, value
+    weight, given = own[key].weight if key in own else 1.0, value
     if isinstance(value, dict) and "criteria" in value:
         inside, given = ("criteria",), value["criteria"]
-        weight, settings = _settings(value, key)
+        settings = _settings(value)
+        weight = _weight(settings.pop("weight", weight), key)
         config = {**config, **settings}
-    criteria_type = EVALUATORS[type_id].criteria_type
-    if shorthand is None or _is_spelt_out(given, criteria_type):
+    if shorthand is None or unavailable(type_id) or (given is None and key in own) or _is_spelt_out(given, type_id):
         return Expected(type_id, config, given, inside, None, weight)
     criteria = {shorthand.criteria_key: shorthand.read(given)}
     return Expected(type_id, config, criteria, inside, shorthand.criteria_key, weight)
@@ -65,47 +71,55 @@ def check_defaults(defaults: WrittenDefaults, limits: Limits) -> None:
     EVALUATORS["tool-trajectory"]("defaults", config, limits=limits)
 
 
-def _evaluator_of(
-    key: str, defaults: WrittenDefaults, own: Mapping[str, tuple[str, dict[str, Any]]]
+def evaluator_of(
+    key: str, defaults: WrittenDefaults, own: Mapping[str, Own]
 ) -> tuple[Shorthand | None, str, dict[str, Any]]:
+    """What a key of `expect` names: the shorthand of its value, if it has one, a type id, and a configuration.
+
+    Raises:
+        CriteriaError: it names no evaluator.
+    """
     threshold = {"threshold": defaults.threshold}
     if key in own:
-        type_id, config = own[key]
+        type_id = own[key].type_id
         shorthand = next((known for known in SHORTHANDS.values() if known.type_id == type_id), None)
-        return shorthand, type_id, {**threshold, **config}
+        return shorthand, type_id, {**threshold, **own[key].config}
     if key in SHORTHANDS:
         shorthand = SHORTHANDS[key]
         config = {"match_type": defaults.match, "args_match": defaults.args} if key == "calls" else {}
         if key == "args":
             config = {"subset": str(defaults.args).lower() != "exact"}
         return shorthand, shorthand.type_id, {**threshold, **config}
-    type_id = _TYPE_IDS.get(key, key.removeprefix("uipath-"))
-    if type_id in EVALUATORS:
-        return None, type_id, threshold
-    known = (*SHORTHANDS, *own, *EVALUATORS)
-    raise CriteriaError(f"{shown(key)} names no evaluator; {nearest(key, known)}")
+    if reason := unavailable(key):
+        raise CriteriaError(f"the evaluator {shown(key)} is not yet available: {reason}")
+    try:
+        return None, evaluator_type(key).type_id, threshold
+    except UnknownNameError:
+        raise CriteriaError(
+            f"{shown(key)} names no evaluator; {nearest(key, (*SHORTHANDS, *own, *EVALUATORS))}"
+        ) from None
 
 
-def _settings(value: dict[str, Any], key: str) -> tuple[float, dict[str, Any]]:
-    settings = {name: item for name, item in value.items() if name not in ("criteria", "weight")}
+def _settings(value: dict[str, Any]) -> dict[str, Any]:
+    settings = {name: item for name, item in value.items() if name != "criteria"}
     for short, name in (("match", "match_type"), ("args", "args_match")):
         if short in settings:
             settings[name] = settings.pop(short)
-    weight = value.get("weight", 1.0)
-    if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 < weight < float("inf"):
-        raise CriteriaError(f"the weight of {key!r} is a number greater than 0, not {shown(weight)}")
-    return float(weight), settings
+    return settings
 
 
-def _is_spelt_out(value: Any, criteria_type: Any) -> bool:
+def _weight(weight: Any, key: str) -> float:
+    if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 <= weight < float("inf"):
+        raise CriteriaError(f"the weight of {key!r} is a number, and not less than 0, not {shown(weight)}")
+    return float(weight)
+
+
+def _is_spelt_out(value: Any, type_id: str) -> bool:
     """Whether a value already has the keys of the criteria, rather than being their shorthand."""
     if not isinstance(value, dict):
         return False
-    fields = criteria_type.model_fields
+    fields = EVALUATORS[type_id].criteria_type.model_fields
     return any(name in value or field.alias in value for name, field in fields.items())
-
-
-_TYPE_IDS = {"tool_trajectory_avg_score": "tool-trajectory"}
 
 
 def _as_is(value: Any) -> Any:
@@ -153,5 +167,10 @@ SHORTHANDS: dict[str, Shorthand] = {
     "outputs": Shorthand("tool-call-output", "tool_outputs", _outputs),
     "never": Shorthand("forbidden-tools", "never", read_calls),
     "output": Shorthand("final-output", "output", _as_is),
+    "exact-match": Shorthand("exact-match", "expected_output", _as_is),
+    "contains": Shorthand("contains", "search_text", _as_is),
+    "regex-match": Shorthand("regex-match", "pattern", _as_is),
+    "json-similarity": Shorthand("json-similarity", "expected_output", _as_is),
+    "response-match": Shorthand("response-match", "expected", _as_is),
 }
 """The keys of `expect` that are short for an evaluator and its criteria."""

@@ -15,7 +15,7 @@ def _case_id(value: str) -> str:
     return value
 
 
-Number = Annotated[StrictFloat | StrictInt, Field(ge=0)]
+Number = Annotated[StrictFloat | StrictInt, Field(ge=0, allow_inf_nan=False)]
 CaseId = Annotated[StrictStr, AfterValidator(_case_id)]
 
 
@@ -29,10 +29,11 @@ class WrittenDefaults(UserModel):
 
 
 class WrittenEvaluator(UserModel):
-    """An evaluator of the user's own: a type id and its configuration."""
+    """An evaluator of the user's own: a type id, its configuration, and how much it counts."""
 
     type: StrictStr
     config: dict[StrictStr, Any] = {}
+    weight: Number = 1.0
 
 
 class WrittenTurn(UserModel):
@@ -74,4 +75,5 @@ class WrittenEvalSet(UserModel):
     agent: StrictStr | None = None
     defaults: WrittenDefaults = WrittenDefaults()
     evaluators: dict[StrictStr, WrittenEvaluator] = {}
+    metadata: dict[StrictStr, Any] = {}
     cases: tuple[WrittenCase, ...]

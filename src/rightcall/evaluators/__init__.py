@@ -1,14 +1,24 @@
 """One question per module: a trajectory and criteria in, a result out."""
 
 from ._args import ToolCallArgsEvaluationCriteria, ToolCallArgsEvaluator, ToolCallArgsEvaluatorConfig
+from ._contains import (
+    ContainsConfig,
+    ContainsCriteria,
+    ContainsEvaluator,
+    RegexMatch,
+    RegexMatchConfig,
+    RegexMatchCriteria,
+)
 from ._count import ToolCallCountEvaluationCriteria, ToolCallCountEvaluator, ToolCallCountEvaluatorConfig
 from ._criteria import ExpectedCall
 from ._evaluator import Evaluator
+from ._exact_match import ExactMatchConfig, ExactMatchCriteria, ExactMatchEvaluator
 from ._examples import Example, ExampleResult, ExecutionOrderScorer, run_evaluation
 from ._execution import AgentExecution
 from ._execution_order import ExecutionOrderConfig, ExecutionOrderCriteria, ExecutionOrderEvaluator
 from ._final_output import FinalOutput, FinalOutputConfig, FinalOutputCriteria
 from ._forbidden import ForbiddenTools, ForbiddenToolsConfig, ForbiddenToolsCriteria
+from ._json_similarity import JsonSimilarityConfig, JsonSimilarityCriteria, JsonSimilarityEvaluator
 from ._mistakes import UserModel, mistakes
 from ._order import ToolCallOrderEvaluationCriteria, ToolCallOrderEvaluator, ToolCallOrderEvaluatorConfig
 from ._output import (
@@ -28,16 +38,25 @@ from ._quality import (
     ToolRecall,
 )
 from ._registry import EVALUATORS, evaluator_type
+from ._response_match import ResponseMatch, ResponseMatchConfig, ResponseMatchCriteria
 from ._trajectory import (
     ToolTrajectoryEvaluationCriteria,
     ToolTrajectoryEvaluator,
     ToolTrajectoryEvaluatorConfig,
 )
+from ._unavailable import UNAVAILABLE, UnavailableEvaluator, unavailable
 
 __all__ = [
     "EVALUATORS",
+    "UNAVAILABLE",
     "AgentExecution",
+    "ContainsConfig",
+    "ContainsCriteria",
+    "ContainsEvaluator",
     "Evaluator",
+    "ExactMatchConfig",
+    "ExactMatchCriteria",
+    "ExactMatchEvaluator",
     "Example",
     "ExampleResult",
     "ExecutionOrderConfig",
@@ -53,8 +72,17 @@ __all__ = [
     "ForbiddenTools",
     "ForbiddenToolsConfig",
     "ForbiddenToolsCriteria",
+    "JsonSimilarityConfig",
+    "JsonSimilarityCriteria",
+    "JsonSimilarityEvaluator",
     "QualityConfig",
     "RecallCriteria",
+    "RegexMatch",
+    "RegexMatchConfig",
+    "RegexMatchCriteria",
+    "ResponseMatch",
+    "ResponseMatchConfig",
+    "ResponseMatchCriteria",
     "SingleToolUse",
     "SingleToolUseCriteria",
     "ToolCallArgsEvaluationCriteria",
@@ -75,8 +103,10 @@ __all__ = [
     "ToolTrajectoryEvaluationCriteria",
     "ToolTrajectoryEvaluator",
     "ToolTrajectoryEvaluatorConfig",
+    "UnavailableEvaluator",
     "UserModel",
     "evaluator_type",
     "mistakes",
     "run_evaluation",
+    "unavailable",
 ]

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
 from rightcall.matchers import Expectation, compile_value, value_differences
-from rightcall.results import FinalOutputJustification, Finding, Justification, value_text
+from rightcall.results import Difference, FinalOutputJustification, Justification, value_text
 
-from ._criteria import Config, Criteria
-from ._evaluator import Evaluator, Measurement
+from ._answers import AnswerCriteria, AnswerEvaluator, AnswerPlan, AnswersAccount
+from ._criteria import Config
+from ._evaluator import Measurement
 from ._selection import Selection
 
 
-class FinalOutputCriteria(Criteria):
+class FinalOutputCriteria(AnswerCriteria):
     """The expected answer, with any matchers in it."""
 
-    output: Any
+    expectation_key: ClassVar[str] = "output"
+    output: Any = None
 
 
 class FinalOutputConfig(Config):
@@ -27,54 +28,55 @@ class FinalOutputConfig(Config):
     name: str = "FinalOutput"
 
 
-class OutputPlan(msgspec.Struct, frozen=True):
-    """The expected answer, compiled."""
-
-    output: Any
-    expectation: Expectation
-    names: Set[str] = frozenset()
-    size: int = 1
-
-
-class FinalOutput(Evaluator[FinalOutputConfig, FinalOutputCriteria, OutputPlan]):
-    """Whether the agent's final answer is the expected one: 1.0 if it is, else 0.0.
+class FinalOutput(AnswerEvaluator[FinalOutputConfig, FinalOutputCriteria]):
+    """Whether the agent's final answer is the expected one: 1.0 if it is, else 0.0; of several turns, the mean.
 
     Answers are compared as JSON values, with any matchers in the expected one. A trace that recorded no answer, or
     null, is not measured: nothing recorded is not a wrong answer.
     """
 
     type_id = "final-output"
-    reads_calls = False
     config_type = FinalOutputConfig
     criteria_type = FinalOutputCriteria
 
-    def compile(self, criteria: FinalOutputCriteria) -> OutputPlan:
-        return OutputPlan(criteria.output, compile_value(criteria.output, self.limits, where="output"))
+    def expect(self, value: Any, where: str) -> ExpectedValue:
+        return ExpectedValue(value, compile_value(value, self.limits, where=where))
 
-    def measure(self, selection: Selection, plan: OutputPlan) -> Measurement:
-        account = OutputAccount(selection.output, plan)
-        if selection.output is None:
-            return Measurement(0.0, 1.0, account)
-        score = float(plan.expectation.matches(selection.output))
-        return Measurement(score, score, account)
+    def measure(self, selection: Selection, plan: AnswerPlan) -> Measurement:
+        measured = super().measure(selection, plan)
+        account = measured.account
+        if plan.answers[0].turn is not None or not isinstance(account, AnswersAccount):
+            return measured
+        return msgspec.structs.replace(measured, account=FinalOutputAccount(account.scored, account.threshold))
 
 
-class OutputAccount(msgspec.Struct, frozen=True):
-    """The expected and the actual answer."""
+class ExpectedValue(msgspec.Struct, frozen=True):
+    """A value that an answer should equal, or match."""
 
-    actual: Any
-    plan: OutputPlan
+    expected: Any
+    expectation: Expectation
+
+    def score(self, actual: Any) -> float:
+        """1.0 or 0.0."""
+        return float(self.expectation.matches(actual))
+
+    def differences(self, actual: Any) -> tuple[Difference, ...]:
+        """Where the answer differs."""
+        return value_differences(self.expected, actual)
+
+    def reasons(self, actual: Any) -> list[str]:
+        """Each difference."""
+        return [f"differs: {each}" for each in self.differences(actual)]
+
+
+class FinalOutputAccount(AnswersAccount, frozen=True):
+    """The expected and the actual answer of a run."""
 
     def justify(self) -> Justification:
         """The two answers, shortened, and where they differ."""
-        differences = () if self.actual is None else value_differences(self.plan.output, self.actual)
+        [answer] = self.scored
         return FinalOutputJustification(
-            expected=value_text(self.plan.output), actual=value_text(self.actual), differences=differences
+            expected=value_text(answer.expected.answer.expected),
+            actual=value_text(answer.actual),
+            differences=answer.differences,
         )
-
-    def find(self) -> tuple[Finding, ...]:
-        """Where the answer differs, or that there is none."""
-        if self.actual is None:
-            return (Finding("RC301", "the final output was not recorded", path="output"),)
-        differences = value_differences(self.plan.output, self.actual)
-        return tuple([Finding("RC108", f"the final output differs: {each}", path="output") for each in differences[:3]])

@@ -7,15 +7,20 @@ from typing import Any
 from rightcall.errors import UnknownNameError, nearest, shown
 
 from ._args import ToolCallArgsEvaluator
+from ._contains import ContainsEvaluator, RegexMatch
 from ._count import ToolCallCountEvaluator
 from ._evaluator import Evaluator
+from ._exact_match import ExactMatchEvaluator
 from ._execution_order import ExecutionOrderEvaluator
 from ._final_output import FinalOutput
 from ._forbidden import ForbiddenTools
+from ._json_similarity import JsonSimilarityEvaluator
 from ._order import ToolCallOrderEvaluator
 from ._output import ToolCallOutputEvaluator
 from ._quality import SingleToolUse, ToolF1, ToolPrecision, ToolRecall
+from ._response_match import ResponseMatch
 from ._trajectory import ToolTrajectoryEvaluator
+from ._unavailable import unavailable
 
 EVALUATORS: dict[str, type[Evaluator[Any, Any, Any]]] = {
     kind.type_id: kind
@@ -32,20 +37,32 @@ EVALUATORS: dict[str, type[Evaluator[Any, Any, Any]]] = {
         SingleToolUse,
         ForbiddenTools,
         FinalOutput,
+        ExactMatchEvaluator,
+        ContainsEvaluator,
+        RegexMatch,
+        JsonSimilarityEvaluator,
+        ResponseMatch,
     )
 }
-_OTHER_NAMES = {"tool_trajectory_avg_score": "tool-trajectory", "never": "forbidden-tools"}
+_OTHER_NAMES = {
+    "tool_trajectory_avg_score": "tool-trajectory",
+    "response_match_score": "response-match",
+    "never": "forbidden-tools",
+}
 
 
 def evaluator_type(type_id: str) -> type[Evaluator[Any, Any, Any]]:
     """The evaluator that a type id names, with or without the prefix `uipath-`.
 
     Raises:
-        UnknownNameError: no evaluator has this type id; the message has the nearest one.
+        UnknownNameError: no evaluator has this type id, and the message has the nearest one; or it is known, but not
+            yet available.
     """
     given: object = type_id
     name = given.removeprefix("uipath-") if isinstance(given, str) else ""
     found = EVALUATORS.get(_OTHER_NAMES.get(name, name))
+    if found is None and (reason := unavailable(name)):
+        raise UnknownNameError(f"the evaluator {shown(type_id)} is not yet available: {reason}")
     if found is None:
         known = (*EVALUATORS, *_OTHER_NAMES)
         raise UnknownNameError(f"no evaluator has the type id {shown(type_id)}; {nearest(name, known)}")

@@ -28,6 +28,8 @@ class Selection(msgspec.Struct, frozen=True):
     free: tuple[tuple[int, int], ...] = ()
     output: Any = None
     """What the run gave back in the end."""
+    turn_outputs: tuple[Any, ...] = ()
+    """What each turn gave back, where that is known."""
 
     def position(self, index: int) -> int:
         """The place in the trajectory of the selected call at `index`."""
@@ -44,6 +46,7 @@ class Selection(msgspec.Struct, frozen=True):
             [self.position(index) for index in indices],
             free,
             self.output,
+            self.turn_outputs,
         )
 
     def arranged(self, rows: Sequence[Row], limits: Limits) -> Selection:
@@ -64,7 +67,7 @@ class Selection(msgspec.Struct, frozen=True):
 def select(trajectory: Trajectory, criteria: Criteria, expected_names: Collection[str]) -> Selection:
     """The calls that criteria are about. The framework's own calls are left out unless they are expected."""
     if criteria.takes_all and not trajectory.unordered and not trajectory.has_internal_calls:
-        return Selection(trajectory.calls, trajectory.names, None, (), trajectory.output)
+        return Selection(trajectory.calls, trajectory.names, None, (), trajectory.output, trajectory.turn_outputs)
     kept = [
         position
         for position, call in enumerate(trajectory.calls)
@@ -86,7 +89,8 @@ def _selection(trajectory: Trajectory, criteria: Criteria, kept: Sequence[int]) 
     ranges = [*_narrowed(trajectory.unordered, kept)]
     if criteria.parallel == "any_order":
         ranges += _groups(calls)
-    return Selection(calls, tuple([call.name for call in calls]), kept, _merged(ranges), trajectory.output)
+    names = tuple([call.name for call in calls])
+    return Selection(calls, names, kept, _merged(ranges), trajectory.output, trajectory.turn_outputs)
 
 
 def _narrowed(ranges: Sequence[tuple[int, int]], kept: Sequence[int]) -> tuple[tuple[int, int], ...]:

@@ -6,6 +6,8 @@ from ._codes import CODES, Code, explain
 from ._differences import Difference, text_pair
 from ._findings import Finding, NamedCall
 from ._justifications import (
+    AnswersJustification,
+    ComparedAnswer,
     CountCheck,
     ExecutionOrderJustification,
     ExplainedCall,
@@ -27,8 +29,10 @@ __all__ = [
     "CODES",
     "Account",
     "Alignment",
+    "AnswersJustification",
     "CaseResult",
     "Code",
+    "ComparedAnswer",
     "CountCheck",
     "Difference",
     "EvaluationResult",

@@ -68,8 +68,9 @@ CODES: dict[str, Code] = {
         (
             "RC108",
             "final-output-differs",
-            "The agent's final answer is not the expected one. Answers are compared as JSON values; where only part of "
-            'one matters, expect a matcher such as {"$contains": …} or {"$subset": …}.',
+            "The agent's final answer, or that of a turn, is not the expected one. `final-output` compares answers as "
+            'JSON values; where only part of one matters, expect a matcher such as {"$contains": …} or {"$subset": …}. '
+            "The other evaluators of the answer say in their own words what they miss.",
         ),
         (
             "RC301",
@@ -100,6 +101,14 @@ CODES: dict[str, Code] = {
             "evaluator-fault",
             "Something broke while the trajectory was judged, such as an expected object whose `__eq__` raised. The "
             "result is `error`, without a score, and carries the traceback.",
+        ),
+        (
+            "RC403",
+            "evaluator-unavailable",
+            "The case asks for an evaluator, or for a simulation, that Rightcall knows by name but does not have: a "
+            "judge that is a language model, a service in the cloud, code of your own. The result is `error`, without "
+            "a score: what was not judged did not pass. Take the evaluator out of the eval set, or leave the case to "
+            "the tool it was written for.",
         ),
     )
 }

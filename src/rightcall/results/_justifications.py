@@ -117,6 +117,25 @@ class FinalOutputJustification(Justification, frozen=True, tag="final-output"):
     differences: tuple[Difference, ...] = ()
 
 
+class ComparedAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The expected and the actual answer of the run, or of one turn, as JSON text, shortened; and how they compare.
+
+    `score` is missing where the answer was not recorded. `turn` counts from 0, and is missing for the whole run.
+    """
+
+    expected: str
+    actual: str
+    score: float | None = None
+    turn: int | None = None
+    differences: tuple[Difference, ...] = ()
+
+
+class AnswersJustification(Justification, frozen=True, tag="answers"):
+    """Each answer that something was expected of."""
+
+    answers: list[ComparedAnswer]
+
+
 class ExecutionOrderJustification(Justification, frozen=True, tag="execution-order"):
     """The two sequences of actions and what they have in common, in the mode that was asked for."""
 
@@ -137,4 +156,5 @@ KNOWN_JUSTIFICATIONS = (
     | ForbiddenToolsJustification
     | ExecutionOrderJustification
     | FinalOutputJustification
+    | AnswersJustification
 )

@@ -33,6 +33,8 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     metadata: Mapping[str, Any] = msgspec.field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     unordered: tuple[tuple[int, int], ...] = ()
+    turn_outputs: tuple[Any, ...] = ()
+    """What each turn of a conversation gave back, in order; empty where only the last answer is known."""
     calls_recorded: bool = True
     """Whether the trace would show calls if there were any: without tool data, no calls are not a fact."""
 
@@ -45,6 +47,7 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         output: Any = None,
         trace_id: str | None = None,
         metadata: Mapping[str, Any] | None = None,
+        turn_outputs: Iterable[Any] = (),
         limits: Limits = DEFAULT_LIMITS,
     ) -> Trajectory:
         """A trajectory of names, `{"name": …, "args": …, "output": …}` objects and `ToolCall`s, mixed.
@@ -65,6 +68,7 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             output=admit(output, limits),
             trace_id=trace_id,
             metadata=admit(metadata or {}, limits),
+            turn_outputs=tuple([admit(each, limits) for each in turn_outputs]),
             warnings=(f"{untimed} calls have no start time; they are put last",) if 0 < untimed < len(made) else (),
         )
 

@@ -42,15 +42,17 @@ def unjudged(case: Case, code: str, reason: str, trajectory: Trajectory | None =
 
 
 def _score(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> float | None:
-    """The weighted mean of the scores; none where one of them is none."""
+    """The weighted mean of the scores, or the plain one where no weight counts; none where one of them is none."""
     scores = [result.score for result in results if result.score is not None]
     if len(scores) < len(results):
         return None
     if scores.count(scores[0]) == len(scores):
         return scores[0]
-    weights = [check.weight for check in checks]
-    total = sum(Fraction(score) * Fraction(weight) for score, weight in zip(scores, weights, strict=True))
-    return float(total / sum(map(Fraction, weights)))
+    weights = [Fraction(check.weight) for check in checks]
+    if not any(weights):
+        weights = [Fraction(1)] * len(checks)
+    total = sum(Fraction(score) * weight for score, weight in zip(scores, weights, strict=True))
+    return float(total / sum(weights))
 
 
 def _placed(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> Iterator[PlacedFinding]:

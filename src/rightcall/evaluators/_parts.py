@@ -1,0 +1,113 @@
+"""The part of an answer that an evaluator looks at, and its text."""
+
+from __future__ import annotations
+
+import re
+from itertools import zip_longest
+from typing import Any, TypeAlias
+
+from pydantic import Field, StrictBool, StrictStr, field_validator
+
+from rightcall.decoding import decode_text
+from rightcall.errors import CriteriaError, InputError, shown
+from rightcall.limits import Limits
+
+from ._criteria import Config
+
+_STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+_WHOLE = "*"
+
+Target: TypeAlias = str | tuple[str, ...]
+
+
+class PartConfig(Config):
+    """Which part of an answer is judged, and whether line by line.
+
+    `target_output_key`: `*` is the whole answer, `a.b[0]` a part of it, a list of keys an object of several parts.
+    `line_by_line_evaluator`: the lines are judged one by one, and the score is the mean of theirs.
+    """
+
+    target_output_key: StrictStr | tuple[StrictStr, ...] = _WHOLE
+    line_by_line_evaluator: StrictBool = False
+    line_delimiter: StrictStr = Field(default="\n", min_length=1)
+
+    @field_validator("target_output_key")
+    @classmethod
+    def _leads_somewhere(cls, value: Target) -> Target:
+        for key in (value,) if isinstance(value, str) else value:
+            if key != _WHOLE and not _STEP.findall(key):
+                raise ValueError(f"{shown(key)} is no key; write '*' for the whole answer, or a path such as a.b[0]")
+        return value
+
+
+def part_of(value: Any, target: Target, limits: Limits) -> Any:
+    """The part of an answer, or of an expected one, that a target names. A text is read as JSON for that.
+
+    Raises:
+        InputError: there is no such part.
+    """
+    if target == _WHOLE:
+        return value
+    if isinstance(value, str):
+        value = _read(value, limits)
+    if isinstance(target, str):
+        return _at(value, target)
+    return {key: _at(value, key) for key in target}
+
+
+def expected_part(value: Any, target: Target, where: str, limits: Limits) -> Any:
+    """The part of an expected answer that a target names. Raises `CriteriaError`."""
+    try:
+        return part_of(value, target, limits)
+    except InputError as problem:
+        raise CriteriaError(f"{where}: {problem}") from None
+
+
+def plain_text(value: Any) -> str:
+    """The text of a value, for comparing it with text.
+
+    As UiPath has it: a text is itself; everything else is what Python prints, with all numbers as floating-point
+    numbers, so that 8 is `8.0` and an object `{'result': 8.0}`.
+    """
+    return value if isinstance(value, str) else str(_as_floats(value))
+
+
+def lines_of(value: Any, delimiter: str) -> list[str]:
+    """The lines of a value's text that are not blank."""
+    return [line for line in plain_text(value).split(delimiter) if line.strip()]
+
+
+def paired_lines(expected: list[str], actual: list[str]) -> list[tuple[str, str]]:
+    """Lines side by side; where one text has more of them, the other's are empty."""
+    return list(zip_longest(expected, actual, fillvalue=""))
+
+
+def _read(text: str, limits: Limits) -> Any:
+    try:
+        return decode_text(text, limits)
+    except InputError:
+        return text
+
+
+def _at(value: Any, target: str) -> Any:
+    for key, index in _STEP.findall(target):
+        if key and isinstance(value, dict) and key in value:
+            value = value[key]
+        elif index and isinstance(value, list) and int(index[:9]) < len(value):
+            value = value[int(index[:9])]
+        else:
+            raise InputError(f"no {target!r} in {shown(value)}")
+    return value
+
+
+def _as_floats(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _as_floats(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_as_floats(item) for item in value]
+    if isinstance(value, int) and not isinstance(value, bool):
+        try:
+            return float(value)
+        except OverflowError:
+            return value
+    return value

@@ -1,0 +1,104 @@
+"""Evaluators that other tools have and Rightcall does not: known by name, never a pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rightcall.errors import ConfigurationError, nearest, shown
+from rightcall.limits import DEFAULT_LIMITS, Limits
+from rightcall.results import EvaluationResult, Explanation, Finding, Told
+from rightcall.trajectory import Trajectory
+
+from ._criteria import Config, Criteria
+from ._evaluator import Evaluator, Measurement
+from ._selection import Selection
+
+_JUDGE = "it needs a language model as a judge"
+_CLOUD = "it needs a service in the cloud"
+_FIGURE = "it reports a figure, and takes no threshold"
+_DATASET = "it judges all cases together"
+_OTHERS_CODE = "its code is yours"
+
+UNAVAILABLE: dict[str, str] = {
+    "llm-judge-output": _JUDGE,
+    "llm-judge-output-semantic-similarity": _JUDGE,
+    "llm-judge-output-strict-json-similarity": _JUDGE,
+    "llm-judge-trajectory": _JUDGE,
+    "llm-judge-trajectory-similarity": _JUDGE,
+    "llm-judge-trajectory-simulation": _JUDGE,
+    "binary-classification": _DATASET,
+    "multiclass-classification": _DATASET,
+    "legacy-evaluator": "it is in UiPath's older form, without a version",
+    "custom-metric": _OTHERS_CODE,
+    "llm-mocking": "its tools are simulated by a language model",
+    "input-mocking": "its input is made up by a language model",
+    "user-simulation": "its user is simulated by a language model",
+    "response_evaluation_score": _CLOUD,
+    "safety_v1": _CLOUD,
+    "multi_turn_task_success_v1": _CLOUD,
+    "multi_turn_trajectory_quality_v1": _CLOUD,
+    "multi_turn_tool_use_quality_v1": _CLOUD,
+    "final_response_match_v2": _JUDGE,
+    "hallucinations_v1": _JUDGE,
+    "per_turn_user_simulator_quality_v1": _JUDGE,
+    "rubric_based_final_response_quality_v1": _JUDGE,
+    "rubric_based_tool_use_quality_v1": _JUDGE,
+    "rubric_based_multi_turn_trajectory_quality_v1": _JUDGE,
+    "tool_call_count_v1": _FIGURE,
+    "inference_call_count_v1": _FIGURE,
+    "token_usage_v1": _FIGURE,
+    "invocation_duration_v1": _FIGURE,
+}
+"""Why each of them is not there, by type id."""
+
+
+def unavailable(type_id: str) -> str | None:
+    """Why an evaluator that is known by name is not there; none where it is not known. Code is named by `file://`."""
+    if type_id.startswith("file://"):
+        return _OTHERS_CODE
+    return UNAVAILABLE.get(type_id.removeprefix("uipath-"))
+
+
+class _NoPlan:
+    names: frozenset[str] = frozenset()
+    size = 0
+
+
+class UnavailableEvaluator(Evaluator[Config, Criteria, _NoPlan]):
+    """Stands for an evaluator that is not available yet: every result of it is an error that says so, by name.
+
+    It has neither configuration nor criteria: nobody could say whether they are right.
+
+    Raises:
+        ConfigurationError: `type_id` is not that of an evaluator known to be unavailable.
+    """
+
+    reads_calls = False
+    config_type = Config
+    criteria_type = Criteria
+
+    def __init__(self, type_id: str, id: str | None = None, *, limits: Limits = DEFAULT_LIMITS) -> None:
+        reason = unavailable(type_id)
+        if reason is None:
+            raise ConfigurationError(f"no evaluator {shown(type_id)} is known; {nearest(type_id, tuple(UNAVAILABLE))}")
+        self.wanted = type_id
+        self.reason = reason
+        super().__init__(id or type_id, {"default_evaluation_criteria": {}}, limits=limits)
+
+    def compile(self, criteria: Criteria) -> _NoPlan:
+        return _NoPlan()
+
+    def measure(self, selection: Selection, plan: _NoPlan) -> Measurement:
+        raise NotImplementedError(self.reason)
+
+    def evaluate(self, trajectory: Any, criteria: Any = None) -> EvaluationResult:
+        """An error, whatever the trajectory."""
+        name = f"{self.id!r} ({self.wanted})" if self.id != self.wanted else repr(self.id)
+        message = f"{name} is not yet available: {self.reason}"
+        return EvaluationResult(
+            evaluator=self.id,
+            verdict="error",
+            error=f"RC403 {message}",
+            warnings=trajectory.warnings if isinstance(trajectory, Trajectory) else (),
+            explanation=Explanation(Told(None, (Finding("RC403", message),))),
+        )
