@@ -37,7 +37,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             DocumentError: the eval set is wrong.
             InputError: it cannot be read, or no case is chosen.
         """
-        return _selected(load_eval_set(self.evalset).cases, self.case_globs, self.tags) if self.evalset else []
+        return select_cases(load_eval_set(self.evalset).cases, self.case_globs, self.tags) if self.evalset else []
 
     def read(self, source: str | list[str]) -> Iterator[Trajectory]:
         """The trajectories in a file, or in files that are read as one.
@@ -54,7 +54,12 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def _selected(cases: Sequence[Case], globs: Sequence[str], tags: Sequence[str]) -> list[Case]:
+def select_cases(cases: Sequence[Case], globs: Sequence[str], tags: Sequence[str]) -> list[Case]:
+    """The cases whose id matches one of the globs, and that have one of the tags, where any are given.
+
+    Raises:
+        InputError: there is no such case.
+    """
     chosen = [
         case
         for case in cases
