@@ -14,7 +14,13 @@ SOURCE = Path(rightcall.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
 IDS = [str(path.relative_to(SOURCE)) for path in MODULES]
 FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__"}
-FORBIDDEN_IMPORTS = {"pickle", "marshal", "shelve", "socket", "urllib", "http", "requests", "sqlite3"}
+FORBIDDEN_IMPORTS = {"pickle", "marshal", "shelve", "socket", "urllib.request", "http", "requests", "sqlite3"}
+NETWORKED = {"agents/_endpoints.py", "agents/_receiver.py"}
+"""The only modules that connect, or can be connected to: agents behind an address the user named."""
+
+
+def is_forbidden(module: str) -> bool:
+    return any(module == name or module.startswith(f"{name}.") for name in FORBIDDEN_IMPORTS)
 
 
 def tree(path: Path) -> ast.Module:
@@ -33,7 +39,8 @@ def test_a_module_and_everything_public_in_it_has_a_docstring(path: Path) -> Non
     assert ast.get_docstring(module)
     for node in module.body:
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and not node.name.startswith("_"):
-            assert ast.get_docstring(node), node.name
+            is_overload = any(isinstance(each, ast.Name) and each.id == "overload" for each in node.decorator_list)
+            assert is_overload or ast.get_docstring(node), node.name
 
 
 @pytest.mark.parametrize("path", MODULES, ids=IDS)
@@ -67,10 +74,12 @@ def test_data_is_never_executed_and_the_network_never_used(path: Path) -> None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             assert node.func.id not in FORBIDDEN_CALLS
         if isinstance(node, ast.Import):
-            assert not {alias.name.split(".")[0] for alias in node.names} & FORBIDDEN_IMPORTS
+            assert not any(is_forbidden(alias.name) for alias in node.names)
         if isinstance(node, ast.ImportFrom) and node.level == 0:
-            assert (node.module or "").split(".")[0] not in FORBIDDEN_IMPORTS
+            assert not is_forbidden(node.module or "")
     text = path.read_text(encoding="utf-8")
+    if path.relative_to(SOURCE).as_posix() not in NETWORKED:
+        assert not re.search(r"open_connection|start_server|create_connection|create_server", text)
     assert not re.search(r"yaml\.load\(|format_map|shell=True|mktemp\(|verify=False", text)
 
 

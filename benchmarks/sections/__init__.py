@@ -7,6 +7,7 @@ from .growth import growth
 from .long_orders import hundred_thousand, long_orders
 from .pairing import pairing
 from .reading import reading, reading_1gb
+from .running import runner
 from .startup import startup
 from .ten_calls import agentevals, deepeval, google_adk, uipath
 
@@ -24,6 +25,7 @@ SECTIONS: dict[str, Section] = {
     "growth": growth,
     "reading": reading,
     "reading-1gb": reading_1gb,
+    "runner": runner,
     "startup": startup,
 }
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .errors import (
+        AgentError as AgentError,
         ConfigurationError as ConfigurationError,
         CriteriaError as CriteriaError,
         DocumentError as DocumentError,
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
         InputError as InputError,
         LimitError as LimitError,
         MissingExtraError as MissingExtraError,
+        MockError as MockError,
         RightcallError as RightcallError,
+        StoreError as StoreError,
         UnknownNameError as UnknownNameError,
     )
     from .evalsets import (
@@ -91,6 +94,13 @@ if TYPE_CHECKING:
         DEFAULT_LIMITS as DEFAULT_LIMITS,
         Limits as Limits,
     )
+    from .mocking import (
+        Mocks as Mocks,
+        Recorder as Recorder,
+        Recording as Recording,
+        recording_to as recording_to,
+        standing_in as standing_in,
+    )
     from .readers import (
         INPUT_FORMATS as INPUT_FORMATS,
         Grouping as Grouping,
@@ -112,6 +122,7 @@ if TYPE_CHECKING:
         Finding as Finding,
         ForbiddenToolsJustification as ForbiddenToolsJustification,
         NamedCall as NamedCall,
+        Outcome as Outcome,
         PairingJustification as PairingJustification,
         PlacedFinding as PlacedFinding,
         Source as Source,
@@ -125,6 +136,14 @@ if TYPE_CHECKING:
         TurnScore as TurnScore,
         explain as explain,
     )
+    from .tracing import (
+        Captured as Captured,
+        capture as capture,
+        mock_tool_span as mock_tool_span,
+        mockable as mockable,
+        tool as tool,
+        traced as traced,
+    )
     from .trajectory import (
         ToolCall as ToolCall,
         Trajectory as Trajectory,
@@ -137,6 +156,7 @@ __version__ = "0.1.0"
 
 _HOMES: dict[str, tuple[str, ...]] = {
     "errors": (
+        "AgentError",
         "ConfigurationError",
         "CriteriaError",
         "DocumentError",
@@ -144,7 +164,9 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "InputError",
         "LimitError",
         "MissingExtraError",
+        "MockError",
         "RightcallError",
+        "StoreError",
         "UnknownNameError",
     ),
     "limits": (
@@ -169,6 +191,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "Finding",
         "ForbiddenToolsJustification",
         "NamedCall",
+        "Outcome",
         "PairingJustification",
         "PlacedFinding",
         "Source",
@@ -247,6 +270,21 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "ToolTrajectoryEvaluatorConfig",
         "evaluator_type",
         "run_evaluation",
+    ),
+    "tracing": (
+        "Captured",
+        "capture",
+        "mock_tool_span",
+        "mockable",
+        "tool",
+        "traced",
+    ),
+    "mocking": (
+        "Mocks",
+        "Recorder",
+        "Recording",
+        "recording_to",
+        "standing_in",
     ),
     "evalsets": (
         "Case",

@@ -6,7 +6,10 @@
     ├── ConfigurationError      an evaluator's configuration is wrong
     ├── CriteriaError           the criteria given to an evaluator are wrong or missing
     │   └── ExpectationError    one expected value in them is wrong: an unknown `$` matcher, a bad pattern
+    ├── MockError               nothing that was written or recorded answers a call in the place of a tool
     ├── UnknownNameError        no evaluator, code or command has this name
+    ├── AgentError              an agent cannot be found, loaded or asked
+    ├── StoreError              the folder of a run cannot be found, read or written
     ├── LimitError              the work is larger than a limit allows
     └── MissingExtraError       an optional dependency is not installed
 
@@ -39,15 +42,41 @@ class ConfigurationError(RightcallError):
 
 
 class CriteriaError(RightcallError):
-    """The criteria given to an evaluator are missing, empty, misspelt or of a wrong type."""
+    """Criteria, or mocks, are missing, empty, misspelt or of a wrong type.
+
+    `path` leads to the mistake inside of what was given, step by step, as far as that is known.
+    """
+
+    def __init__(self, message: str, path: tuple[str | int, ...] = ()) -> None:
+        super().__init__(message)
+        self.path = path
 
 
 class ExpectationError(CriteriaError):
     """One expected value cannot be understood: an unknown `$` matcher or a wrong operand."""
 
 
+class MockError(RightcallError):
+    """A tool that is mocked, or whose calls are replayed, was called as nothing that is written or recorded answers.
+
+    It is an error of the case, even where the agent catches it.
+    """
+
+
 class UnknownNameError(RightcallError):
     """A name was given that nothing goes by; the message has the nearest one that exists."""
+
+
+class AgentError(RightcallError):
+    """An agent cannot be found, loaded or asked; `traceback` shows the agent's own lines, where there are any."""
+
+    def __init__(self, message: str, traceback: str = "") -> None:
+        super().__init__(message)
+        self.traceback = traceback
+
+
+class StoreError(RightcallError):
+    """The folder of a run cannot be found, read or written."""
 
 
 class LimitError(RightcallError):

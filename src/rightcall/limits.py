@@ -45,6 +45,15 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     pattern_length: int = 10_000
     """Characters in a regular expression."""
 
+    recorded_bytes: int = 1024 * 1024
+    """Size of the arguments or the output of one call that our decorators record, as text."""
+
+    recorded_items: int = 10_000
+    """Values that a generator yields, in the output that our decorators record."""
+
+    captured_spans: int = 20_000
+    """Spans of one run that are kept while it is captured."""
+
     explanation_bytes: int = 64 * 1024
     """Size of the explanations in one result. What is left out is counted."""
 

@@ -46,7 +46,7 @@ EXIT_CODES = (0, 1, 2, 3, 130)
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
-_SECONDS = re.compile(r" in \d+\.\d\ds$", re.MULTILINE)
+_SECONDS = re.compile(r" in \d+\.\d\ds(  run [0-9a-f]{4})?$", re.MULTILINE)
 _HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
 
@@ -100,7 +100,7 @@ def run_rightcall(arguments: list[str]) -> str:
 
 
 def comparable(text: str) -> list[str]:
-    """The lines of a screen without what differs from run to run: trailing spaces, and the time it took."""
+    """The lines of a screen without what differs from run to run: trailing spaces, the time, the id of a run."""
     return [line.rstrip() for line in _SECONDS.sub(" in 0.00s", text.rstrip()).splitlines()]
 
 

@@ -116,7 +116,7 @@ def test_a_case_without_a_trace_is_not_measured(folder: Path) -> None:
         (["google-adk.json", "--evalset", "google-adk.json"], "google-adk.json:2:2: unknown key 'resourceSpans'"),
         (["google-adk.json"], "--evalset"),
         (["google-adk.json", "--expect", "cals: []"], "--expect:1:1: 'cals' names no evaluator; did you mean 'calls'?"),
-        (["google-adk.json", "--evalset", "shop.yaml", "--case", "trp"], "no case matches trp; did you mean 'trip'?"),
+        (["google-adk.json", "--evalset", "shop.yaml", "--case", "trp"], "no case matches 'trp'; did you mean 'trip'?"),
         (["google-adk.json", "--evalset", "shop.yaml", "--output-file", "no/such/folder"], "no/such/folder"),
     ],
 )

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
-from tests.readers.traces import call, request, span
+from tests.readers.traces import call, line, request, span
 
-from rightcall.readers import read
+from rightcall.errors import InputError
+from rightcall.readers import read, read_spans
 from rightcall.trajectory import Trajectory
 
 CHAT = {"gen_ai.operation.name": "chat"}
@@ -160,6 +161,26 @@ def test_calls_that_only_messages_show_are_calls() -> None:
     assert (a.name, a.args, a.output, a.source) == ("a", {"x": 1}, {"r": 1}, "message")
     assert (b.name, b.args, b.output, b.suspected_error) == ("b", {"y": 2}, "Error: no", True)
     assert a.group != b.group
+
+
+def test_a_log_of_messages_completes_spans_and_adds_what_they_do_not_show() -> None:
+    log = [*asked(("c1", "t", {"a": 1}), ("c2", "u", {})), *answered(("c1", "o"), ("c2", "p"))]
+
+    trajectory = read_spans([executed(1, "t", "c1")], messages=log)
+
+    assert [(made.name, made.args, made.output, made.source) for made in trajectory.calls] == [
+        ("t", {"a": 1}, "o", "span"),
+        ("u", {}, "p", "message"),
+    ]
+    assert read_spans([], messages=log).names == ("t", "u")
+    with pytest.raises(InputError, match="messages"):
+        read_spans([], messages=[5])
+
+
+def test_the_bytes_of_several_documents_are_one_source() -> None:
+    documents = [line(call(2, "b")), line(call(1, "a"))]
+
+    assert [made.names for made in read(documents, grouping="file")] == [("a", "b")]
 
 
 def test_the_same_request_without_an_id_is_one_however_often_it_is_repeated() -> None:

@@ -107,6 +107,13 @@ def test_spans_that_are_no_calls_are_none(attributes: dict[str, Any]) -> None:
 
 CONVENTIONS: dict[str, dict[str, Any]] = {
     "UiPath": {"tool.name": "t", "input.value": '{"a": 1}', "output.value": '{"content": "o"}'},
+    "UiPath's decorators": {
+        "openinference.span.kind": "TOOL",
+        "tool.name": "t",
+        "span_type": "TOOL",
+        "input.value": '{"a": 1}',
+        "output.value": '{"content": "o"}',
+    },
     "OpenInference": {
         "openinference.span.kind": "TOOL",
         "tool.name": "t",
@@ -208,9 +215,10 @@ def test_the_name_of_the_span_is_the_tools_where_nothing_else_says_it(name: str,
         (CONVENTIONS["OpenTelemetry"] | {"gen_ai.tool.call.result": '{"result": 1}'}, {"result": 1}),
         (CONVENTIONS["OpenInference"] | {"output.value": '{"result": "x"}'}, {"result": "x"}),
         (CONVENTIONS["OpenInference"] | {"output.value": '{"content": "x"}'}, {"content": "x"}),
+        (CONVENTIONS["UiPath's own decorators"] | {"output.value": "21.5"}, 21.5),
         (CONVENTIONS["OpenTelemetry"] | {"gen_ai.tool.call.result": '{"output": "x"}'}, {"output": "x"}),
     ],
-    ids=["result", "result of OpenInference", "content of OpenInference", "output"],
+    ids=["result", "result of OpenInference", "content of OpenInference", "number of UiPath", "output"],
 )
 def test_envelopes_come_off_only_where_the_convention_puts_them(attributes: dict[str, Any], output: Any) -> None:
     assert only_call(span(1, attributes)).output == output

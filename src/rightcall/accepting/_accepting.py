@@ -22,7 +22,7 @@ from ._rewriting import Refused, rewrite, rewrite_turns
 class Observed(msgspec.Struct):
     """What was observed of one case."""
 
-    trajectories: list[Trajectory] = []
+    trajectories: list[Trajectory] = msgspec.field(default_factory=list)
     trouble: tuple[str, str] | None = None
     """The code and the reason, where the case could not be observed."""
 

@@ -1,8 +1,8 @@
 """Scores many recorded traces: here, or in worker processes."""
 
 from ._observing import Observing
-from ._request import Request, select_cases
+from ._request import Request
 from ._scorer import Scored
 from ._scoring import Scoring
 
-__all__ = ["Observing", "Request", "Scored", "Scoring", "select_cases"]
+__all__ = ["Observing", "Request", "Scored", "Scoring"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -13,12 +14,15 @@ from multiprocessing import get_context
 import msgspec
 
 from rightcall.errors import InputError, RightcallError
-from rightcall.readers import Block, BlockReading, LargeFile, LeftLine, Rest, large_file
+from rightcall.readers import Block, BlockReading, LargeFile, LeftLine, Rest, Waiting, large_file
 from rightcall.trajectory import Trajectory
 
 from ._request import Request
 from ._scorer import Scored, Scorer, Stranger
 
+# A process that is forked has everything loaded: spawning one takes as long as scoring 20 MB. Elsewhere than on Linux
+# the system's own libraries do not bear it.
+_START = "fork" if sys.platform == "linux" else "spawn"
 _AHEAD = 2
 """How much work waits for each worker, so that none of them waits for work."""
 
@@ -41,6 +45,7 @@ class Done(msgspec.Struct, frozen=True):
 
     scored: list[Scored | Stranger]
     left: list[LeftLine] = []
+    waiting: list[Waiting] = []
     begun: set[tuple[str, str]] = set()
     problem: str = ""
     """Why the file could not be read."""
@@ -52,7 +57,7 @@ class Pool:
     def __init__(self, request: Request, workers: int) -> None:
         self._request, self._workers = request, workers
         self._scorer = Scorer(request)
-        self._processes = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (request,))
+        self._processes = ProcessPoolExecutor(workers, get_context(_START), _begin, (request,))
 
     def __enter__(self) -> Pool:
         return self
@@ -111,7 +116,7 @@ class Pool:
             yield work.path, InputError(done.problem)
         if work.large is not None and work.block is not None:
             rest = rests.setdefault(work.path, Rest(work.large))
-            yield from self._judged(work.path, rest.after(work.block, done.left, done.begun))
+            yield from self._judged(work.path, rest.after(work.block, done.left, done.waiting, done.begun))
             if work.is_last:
                 yield from self._judged(work.path, rests.pop(work.path).trajectories())
 
@@ -134,7 +139,7 @@ class _Worker:
         if work.large is not None and work.block is not None:
             reading = BlockReading(work.large, work.block)
             scored = [self._scorer.scored(trajectory) for trajectory in reading.trajectories()]
-            return Done(scored, reading.left, reading.begun)
+            return Done(scored, reading.left, reading.waiting, reading.begun)
         done = Done([])
         try:
             done.scored.extend(map(self._scorer.scored, self._request.read(work.path)))

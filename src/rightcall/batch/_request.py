@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Iterator
 
 import msgspec
 
-from rightcall.errors import InputError, nearest
-from rightcall.evalsets import Case, load_eval_set
+from rightcall.evalsets import Case, load_eval_set, selected
 from rightcall.readers import Grouping, read
 from rightcall.trajectory import Trajectory
 from rightcall.verdicts import CASE_ATTRIBUTE, Join
@@ -37,7 +35,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             DocumentError: the eval set is wrong.
             InputError: it cannot be read, or no case is chosen.
         """
-        return select_cases(load_eval_set(self.evalset).cases, self.case_globs, self.tags) if self.evalset else []
+        return selected(load_eval_set(self.evalset).cases, self.case_globs, self.tags) if self.evalset else []
 
     def read(self, source: str | list[str]) -> Iterator[Trajectory]:
         """The trajectories in a file, or in files that are read as one.
@@ -52,20 +50,3 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             max_size=self.max_size,
             metadata_attributes=(self.case_attribute,),
         )
-
-
-def select_cases(cases: Sequence[Case], globs: Sequence[str], tags: Sequence[str]) -> list[Case]:
-    """The cases whose id matches one of the globs, and that have one of the tags, where any are given.
-
-    Raises:
-        InputError: there is no such case.
-    """
-    chosen = [
-        case
-        for case in cases
-        if (not globs or any(fnmatchcase(case.id, glob) for glob in globs)) and (not tags or set(tags) & set(case.tags))
-    ]
-    if not chosen:
-        wanted = ", ".join((*globs, *tags))
-        raise InputError(f"no case matches {wanted}; {nearest(wanted, [case.id for case in cases[:50]])}")
-    return chosen

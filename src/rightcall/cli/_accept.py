@@ -12,11 +12,12 @@ import click
 import msgspec
 
 from rightcall.accepting import CaseOutcome, Observed, accept, collect
-from rightcall.batch import Observing, Request, select_cases
+from rightcall.batch import Observing, Request
 from rightcall.decoding import Edit
 from rightcall.errors import InputError, RightcallError
-from rightcall.evalsets import EvalSet, load_eval_set
+from rightcall.evalsets import Case, EvalSet, load_eval_set, selected
 from rightcall.reports import diff_lines
+from rightcall.store import RUNS, Run, open_run
 from rightcall.verdicts import CASE_ATTRIBUTE
 
 from ._complaints import complain
@@ -30,7 +31,7 @@ _MARK = "\ufeff"
 
 
 @click.command(name="accept")
-@click.argument("traces", nargs=-1, required=True, metavar="TRACES...")
+@click.argument("traces", nargs=-1, required=True, metavar="TRACES...|RUN")
 @click.option("--evalset", metavar="FILE", help="The eval set to edit, or to write if there is none.")
 @click.option("--case", "cases", multiple=True, metavar="GLOB", help="Only cases whose id matches; repeatable.")
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only cases with this tag; repeatable.")
@@ -48,11 +49,12 @@ _MARK = "\ufeff"
 )
 @reading_options
 @click.option("--together", is_flag=True, help="Read all files as one source: spans in one, their logs in another.")
+@click.option("--runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")
 @click.option("--dry-run", is_flag=True, help="Show the edit, and write nothing.")
 def command(**options: Any) -> int:
     """Write what was observed into an eval set: each expectation that does not hold now becomes one that does.
 
-    TRACES are files or folders. Everything else in the eval set stays as it is, and the edit is printed as a diff.
+    TRACES are files or folders; without --evalset, a run is meant, and the eval set it was made with. Everything else in the eval set stays as it is, and the edit is printed as a diff.
     Exit code: 0 every case passes now, 1 a case that fails was left alone, 2 a case could not be measured.
     """
     return _Accepting(msgspec.convert(options, Options)).run()
@@ -71,6 +73,7 @@ class Options(msgspec.Struct, frozen=True):
     grouping: Any
     max_size: int | None
     together: bool
+    runs: str | None
     dry_run: bool
 
     def request(self) -> Request:
@@ -89,17 +92,16 @@ class _Accepting:
     """One run of the command."""
 
     def __init__(self, options: Options) -> None:
-        if options.evalset is None:
-            raise click.UsageError("give --evalset with the file to edit")
         self._options = options
-        self._path = options.evalset
+        self._run = _run(options) if options.evalset is None else None
+        self._path = options.evalset or (self._run.header.evalset if self._run is not None else "")
         self._screen = Screen()
-        files = list(trace_files(options.traces))
+        files = list(trace_files(options.traces)) if self._run is None else []
         self._observing = Observing(options.request(), files, together=options.together, complain=complain)
 
     def run(self) -> int:
         check_writable(self._path)
-        outcomes = self._update() if os.path.lexists(self._path) else self._create()
+        outcomes = self._update() if self._run is not None or os.path.lexists(self._path) else self._create()
         if self._observing.strangers:
             complain(f"not looked at, because they belong to no case: {self._observing.strangers:,} trajectories")
         left = [outcome for outcome in outcomes if outcome.kind == "left"]
@@ -115,9 +117,8 @@ class _Accepting:
                 f"{self._path}: is an eval set of {_OWNERS[eval_set.format]}; convert it first: "
                 f"rightcall convert {self._path}"
             )
-        chosen = select_cases(eval_set.cases, self._options.cases, self._options.tags)
-        found = self._observing.by_case(chosen)
-        observed = {case.id: Observed(found.get(case.id, [])) for case in chosen}
+        chosen = selected(eval_set.cases, self._options.cases, self._options.tags)
+        observed = self._observed(chosen)
         text = content.decode()
         made = accept(text.removeprefix(_MARK), eval_set, observed)
         self._show(made.before, made.edits, self._path)
@@ -125,6 +126,12 @@ class _Accepting:
             replace_file(self._path, content, (_MARK * text.startswith(_MARK) + made.after).encode())
         self._tell(made.outcomes, eval_set)
         return made.outcomes
+
+    def _observed(self, chosen: Sequence[Case]) -> dict[str, Observed]:
+        if self._run is not None:
+            return _observed_in(self._run, chosen)
+        found = self._observing.by_case(chosen)
+        return {case.id: Observed(found.get(case.id, [])) for case in chosen}
 
     def _create(self) -> Sequence[CaseOutcome]:
         if self._options.tags:
@@ -154,6 +161,32 @@ class _Accepting:
                 f"note: the arguments of {unrecorded:,} calls were not recorded; names alone are expected"
             )
         self._screen.line(_summary(outcomes, "written" if eval_set is None else "updated", self._options.dry_run))
+
+
+def _run(options: Options) -> Run:
+    """The run that the command line names.
+
+    Raises:
+        StoreError: there is no such run.
+    """
+    if len(options.traces) != 1:
+        raise click.UsageError("give traces with --evalset and the file to edit, or one run")
+    return open_run(options.traces[0], Path(options.runs) if options.runs is not None else RUNS)
+
+
+def _observed_in(run: Run, chosen: Sequence[Case]) -> dict[str, Observed]:
+    """What a run observed of some cases. One that the agent did not come to an end of was not observed."""
+    observed = {case.id: Observed() for case in chosen}
+    for result in run.results():
+        if result.case_id not in observed:
+            continue
+        held = observed[result.case_id]
+        if result.outcome is not None and result.outcome.error is not None:
+            finding = result.findings[0].finding if result.findings else None
+            held.trouble = (finding.code if finding is not None else "", result.outcome.error)
+        elif result.trajectory is not None:
+            held.trajectories.append(result.trajectory)
+    return observed
 
 
 _OWNERS = {"uipath": "UiPath", "adk": "ADK"}

@@ -17,6 +17,7 @@ from ._complaints import complain
 COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("_show", "Show which calls are in traces: the tree, the timing, what was not recorded."),
     "demo": ("_demo", "Score a few recorded trajectories and see what Rightcall says of them."),
+    "run": ("_run", "Run an agent over an eval set, and hold what it calls against what is expected."),
     "score": ("_score", "Hold recorded traces against expectations, without running anything."),
     "accept": ("_accept", "Write what was observed into an eval set, as an edit to review."),
     "check": ("_check", "Check eval sets: every key, every expectation, every id."),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -12,8 +11,7 @@ import click
 
 from rightcall.readers import INPUT_FORMATS, Grouping
 
-_SIZE = re.compile(r"(\d{1,18})\s*([kmgt]?)i?b?", re.IGNORECASE)
-_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+from ._sizes import size
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,7 +33,7 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--max-size",
             metavar="SIZE",
-            callback=_bytes,
+            callback=size,
             help="The most bytes to read of a file, unpacked: 500MB, 2GB.",
         ),
     ]
@@ -51,13 +49,3 @@ def trace_files(traces: Sequence[str]) -> Iterator[str]:
             yield from sorted(str(path) for path in Path(trace).rglob("*") if path.is_file())
         else:
             yield trace
-
-
-def _bytes(context: click.Context, option: click.Parameter, value: str | None) -> int | None:
-    """The number of bytes of a size such as `1000000`, `500MB` or `2G`; the units are powers of 1024."""
-    if value is None:
-        return None
-    found = _SIZE.fullmatch(value.strip())
-    if found is None:
-        raise click.BadParameter(f"{value!r:.40} is no size; write 1000000, 500MB or 2GB", context, option)
-    return int(found[1]) * _UNITS[found[2].lower()]

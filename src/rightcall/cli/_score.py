@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing
 from pathlib import Path
 from time import perf_counter
-from typing import IO, Any
+from typing import Any
 
 import click
 import msgspec
 
 from rightcall.batch import Request, Scoring
-from rightcall.errors import InputError, RightcallError
+from rightcall.errors import InputError
 from rightcall.reports import concise_lines, concise_notes, json_case, json_report, summary
 from rightcall.results import CaseResult, Totals, Verdict, gravest
 from rightcall.verdicts import CASE_ATTRIBUTE
@@ -22,6 +22,7 @@ from rightcall.verdicts import CASE_ATTRIBUTE
 from ._complaints import complain
 from ._options import reading_options, trace_files
 from ._terminal import Screen
+from ._writing import new_file
 
 
 @click.command(name="score")
@@ -155,7 +156,7 @@ class _Scoring:
         subject = self._options.evalset or self._options.expect or ""
         cases = (json_case(result, evidence) for result, evidence in self._taken())
         with ExitStack() as stack:
-            file = stack.enter_context(_new_file(self._options.output_file)) if self._options.output_file else None
+            file = stack.enter_context(new_file(self._options.output_file)) if self._options.output_file else None
             for piece in json_report(cases, self._totals, subject):
                 if file is not None:
                     file.write(piece)
@@ -171,18 +172,3 @@ def _expectation(given: str) -> tuple[bytes, str]:
         return Path(given).read_bytes(), given
     except OSError as problem:
         raise InputError(f"{given}: {problem.strerror or problem}") from None
-
-
-@contextmanager
-def _new_file(path: str) -> Iterator[IO[str]]:
-    """A file to write, that is there when it is whole and not before."""
-    unfinished = f"{path}.part"
-    try:
-        with open(unfinished, "w", encoding="utf-8") as file:
-            yield file
-        os.replace(unfinished, path)
-    except OSError as problem:
-        raise RightcallError(f"{path}: {problem.strerror or problem}") from None
-    finally:
-        with suppress(OSError):
-            os.remove(unfinished)

@@ -18,6 +18,10 @@ from ._values import check_shape
 _BEGINNING = re.compile(r"[^\s,]")
 _FLOAT = "$float"
 _LITERAL = "$literal"
+# Made once, and held here: an agent that puts something else in the place of `json.dumps` must not be asked.
+_ENCODE = json.JSONEncoder(allow_nan=False).encode
+_MARKS: tuple[Any, ...] = (f'"{_FLOAT}"', f'"{_LITERAL}"')
+_MARKS_IN_BYTES: tuple[Any, ...] = tuple([mark.encode() for mark in _MARKS])
 
 
 def decode_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
@@ -64,7 +68,13 @@ def dump_json(value: Any, *, indent: int | None = None) -> str:
     JSON has no NaN and no infinity: they are written as `{"$float": "nan"}`. An object that looks like such
     a mark is written inside `{"$literal": …}`. Lone surrogates are written as escapes.
     """
-    return json.dumps(_mark_floats(value), allow_nan=False, indent=indent)
+    # Hardly any value needs marks, and walking it takes ten times as long as writing it.
+    encode = _ENCODE if indent is None else json.JSONEncoder(allow_nan=False, indent=indent).encode
+    try:
+        text = encode(value)
+    except ValueError:
+        return encode(_mark_floats(value))
+    return encode(_mark_floats(value)) if any([mark in text for mark in _MARKS]) else text
 
 
 def load_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
@@ -73,7 +83,10 @@ def load_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
     Raises:
         InputError: the text is not JSON.
     """
-    return _unmark_floats(decode_json(text, limits))
+    value = decode_json(text, limits)
+    marks = _MARKS if isinstance(text, str) else _MARKS_IN_BYTES
+    # A mark that is written with escapes is none of ours: we write them as they are.
+    return _unmark_floats(value) if any([mark in text for mark in marks]) else value
 
 
 def _decode_tolerantly(text: str | bytes) -> Any:

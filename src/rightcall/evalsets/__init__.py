@@ -6,6 +6,7 @@ from ._editing import Editing
 from ._expecting import criteria_path
 from ._loading import load_eval_set, load_expectation, parse_eval_set
 from ._schema import eval_set_schema
+from ._selecting import selected
 from ._yaml import dump_yaml
 
 __all__ = [
@@ -21,4 +22,5 @@ __all__ = [
     "load_eval_set",
     "load_expectation",
     "parse_eval_set",
+    "selected",
 ]

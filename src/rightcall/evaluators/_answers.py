@@ -107,13 +107,10 @@ class AnswerEvaluator(Evaluator[ConfigT, CriteriaT, AnswerPlan]):
         if turns is None:
             key = criteria.expectation_key
             return AnswerPlan((Expected(self.expect(getattr(criteria, key), key), key),))
+        expected = [(turn, f"expected_turns[{turn}]", value) for turn, value in enumerate(turns) if value is not None]
+        last = len(turns) - 1
         return AnswerPlan(
-            tuple(
-                Expected(self.expect(value, f"expected_turns[{turn}]"), f"expected_turns[{turn}]", turn, last)
-                for turn, value in enumerate(turns)
-                if value is not None
-                for last in (turn == len(turns) - 1,)
-            )
+            tuple([Expected(self.expect(value, path), path, turn, turn == last) for turn, path, value in expected])
         )
 
     def measure(self, selection: Selection, plan: AnswerPlan) -> Measurement:
@@ -170,7 +167,7 @@ class AnswersAccount(msgspec.Struct, frozen=True):
 
     def find(self) -> tuple[Finding, ...]:
         """What is wrong with each answer that does not reach the threshold, or was not recorded."""
-        low = [each for each in self.scored if each.score is None or each.score < max(self.threshold, 5e-324)]
+        low = [each for each in self.scored if each.score is None or each.score < self.threshold]
         return tuple([finding for each in low for finding in each.findings()][:_MOST_FINDINGS])
 
 

@@ -89,16 +89,19 @@ class UnavailableEvaluator(Evaluator[Config, Criteria, _NoPlan]):
         return _NoPlan()
 
     def measure(self, selection: Selection, plan: _NoPlan) -> Measurement:
-        raise NotImplementedError(self.reason)
+        return Measurement(0.0, 1.0, self._account())
 
     def evaluate(self, trajectory: Any, criteria: Any = None) -> EvaluationResult:
         """An error, whatever the trajectory."""
-        name = f"{self.id!r} ({self.wanted})" if self.id != self.wanted else repr(self.id)
-        message = f"{name} is not yet available: {self.reason}"
+        account = self._account()
         return EvaluationResult(
             evaluator=self.id,
             verdict="error",
-            error=f"RC403 {message}",
+            error=f"RC403 {account.findings[0].message}",
             warnings=trajectory.warnings if isinstance(trajectory, Trajectory) else (),
-            explanation=Explanation(Told(None, (Finding("RC403", message),))),
+            explanation=Explanation(account),
         )
+
+    def _account(self) -> Told:
+        name = f"{self.id!r} ({self.wanted})" if self.id != self.wanted else repr(self.id)
+        return Told(None, (Finding("RC403", f"{name} is not yet available: {self.reason}"),))

@@ -1,7 +1,7 @@
 """Readers turn traces and logs of messages into trajectories."""
 
 from ._grouping import Grouping
-from ._large import BlockReading, LargeFile, LeftLine, Rest, large_file
+from ._large import BlockReading, LargeFile, LeftLine, Rest, Waiting, large_file
 from ._reading import INPUT_FORMATS, read, read_messages, read_spans
 from ._survey import Block
 
@@ -13,6 +13,7 @@ __all__ = [
     "LargeFile",
     "LeftLine",
     "Rest",
+    "Waiting",
     "large_file",
     "read",
     "read_messages",

@@ -183,6 +183,10 @@ CONVENTIONS = (
         unwrap_output=(llamaindex_output,),
         setting="TRACELOOP_TRACE_CONTENT=true",
     ),
+    # UiPath's decorators mark tools as OpenInference does, write every output as JSON, and wrap it as UiPath does.
+    msgspec.structs.replace(
+        PLAIN, name="uipath", marks=(("span_type", "tool"), ("tool.name", None)), encoded=True, keeps_quotes=False
+    ),
     *(
         msgspec.structs.replace(
             OPENINFERENCE, name="openinference-adk", marks=(mark, _OPENINFERENCE), unwrap_output=(adk_output,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from typing import Literal
 
 from ._kinds import CONVERSATION_KEYS, GROUP_KEYS, SESSION_KEYS, CallShape, groups_of, kind_of
@@ -138,27 +138,35 @@ class Sorting:
     def __init__(self) -> None:
         self.begun: set[tuple[str, str]] = set()
         """How runs with an agent or a model at work begin: the names and scopes of their roots."""
-        self._waiting: list[list[Span]] = []
+        self.waiting: list[list[Span]] = []
+        """Runs with nothing of an agent in them, which count if others turn out to begin as they do."""
 
     def counted(self, runs: list[list[Span]]) -> list[list[Span]]:
-        """Those that count for what is in them; others wait."""
+        """Those that count as far as is known; others wait."""
+        working = [_is_at_work(run) for run in runs]
+        for run, is_working in zip(runs, working, strict=True):
+            if is_working:
+                self.begun |= roots_of(run)
         counted = []
-        for run in runs:
-            if _is_at_work(run):
-                self.begun |= _roots(run)
-            elif not _has_calls(run):
-                self._waiting.append(run)
-                continue
-            counted.append(run)
+        for run, is_working in zip(runs, working, strict=True):
+            if is_working or _has_calls(run) or not self.begun.isdisjoint(roots_of(run)):
+                counted.append(run)
+            else:
+                self.waiting.append(run)
         return counted
 
+    def count(self, roots: Iterable[tuple[str, str]]) -> bool:
+        """Whether a run counts that waited, by how it begins; all do where no agent was seen at work."""
+        return not self.begun or not self.begun.isdisjoint(roots)
+
     def late(self) -> list[list[Span]]:
-        """Those that waited, and count because they begin as others do; all of them where no others were seen."""
-        waiting, self._waiting = self._waiting, []
-        return [run for run in waiting if not self.begun or not self.begun.isdisjoint(_roots(run))]
+        """Those that waited and count after all."""
+        waiting, self.waiting = self.waiting, []
+        return [run for run in waiting if self.count(roots_of(run))]
 
 
-def _roots(run: list[Span]) -> set[tuple[str, str]]:
+def roots_of(run: list[Span]) -> set[tuple[str, str]]:
+    """How a run begins: the names and scopes of its roots."""
     return {(span.name, span.scope) for span in run if span.parent_id is None}
 
 

@@ -15,8 +15,8 @@ from rightcall.trajectory import Trajectory
 
 from ._documents import Documents, is_otlp_line
 from ._gathering import Gathering
-from ._grouping import Grouping, keys_of
-from ._span import Loose
+from ._grouping import Grouping, keys_of, roots_of
+from ._span import Loose, Span
 from ._survey import Block, Piece, blocks_of, marks_of, parts_of, pieces_of
 from ._warnings import Warnings
 
@@ -31,6 +31,13 @@ class LeftLine(msgspec.Struct, frozen=True):
     number: int
     traces: frozenset[str] | None = None
     """Those traces; none where it is all that are in the line."""
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """A run within a block that has nothing of an agent in it, and counts if others begin as it does."""
+
+    roots: frozenset[tuple[str, str]]
+    lines: list[LeftLine]
 
 
 class LargeFile(msgspec.Struct, frozen=True):
@@ -52,7 +59,7 @@ class LargeFile(msgspec.Struct, frozen=True):
         for block in self.blocks:
             reading = BlockReading(self, block)
             yield from reading.trajectories()
-            yield from rest.after(block, reading.left, reading.begun)
+            yield from rest.after(block, reading.left, reading.waiting, reading.begun)
         yield from rest.trajectories()
 
 
@@ -103,6 +110,8 @@ class BlockReading:
         self.warnings = Warnings()
         self.left: list[LeftLine] = []
         """The lines left to others, once the trajectories have been asked for."""
+        self.waiting: list[Waiting] = []
+        """The runs of which others have to say whether they count, likewise."""
         self.begun: set[tuple[str, str]] = set()
         """How the runs of agents begin that lie within the block."""
         self._file, self._block = file, block
@@ -116,14 +125,11 @@ class BlockReading:
         gathered = Gathering(file.grouping, file.keep, file.limits, held_bytes=block.end)
         lines = self._gather(gathered)
         gathered.warn_of_loose(file.path, self.warnings)
-        runs = gathered.counted(gathered.part_with(block.whole))
+        whole = gathered.part_with(block.whole)
+        runs = gathered.counted(whole)
         self.begun = gathered.sorting.begun
-        whole = {span.trace_id for run in runs for span in run}
-        self.left = [
-            LeftLine(line.start, line.size, line.number, line.traces - whole)
-            for line in lines
-            if line.traces is not None and not line.traces <= whole
-        ]
+        self.waiting = _waiting(gathered.sorting.waiting, lines)
+        self.left = _without(_traces_of([*runs, *gathered.sorting.waiting]), lines)
         return gathered.trajectories_of(runs, self.warnings)
 
     def _gather(self, gathered: Gathering) -> list[LeftLine]:
@@ -156,10 +162,14 @@ class Rest:
         self._warnings = Warnings()
         self._documents = Documents(file.path, file.limits, self._warnings, self._gathered.budget)
         self._ended: set[str] = set()
+        self._waiting: list[Waiting] = []
 
-    def after(self, block: Block, left: list[LeftLine], begun: set[tuple[str, str]]) -> Iterator[Trajectory]:
+    def after(
+        self, block: Block, left: list[LeftLine], waiting: list[Waiting], begun: set[tuple[str, str]]
+    ) -> Iterator[Trajectory]:
         """Take in what a block left; the trajectories of the runs that end in it."""
         self._take(left)
+        self._waiting += waiting
         self._gathered.sorting.begun |= begun
         self._ended |= block.ended
         self._ended |= block.whole & self._gathered.names()
@@ -167,7 +177,10 @@ class Rest:
         return self._gathered.trajectories_of(ended, self._warnings)
 
     def trajectories(self) -> Iterator[Trajectory]:
-        """The trajectories of the runs that are still open after the last block."""
+        """The trajectories of the runs that are still open after the last block, and of those that count after all."""
+        for waiting in self._waiting:
+            if self._gathered.sorting.count(waiting.roots):
+                self._take(waiting.lines)
         return self._gathered.remaining_trajectories(self._warnings)
 
     def _take(self, left: list[LeftLine]) -> None:
@@ -185,6 +198,30 @@ class Rest:
                         if not isinstance(item, Loose) and (traces is None or item.trace_id in traces)
                     ]
                 )
+
+
+def _traces_of(runs: list[list[Span]]) -> set[str]:
+    return {span.trace_id for run in runs for span in run}
+
+
+def _waiting(runs: list[list[Span]], lines: list[LeftLine]) -> list[Waiting]:
+    wanted = _traces_of(runs)
+    by_trace: dict[str, list[LeftLine]] = {}
+    for line in lines:
+        for trace in wanted.intersection(line.traces or ()):
+            by_trace.setdefault(trace, []).append(msgspec.structs.replace(line, traces=frozenset([trace])))
+    return [
+        Waiting(frozenset(roots_of(run)), [line for trace in _traces_of([run]) for line in by_trace[trace]])
+        for run in runs
+    ]
+
+
+def _without(traces: set[str], lines: list[LeftLine]) -> list[LeftLine]:
+    return [
+        msgspec.structs.replace(line, traces=line.traces - traces)
+        for line in lines
+        if line.traces is not None and not line.traces <= traces
+    ]
 
 
 def _opened(path: str) -> IO[bytes]:

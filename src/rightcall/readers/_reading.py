@@ -43,7 +43,7 @@ def read(
 
     The format is told from the content, never from a name: OTLP as JSON or protobuf, spans of the OpenTelemetry
     SDK, Zipkin, Jaeger, Tempo, Phoenix, MLflow, OpenAI Agents, or a log of messages; plain or packed with gzip or
-    zstd. A list of paths is read as one source, so that log records may lie beside their spans.
+    zstd. A list of paths or bytes is read as one source, so that log records may lie beside their spans.
 
     Args:
         source: What to read.
@@ -73,15 +73,18 @@ def read(
 def read_spans(
     spans: Iterable[Any],
     *,
+    messages: Any = None,
     metadata_attributes: tuple[str, ...] = ("rightcall.case.id",),
     limits: Limits = DEFAULT_LIMITS,
 ) -> Trajectory:
     """The trajectory of spans: objects of the OpenTelemetry SDK, or dicts of any container.
 
-    All spans are taken for one run. No spans, or spans without a call, give a trajectory without calls.
+    All spans are taken for one run. No spans, or spans without a call, give a trajectory without calls. A log of
+    `messages` of the same run completes the calls: with what their spans did not record, and with calls that no span
+    shows.
 
     Raises:
-        InputError: something among the spans is not a span.
+        InputError: something among the spans is not a span, or the messages are of no format known.
     """
     if isinstance(spans, (str, bytes)) or not isinstance(spans, Iterable):
         raise InputError(f"spans are a list of spans, not {shown(spans)}")
@@ -91,6 +94,8 @@ def read_spans(
             run.add(live_span(span))
         else:
             _add_documents(run, admit(span, limits, where=f"spans[{position}]", foreign=True), position)
+    if messages is not None:
+        run.messages = _checked_log(messages, limits)
     return run.trajectory()
 
 
@@ -101,8 +106,12 @@ def read_messages(messages: Any, *, limits: Limits = DEFAULT_LIMITS) -> Trajecto
         InputError: these are no messages of a known format.
     """
     run = Run(limits)
-    run.messages = checked_messages(messages_of(admit(messages, limits, where="messages", foreign=True)), "messages")
+    run.messages = _checked_log(messages, limits)
     return run.trajectory()
+
+
+def _checked_log(messages: Any, limits: Limits) -> list[Any]:
+    return checked_messages(messages_of(admit(messages, limits, where="messages", foreign=True)), "messages")
 
 
 def _gather(
@@ -113,7 +122,7 @@ def _gather(
     max_size: int | None,
     limits: Limits,
 ) -> str:
-    if isinstance(source, (list, tuple)) and source and all(isinstance(item, (str, Path)) for item in source):
+    if isinstance(source, (list, tuple)) and source and all(isinstance(item, (str, Path, bytes)) for item in source):
         names = [_gather(item, gathered, warnings, input_format, max_size, limits) for item in source]
         return ", ".join(names[:3])
     if isinstance(source, (Mapping, list, tuple)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
@@ -13,7 +12,7 @@ from rightcall.results import CaseResult, Totals
 
 
 def json_report(cases: Iterable[str], totals: Callable[[], Totals], subject: str) -> Iterator[str]:
-    """The results as one JSON document, piece by piece; `cases` are what `json_case` made of each.
+    """The results as one JSON document, piece by piece; `cases` are the results, each as JSON.
 
     `rightcall` is the version that wrote it, `evalset` what was expected, `cases` each result with its evaluations,
     findings and the trajectory that was judged, and `totals`, asked for at the end, the cases by verdict.
@@ -27,20 +26,12 @@ def json_report(cases: Iterable[str], totals: Callable[[], Totals], subject: str
 
 
 def json_case(result: CaseResult, evidence: str) -> str:
-    """A result as a JSON object; `evidence` is what `json_evidence` made of it."""
-    told = {
-        "case_id": result.case_id,
-        "repeat": result.repeat,
-        "verdict": result.verdict,
-        "score": result.score,
-        "source": msgspec.to_builtins(result.source),
-        "findings": msgspec.to_builtins(result.findings),
-        "warnings": list(result.warnings),
-    }
-    return f"{dump_json(told)[:-1]}, {evidence[1:]}"
+    """A result as `to_json` writes it, of which `json_evidence` has written all but what it is known by."""
+    return f"{dump_json({'case_id': result.case_id, 'repeat': result.repeat})[:-1]}, {evidence[1:]}"
 
 
 def json_evidence(result: CaseResult) -> str:
-    """What a result is made of, as a JSON object: its evaluations, and the trajectory that was judged."""
-    evaluations = [json.loads(evaluation.to_json()) for evaluation in result.results]
-    return dump_json({"evaluations": evaluations, "trajectory": msgspec.to_builtins(result.trajectory)})
+    """All of a result but what it is known by, its case and repeat, as a JSON object."""
+    plain = result.to_plain()
+    del plain["case_id"], plain["repeat"]
+    return dump_json(plain)

@@ -22,6 +22,8 @@ from ._justifications import (
     ToolTrajectoryEvaluatorJustification,
     TurnScore,
 )
+from ._outcome import Cause, Outcome
+from ._repeats import Tally
 from ._result import Account, EvaluationResult, Explanation, Told, Verdict
 from ._text import call_text, value_text
 
@@ -31,6 +33,7 @@ __all__ = [
     "Alignment",
     "AnswersJustification",
     "CaseResult",
+    "Cause",
     "Code",
     "ComparedAnswer",
     "CountCheck",
@@ -44,10 +47,12 @@ __all__ = [
     "ForbiddenToolsJustification",
     "Justification",
     "NamedCall",
+    "Outcome",
     "PairingJustification",
     "PlacedFinding",
     "Source",
     "Step",
+    "Tally",
     "Told",
     "ToolCallArgsEvaluatorJustification",
     "ToolCallCountEvaluatorJustification",

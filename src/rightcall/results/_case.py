@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
+from rightcall.decoding import dump_json, load_json
+from rightcall.errors import InputError
 from rightcall.trajectory import Trajectory
 
 from ._findings import Finding
-from ._result import EvaluationResult, Verdict
+from ._outcome import Outcome
+from ._result import EvaluationResult, SavedResult, Verdict, plain_result, restored_result
 
 _BY_GRAVITY: tuple[Verdict, ...] = ("error", "failed", "not_measured")
 
@@ -52,11 +56,76 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
     repeat: int = 0
     """Which of several trajectories of one case was judged, from 0."""
+    outcome: Outcome | None = None
+    """How the agent fared, where it was run for this result."""
 
     @property
     def passed(self) -> bool:
         """Whether the verdict is `passed`, and nothing else."""
         return self.verdict == "passed"
+
+    def to_json(self) -> str:
+        """The result as one line of JSON with everything in it, from which `from_json` makes it again."""
+        return dump_json(self.to_plain())
+
+    def to_plain(self) -> dict[str, Any]:
+        """The result as plain data. The results of evaluators are `evaluations`, with their details."""
+        plain: dict[str, Any] = {
+            "case_id": self.case_id,
+            "repeat": self.repeat,
+            "verdict": self.verdict,
+            "score": self.score,
+            "source": msgspec.to_builtins(self.source),
+            "findings": msgspec.to_builtins(self.findings),
+            "warnings": list(self.warnings),
+            "evaluations": [plain_result(result) for result in self.results],
+            "trajectory": _plain_trajectory(self.trajectory),
+        }
+        if self.outcome is not None:
+            plain["outcome"] = msgspec.to_builtins(self.outcome)
+        return plain
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> CaseResult:
+        """The result that `to_json` wrote.
+
+        Raises:
+            InputError: the text is not such a result.
+        """
+        return cls.from_plain(load_json(text))
+
+    @classmethod
+    def from_plain(cls, plain: Any) -> CaseResult:
+        """The result that `to_plain` gave. Raises `InputError` where it is none."""
+        try:
+            saved = msgspec.convert(plain, _SavedCase, strict=True)
+        except msgspec.ValidationError as problem:
+            raise InputError(f"not the saved result of a case: {problem}") from None
+        values = {name: getattr(saved, name) for name in cls.__struct_fields__ if name != "results"}
+        return cls(**values, results=tuple([restored_result(result) for result in saved.evaluations]))
+
+
+class _SavedCase(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """The JSON form of the result of a case."""
+
+    case_id: str
+    repeat: int
+    verdict: Verdict
+    score: float | None
+    source: Source
+    findings: tuple[PlacedFinding, ...]
+    warnings: tuple[str, ...]
+    evaluations: tuple[SavedResult, ...]
+    trajectory: Trajectory | None
+    outcome: Outcome | None = None
+
+
+def _plain_trajectory(trajectory: Trajectory | None) -> Any:
+    """A trajectory as plain data, the same each time: sets have no order of their own."""
+    plain = msgspec.to_builtins(trajectory)
+    for call in plain["calls"] if plain is not None else ():
+        call["unrecorded"].sort()
+    return plain
 
 
 class Totals(msgspec.Struct, frozen=True):

@@ -110,6 +110,43 @@ CODES: dict[str, Code] = {
             "a score: what was not judged did not pass. Take the evaluator out of the eval set, or leave the case to "
             "the tool it was written for.",
         ),
+        (
+            "RC501",
+            "agent-raised",
+            "The agent raised an exception, or called `sys.exit`, while it was run for this case, so there is nothing "
+            "to judge: the case is an `error`. The result carries the traceback and what the agent printed.",
+        ),
+        (
+            "RC502",
+            "agent-timed-out",
+            "The agent took longer for this case than `--timeout`, or `timeout` in the eval set, allows. It was "
+            "cancelled or, where that did not stop it, killed. If it needs the time, allow more.",
+        ),
+        (
+            "RC503",
+            "agent-died",
+            "The process that ran the agent for this case ended, crashed, was killed or was stopped, when nothing else "
+            "was running in it. The other cases were run in other processes. The message has the exit code or the "
+            "signal; the result has what was printed before.",
+        ),
+        (
+            "RC504",
+            "agent-memory",
+            "The agent took more memory for this case than `--max-memory` allows, and was killed. If it needs that "
+            "much, allow more.",
+        ),
+        (
+            "RC505",
+            "agent-output",
+            "What the agent gave back is no JSON value, or what it did is too large to be kept, so it cannot be "
+            "judged. Give back text, numbers, lists and objects; the message has the path of what is none of them.",
+        ),
+        (
+            "RC506",
+            "call-not-mocked",
+            "The agent called a mocked tool in a way that none of its mocks, or nothing in the recording, answers. Add "
+            "a rule for these arguments, or one without `when`; with `--replay`, record again with `--record`.",
+        ),
     )
 }
 

@@ -122,9 +122,7 @@ class EvaluationResult(msgspec.Struct, frozen=True, kw_only=True):
 
     def to_json(self, *, indent: int | None = None) -> str:
         """The result as JSON text, details and findings included, from which `from_json` makes it again."""
-        fields = {name: getattr(self, name) for name in self.__struct_fields__ if name != "explanation"}
-        fields |= {"passed": self.passed, "details": self.details, "findings": self.findings}
-        return dump_json(msgspec.to_builtins(fields), indent=indent)
+        return dump_json(plain_result(self), indent=indent)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> EvaluationResult:
@@ -135,16 +133,26 @@ class EvaluationResult(msgspec.Struct, frozen=True, kw_only=True):
         """
         if not isinstance(text, (str, bytes)):
             raise InputError(f"a saved result is text, not {shown(text)}")
-        fields = load_json(text)
         try:
-            saved = msgspec.convert(fields, _SavedResult, strict=True)
+            return restored_result(msgspec.convert(load_json(text), SavedResult, strict=True))
         except msgspec.ValidationError as problem:
             raise InputError(f"not a saved result: {problem}") from None
-        values = {name: getattr(saved, name) for name in cls.__struct_fields__ if name != "explanation"}
-        return cls(**values, explanation=Explanation(Told(saved.details, saved.findings)))
 
 
-class _SavedResult(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+def plain_result(result: EvaluationResult) -> Any:
+    """A result as plain data, details and findings included."""
+    fields = {name: getattr(result, name) for name in result.__struct_fields__ if name != "explanation"}
+    fields |= {"passed": result.passed, "details": result.details, "findings": result.findings}
+    return msgspec.to_builtins(fields)
+
+
+def restored_result(saved: SavedResult) -> EvaluationResult:
+    """The result that was saved."""
+    values = {name: getattr(saved, name) for name in EvaluationResult.__struct_fields__ if name != "explanation"}
+    return EvaluationResult(**values, explanation=Explanation(Told(saved.details, saved.findings)))
+
+
+class SavedResult(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """The JSON form of a result."""
 
     evaluator: str

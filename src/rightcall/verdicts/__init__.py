@@ -1,6 +1,6 @@
 """Judges one case: a case and a trajectory in, a result out."""
 
 from ._joining import CASE_ATTRIBUTE, Join, Joining
-from ._judging import judge, unjudged
+from ._judging import broken, judge, unjudged
 
-__all__ = ["CASE_ATTRIBUTE", "Join", "Joining", "judge", "unjudged"]
+__all__ = ["CASE_ATTRIBUTE", "Join", "Joining", "broken", "judge", "unjudged"]

@@ -6,8 +6,17 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from rightcall.evalsets import Case, Check
-from rightcall.results import CaseResult, EvaluationResult, Finding, PlacedFinding, gravest
+from rightcall.results import CaseResult, Cause, EvaluationResult, Finding, Outcome, PlacedFinding, gravest
 from rightcall.trajectory import Trajectory
+
+_CODES: dict[Cause, str] = {
+    "raised": "RC501",
+    "timed_out": "RC502",
+    "died": "RC503",
+    "memory": "RC504",
+    "output": "RC505",
+    "mock": "RC506",
+}
 
 
 def judge(case: Case, trajectory: Trajectory) -> CaseResult:
@@ -37,6 +46,20 @@ def unjudged(case: Case, code: str, reason: str, trajectory: Trajectory | None =
         source=case.source,
         trajectory=trajectory,
         findings=(finding,),
+        warnings=trajectory.warnings if trajectory is not None else (),
+    )
+
+
+def broken(case: Case, outcome: Outcome, trajectory: Trajectory | None = None) -> CaseResult:
+    """The result of a case whose agent came to no end that could be judged: an error, whatever it did until then."""
+    finding = Finding(_CODES[outcome.cause], outcome.error or "")
+    return CaseResult(
+        case_id=case.id,
+        verdict="error",
+        score=None,
+        source=case.source,
+        trajectory=trajectory,
+        findings=(PlacedFinding("", finding, case.source),),
         warnings=trajectory.warnings if trajectory is not None else (),
     )
 

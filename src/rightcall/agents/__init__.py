@@ -1,0 +1,7 @@
+"""What can be run: Python functions and objects, ADK agents, commands, HTTP endpoints."""
+
+from ._agent import Agent, AgentOptions, Answer, Request
+from ._loading import load_agent
+from ._tracebacks import traceback_of
+
+__all__ = ["Agent", "AgentOptions", "Answer", "Request", "load_agent", "traceback_of"]

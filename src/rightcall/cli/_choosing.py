@@ -1,0 +1,129 @@
+"""Which agent and which eval set a command means, and whether the agent may be run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import msgspec
+
+from rightcall.errors import AgentError, RightcallError
+from rightcall.evalsets import EvalSet, load_eval_set
+from rightcall.store import file_digest
+
+from ._configuration import OWN_FILE, PROJECT_FILE, Configuration, project_of
+
+_DATA = (".yaml", ".yml", ".json")
+_ELSEWHERE = ("cmd:", "http://", "https://")
+
+
+class Chosen(msgspec.Struct, frozen=True):
+    """What is to be run on what."""
+
+    agent: str
+    project: Path
+    """Where the agent is looked for."""
+    eval_set: EvalSet
+
+    def agent_digest(self) -> str | None:
+        """The digest of the agent's own file, where it has one."""
+        place = self.project / _place(self.agent)
+        return file_digest(place) if place.is_file() else None
+
+
+def choose(
+    names: Sequence[str], configuration: Configuration, trust: bool, recorded: tuple[str, str] | None = None
+) -> Chosen:
+    """The agent and the eval set that the names on the command line mean; what they leave open, the files say.
+
+    One name is an eval set if it is one, else an agent. `recorded` has the agent and the eval set of the run that is
+    resumed.
+
+    Raises:
+        RightcallError: one of the two is missing or wrong, or the agent is not to be trusted.
+    """
+    agent, path = _split(names)
+    if path is None:
+        path = recorded[1] if recorded is not None else _configured(configuration, "evalset")
+    eval_set = load_eval_set(path)
+    if agent is not None:
+        return Chosen(agent, Path.cwd(), eval_set)
+    if recorded is not None and recorded[0] not in (eval_set.agent, configuration.values.get("agent")):
+        return Chosen(recorded[0], _home_of_recorded(recorded[0], trust), eval_set)
+    if eval_set.agent is not None:
+        project = _home(eval_set.agent, Path(eval_set.path), trust)
+        return Chosen(eval_set.agent, project, eval_set)
+    return Chosen(_configured(configuration, "agent"), configuration.folder, eval_set)
+
+
+def _split(names: Sequence[str]) -> tuple[str | None, str | None]:
+    if len(names) > 2:
+        raise click.UsageError("give an agent and an eval set, or one of them")
+    if len(names) == 2:
+        return names[0], names[1]
+    if not names:
+        return None, None
+    return (None, names[0]) if _is_eval_set(names[0]) else (names[0], None)
+
+
+def _is_eval_set(name: str) -> bool:
+    """Whether one name is that of an eval set: by its ending, so that mistakes in it are told, else by its content."""
+    if name.endswith(_DATA):
+        return True
+    if not Path(name).is_file() or name.endswith(".py"):
+        return False
+    try:
+        load_eval_set(name)
+    except RightcallError:
+        return False
+    return True
+
+
+def _configured(configuration: Configuration, key: str) -> str:
+    value = configuration.values.get(key)
+    if not isinstance(value, str):
+        what = "an eval set" if key == "evalset" else "an agent"
+        raise click.UsageError(f"{what} is missing: name it on the command line, or as {key!r} in {OWN_FILE}")
+    return os.path.relpath(configuration.folder / value) if key == "evalset" else value
+
+
+def _home(agent: str, evalset: Path, trust: bool) -> Path:
+    """Where the agent that an eval set names is looked for: in the eval set's project, and nowhere else."""
+    project = project_of(evalset)
+    homes = [home for home in (project, evalset.resolve().parent) if home is not None]
+    home = next((home for home in homes if (home / _place(agent)).exists()), homes[0])
+    if not trust and not (project is not None and _is_inside(agent, home, project)):
+        raise AgentError(
+            f"{evalset} names the agent {agent!r:.200}, which is not inside the project of the eval set "
+            f"({project or f'no folder above it has {OWN_FILE} or {PROJECT_FILE}'}); name the agent on the command "
+            "line, or give --trust"
+        )
+    return home
+
+
+def _home_of_recorded(agent: str, trust: bool) -> Path:
+    """Where the agent of a run that is resumed is looked for: a run is data, and may come from anybody."""
+    here = Path.cwd()
+    if not trust and not _is_inside(agent, here, project_of(here) or here):
+        raise AgentError(
+            f"the run was made with the agent {agent!r:.200}, which is not inside this project; name it on the command "
+            "line again, or give --trust"
+        )
+    return here
+
+
+def _is_inside(agent: str, home: Path, project: Path) -> bool:
+    if agent.startswith(_ELSEWHERE):
+        return False
+    place = _place(agent)
+    below = Path(*place.split(".")) if not place.endswith(".py") and "/" not in place else Path(place)
+    found = [home / place, home / below.with_suffix(".py"), home / below / "__init__.py"]
+    return any(one.exists() and one.resolve().is_relative_to(project.resolve()) for one in found)
+
+
+def _place(agent: str) -> str:
+    """The file, folder or module of an agent's name."""
+    place, colon, name = agent.rpartition(":")
+    return place if colon and name.replace(".", "_").isidentifier() else agent

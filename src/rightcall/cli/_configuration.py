@@ -1,0 +1,72 @@
+"""Options that a project keeps in a file: `rightcall.toml`, or `[tool.rightcall]` in `pyproject.toml`."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rightcall.errors import DocumentError, InputError, nearest
+
+OWN_FILE = "rightcall.toml"
+PROJECT_FILE = "pyproject.toml"
+_MOST_BYTES = 1 << 20
+
+
+class Configuration(msgspec.Struct, frozen=True):
+    """What a project's file says, and where the file lies."""
+
+    folder: Path
+    values: dict[str, Any] = {}
+    path: Path | None = None
+
+
+def project_of(place: Path) -> Path | None:
+    """The project that a place is in: the nearest folder, from there up, with one of the two files."""
+    place = place.resolve()
+    folders = (place, *place.parents) if place.is_dir() else place.parents
+    return next((one for one in folders if (one / OWN_FILE).is_file() or (one / PROJECT_FILE).is_file()), None)
+
+
+def load_configuration(place: Path, known: Iterable[str]) -> Configuration:
+    """What the project of a place says of these options; they may be written with `-` or `_`.
+
+    Raises:
+        InputError: the file cannot be read, or names an option that is not known.
+    """
+    folder = project_of(place)
+    if folder is None:
+        return Configuration(place)
+    own = folder / OWN_FILE
+    path = own if own.is_file() else folder / PROJECT_FILE
+    text, document = _decoded(path)
+    values = document if path == own else document.get("tool", {}).get("rightcall", {})
+    if not isinstance(values, dict):
+        raise InputError(f"{path}: tool.rightcall is a table of options, not {type(values).__name__}")
+    options = {name.replace("_", "-") for name in known}
+    for key in values:
+        if key.replace("_", "-") not in options:
+            line = _line_of(key, text)
+            raise DocumentError(f"{path}:{line}:1: unknown option {key!r}; {nearest(key, sorted(options))}", line, 1)
+    return Configuration(folder, {key.replace("-", "_"): value for key, value in values.items()}, path)
+
+
+def _decoded(path: Path) -> tuple[str, dict[str, Any]]:
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise InputError(f"{path}: larger than {_MOST_BYTES:,} bytes")
+        text = path.read_text(encoding="utf-8")
+        return text, tomllib.loads(text)
+    except OSError as problem:
+        raise InputError(f"{path}: {problem.strerror or problem}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
+        raise InputError(f"{path}: {problem}") from None
+
+
+def _line_of(key: str, text: str) -> int:
+    found = re.search(rf"^\s*[\"']?{re.escape(key)}[\"']?\s*=", text, re.MULTILINE)
+    return text.count("\n", 0, found.end()) + 1 if found else 1

@@ -1,0 +1,64 @@
+"""How far a run is, on the terminal, while it runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from time import monotonic
+
+from rightcall.results import CaseResult
+
+_EVERY = 0.1
+_WIDTH = 24
+
+
+class Progress:
+    """A line on standard error with a bar, counts and the time left. Nothing at all where that is no terminal."""
+
+    def __init__(self, total: int, before: int = 0) -> None:
+        self._is_shown = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._is_plain = not (sys.stderr.encoding or "").lower().startswith("utf")
+        self._total = total
+        self._done = self._before = before
+        self._bad = 0
+        self._started = monotonic()
+        self._drawn = 0.0
+
+    def take(self, result: CaseResult) -> None:
+        """Count a result."""
+        self._done += 1
+        self._bad += not result.passed
+        self.draw()
+
+    def draw(self) -> None:
+        """Draw the line anew, if that was not just done."""
+        now = monotonic()
+        if self._is_shown and now - self._drawn >= _EVERY:
+            self._drawn = now
+            self._write(f"\r{self._line(now)}\x1b[K")
+
+    def clear(self) -> None:
+        """Take the line away, so that something else can be printed."""
+        if self._is_shown and self._drawn:
+            self._drawn = 0.0
+            self._write("\r\x1b[K")
+
+    def _line(self, now: float) -> str:
+        filled = _WIDTH * self._done // max(1, self._total)
+        full, empty = "#-" if self._is_plain else "━╌"
+        bad = f"  {self._bad:,} not passed" if self._bad else ""
+        return f"{full * filled}{empty * (_WIDTH - filled)} {self._done:,}/{self._total:,}{bad}{self._left(now)}"
+
+    def _left(self, now: float) -> str:
+        run = self._done - self._before
+        if not run:
+            return ""
+        left = round((now - self._started) / run * (self._total - self._done))
+        return f"  {left // 3600}h{left // 60 % 60:02}m left" if left >= 3600 else f"  {left // 60}:{left % 60:02} left"
+
+    def _write(self, text: str) -> None:
+        try:
+            sys.stderr.write(text)
+            sys.stderr.flush()
+        except OSError:
+            self._is_shown = False  # nobody looks any more

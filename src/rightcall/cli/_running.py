@@ -1,0 +1,267 @@
+"""One run of `rightcall run`, from the eval set to the exit code."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import click
+import msgspec
+
+from rightcall.errors import StoreError
+from rightcall.evalsets import Case, selected
+from rightcall.reports import concise_lines, concise_notes, json_report, summary
+from rightcall.results import CaseResult, Tally, Totals
+from rightcall.runner import CaseFinished, Event, Job, Plan, RunFinished, RunStarted, WorkerReplaced, run
+from rightcall.store import RUNS, Journal, Run, case_digest, commit_of, create_run, file_digest, list_runs, open_run
+from rightcall.verdicts import broken, judge
+
+from ._choosing import choose
+from ._complaints import complain
+from ._progress import Progress
+from ._recordings import Recordings
+from ._stopping import Stopping
+from ._terminal import Screen
+from ._wishes import Wishes
+from ._writing import new_file
+
+_INTERRUPTED = 130
+
+
+class Running:
+    """What `rightcall run` does, once its options are known."""
+
+    def __init__(self, wishes: Wishes) -> None:
+        self._run = open_run(wishes.resume, wishes.runs_folder) if wishes.resume is not None else None
+        self._wishes = wishes if self._run is None else wishes.resumed(self._run)
+        self._wishes.check()
+        self._chosen = choose(self._wishes.names, self._wishes.configuration, self._wishes.trust, self._wishes.recorded)
+        self._cases = {case.id: case for case in self._selected()}
+        # What an agent does depends on its file and on whether its tools are real: other results are not mixed in.
+        context = (self._chosen.agent, self._chosen.agent_digest(), self._wishes.replay)
+        self._digests = {case.id: case_digest(case, *context) for case in self._cases.values()}
+        self._screen = Screen()
+        self._tally = Tally(self._wishes.min_repeat_pass)
+        self._warnings: Counter[str] = Counter()
+        self._replaced: Counter[str] = Counter()
+        self._finished: set[tuple[str, int]] = set()
+        self._recordings = Recordings(self._chosen.eval_set.path, self._wishes)
+
+    def run(self) -> int:
+        """Run what is left to be run, and tell how it went."""
+        began = monotonic()
+        self._take_up()
+        plan = Plan(
+            agent=self._chosen.agent, project=str(self._chosen.project), jobs=self._jobs(), total=self._left_to_do()
+        )
+        with Stopping() as stopping:
+            is_complete = self._carry_out(plan, stopping, began)
+        totals = self._tally.totals()
+        self._report(totals, monotonic() - began)
+        if stopping.is_asked:
+            self._tell_how_to_resume()
+            return _INTERRUPTED
+        return self._exit_code(totals, is_complete)
+
+    def _selected(self) -> list[Case]:
+        wishes = self._wishes
+        cases = selected(self._chosen.eval_set.cases, wishes.cases, wishes.tags)
+        if not wishes.failed:
+            return cases
+        last = self._last_run()
+        bad = {result.case_id for result in last.results() if not result.passed}
+        chosen = [case for case in cases if case.id in bad]
+        if not chosen:
+            raise StoreError(f"no case of the last run ({last.short_id}) that is meant failed; leave --failed out")
+        return chosen
+
+    def _last_run(self) -> Run:
+        """The newest run of this eval set."""
+        folders = list_runs(self._wishes.runs_folder)
+        for folder in reversed(folders):
+            found = open_run(str(folder))
+            if found.header.evalset == self._chosen.eval_set.path:
+                return found
+        raise StoreError(f"{self._wishes.runs_folder}: no run of {self._chosen.eval_set.path} yet, so none failed")
+
+    def _take_up(self) -> None:
+        """Count what an earlier attempt has finished. What has changed since then is run again."""
+        if self._run is None:
+            return
+        changed = 0
+        latest = {(entry.result.case_id, entry.result.repeat): entry.digest for entry in self._run.entries()}
+        for result in self._run.results():
+            key = (result.case_id, result.repeat)
+            if result.case_id not in self._cases or result.repeat >= self._wishes.repeat:
+                continue
+            if latest[key] != self._digests[result.case_id]:
+                changed += 1
+                continue
+            self._finished.add(key)
+            self._count(result)
+        if changed:
+            complain(f"the agent or the eval set has changed: {changed:,} finished results are not used")
+
+    def _left_to_do(self) -> int:
+        return len(self._cases) * self._wishes.repeat - len(self._finished)
+
+    def _jobs(self) -> Iterator[Job]:
+        for repeat in range(self._wishes.repeat):
+            for case in self._cases.values():
+                if (case.id, repeat) not in self._finished:
+                    yield _job(case, repeat, self._recordings.of(case.id))
+
+    def _carry_out(self, plan: Plan, stopping: Stopping, began: float) -> bool:
+        """Run the plan. Whether all of it was run."""
+        if not plan.total:
+            return True
+        total = len(self._cases) * self._wishes.repeat
+        progress = Progress(total, total - plan.total)
+        events = run(plan, self._wishes.run_options(self._chosen.eval_set), stopping)
+        journal: Journal | None = None
+        is_complete = False
+        with closing(events):  # type: ignore[type-var]
+            try:
+                for event in events:
+                    if isinstance(event, RunStarted):
+                        journal = self._open_journal()
+                    is_complete = isinstance(event, RunFinished) and not event.stopped
+                    if journal is not None and self._hear(event, journal, progress):
+                        break
+            finally:
+                progress.clear()
+                self._recordings.save()
+                if journal is not None:
+                    journal.close()
+        if self._run is not None:
+            self._run.finish(self._tally.totals(), monotonic() - began, is_complete=is_complete)
+        return is_complete
+
+    def _open_journal(self) -> Journal:
+        """The journal of this run; the run's folder is made now, when there is an agent to be run."""
+        if self._run is None:
+            commit, branch = commit_of(Path.cwd())
+            self._run = create_run(
+                self._wishes.runs_folder,
+                commit=commit,
+                branch=branch,
+                agent=self._chosen.agent,
+                agent_hash=self._chosen.agent_digest(),
+                evalset=self._chosen.eval_set.path,
+                evalset_hash=file_digest(self._chosen.eval_set.path),
+                options=self._kept_options(),
+            )
+        return self._run.journal()
+
+    def _kept_options(self) -> dict[str, object]:
+        kept = self._wishes.kept()
+        if self._wishes.failed:  # which cases failed last time is another question by the time the run is resumed
+            kept |= {"cases": [_literal(case) for case in self._cases], "tags": []}
+        return kept
+
+    def _hear(self, event: Event, journal: Journal, progress: Progress) -> bool:
+        """Deal with an event. Whether that was enough."""
+        if isinstance(event, WorkerReplaced) and event.was_altered:
+            self._replaced[event.reason] += 1
+        if not isinstance(event, CaseFinished):
+            progress.draw()
+            return False
+        result = self._judged(event)
+        self._recordings.take(event)
+        journal.append(result, self._digests[result.case_id])
+        self._count(result)
+        if not result.passed:
+            journal.sync()
+            progress.clear()
+            self._tell(result)
+        progress.take(result)
+        return self._wishes.fail_fast and not result.passed
+
+    def _judged(self, event: CaseFinished) -> CaseResult:
+        case = self._cases[event.case_id]
+        if event.outcome.error is not None or event.trajectory is None:
+            result = broken(case, event.outcome, event.trajectory)
+        else:
+            result = judge(case, event.trajectory)
+        return msgspec.structs.replace(result, repeat=event.repeat, outcome=event.outcome)
+
+    def _count(self, result: CaseResult) -> None:
+        self._tally.add(result)
+        self._warnings.update(result.warnings)
+
+    def _tell(self, result: CaseResult) -> None:
+        if self._wishes.format_ == "concise":
+            for line in concise_lines(result):
+                self._screen.line(line)
+
+    def _report(self, totals: Totals, seconds: float) -> None:
+        if self._wishes.format_ == "json":
+            for piece in self._json(totals):
+                click.echo(piece, nl=False)
+        else:
+            self._report_concisely(totals, seconds)
+        if self._wishes.output_file is not None:
+            with new_file(self._wishes.output_file) as file:
+                file.writelines(self._json(totals))
+
+    def _json(self, totals: Totals) -> Iterator[str]:
+        cases = (result.to_json() for result in self._results())
+        return json_report(cases, lambda: totals, self._chosen.eval_set.path)
+
+    def _report_concisely(self, totals: Totals, seconds: float) -> None:
+        for case_id, passed, repeats in self._tally.shares():
+            self._screen.line(f"{case_id}: {passed} of {repeats} repeats passed")
+        for note in concise_notes(self._warnings):
+            self._screen.line(note)
+        for reason, times in self._replaced.items():
+            self._screen.line(f"note: {reason}" + (f" ({times:,} times)" if times > 1 else ""))
+        named = f"  run {self._run.short_id}" if self._run is not None else ""
+        self._screen.line(summary(totals, seconds) + named)
+
+    def _results(self) -> list[CaseResult]:
+        if self._run is None:
+            return []
+        return [
+            result
+            for result in self._run.results()
+            if result.case_id in self._cases and result.repeat < self._wishes.repeat
+        ]
+
+    def _tell_how_to_resume(self) -> None:
+        if self._run is None:
+            complain("stopped before any case was run")
+            return
+        runs = self._wishes.runs_folder
+        where = f" --runs {shlex.quote(str(runs))}" if runs != RUNS else ""
+        names = "".join([f"{shlex.quote(name)} " for name in self._wishes.names])
+        complain(f"stopped; go on with: rightcall run {names}--resume {self._run.header.id}{where}")
+
+    def _exit_code(self, totals: Totals, is_complete: bool) -> int:
+        """The exit code, with what the gate of the run lets pass. Errors are never let pass."""
+        share, cases = self._wishes.min_pass, sum(msgspec.structs.astuple(totals))
+        is_enough = share is not None and cases > 0 and totals.passed / cases >= share
+        if is_enough and is_complete and totals.failed and not totals.error and not totals.not_measured:
+            return 0
+        return totals.exit_code
+
+
+def _job(case: Case, repeat: int, recording: list[Any] | None) -> Job:
+    return Job(
+        case_id=case.id,
+        repeat=repeat,
+        turns=case.turns or (case.input,),
+        is_conversation=bool(case.turns),
+        session=case.session,
+        mocks=case.mocks,
+        recording=recording,
+    )
+
+
+def _literal(case_id: str) -> str:
+    """A glob that matches one id only."""
+    return "".join([f"[{character}]" if character in "*?[" else character for character in case_id])

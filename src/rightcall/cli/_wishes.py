@@ -1,0 +1,86 @@
+"""What a user asks of `rightcall run`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from rightcall.evalsets import EvalSet
+from rightcall.runner import DEFAULT_MEMORY, DEFAULT_TIMEOUT, RunOptions
+from rightcall.store import RUNS, Run
+
+from ._configuration import Configuration
+
+_KEPT = (
+    *("cases", "tags", "workers", "concurrency", "timeout", "max_memory", "repeat", "min_repeat_pass", "min_pass"),
+    *("fail_fast", "record", "replay"),
+)
+"""What the header of a run keeps, so that the run can be resumed without being told again. Trust is not among it."""
+
+
+class Wishes(msgspec.Struct, frozen=True, kw_only=True):
+    """The options, wherever they come from."""
+
+    names: list[str]
+    configuration: Configuration
+    given: list[str]
+    """Which of them were given on the command line."""
+    cases: list[str] = []
+    tags: list[str] = []
+    failed: bool = False
+    workers: int | None = None
+    concurrency: int | None = None
+    timeout: float | None = None
+    max_memory: int | None = None
+    repeat: int = 1
+    min_repeat_pass: int | None = None
+    min_pass: float | None = None
+    fail_fast: bool = False
+    record: bool = False
+    replay: bool = False
+    resume: str | None = None
+    recorded: tuple[str, str] | None = None
+    """The agent and the eval set of the run that is resumed."""
+    runs: str | None = None
+    trust: bool = False
+    format_: str = "concise"
+    output_file: str | None = None
+
+    @property
+    def runs_folder(self) -> Path:
+        """Where runs are kept: a folder of the configuration is meant from where that lies."""
+        if self.runs is None:
+            return RUNS
+        return Path(self.runs) if "runs" in self.given else self.configuration.folder / self.runs
+
+    def check(self) -> None:
+        """Refuse wishes that contradict each other. Raises `click.UsageError`."""
+        if self.record and self.replay:
+            raise click.UsageError("--record runs the real tools, --replay does not: give one of them")
+        if self.min_repeat_pass is not None and self.min_repeat_pass > self.repeat:
+            raise click.UsageError(f"--min-repeat-pass {self.min_repeat_pass} is more than --repeat {self.repeat}")
+        if self.resume is not None and self.failed:
+            raise click.UsageError("--resume goes on with the cases of that run; --failed begins a new one")
+
+    def resumed(self, run: Run) -> Wishes:
+        """These wishes, completed by those the run was started with."""
+        kept = {key: value for key, value in run.header.options.items() if key in _KEPT and key not in self.given}
+        fields = {name: getattr(self, name) for name in self.__struct_fields__}
+        return msgspec.convert({**fields, **kept, "recorded": (run.header.agent, run.header.evalset)}, Wishes)
+
+    def kept(self) -> dict[str, Any]:
+        """What is worth keeping of them."""
+        return {name: getattr(self, name) for name in _KEPT}
+
+    def run_options(self, eval_set: EvalSet) -> RunOptions:
+        """How to run."""
+        return RunOptions(
+            workers=self.workers or 0,
+            concurrency=self.concurrency or 0,
+            timeout=self.timeout or eval_set.timeout or DEFAULT_TIMEOUT,
+            max_memory=self.max_memory or DEFAULT_MEMORY,
+            record=self.record,
+        )

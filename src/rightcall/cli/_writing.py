@@ -1,0 +1,29 @@
+"""Files that users ask for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import IO
+
+from rightcall.errors import RightcallError
+
+
+@contextmanager
+def new_file(path: str) -> Iterator[IO[str]]:
+    """A file to write a text to, that is there when it is whole and not before.
+
+    Raises:
+        RightcallError: it cannot be written.
+    """
+    unfinished = f"{path}.{os.getpid()}.part"
+    try:
+        with open(unfinished, "w", encoding="utf-8") as file:
+            yield file
+        os.replace(unfinished, path)
+    except OSError as problem:
+        raise RightcallError(f"{path}: {problem.strerror or problem}") from None
+    finally:
+        with suppress(OSError):
+            os.remove(unfinished)

@@ -1,0 +1,43 @@
+"""What several runs of one case come to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ._case import CaseResult, Totals, gravest
+from ._result import Verdict
+
+
+class Tally:
+    """The verdicts of cases, each of which may have been run several times.
+
+    A case passes when all its repeats pass or, with `needed`, when so many do. An error and what was not measured
+    are never made up for by other repeats.
+    """
+
+    def __init__(self, needed: int | None = None) -> None:
+        self._needed = needed
+        self._verdicts: dict[str, list[Verdict]] = {}
+
+    def add(self, result: CaseResult) -> None:
+        """Count the result of one repeat."""
+        self._verdicts.setdefault(result.case_id, []).append(result.verdict)
+
+    def verdict(self, case_id: str) -> Verdict:
+        """The verdict of a case so far."""
+        verdicts = self._verdicts[case_id]
+        worst = gravest(verdicts)
+        if worst == "failed" and self._needed is not None and verdicts.count("passed") >= self._needed:
+            return gravest([verdict for verdict in verdicts if verdict != "failed"])
+        return worst
+
+    def totals(self) -> Totals:
+        """How many cases there were, by verdict."""
+        return Totals.of([self.verdict(case_id) for case_id in self._verdicts])
+
+    def shares(self) -> Iterator[tuple[str, int, int]]:
+        """Each case that was run several times and did not pass each time: how often it passed, and of how many."""
+        for case_id, verdicts in self._verdicts.items():
+            passed = verdicts.count("passed")
+            if len(verdicts) > 1 and passed < len(verdicts):
+                yield case_id, passed, len(verdicts)

@@ -1,0 +1,20 @@
+"""Runs an agent over cases, in processes of its own, and tells what happens."""
+
+from ._events import CaseFinished, CaseStarted, Event, RunFinished, RunStarted, WorkerReplaced
+from ._plan import DEFAULT_MEMORY, DEFAULT_TIMEOUT, Job, Plan, RunOptions
+from ._supervision import run
+
+__all__ = [
+    "DEFAULT_MEMORY",
+    "DEFAULT_TIMEOUT",
+    "CaseFinished",
+    "CaseStarted",
+    "Event",
+    "Job",
+    "Plan",
+    "RunFinished",
+    "RunOptions",
+    "RunStarted",
+    "WorkerReplaced",
+    "run",
+]

@@ -1,0 +1,109 @@
+"""One run of one case, inside a worker: the agent is asked turn by turn, and what it does is captured."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from time import monotonic
+from typing import Any
+
+from rightcall.agents import Agent, Answer, Request, traceback_of
+from rightcall.decoding import admit
+from rightcall.errors import RightcallError, shown
+from rightcall.results import Cause
+from rightcall.tracing import capture
+from rightcall.trajectory import Trajectory
+
+from ._paths import joined, path_of
+from ._plan import Job
+from ._replies import Done
+from ._tools import Tools
+
+_LONGEST_TRACEBACK = 64 * 1024
+
+Conversation = Generator[Request, Answer, Done]
+"""Gives the requests, takes the answers or what was raised instead, and comes to an end with all there is to say."""
+
+
+def converse(number: int, job: Job, record: bool) -> Conversation:
+    """A case from its first turn to its last, or to the first one that fails."""
+    began = monotonic()
+    parts: list[Trajectory] = []
+    failure: tuple[Cause, str, str | None] | None = None
+    output: Any = None
+    tools = Tools(job, record)
+    for turn, given in enumerate(job.turns):
+        answer: Answer | None = None
+        with tools.answering(), capture() as captured:
+            try:
+                answer = yield Request(
+                    input=given, case_id=job.case_id, turn=turn, session=job.session, run=f"{job.case_id}#{number}"
+                )
+            except BaseException as raised:  # noqa: BLE001 - whatever an agent raises costs its case, not the worker
+                failure = "raised", f"the agent raised {_named(raised)}", traceback_of(raised)[-_LONGEST_TRACEBACK:]
+        seconds = monotonic() - began
+        try:
+            parts.append(path_of(captured, answer, turn if job.is_conversation else None))
+            output = None if answer is None else admit(answer.output, where="its output")
+        except RightcallError as problem:
+            failure = failure or ("output", f"what the agent gave back cannot be kept: {problem}", None)
+        failure = tools.failure() or failure
+        if failure is not None:
+            break
+    cause, error, traceback = failure or ("", None, None)
+    return Done(
+        number=number,
+        seconds=seconds,
+        cause=cause,
+        error=error,
+        traceback=traceback,
+        trajectory=joined(parts, list(job.turns) if job.is_conversation else job.turns[0], output),
+        recorded=tools.recorded(),
+    )
+
+
+def ask(agent: Agent, conversation: Conversation) -> Done:
+    """Lead a conversation with an agent that is called."""
+    try:
+        request = next(conversation)
+        while True:
+            try:
+                answer: Any = agent.answer(request)
+            except BaseException as raised:  # noqa: BLE001 - the conversation deals with it
+                request = conversation.throw(raised)
+            else:
+                request = conversation.send(answer)
+    except StopIteration as end:
+        done: Done = end.value
+        return done
+
+
+async def ask_waiting(agent: Agent, conversation: Conversation) -> Done:
+    """Lead a conversation with an agent that is awaited."""
+    try:
+        request = next(conversation)
+        while True:
+            try:
+                waiting: Any = agent.answer(request)
+                answer = await waiting
+            except BaseException as raised:  # noqa: BLE001 - the conversation deals with it
+                request = conversation.throw(raised)
+            else:
+                request = conversation.send(answer)
+    except StopIteration as end:
+        done: Done = end.value
+        return done
+
+
+def _named(raised: BaseException) -> str:
+    """An exception in one line, whatever its own text does."""
+    try:
+        text = str(raised)
+    except Exception:  # noqa: BLE001 - a text that fails must not hide what was raised
+        text = ""
+    if isinstance(raised, RightcallError):
+        return f"{type(raised).__name__}: {text}"
+    if isinstance(raised, SystemExit):
+        return f"SystemExit({shown(raised.code)})"
+    text = " ".join(text.split())
+    text = text if len(text) <= 500 else f"{text[:499]}…"
+    return f"{type(raised).__name__}: {text}" if text else type(raised).__name__

@@ -1,0 +1,63 @@
+"""From what was captured to the trajectory of a case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from rightcall.agents import Answer
+from rightcall.readers import read, read_spans
+from rightcall.tracing import Captured, tools_are_marked
+from rightcall.trajectory import Trajectory, in_order
+
+
+def path_of(captured: Captured, answer: Answer | None, turn: int | None) -> Trajectory:
+    """What the agent did in one turn: by the spans of this process, its messages, and what it sent.
+
+    Raises:
+        InputError: what it sent cannot be read.
+        LimitError: there were more spans than are kept.
+    """
+    if answer is None or answer.messages is None or captured.left_out:
+        path = captured.trajectory()
+    else:
+        path = read_spans(captured.spans, messages=answer.messages)
+    if answer is not None and answer.documents:
+        path = _merged([path, *read(list(answer.documents), grouping="file")])
+    if not path.calls_recorded and not captured.spans and not path.calls and tools_are_marked():
+        path = Trajectory(input=path.input, output=path.output)  # its tools would have been seen
+    if turn is None:
+        return path
+    calls = tuple([msgspec.structs.replace(call, turn=turn) for call in path.calls])
+    return msgspec.structs.replace(path, calls=calls)
+
+
+def joined(parts: Sequence[Trajectory], input: Any, output: Any) -> Trajectory:
+    """The turns of a case, one after the other, with what the case was given and what came of it."""
+    calls = tuple([call for part in parts for call in part.calls])
+    unordered, before = [], 0
+    for part in parts:
+        unordered += [(before + first, before + end) for first, end in part.unordered]
+        before += len(part.calls)
+    return Trajectory(
+        calls=calls,
+        input=input,
+        output=output,
+        trace_id=next((part.trace_id for part in parts if part.trace_id is not None), None),
+        metadata={key: value for part in parts for key, value in part.metadata.items()},
+        warnings=tuple(dict.fromkeys([warning for part in parts for warning in part.warnings])),
+        unordered=tuple(unordered),
+        calls_recorded=all([part.calls_recorded for part in parts]) if parts else True,
+    )
+
+
+def _merged(parts: list[Trajectory]) -> Trajectory:
+    """What different witnesses saw of one turn, in the order it happened."""
+    seen = [part for part in parts if part.calls]
+    if len(seen) <= 1:
+        return seen[0] if seen else parts[-1]
+    path = joined(seen, None, None)
+    order = in_order(path.calls)
+    return msgspec.structs.replace(path, calls=tuple([path.calls[place] for place in order]), unordered=())

@@ -1,0 +1,64 @@
+"""What is to be run, and how."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+DEFAULT_TIMEOUT = 300.0
+DEFAULT_MEMORY = 2 << 30
+SYNC_CONCURRENCY = 1
+ASYNC_CONCURRENCY = 16
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of one case: what the agent is given, and nothing of what is expected of it."""
+
+    case_id: str
+    repeat: int = 0
+    turns: Sequence[Any]
+    """The inputs, one for each time the agent is called."""
+    is_conversation: bool = False
+    """Whether the turns are those of a conversation, so that calls carry the number of theirs."""
+    session: Any = None
+    mocks: Mapping[str, Any] = {}
+    recording: Sequence[Any] | None = None
+    """What the tools are to answer, as recorded; `None` where they are not to be replayed."""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """The agent, by name, and the jobs. Jobs are taken as they are needed, so there may be any number."""
+
+    agent: str
+    project: str
+    jobs: Iterable[Job]
+    total: int
+    """How many jobs there are."""
+
+
+class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How to run: how many processes, how many cases at once in each, how long, how large."""
+
+    workers: int = 0
+    """How many processes; 0 for as many as there are cores."""
+    concurrency: int = 0
+    """How many cases at once in a process; 0 for 1 where the agent is synchronous and 16 where it is not."""
+    timeout: float = DEFAULT_TIMEOUT
+    """Seconds that one run of a case may take."""
+    max_memory: int = DEFAULT_MEMORY
+    """Bytes of memory that a process may have."""
+    record: bool = False
+    """Whether to hand over what the tools answered."""
+    agent_options: Mapping[str, Any] = {}
+
+    def process_count(self, jobs: int) -> int:
+        """How many processes at most."""
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return max(1, min(self.workers or cores, jobs))
+
+    def cases_at_once(self, is_async: bool) -> int:
+        """How many cases at once in one process."""
+        return self.concurrency or (ASYNC_CONCURRENCY if is_async else SYNC_CONCURRENCY)

@@ -1,0 +1,169 @@
+"""A worker process, as its parent sees it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from time import monotonic
+from typing import Any
+
+import msgspec
+
+from rightcall.results import Cause
+
+from ._frames import Frames, frame
+from ._guard import RUN_VARIABLE
+from ._output import Tail
+from ._plan import Job
+from ._system import kill_group, memory_of
+
+_PIECE = 1 << 18
+_PIPE_SIZE = 1 << 20
+
+
+class Flight(msgspec.Struct):
+    """A job that a worker has been given and has not finished."""
+
+    job: Job
+    number: int
+    started: float
+    cancelled: float | None = None
+    """When the worker was asked to cancel it."""
+
+
+class WorkerProcess:
+    """A process that loads the agent and runs jobs. Nothing here waits for it."""
+
+    def __init__(self, setup: dict[str, Any], token: str, *, is_solo: bool) -> None:
+        self.is_solo = is_solo
+        """Whether it is for one job alone."""
+        self.is_ready = False
+        self.started = monotonic()
+        self.flights: dict[int, Flight] = {}
+        self.served = 0
+        """How many jobs it was given."""
+        self.altered: str | None = None
+        self.verdict: tuple[Cause, str] | None = None
+        """Cause and reason, where we killed it."""
+        self.output = Tail()
+        self._frames = Frames()
+        self._unsent = bytearray()
+        self._start(token)
+        self.send(setup)
+
+    def _start(self, token: str) -> None:
+        inward, self.commands = os.pipe()
+        self.replies, outward = os.pipe()
+        self.printed, printing = os.pipe()
+        try:
+            self.process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own module
+                [sys.executable, "-P", "-m", "rightcall.runner._worker", str(inward), str(outward), str(os.getpid())],
+                stdin=subprocess.DEVNULL,
+                stdout=printing,
+                stderr=printing,
+                pass_fds=(inward, outward),
+                start_new_session=True,
+                env={**os.environ, RUN_VARIABLE: token},
+            )
+        finally:
+            for end in (inward, outward, printing):
+                os.close(end)
+        for end in (self.commands, self.replies, self.printed):
+            os.set_blocking(end, False)
+        _widen(self.printed)
+        self.death = os.pidfd_open(self.process.pid) if hasattr(os, "pidfd_open") else None
+
+    def send(self, message: Any) -> None:
+        """Have a message sent, as soon as the worker takes it."""
+        self._unsent += frame(message)
+        self.flush()
+
+    def flush(self) -> None:
+        """Send what waits to be sent, as far as the worker takes it."""
+        try:
+            while self._unsent:
+                del self._unsent[: os.write(self.commands, self._unsent[:_PIECE])]
+        except BlockingIOError:
+            return
+        except OSError:  # nobody reads any more: that the worker is dead will be seen, and why
+            self._unsent.clear()
+
+    @property
+    def has_unsent(self) -> bool:
+        """Whether something waits to be sent."""
+        return bool(self._unsent)
+
+    def messages(self) -> Iterator[Any]:
+        """What the worker has said. Raises `InputError` for what is no message."""
+        while data := _read(self.replies):
+            yield from self._frames.add(data)
+
+    def take_output(self) -> None:
+        """Take note of what has been printed so far."""
+        for _ in range(64):  # an agent may print faster than we read; others have to be served as well
+            data = _read(self.printed)
+            if not data:
+                return
+            self.output.add(data)
+
+    def memory(self) -> int:
+        """The bytes of memory it has."""
+        return memory_of(self.process.pid)
+
+    def is_stopped(self) -> bool:
+        """Whether a signal has stopped it, so that it neither runs nor ends."""
+        if not hasattr(os, "waitid"):
+            return False
+        try:
+            found = os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return False
+        return found is not None and found.si_code == os.CLD_STOPPED
+
+    def is_dead(self) -> bool:
+        """Whether it has ended."""
+        return self.process.poll() is not None
+
+    def kill(self) -> None:
+        """End it and everything it started."""
+        kill_group(self.process.pid)
+
+    def close(self) -> None:
+        """Kill it, see it off, and give back what belonged to it."""
+        self.kill()
+        self.process.wait()
+        for end in (self.commands, self.replies, self.printed, self.death):
+            if end is not None:
+                os.close(end)
+
+    def ending(self) -> str:
+        """How it ended, in words."""
+        code = self.process.returncode
+        if code is None or code >= 0:
+            return f"the agent ended its process with exit code {code}"
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:
+            name = f"signal {-code}"
+        return f"the agent's process was killed by {name}"
+
+
+def _read(end: int) -> bytes:
+    try:
+        return os.read(end, _PIECE)
+    except (BlockingIOError, OSError):
+        return b""
+
+
+def _widen(end: int) -> None:
+    """Give a pipe more room, so that an agent that prints a lot seldom waits for us."""
+    import fcntl
+
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        try:
+            fcntl.fcntl(end, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
+        except OSError:
+            return  # the system's limit for pipes is reached; the usual size does as well

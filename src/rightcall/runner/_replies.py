@@ -1,0 +1,62 @@
+"""What a worker may say. A verdict is not among it."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import msgspec
+
+from rightcall.errors import InputError
+from rightcall.results import Cause
+from rightcall.trajectory import Trajectory
+
+
+class Ready(msgspec.Struct, frozen=True, tag="ready", tag_field="is", forbid_unknown_fields=True):
+    """The agent is loaded."""
+
+    is_async: bool
+
+
+class Failed(msgspec.Struct, frozen=True, tag="failed", tag_field="is", forbid_unknown_fields=True):
+    """The agent cannot be loaded."""
+
+    message: str
+
+
+class Stuck(msgspec.Struct, frozen=True, tag="stuck", tag_field="is", forbid_unknown_fields=True):
+    """The event loop does not come to anything, because of what this job does."""
+
+    number: int
+
+
+class Done(msgspec.Struct, frozen=True, kw_only=True, tag="done", tag_field="is", forbid_unknown_fields=True):
+    """A job has come to an end."""
+
+    number: int
+    seconds: float
+    cause: Cause = ""
+    error: str | None = None
+    traceback: str | None = None
+    printed: str = ""
+    trajectory: Trajectory | None = None
+    recorded: tuple[Any, ...] = ()
+    altered: str | None = None
+    """What the agent left altered in the process, where that cannot be undone."""
+
+
+Reply: TypeAlias = Ready | Failed | Stuck | Done
+
+
+def reply(message: Any) -> Reply:
+    """What a message says.
+
+    Raises:
+        InputError: it says nothing that a worker may say.
+    """
+    try:
+        said: Reply = msgspec.convert(message, Reply, strict=True)
+    except msgspec.ValidationError as problem:
+        raise InputError(str(problem)) from None
+    if isinstance(said, Done) and (said.error is None) == bool(said.cause):
+        raise InputError("an error without a cause, or a cause without an error")
+    return said

@@ -1,0 +1,76 @@
+"""What the operating system is asked for: who dies with whom, how much memory is used, who is left over."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from ._guard import end_processes
+
+_PR_SET_PDEATHSIG = 1
+_IS_LINUX = sys.platform == "linux"
+_PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+
+
+def die_with_parent(parent: int) -> None:
+    """Have this process killed when its parent is gone, however that comes about.
+
+    Only Linux knows how. Elsewhere the end of the channel tells a worker that it is alone, unless the agent keeps the
+    interpreter to itself.
+    """
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it was gone before we asked
+        os._exit(1)
+
+
+class Guard:
+    """A process that ends what belongs to a run if this one cannot do so any more."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+        self._process: subprocess.Popen[bytes] | None = None
+        if _IS_LINUX:
+            program = Path(__file__).with_name("_guard.py")
+            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own file
+                [sys.executable, "-I", "-S", str(program), token],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+
+    def end(self) -> None:
+        """End what belongs to the run, and the guard."""
+        end_processes(self._token)
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+
+
+def memory_of(process: int) -> int:
+    """The bytes of memory that a process has; 0 where the system does not say, or there is no such process."""
+    try:
+        with open(f"/proc/{process}/statm", "rb") as counts:
+            return int(counts.read().split()[1]) * _PAGE
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def kill_group(leader: int) -> None:
+    """Kill a process and all that it started and that stayed in its group."""
+    for kill in (os.killpg, os.kill):
+        try:
+            kill(leader, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            continue  # the group may be gone while the process is not, and the other way round
+
+
+def _prctl(option: int, value: int) -> None:
+    if not _IS_LINUX:
+        return
+    import ctypes
+
+    ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)

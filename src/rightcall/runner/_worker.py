@@ -1,0 +1,185 @@
+"""A worker process: loads the agent, runs the jobs it is given, and says how each ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from contextvars import Context
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import msgspec
+
+from rightcall.agents import Agent, AgentOptions, load_agent
+from rightcall.errors import InputError, RightcallError
+from rightcall.tracing import capture
+
+from ._conversing import ask, converse
+from ._frames import Frames, frame
+from ._plan import SYNC_CONCURRENCY, Job
+from ._printing import keep_apart, new_page, page
+from ._replies import Done, Failed, Ready, Reply
+from ._surroundings import Surroundings
+from ._system import die_with_parent
+
+_PIECE = 1 << 16
+_kept_open = ExitStack()
+
+
+class Channel:
+    """The private way to the parent: two descriptors that no program started from here inherits."""
+
+    def __init__(self, commands: int, replies: int) -> None:
+        for end in (commands, replies):
+            os.set_inheritable(end, False)
+        self._commands = commands
+        self._replies = replies
+        self._lock = threading.Lock()
+        self._frames = Frames()
+
+    def listen(self, hear: Callable[[Any], None]) -> None:
+        """Hand over what the parent says, until there is no parent."""
+        while data := os.read(self._commands, _PIECE):
+            for message in self._frames.add(data):
+                hear(message)
+
+    def say(self, said: Reply) -> None:
+        """Tell the parent something."""
+        data = memoryview(frame(msgspec.to_builtins(said)))
+        with self._lock:
+            while data:
+                data = data[os.write(self._replies, data) :]
+
+    def conclude(self, done: Done) -> None:
+        """Tell the parent how a job ended; without its trajectory, if that is too large."""
+        try:
+            self.say(done)
+        except InputError as problem:
+            error = f"what the agent did is too large to be kept: {problem}"
+            self.say(Done(number=done.number, seconds=done.seconds, cause="output", error=error, altered=done.altered))
+
+
+class Desk:
+    """Where the jobs of a synchronous agent are done: in the main thread or, several at once, in threads."""
+
+    def __init__(self, agent: Agent, channel: Channel, record: bool, concurrency: int) -> None:
+        self._agent = agent
+        self._channel = channel
+        self._record = record
+        self._jobs: SimpleQueue[tuple[int, Job] | None] = SimpleQueue()
+        self._has_company = concurrency > 1
+        if self._has_company:
+            keep_apart()
+        self._surroundings = Surroundings()
+        for _ in range(concurrency - 1):
+            threading.Thread(target=self._work, daemon=True).start()
+
+    def run(self, number: int, job: Job) -> None:
+        """Have a job done."""
+        self._jobs.put((number, job))
+
+    def cancel(self, number: int) -> None:
+        """Nothing that runs in a thread can be cancelled: the parent kills the process instead."""
+
+    def end(self) -> None:
+        """Have no more jobs done."""
+        self._jobs.put(None)
+
+    def work(self) -> None:
+        """Do jobs until there are no more."""
+        self._work()
+
+    def _work(self) -> None:
+        while (given := self._jobs.get()) is not None:
+            number, job = given
+            tail = new_page() if self._has_company else None
+            mine = page.set(tail)
+            done = ask(self._agent, converse(number, job, self._record))
+            page.reset(mine)
+            _flush()
+            printed = tail.text() if tail is not None else ""
+            altered = self._surroundings.restore()
+            self._channel.conclude(msgspec.structs.replace(done, printed=printed, altered=altered))
+
+
+def main() -> None:
+    """Serve the parent whose descriptors and number are on the command line."""
+    commands, replies, parent = map(int, sys.argv[1:4])
+    die_with_parent(parent)
+    channel = Channel(commands, replies)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)  # type: ignore[union-attr]
+    setup: SimpleQueue[Any] = SimpleQueue()
+    hear: list[Callable[[Any], None]] = [setup.put]
+    threading.Thread(target=_listen, args=(channel, hear), daemon=True).start()
+    _serve(channel, setup.get(), hear)
+    _flush()
+    os._exit(0)  # an agent's threads, executors and handlers for the end may never end
+
+
+def _listen(channel: Channel, hear: list[Callable[[Any], None]]) -> None:
+    try:
+        channel.listen(lambda message: hear[0](message))
+    finally:  # nobody is there any more to hear of anything
+        os.killpg(os.getpgrp(), signal.SIGKILL)
+
+
+def _serve(channel: Channel, setup: dict[str, Any], hear: list[Callable[[Any], None]]) -> None:
+    sys.argv = [setup["agent"]]
+    try:
+        agent = load_agent(setup["agent"], Path(setup["project"]), msgspec.convert(setup["options"], AgentOptions))
+        _prepare_capturing()
+    except RightcallError as problem:
+        channel.say(Failed(str(problem)))
+        return
+    except BaseException as problem:  # noqa: BLE001 - importing an agent runs it
+        channel.say(Failed(f"{setup['agent']} cannot be loaded: {type(problem).__name__}: {problem}"))
+        return
+    desk = _desk(agent, channel, setup)
+    hear[0] = lambda message: _obey(desk, message)
+    channel.say(Ready(agent.is_async))
+    desk.work()
+    agent.close()
+
+
+def _prepare_capturing() -> None:
+    """Have what capturing needs loaded and in place, for good: cases then need not set it up, each for itself.
+
+    A capture that is never closed keeps it in place. It is open in a context of its own, so it sees nothing.
+    """
+    context = Context()
+    context.run(_kept_open.enter_context, capture())
+
+
+def _desk(agent: Agent, channel: Channel, setup: dict[str, Any]) -> Any:
+    if not agent.is_async:
+        return Desk(agent, channel, setup["record"], setup["concurrency"] or SYNC_CONCURRENCY)
+    from ._waiting import WaitingDesk
+
+    return WaitingDesk(agent, channel, setup["record"])
+
+
+def _obey(desk: Any, message: dict[str, Any]) -> None:
+    if message["do"] == "run":
+        desk.run(message["number"], msgspec.convert(message["job"], Job))
+    elif message["do"] == "cancel":
+        desk.cancel(message["number"])
+    else:
+        desk.end()
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):
+            continue  # closed, or replaced by something that is no stream: it is put right afterwards
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,21 @@
+"""Run folders: the header of a run, the journal of its results, and how to find and resume it."""
+
+from ._commits import commit_of
+from ._digest import case_digest, file_digest
+from ._header import Header
+from ._journal import Entry, Journal
+from ._runs import RUNS, Run, create_run, list_runs, open_run
+
+__all__ = [
+    "RUNS",
+    "Entry",
+    "Header",
+    "Journal",
+    "Run",
+    "case_digest",
+    "commit_of",
+    "create_run",
+    "file_digest",
+    "list_runs",
+    "open_run",
+]

@@ -1,0 +1,48 @@
+"""What a result depends on, as a short text that changes when it does."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from rightcall.decoding import dump_json
+from rightcall.evalsets import Case
+
+from ._folders import telling
+
+_LENGTH = 32
+
+
+def case_digest(case: Case, *others: object) -> str:
+    """The digest of a case: what the agent is given, what is expected of it, and whatever else counts.
+
+    Where a case stands in its file, and how it is written, does not count.
+    """
+    checks = [
+        [check.key, check.evaluator.type_id, _written(check.evaluator.config), _written(check.criteria), check.weight]
+        for check in case.checks
+    ]
+    content = [case.id, case.input, list(case.turns), case.session, dict(case.mocks), checks, list(map(str, others))]
+    return _hashed(dump_json(content).encode())
+
+
+def file_digest(path: str | Path) -> str:
+    """The digest of a file's content. Raises `StoreError`."""
+    with telling(Path(path)):
+        return _hashed(Path(path).read_bytes())
+
+
+def _written(model: Any) -> str:
+    """What a user wrote, as text: models are written by pydantic, in no time."""
+    dump = getattr(model, "model_dump_json", None)
+    if dump is None:
+        return repr(model)
+    try:
+        return str(dump())
+    except ValueError:  # a value that JSON does not have
+        return repr(model)
+
+
+def _hashed(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:_LENGTH]

@@ -1,0 +1,69 @@
+"""What a run was: the file `run.json`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rightcall.decoding import dump_json, load_json
+from rightcall.errors import InputError, StoreError
+from rightcall.results import Totals
+
+from ._folders import replace_file, telling
+
+SCHEMA = 1
+FILE = "run.json"
+
+
+class Header(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run was: who ran what, with which options, and how it came out."""
+
+    schema: int = SCHEMA
+    """The version of this format. A folder with a greater one is refused."""
+    id: str
+    started: str
+    """When, in UTC, as ISO 8601."""
+    rightcall: str
+    python: str
+    platform: str
+    commit: str | None = None
+    branch: str | None = None
+    agent: str
+    agent_hash: str | None = None
+    """Of the agent's file."""
+    evalset: str
+    evalset_hash: str
+    """Of the eval set's file."""
+    options: dict[str, Any] = {}
+    finished: str | None = None
+    """When the run came to its end; `None` while it has not, or if it never did."""
+    seconds: float | None = None
+    totals: Totals | None = None
+
+
+def write_header(folder: Path, header: Header) -> None:
+    """Put a header into a run's folder, all of it or nothing. Raises `StoreError`."""
+    with telling(folder / FILE):
+        replace_file(folder / FILE, (dump_json(msgspec.to_builtins(header), indent=2) + "\n").encode())
+
+
+def read_header(folder: Path) -> Header:
+    """The header in a run's folder.
+
+    Raises:
+        StoreError: there is none, it is damaged, or a newer Rightcall wrote it.
+    """
+    path = folder / FILE
+    with telling(path):
+        data = path.read_bytes()
+    try:
+        fields = load_json(data)
+        if isinstance(fields, dict) and isinstance(fields.get("schema"), int) and fields["schema"] > SCHEMA:
+            raise StoreError(
+                f"{path}: written by a newer Rightcall (format {fields['schema']}; this one knows {SCHEMA})"
+            )
+        return msgspec.convert(fields, Header, strict=True)
+    except (InputError, msgspec.ValidationError) as problem:
+        raise StoreError(f"{path}: not the header of a run: {problem}") from None

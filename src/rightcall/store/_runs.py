@@ -1,0 +1,165 @@
+"""The folders of runs: made, found, resumed."""
+
+from __future__ import annotations
+
+import platform
+import re
+import secrets
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+import rightcall
+from rightcall.errors import StoreError
+from rightcall.results import CaseResult, Totals
+
+from ._folders import make_private, telling
+from ._header import FILE as HEADER_FILE, Header, read_header, write_header
+from ._journal import Entry, Journal, read_journal
+
+RUNS = Path(".rightcall") / "runs"
+"""Where runs are kept, below the folder that commands are given in."""
+
+_NAME = re.compile(r"\d{8}T\d{6}\.\d{3}Z-([0-9a-f]{6})")
+_SHOWN = 4
+
+
+class Run(msgspec.Struct, frozen=True):
+    """The folder of one run."""
+
+    folder: Path
+    header: Header
+
+    @property
+    def short_id(self) -> str:
+        """The beginning of its id, for people."""
+        return self.header.id[:_SHOWN]
+
+    def entries(self) -> Iterator[Entry]:
+        """Every line of its journal. Raises `StoreError`."""
+        return read_journal(self.folder)
+
+    def results(self) -> Iterator[CaseResult]:
+        """The result of every case and repeat, the last one where there are several, in the order of the journal.
+
+        A case that was changed and run again when a run was resumed has two lines, of which the second counts.
+
+        Raises:
+            StoreError: the journal cannot be read.
+        """
+        last = {(entry.result.case_id, entry.result.repeat): number for number, entry in enumerate(self.entries())}
+        for number, entry in enumerate(self.entries()):
+            if last[entry.result.case_id, entry.result.repeat] == number:
+                yield entry.result
+
+    def journal(self) -> Journal:
+        """Its journal, to be written to. Raises `StoreError`."""
+        return Journal(self.folder)
+
+    def finish(self, totals: Totals, seconds: float, *, is_complete: bool) -> Run:
+        """Note how it came out. Raises `StoreError`."""
+        finished = _now().isoformat() if is_complete else None
+        header = msgspec.structs.replace(self.header, totals=totals, seconds=seconds, finished=finished)
+        write_header(self.folder, header)
+        return Run(self.folder, header)
+
+
+def create_run(runs: Path, **known: Any) -> Run:
+    """A new run, in a folder of its own, for its owner alone.
+
+    Args:
+        runs: The folder of all runs; it is made if it is not there.
+        known: What the header says of it: `agent`, `evalset`, `evalset_hash` and so on.
+
+    Raises:
+        StoreError: the folder cannot be made.
+    """
+    with telling(runs):
+        _make_parents(runs)
+    while True:
+        now, identity = _now(), secrets.token_hex(3)
+        folder = runs / f"{now:%Y%m%dT%H%M%S}.{now.microsecond // 1000:03}Z-{identity}"
+        try:
+            with telling(folder):
+                make_private(folder)
+            break
+        except StoreError:
+            if not folder.exists():
+                raise
+    header = Header(
+        id=identity,
+        started=now.isoformat(),
+        rightcall=rightcall.__version__,
+        python=platform.python_version(),
+        platform=platform.platform(),
+        **known,
+    )
+    write_header(folder, header)
+    return Run(folder, header)
+
+
+def open_run(name: str, runs: Path = RUNS) -> Run:
+    """A run by its folder, by the beginning of its id or of its folder's name, by a branch, or `last`.
+
+    Of a branch the newest run is meant.
+
+    Raises:
+        StoreError: there is no such run, or there are several, or it cannot be read.
+    """
+    if (Path(name) / HEADER_FILE).is_file():
+        return _opened(Path(name))
+    folders = list_runs(runs)
+    if not folders:
+        raise StoreError(f"{runs}: there are no runs here yet")
+    if name == "last":
+        return _opened(folders[-1])
+    found = [folder for folder in folders if folder.name.startswith(name) or _id(folder).startswith(name)]
+    if name and len(found) == 1:
+        return _opened(found[0])
+    if name and found:
+        raise StoreError(f"several runs begin with {name!r:.80}: {', '.join([folder.name for folder in found[:5]])}")
+    for folder in reversed(folders):
+        run = _opened(folder)
+        if run.header.branch == name:
+            return run
+    raise StoreError(f"no run {name!r:.80} in {runs}; the last one is {_id(folders[-1])}")
+
+
+def list_runs(runs: Path) -> list[Path]:
+    """The folders of runs, oldest first; other things that lie there are left out. Raises `StoreError`."""
+    if not runs.is_dir():
+        return []
+    with telling(runs):
+        named = [folder for folder in runs.iterdir() if _NAME.fullmatch(folder.name)]
+        return sorted([folder for folder in named if (folder / HEADER_FILE).is_file()])
+
+
+def _opened(folder: Path) -> Run:
+    return Run(folder, read_header(folder))
+
+
+def _id(folder: Path) -> str:
+    return folder.name.rpartition("-")[2]
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _make_parents(runs: Path) -> None:
+    """The folders above a run's own, each for its owner alone where it is made now."""
+    missing = []
+    while not runs.exists():
+        missing.append(runs)
+        runs = runs.parent
+    for folder in reversed(missing):
+        try:
+            make_private(folder)
+        except FileExistsError:
+            continue  # another run made it in the meantime
+    if missing:
+        runs = missing[0]
+    next(runs.iterdir(), None)

@@ -1,0 +1,71 @@
+"""Spans of our decorators: opened, made current, and given what went wrong. Imported when the first one is opened."""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any
+
+from opentelemetry import context, trace
+from opentelemetry.trace import Status, StatusCode
+
+from ._flowing import current
+
+_LONGEST_TEXT = 10_000
+_FRAMES = 20
+_tracers: dict[str, tuple[Any, Any]] = {}
+
+
+def open_span(name: str, attributes: dict[str, Any]) -> Any:
+    """A span of the provider that the program has configured, else of our own; none where nobody would see it."""
+    capture = current.get()
+    capture = capture.open_one() if capture is not None else None
+    provider = trace._TRACER_PROVIDER
+    if provider is not None:
+        span = _tracer("configured", provider).start_span(name, attributes=attributes)
+        # Providers that do not use the SDK make spans that captures do not see.
+        if capture is None or capture.holds(span):
+            return span
+    if capture is None:
+        return None
+    from ._telemetry import own_provider
+
+    return _tracer("own", own_provider).start_span(name, attributes=attributes)
+
+
+def enter(span: Any) -> tuple[Any, Any]:
+    """Make a span the current one, so that what begins meanwhile is below it; what `leave` needs to undo it."""
+    made = trace.set_span_in_context(span)
+    return made, context.attach(made)
+
+
+def leave(entered: tuple[Any, Any]) -> None:
+    """Make current what was before `enter`."""
+    made, token = entered
+    # A coroutine that is thrown away may be closed in another context, where there is nothing to undo.
+    if context.get_current() is made:
+        context.detach(token)
+
+
+def record_error(span: Any, error: BaseException) -> None:
+    """Leave an exception with a span, whatever its `__str__` does."""
+    kind = type(error)
+    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    try:
+        message = str(error)[:_LONGEST_TEXT]
+    except Exception:  # noqa: BLE001 - the exception that is being told must not be replaced by another
+        message = ""
+    attributes = {
+        "exception.type": name,
+        "exception.message": message or name,
+        "exception.stacktrace": "".join(traceback.format_exception(error, limit=-_FRAMES))[-_LONGEST_TEXT:],
+    }
+    span.add_event("exception", attributes)
+    span.set_status(Status(StatusCode.ERROR, f"{name}: {message}" if message else name))
+
+
+def _tracer(key: str, provider: Any) -> Any:
+    """Our tracer of a provider. Asking for one costs as much as a span."""
+    held = _tracers.get(key)
+    if held is None or held[0] is not provider:
+        held = _tracers[key] = (provider, provider.get_tracer("rightcall"))
+    return held[1]

@@ -1,0 +1,171 @@
+"""What is done to OpenTelemetry's SDK while there are captures, and the provider that we use when there is no other.
+
+Every span of the SDK begins with `Span.start`, whichever provider made its tracer, and whether that was before the
+capture or after. So that is where spans are seen; no provider has to be found, set or replaced.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+from collections.abc import Callable
+from typing import Any
+
+from opentelemetry import trace
+from opentelemetry.sdk import trace as sdk
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace.id_generator import IdGenerator
+from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Decision, Sampler, SamplingResult
+
+from ._capturing import note_span
+from ._flowing import current
+from ._patching import Change, Changes, Patch, bound
+
+
+class _Ids(IdGenerator):  # type: ignore[misc]
+    """Ids from a generator of our own: an agent may seed `random`, and must find it as it left it."""
+
+    def __init__(self) -> None:
+        self._random = random.Random()  # noqa: S311 - ids are no secrets
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._random.seed)
+
+    def generate_span_id(self) -> int:
+        return self._random.getrandbits(64) or 1
+
+    def generate_trace_id(self) -> int:
+        return self._random.getrandbits(128) or 1
+
+
+def _own_provider() -> Any:
+    provider = sdk.TracerProvider(
+        sampler=ALWAYS_ON, resource=Resource.get_empty(), shutdown_on_exit=False, id_generator=_Ids()
+    )
+    # OTEL_SDK_DISABLED stops what a program sends; nothing is sent from here.
+    provider._disabled = False
+    return provider
+
+
+own_provider = _own_provider()
+"""Makes spans that only captures see, where the program has configured no provider."""
+
+
+def copy_of(span: Any) -> Any:
+    """A copy of an unfinished span that does not change any more."""
+    return sdk.ReadableSpan(
+        name=span.name,
+        context=span.context,
+        parent=span.parent,
+        resource=span.resource,
+        attributes=span.attributes.copy() if span.attributes else None,
+        events=tuple(span.events),
+        links=tuple(span.links),
+        kind=span.kind,
+        instrumentation_scope=span.instrumentation_scope,
+        status=span.status,
+        start_time=span.start_time,
+    )
+
+
+def other_ids(context: Any) -> Any:
+    """The same context with a span id of its own."""
+    return trace.SpanContext(context.trace_id, own_provider.id_generator.generate_span_id(), is_remote=False)
+
+
+def _noting_start(original: Callable[..., None]) -> Callable[..., None]:
+    def start(self: Any, *args: Any, **kwargs: Any) -> None:
+        bound(original, self)(*args, **kwargs)
+        # Not by way of `__dict__`: asking an object for it makes every later access to its attributes slower.
+        if not getattr(self, "_rightcall_noted", False):
+            self._rightcall_noted = True
+            note_span(self)
+
+    return start
+
+
+class _RecordingSampler(Sampler):  # type: ignore[misc]
+    """A sampler that drops nothing: what another would drop is recorded, but not exported."""
+
+    def __init__(self, sampler: Any) -> None:
+        self._sampler = sampler
+
+    def should_sample(
+        self,
+        parent_context: Any,
+        trace_id: int,
+        name: str,
+        kind: Any = None,
+        attributes: Any = None,
+        links: Any = None,
+        *others: Any,
+        **more: Any,
+    ) -> Any:
+        result = self._sampler.should_sample(parent_context, trace_id, name, kind, attributes, links, *others, **more)
+        if result.decision is not Decision.DROP:
+            return result
+        return SamplingResult(Decision.RECORD_ONLY, attributes, trace_state=result.trace_state)
+
+    def get_description(self) -> str:
+        return str(self._sampler.get_description())
+
+
+def _recording_sampler(_: Any) -> property:
+    def read(self: Any) -> Any:
+        sampler = self.__dict__["sampler"]
+        return sampler if sampler is ALWAYS_ON or current.get() is None else _RecordingSampler(sampler)
+
+    def write(self: Any, sampler: Any) -> None:
+        self.__dict__["sampler"] = sampler
+
+    return property(read, write)
+
+
+def _answering_proxy(original: property) -> property:
+    """Tracers made before any provider was set do nothing until one is; in a capture they use ours meanwhile."""
+
+    def read(self: Any) -> Any:
+        tracer = original.__get__(self)
+        return tracer if current.get() is None or not isinstance(tracer, trace.NoOpTracer) else _stand_in_tracer(self)
+
+    return property(read)
+
+
+def _stand_in_tracer(proxy: Any) -> Any:
+    held = proxy.__dict__
+    if "_rightcall_tracer" not in held:
+        held["_rightcall_tracer"] = own_provider.get_tracer(
+            held.get("_instrumenting_module_name") or "unknown",
+            held.get("_instrumenting_library_version"),
+            held.get("_schema_url"),
+            held.get("_attributes"),
+        )
+    return held["_rightcall_tracer"]
+
+
+class _Quiet(logging.Filter):
+    """Drops one warning: an agent that sets its provider in every run is told off from the second on, by our doing."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return current.get() is None or not str(record.msg).startswith("Overriding of current TracerProvider")
+
+    def put(self) -> None:
+        """Begin to drop it."""
+        logging.getLogger("opentelemetry.trace").addFilter(self)
+
+    def remove(self) -> None:
+        """Drop it no more."""
+        logging.getLogger("opentelemetry.trace").removeFilter(self)
+
+
+def _changes() -> list[Change]:
+    return [
+        Patch(sdk.Span, "start", _noting_start),
+        Patch(sdk.Tracer, "sampler", _recording_sampler),
+        Patch(trace.ProxyTracer, "_tracer", _answering_proxy),
+        _Quiet(),
+    ]
+
+
+capturing = Changes(_changes)
+"""While it is open, spans are given to captures."""

@@ -1,0 +1,376 @@
+"""`rightcall run`, in a real process, with real agents."""
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from tests.processes import rightcall
+from tests.runner.running import none_left
+
+AGENT = """
+import asyncio, os, sys, time
+from concurrent.futures import ThreadPoolExecutor
+from rightcall.tracing import tool
+
+@tool
+def search(query: str) -> list[str]:
+    return [query.upper()]
+
+@tool
+async def price(item: str) -> int:
+    await asyncio.sleep(0.001)
+    return len(item)
+
+@tool
+def clock() -> float:
+    return time.perf_counter()
+
+def answer(query: str) -> str:
+    print("asked for", query)
+    if query == "crash":
+        os._exit(7)
+    if query == "modules":
+        return [name for name in ("pydantic", "rich", "click", "rightcall.evaluators") if name in sys.modules]
+    [found] = search(query)
+    return f"found {found}"
+
+def remember(input: str, session: dict) -> list:
+    search(input)
+    session.setdefault("heard", []).append(input)
+    return session["heard"]
+
+def count(query: str) -> str:
+    with open("counter", "a") as file:
+        file.write("x")
+    search("odd" if len(open("counter").read()) % 2 else "even")
+    return "counted"
+
+def timed(query: str) -> float:
+    return clock()
+
+def nested(item: str) -> int:
+    return asyncio.run(price(item))
+
+async def everything_at_once(query: str) -> list:
+    loop = asyncio.get_running_loop()
+    with ThreadPoolExecutor(2) as pool:
+        return await asyncio.gather(
+            price(query), asyncio.to_thread(search, query), loop.run_in_executor(pool, search, query), price(query),
+        )
+"""
+SHOP = """\
+agent: agent.py:answer
+cases:
+  - id: laptop
+    tags: [smoke]
+    input: {query: laptop}
+    expect: {calls: [{search: {query: laptop}}], output: found LAPTOP}
+  - id: phone
+    input: {query: phone}
+    expect: {calls: [{search: {query: phone}}]}
+"""
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    (tmp_path / "agent.py").write_text(AGENT)
+    (tmp_path / "shop.yaml").write_text(SHOP)
+    (tmp_path / "rightcall.toml").write_text("")
+    return tmp_path
+
+
+def runs_in(folder: Path) -> list[Path]:
+    return sorted((folder / ".rightcall" / "runs").glob("*"))
+
+
+def evalset(folder: Path, *cases: str, **top: object) -> None:
+    head = "".join([f"{key}: {json.dumps(value)}\n" for key, value in top.items()])
+    (folder / "shop.yaml").write_text(head + "cases:\n" + "".join([f"  - {case}\n" for case in cases]))
+
+
+def test_passing_is_quiet_and_leaves_a_run_that_can_be_read(shop: Path) -> None:
+    done = rightcall("run", "agent.py:answer", "shop.yaml", cwd=shop)
+
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"2 passed in \d+\.\d\ds  run [0-9a-f]{4}\n", done.stdout)
+    assert done.stderr == ""
+    [run] = runs_in(shop)
+    header = json.loads((run / "run.json").read_text())
+    lines = [json.loads(line) for line in (run / "cases.jsonl").read_text().splitlines()]
+    assert header["totals"] == {"passed": 2, "failed": 0, "not_measured": 0, "error": 0}
+    assert header["finished"] is not None
+    assert {line["case_id"]: line["outcome"]["stdout"] for line in lines} == {
+        "laptop": "asked for laptop\n",
+        "phone": "asked for phone\n",
+    }
+    assert none_left(0.5)
+
+
+def test_a_wrong_argument_is_told_with_its_place(shop: Path) -> None:
+    (shop / "shop.yaml").write_text(SHOP.replace("query: phone}}]", "query: phones}}]"))
+
+    done = rightcall("run", "shop.yaml", cwd=shop)
+
+    assert done.returncode == 1
+    assert done.stdout.startswith(
+        'shop.yaml:9:22: RC104 phone: `search` was called with other arguments: $.query: "phones" ≠ "phone"\n'
+    )
+
+
+def test_a_case_whose_agent_dies_is_an_error_and_the_others_are_judged(shop: Path) -> None:
+    (shop / "shop.yaml").write_text(SHOP.replace("input: {query: phone}", "input: {query: crash}"))
+
+    done = rightcall("run", "shop.yaml", cwd=shop)
+
+    assert done.returncode == 2
+    assert done.stdout.startswith("shop.yaml:7:5: RC503 phone: the agent ended its process with exit code 7\n")
+    assert "1 passed, 1 in error" in done.stdout
+    assert none_left()
+
+
+BAD_REQUESTS = {
+    "misspelt key": (
+        ["shop.yaml"],
+        ("tags:", "tgs:"),
+        "shop.yaml:4:5: unknown key 'cases[0].tgs'; did you mean 'tags'?",
+    ),
+    "duplicate id": (["shop.yaml"], ("id: phone", "id: laptop"), "shop.yaml:7:5: the id 'laptop' is that of the case"),
+    "unknown evaluator": (["shop.yaml"], ("output: found", "outptu: found"), "'outptu' names no evaluator"),
+    "missing eval set": (["agent.py", "shp.yaml"], None, "shp.yaml: No such file or directory"),
+    "missing agent file": (["agnt.py", "shop.yaml"], None, "no file agnt.py"),
+    "missing function": (["agent.py:anser", "shop.yaml"], None, "did you mean 'answer'"),
+    "unknown case": (["shop.yaml", "--case", "lptop"], None, "no case matches 'lptop'; did you mean 'laptop'?"),
+    "unknown tag": (["shop.yaml", "--tag", "smok"], None, "no case has the tag 'smok'; did you mean 'smoke'?"),
+    "unknown run": (["--resume", "zzz"], None, "there are no runs here yet"),
+    "no recording": (["shop.yaml", "--replay"], None, "shop.recording.jsonl: No such file or directory"),
+    "no eval set": (["agent.py"], None, "an eval set is missing"),
+    "too many": (["a", "b", "c"], None, "give an agent and an eval set"),
+    "repeats": (["shop.yaml", "--min-repeat-pass", "2"], None, "--min-repeat-pass 2 is more than --repeat 1"),
+    "runs is a file": (["shop.yaml", "--runs", "agent.py"], None, "Not a directory; choose another folder"),
+    "record and replay": (["shop.yaml", "--record", "--replay"], None, "give one of them"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_REQUESTS)
+def test_a_request_that_cannot_be_met_is_one_line_and_nothing_is_run(shop: Path, name: str) -> None:
+    arguments, change, message = BAD_REQUESTS[name]
+    (shop / "shop.yaml").write_text(SHOP.replace(*change) if change else SHOP)
+
+    done = rightcall("run", *arguments, cwd=shop)
+
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert runs_in(shop) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("import nowhere_to_be_found", "nowhere_to_be_found"),
+        ("import os; os._exit(9)", "while the agent was loaded: the agent ended its process with exit code 9"),
+        ("raise SystemExit(3)", "it calls sys.exit(3)"),
+        ("def answer(", "agent.py"),
+    ],
+    ids=["import", "exit", "system exit", "syntax"],
+)
+def test_an_agent_that_cannot_be_loaded_ends_the_run_before_it_begins(shop: Path, code: str, message: str) -> None:
+    (shop / "agent.py").write_text(code)
+
+    done = rightcall("run", "agent.py:answer", "shop.yaml", cwd=shop)
+
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stdout == ""
+    assert runs_in(shop) == []
+
+
+def test_an_agent_that_an_eval_set_names_is_run_inside_its_project_only(shop: Path) -> None:
+    (shop / "inner").mkdir()
+    (shop / "inner" / "rightcall.toml").write_text("")
+    (shop / "inner" / "shop.yaml").write_text(SHOP.replace("agent.py:answer", "../agent.py:answer"))
+
+    refused = rightcall("run", "inner/shop.yaml", cwd=shop)
+    trusted = rightcall("run", "inner/shop.yaml", "--trust", cwd=shop)
+    command = SHOP.replace("agent.py:answer", f"'cmd:{sys.executable} agent.py'")
+    (shop / "shop.yaml").write_text(command)
+
+    assert refused.returncode == 2
+    assert "not inside the project of the eval set" in refused.stderr
+    assert trusted.returncode == 0, trusted.stderr
+    assert rightcall("run", "shop.yaml", cwd=shop).returncode == 2
+
+
+def test_options_come_from_the_project_and_the_command_line_wins(shop: Path) -> None:
+    (shop / "shop.yaml").write_text(SHOP.replace("agent: agent.py:answer\n", ""))
+    (shop / "pyproject.toml").write_text(
+        '[tool.rightcall]\nagent = "agent.py:answer"\nevalset = "shop.yaml"\nrepeat = 3\n'
+    )
+    (shop / "rightcall.toml").unlink()
+    (shop / "below").mkdir()
+
+    done = rightcall("run", "--format", "json", cwd=shop / "below")
+    fewer = rightcall("run", "--format", "json", "--repeat", "1", cwd=shop)
+
+    assert len(json.loads(done.stdout)["cases"]) == 6
+    assert len(json.loads(fewer.stdout)["cases"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("wokers = 2", "rightcall.toml:1:1: unknown option 'wokers'; did you mean 'workers'?"),
+        ("\nworkers = 0", "rightcall.toml: workers: 0 is not in the range"),
+        ("fail-fast = 1", "rightcall.toml: fail_fast is true or false"),
+        ("workers = ", "rightcall.toml: Invalid value"),
+    ],
+)
+def test_a_mistake_in_the_configuration_is_told(shop: Path, written: str, message: str) -> None:
+    (shop / "rightcall.toml").write_text(written)
+
+    done = rightcall("run", "shop.yaml", cwd=shop)
+
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_repeats_are_all_to_pass_unless_fewer_are_asked_for(shop: Path) -> None:
+    evalset(shop, "{id: a, input: {query: x}, expect: {calls: [{search: {query: odd}}]}}")
+    options = ["run", "agent.py:count", "shop.yaml", "--repeat", "4", "--workers", "1"]
+
+    strict = rightcall(*options, cwd=shop)
+    relaxed = rightcall(*options, "--min-repeat-pass", "2", cwd=shop)
+    share = rightcall(*options, "--min-pass", "0.0", cwd=shop)
+
+    assert strict.returncode == 1
+    assert "a: 2 of 4 repeats passed" in strict.stdout
+    assert "shop.yaml:2:" in strict.stdout
+    assert relaxed.returncode == 0
+    assert share.returncode == 0
+
+
+def test_only_what_failed_last_time_is_run_again(shop: Path) -> None:
+    (shop / "shop.yaml").write_text(SHOP.replace("query: phone}}]", "query: phones}}]"))
+
+    rightcall("run", "shop.yaml", cwd=shop)
+    again = rightcall("run", "shop.yaml", "--failed", "--format", "json", cwd=shop)
+
+    assert [case["case_id"] for case in json.loads(again.stdout)["cases"]] == ["phone"]
+
+
+def test_cases_are_chosen_by_id_and_by_tag(shop: Path) -> None:
+    by_tag = rightcall("run", "shop.yaml", "--tag", "smoke", "--format", "json", cwd=shop)
+    by_id = rightcall("run", "shop.yaml", "--case", "ph*", "--output-file", "out.json", cwd=shop)
+
+    assert [case["case_id"] for case in json.loads(by_tag.stdout)["cases"]] == ["laptop"]
+    assert by_id.stdout.startswith("1 passed")
+    assert [case["case_id"] for case in json.loads((shop / "out.json").read_text())["cases"]] == ["phone"]
+
+
+def test_fail_fast_stops_at_the_first_case_that_does_not_pass(shop: Path) -> None:
+    evalset(shop, *[f"{{id: c{number}, input: {{query: x}}, expect: {{calls: []}}}}" for number in range(20)])
+
+    done = rightcall("run", "agent.py:answer", "shop.yaml", "--fail-fast", "--workers", "1", cwd=shop)
+
+    assert done.returncode == 1
+    assert "1 failed in" in done.stdout
+    assert none_left()
+
+
+def test_a_conversation_has_one_session_and_its_calls_know_their_turn(shop: Path) -> None:
+    turn = "{input: %s, expect: {calls: [{search: {query: %s}}]}}"
+    turns = f"[{turn % ('one', 'one')}, {turn % ('two', 'two')}]"
+    evalset(shop, f"{{id: talk, session: {{}}, turns: {turns}, expect: {{output: [one, two]}}}}")
+
+    done = rightcall("run", "agent.py:remember", "shop.yaml", "--repeat", "2", cwd=shop)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_tools_are_recorded_once_and_replayed_for_ever(shop: Path) -> None:
+    evalset(
+        shop,
+        "{id: a, input: {query: x}, expect: {calls: [clock]}}",
+        "{id: b, input: {query: x}, expect: {calls: [clock]}}",
+    )
+    options = ["run", "agent.py:timed", "shop.yaml", "--format", "json"]
+
+    recorded = rightcall(*options, "--record", cwd=shop)
+    replayed = [rightcall(*options, "--replay", cwd=shop) for _ in range(2)]
+    real = rightcall(*options, cwd=shop)
+
+    def answers(done: object) -> dict[str, float]:
+        cases = json.loads(done.stdout)["cases"]  # type: ignore[attr-defined]
+        return {case["case_id"]: case["trajectory"]["output"] for case in cases}
+
+    assert answers(replayed[0]) == answers(replayed[1]) == answers(recorded)
+    assert answers(real) != answers(recorded)
+
+
+def test_a_mocked_tool_that_is_called_otherwise_is_an_error(shop: Path) -> None:
+    mocks = "mocks: {search: {when: {query: y}, returns: [Y]}}"
+    evalset(shop, f"{{id: a, input: {{query: x}}, {mocks}, expect: {{calls: [search]}}}}",
+            f"{{id: b, input: {{query: y}}, {mocks}, expect: {{calls: [search], output: found Y}}}}")  # fmt: skip
+
+    done = rightcall("run", "agent.py:answer", "shop.yaml", cwd=shop)
+
+    assert done.returncode == 2
+    assert "RC506 a: no mock of 'search' is for {'query': 'x'}" in done.stdout
+    assert "1 passed, 1 in error" in done.stdout
+
+
+def test_many_cases_at_once_do_not_mix_their_calls(shop: Path) -> None:
+    calls = "[{price: {item: %s}}, {search: {query: %s}}, {search: {query: %s}}, {price: {item: %s}}]"
+    expect = f"expect: {{calls: {{criteria: {calls}, match: unordered}}}}"
+    evalset(shop, *[f"{{id: c{n}, input: {{query: q{n}}}, {expect % ((f'q{n}',) * 4)}}}" for n in range(200)])
+
+    done = rightcall("run", "agent.py:everything_at_once", "shop.yaml", "--concurrency", "50", cwd=shop)
+
+    assert done.returncode == 0, done.stdout[:2000] + done.stderr
+    assert done.stdout.startswith("200 passed")
+
+
+def test_several_synchronous_cases_run_in_threads(shop: Path) -> None:
+    evalset(shop, *[f"{{id: c{n}, input: {{item: {'x' * n}z}}, expect: {{output: {n + 1}}}}}" for n in range(30)])
+
+    done = rightcall("run", "agent.py:nested", "shop.yaml", "--concurrency", "5", "--workers", "1", cwd=shop)
+
+    assert done.returncode == 0, done.stdout[:2000] + done.stderr
+
+
+def test_workers_load_neither_pydantic_nor_rich_nor_what_judges(shop: Path) -> None:
+    evalset(shop, "{id: a, input: {query: modules}, expect: {output: []}}")
+
+    done = rightcall("run", "agent.py:answer", "shop.yaml", cwd=shop)
+
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    "case_id", ["../../out", "/tmp/out", "a/b", "CON", "nul\\u0000byte", "x" * 300, "\\u202egpj", "..%2fout", "."]
+)
+def test_case_ids_are_never_paths(shop: Path, case_id: str) -> None:
+    evalset(shop, f'{{id: "{case_id}", input: {{query: x}}, expect: {{calls: [search]}}}}')
+    before = {path for path in shop.parent.rglob("*") if ".rightcall" not in path.parts}
+
+    done = rightcall("run", "agent.py:answer", "shop.yaml", cwd=shop)
+
+    after = {path for path in shop.parent.rglob("*") if not {".rightcall", "__pycache__"} & set(path.parts)}
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert after - before == set()
+    assert sorted(path.name for path in runs_in(shop)[0].iterdir()) == ["cases.jsonl", "run.json"]
+
+
+def test_runs_are_private_under_any_umask(shop: Path) -> None:
+    before = os.umask(0)
+    try:
+        rightcall("run", "shop.yaml", cwd=shop)
+    finally:
+        os.umask(before)
+
+    for path in (shop / ".rightcall").rglob("*"):
+        assert path.stat().st_mode & 0o077 == 0, path

@@ -1,0 +1,268 @@
+"""Runs that are killed, interrupted, or find no room: nothing is lost, nothing is doubled, and they can go on."""
+
+import json
+import os
+import random
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.processes import rightcall
+from tests.runner.running import none_left
+
+AGENT = """
+import os, time
+from rightcall.tracing import tool
+
+@tool
+def search(query: str) -> str:
+    return query.upper()
+
+def answer(query: str) -> str:
+    time.sleep(float(os.environ.get("PAUSE", "0.002")))
+    return search(query)
+
+def forks(query: str) -> str:
+    if os.fork() == 0:
+        time.sleep(1000)
+    time.sleep(1000)
+"""
+CASES = 200
+REPEATS = 2
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "agent.py").write_text(AGENT)
+    write_evalset(tmp_path)
+    return tmp_path
+
+
+def write_evalset(folder: Path, cases: int = CASES, changed: int | None = None) -> None:
+    lines = [
+        f"  - {{id: c{number}, input: {{query: q{number if number != changed else 'x'}}}, "
+        f"expect: {{calls: [{{search: {{query: {'q' if number % 10 else 'p'}{number}}}}}]}}}}\n"
+        for number in range(cases)
+    ]
+    (folder / "set.yaml").write_text("cases:\n" + "".join(lines))
+
+
+def start(folder: Path, *arguments: str, **more: Any) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "rightcall", "run", *arguments]
+    return subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, **more
+    )
+
+
+def lines_of(folder: Path) -> list[dict[str, Any]]:
+    [run] = (folder / ".rightcall" / "runs").glob("*")
+    whole, _, _ = (run / "cases.jsonl").read_text().rpartition("\n")
+    return [json.loads(line) for line in whole.splitlines()]
+
+
+def verdicts(lines: list[dict[str, Any]]) -> dict[tuple[str, int], Any]:
+    return {
+        (line["case_id"], line["repeat"]): (
+            line["verdict"],
+            line["score"],
+            [call["args"] for call in line["trajectory"]["calls"]],
+        )
+        for line in lines
+    }
+
+
+def wait_for_lines(folder: Path, number: int, process: subprocess.Popen[str]) -> None:
+    until = time.monotonic() + 30
+    while time.monotonic() < until and process.poll() is None:
+        files = list((folder / ".rightcall" / "runs").glob("*/cases.jsonl"))
+        if files and files[0].read_bytes().count(b"\n") >= number:
+            return
+        time.sleep(0.005)
+    raise AssertionError(process.communicate())
+
+
+def test_a_runner_that_is_killed_at_any_moment_loses_and_doubles_nothing(project: Path, tmp_path_factory: Any) -> None:
+    seed = random.randrange(1 << 30)
+    print("seed", seed)
+    chance = random.Random(seed)
+    other = tmp_path_factory.mktemp("undisturbed")
+    (other / "agent.py").write_text(AGENT)
+    write_evalset(other)
+    undisturbed = rightcall("run", "agent.py:answer", "set.yaml", "--repeat", str(REPEATS), cwd=other)
+    arguments = ["agent.py:answer", "set.yaml", "--repeat", str(REPEATS), "--workers", "2"]
+    slowly = {**os.environ, "PAUSE": "0.02"}
+    process = start(project, *arguments, env=slowly)
+    wait_for_lines(project, 1, process)
+
+    for kill in range(20):
+        done = len(lines_of(project))
+        if kill % 4:  # in the middle of the work
+            wait_for_lines(project, done + chance.randint(1, 10), process)
+            time.sleep(chance.random() * 0.01)
+        else:  # anywhere, also while it starts
+            time.sleep(chance.random() * 0.5)
+        assert process.poll() is None, "it came to its end before it could be killed"
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+        assert none_left(2.0)
+        process = start(project, "--resume", "last", env=slowly)
+    out, err = process.communicate(timeout=60)
+
+    assert process.returncode == undisturbed.returncode == 1, err
+    lines = lines_of(project)
+    assert max(Counter([(line["case_id"], line["repeat"]) for line in lines]).values()) == 1
+    assert verdicts(lines) == verdicts(lines_of(other))
+    assert len(lines) == CASES * REPEATS
+    assert out.splitlines()[-1].split(" in ")[0] == undisturbed.stdout.splitlines()[-1].split(" in ")[0]
+
+
+def test_a_resumed_run_runs_again_what_has_changed_and_says_so(project: Path) -> None:
+    write_evalset(project, cases=10)
+    rightcall("run", "agent.py:answer", "set.yaml", cwd=project)
+    write_evalset(project, cases=11, changed=4)
+
+    done = rightcall("run", "--resume", "last", "--format", "json", cwd=project)
+
+    assert "1 finished results are not used" in done.stderr
+    lines = lines_of(project)
+    assert [line["case_id"] for line in lines[10:]] == ["c4", "c10"] or {"c4", "c10"} == {
+        line["case_id"] for line in lines[10:]
+    }
+    [case] = [case for case in json.loads(done.stdout)["cases"] if case["case_id"] == "c4"]
+    assert case["trajectory"]["input"] == {"query": "qx"}
+
+
+def test_a_resumed_run_with_another_agent_mixes_nothing(project: Path) -> None:
+    write_evalset(project, cases=5)
+    rightcall("run", "agent.py:answer", "set.yaml", cwd=project)
+    (project / "agent.py").write_text(AGENT.replace("query.upper()", "query.lower()"))
+
+    done = rightcall("run", "--resume", "last", "--format", "json", cwd=project)
+
+    assert "5 finished results are not used" in done.stderr
+    assert {case["trajectory"]["output"] for case in json.loads(done.stdout)["cases"]} == {f"q{n}" for n in range(5)}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_a_run_in_good_order_and_says_how_to_go_on(project: Path, number: int) -> None:
+    process = start(project, "agent.py:answer", "set.yaml", env={**os.environ, "PAUSE": "0.02"})
+    wait_for_lines(project, 5, process)
+    began = time.monotonic()
+    process.send_signal(number)
+
+    out, err = process.communicate(timeout=10)
+
+    assert time.monotonic() - began < 5
+    assert process.returncode == 130
+    assert re.search(r"\d+ passed.* in \d+\.\d\ds  run ", out)
+    found = re.search(r"stopped; go on with: rightcall (run agent.py:answer set.yaml --resume \w+)", err)
+    assert found is not None
+    assert none_left(2.0)
+    done = rightcall(*found[1].split(), cwd=project)
+    assert done.returncode == 1
+    assert len(lines_of(project)) == CASES
+    assert max(Counter([line["case_id"] for line in lines_of(project)]).values()) == 1
+
+
+def test_a_second_signal_ends_a_run_at_once(project: Path) -> None:
+    process = start(project, "agent.py:forks", "set.yaml")
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+
+    process.communicate(timeout=10)
+
+    assert process.returncode == 130
+    assert time.monotonic() - began < 1.5
+    assert none_left(2.0)
+
+
+def test_agents_and_what_they_forked_end_when_the_runner_is_killed(project: Path) -> None:
+    process = start(project, "agent.py:forks", "set.yaml")
+    until = time.monotonic() + 20
+    while not list((project / ".rightcall").glob("runs/*/cases.jsonl")) and time.monotonic() < until:
+        time.sleep(0.02)
+    time.sleep(0.3)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+
+    assert none_left(2.0)
+
+
+def limited() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
+
+
+def test_a_full_disk_is_one_clear_line_and_what_was_written_stays(project: Path) -> None:
+    process = start(project, "agent.py:answer", "set.yaml", preexec_fn=limited)
+
+    _, err = process.communicate(timeout=60)
+
+    assert process.returncode == 2
+    assert len(err.splitlines()) == 1
+    assert "cases.jsonl: File too large; make room, then resume the run" in err
+    assert 0 < len(lines_of(project)) < CASES
+    assert none_left(2.0)
+    assert rightcall("run", "--resume", "last", cwd=project).returncode == 1
+    assert len(lines_of(project)) == CASES
+
+
+def test_a_folder_that_cannot_be_written_is_one_clear_line(project: Path) -> None:
+    closed = project / "closed"
+    closed.mkdir(mode=0o500)
+    runs = "/sys/kernel/runs" if os.geteuid() == 0 else str(closed / "runs")
+
+    done = rightcall("run", "agent.py:answer", "set.yaml", "--runs", runs, cwd=project)
+
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "choose another folder for runs with --runs" in done.stderr
+
+
+def test_two_runs_at_once_do_not_disturb_each_other(project: Path) -> None:
+    write_evalset(project, cases=40)
+    processes = [start(project, "agent.py:answer", "set.yaml", "--workers", "1") for _ in range(2)]
+
+    ended = [process.communicate(timeout=60) for process in processes]
+
+    assert [process.returncode for process in processes] == [1, 1]
+    assert all("36 passed, 4 failed" in out for out, _ in ended)
+    for run in (project / ".rightcall" / "runs").iterdir():
+        assert len((run / "cases.jsonl").read_text().splitlines()) == 40
+
+
+def test_a_run_that_is_being_written_is_not_resumed(project: Path) -> None:
+    process = start(project, "agent.py:answer", "set.yaml", env={**os.environ, "PAUSE": "0.05"})
+    wait_for_lines(project, 2, process)
+
+    second = rightcall("run", "--resume", "last", cwd=project)
+    process.terminate()
+    process.communicate()
+
+    assert second.returncode == 2
+    assert "another process is writing to this run" in second.stderr
+
+
+def test_a_run_from_elsewhere_names_no_agent_that_is_run(project: Path) -> None:
+    write_evalset(project, cases=3)
+    rightcall("run", "agent.py:answer", "set.yaml", cwd=project)
+    [run] = (project / ".rightcall" / "runs").glob("*")
+    header = json.loads((run / "run.json").read_text())
+    outside = project.parent / "outside.py"
+    outside.write_text("raise SystemExit('run')")
+    for agent in (str(outside), "../outside.py:answer", "cmd:touch made", "os:getcwd"):
+        (run / "run.json").write_text(json.dumps({**header, "agent": agent, "options": {"trust": True}}))
+
+        done = rightcall("run", "--resume", "last", cwd=project)
+
+        assert done.returncode == 2
+        assert "which is not inside this project" in done.stderr
+    assert not (project / "made").exists()

@@ -1,0 +1,268 @@
+"""Run folders: whole or not there, private, found again, and never mixed up."""
+
+import errno
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+from tests.builders import call
+
+from rightcall import CaseResult, Outcome, StoreError, ToolCall, Trajectory, load_eval_set
+from rightcall.results import Source, Totals
+from rightcall.store import Run, case_digest, commit_of, create_run, list_runs, open_run
+from rightcall.verdicts import judge
+
+
+def new_run(runs: Path, **known: Any) -> Run:
+    return create_run(runs, **{"agent": "agent.py", "evalset": "set.yaml", "evalset_hash": "0", **known})
+
+
+def result(case_id: str = "a", repeat: int = 0, output: Any = None) -> CaseResult:
+    made = Trajectory(calls=(call("search", query=output), ToolCall("names_only")), output=output)
+    outcome = Outcome(seconds=0.5, cause="raised", error="no", traceback="Traceback", stdout="printed\n")
+    return CaseResult(
+        case_id=case_id,
+        verdict="error",
+        score=None,
+        source=Source("set.yaml", 3, 5, "- id: a"),
+        trajectory=made,
+        repeat=repeat,
+        outcome=outcome,
+    )
+
+
+def written(run: Run, *results: CaseResult) -> None:
+    journal = run.journal()
+    for each in results:
+        journal.append(each, "digest")
+    journal.close()
+
+
+STRANGE = [float("nan"), float("inf"), -float("inf"), -0.0, 2**64, 2**53 + 1, "\ud800", "a\0b", {"$float": "nan"}, "\n"]
+
+
+@pytest.mark.parametrize("value", STRANGE, ids=repr)
+def test_what_is_stored_comes_back_as_it_was(tmp_path: Path, value: Any) -> None:
+    run = new_run(tmp_path)
+    written(run, result(output=[value, {"key": value}]))
+
+    [entry] = open_run("last", tmp_path).entries()
+
+    assert repr(entry.result) == repr(result(output=[value, {"key": value}]))
+    assert entry.digest == "digest"
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists, max_leaves=20))
+def test_any_json_value_survives_the_form_of_a_result(value: Any) -> None:
+    kept = CaseResult.from_json(result(output=value).to_json())
+
+    assert repr(kept) == repr(result(output=value))
+
+
+def test_a_judged_result_keeps_its_evaluations_and_findings(tmp_path: Path) -> None:
+    (tmp_path / "set.yaml").write_text("cases: [{id: a, expect: {calls: [search, pay], counts: {search: 2}}}]")
+    [case] = load_eval_set(tmp_path / "set.yaml").cases
+    judged = judge(case, Trajectory.of(["search"]))
+
+    assert judged.findings
+    assert CaseResult.from_json(judged.to_json()) == judged
+
+
+def test_folders_and_files_are_for_their_owner_alone_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        run = new_run(tmp_path / ".rightcall" / "runs")
+        written(run, result())
+    finally:
+        os.umask(before)
+
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / ".rightcall").rglob("*")}
+    assert modes == {"runs": 0o700, run.folder.name: 0o700, "run.json": 0o600, "cases.jsonl": 0o600}
+    assert stat.S_IMODE((tmp_path / ".rightcall").stat().st_mode) == 0o700
+
+
+def test_a_torn_last_line_is_dropped_and_written_over(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    written(run, result("a"), result("b"))
+    file = run.folder / "cases.jsonl"
+    whole = file.read_bytes()
+    for cut in (1, 5, 200, len(whole) // 2 - 1):
+        file.write_bytes(whole[:-cut])
+
+        assert [entry.result.case_id for entry in run.entries()] == ["a"]
+        written(run, result("b"))
+        assert file.read_bytes() == whole
+
+
+def test_a_line_that_is_wrong_in_the_middle_is_told_with_its_number(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    written(run, result("a"))
+    with (run.folder / "cases.jsonl").open("a") as file:
+        file.write('{"digest": "x", "case_id": 5}\n')
+
+    with pytest.raises(StoreError, match=r"cases\.jsonl:2: not the saved result of a case"):
+        list(run.entries())
+
+
+def test_two_processes_do_not_write_to_one_run(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    journal = run.journal()
+
+    with pytest.raises(StoreError, match="another process is writing to this run"):
+        run.journal()
+    journal.close()
+    run.journal().close()
+
+
+class FailingDisk:
+    """A disk that is full from the k-th write on, having taken half of it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, good: int) -> None:
+        self._good = good
+        self._write = os.write
+        monkeypatch.setattr(os, "write", self)
+
+    def __call__(self, descriptor: int, data: Any) -> int:
+        self._good -= 1
+        if self._good >= 0:
+            return self._write(descriptor, data)
+        if self._good == -1:
+            return self._write(descriptor, bytes(data)[: len(data) // 2])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("good", range(6))
+def test_a_full_disk_at_any_write_leaves_whole_results_and_one_clear_line(
+    tmp_path: Path, good: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = new_run(tmp_path)
+    written(run, result("a"))
+    journal = run.journal()
+    with monkeypatch.context() as patched:
+        FailingDisk(patched, good)
+        for number in range(good):
+            journal.append(result(f"b{number}"), "digest")
+        with pytest.raises(StoreError, match="No space left on device; make room, then resume the run"):
+            journal.append(result("too much"), "digest")
+    journal.close()
+
+    kept = [entry.result.case_id for entry in open_run("last", tmp_path).entries()]
+    assert kept == ["a", *[f"b{number}" for number in range(good)]]
+    assert (run.folder / "cases.jsonl").read_bytes().endswith(b"\n")
+
+
+def test_a_header_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = new_run(tmp_path)
+    with monkeypatch.context() as patched:
+        FailingDisk(patched, 0)
+        with pytest.raises(StoreError, match="No space left"):
+            run.finish(Totals(passed=1), 1.0, is_complete=True)
+
+    assert open_run("last", tmp_path).header == run.header
+    assert [path.name for path in run.folder.iterdir()] == ["run.json"]
+
+
+def test_a_run_is_found_by_folder_by_id_by_branch_and_as_the_last(tmp_path: Path) -> None:
+    first, second = new_run(tmp_path, branch="main"), new_run(tmp_path, branch="topic")
+
+    for name in (str(first.folder), first.header.id, first.folder.name, "main"):
+        assert open_run(name, tmp_path).header == first.header
+    assert open_run("last", tmp_path).header == second.header
+    assert list_runs(tmp_path) == [first.folder, second.folder]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("zzzz", "no run 'zzzz' in"), ("2", "several runs begin with '2'"), ("", "no run ''")],
+)
+def test_a_run_that_is_not_there_is_told(tmp_path: Path, name: str, message: str) -> None:
+    new_run(tmp_path)
+    new_run(tmp_path)
+
+    with pytest.raises(StoreError, match=message):
+        open_run(name, tmp_path)
+
+
+def test_no_runs_at_all_are_told(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="there are no runs here yet"):
+        open_run("last", tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"schema": 99}', r"written by a newer Rightcall \(format 99; this one knows 1\)"),
+        ("garbage", "not the header of a run"),
+        ("{}", "not the header of a run"),
+    ],
+)
+def test_a_header_that_cannot_be_read_is_refused_and_left_as_it_is(tmp_path: Path, content: str, message: str) -> None:
+    run = new_run(tmp_path)
+    (run.folder / "run.json").write_text(content)
+
+    with pytest.raises(StoreError, match=message):
+        open_run(str(run.folder))
+    assert (run.folder / "run.json").read_text() == content
+
+
+def test_a_place_that_is_a_file_is_one_line_with_a_remedy(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("I am a file")
+
+    with pytest.raises(StoreError, match=r"runs.*: Not a directory; choose another folder for runs with --runs"):
+        new_run(tmp_path / "runs")
+
+
+def test_of_a_case_that_was_run_again_the_last_result_counts(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    written(run, result("a", output=1), result("b"), result("a", output=2), result("a", repeat=1))
+
+    assert [(each.case_id, each.repeat) for each in run.results()] == [("b", 0), ("a", 0), ("a", 1)]
+
+
+def digests(tmp_path: Path, text: str) -> list[str]:
+    (tmp_path / "set.yaml").write_text(text)
+    return [case_digest(case) for case in load_eval_set(tmp_path / "set.yaml").cases]
+
+
+def test_a_digest_changes_with_the_case_and_with_nothing_else(tmp_path: Path) -> None:
+    base = "cases: [{id: a, input: 1, expect: {calls: [x]}}, {id: b, expect: {calls: [x]}}]"
+    first, second = digests(tmp_path, base)
+
+    assert digests(tmp_path, f"# moved\n\n{base}") == [first, second]
+    for changed in ("input: 2", "input: 1, mocks: {x: {returns: 1}}", "input: 1, session: {u: 1}"):
+        other, same = digests(tmp_path, base.replace("input: 1", changed))
+        assert other != first
+        assert same == second
+    assert digests(tmp_path, base.replace("[x]}}, ", "[y]}}, "))[0] != first
+    assert digests(tmp_path, f"defaults: {{match: in_order}}\n{base}") != [first, second]
+
+
+def test_the_commit_is_read_without_running_git(tmp_path: Path) -> None:
+    git = tmp_path / ".git"
+    (git / "refs" / "heads").mkdir(parents=True)
+    (git / "HEAD").write_text("ref: refs/heads/topic\n")
+    (git / "refs" / "heads" / "topic").write_text("abc123\n")
+    (tmp_path / "below").mkdir()
+
+    assert commit_of(tmp_path / "below") == ("abc123", "topic")
+    (git / "refs" / "heads" / "topic").unlink()
+    (git / "packed-refs").write_text("# pack\ndef456 refs/heads/topic\n")
+    assert commit_of(tmp_path) == ("def456", "topic")
+    (git / "HEAD").write_text("0123abcd\n")
+    assert commit_of(tmp_path) == ("0123abcd", None)
+
+
+def test_a_header_says_who_ran_what_and_names_no_remote(tmp_path: Path) -> None:
+    run = new_run(tmp_path, options={"repeat": 3})
+
+    document = json.loads((run.folder / "run.json").read_text())
+
+    assert document["agent"] == "agent.py"
+    assert document["options"] == {"repeat": 3}
+    assert document["finished"] is None
+    assert "remote" not in json.dumps(document)
