@@ -115,6 +115,35 @@ def test_a_file_keeps_its_line_ends_and_its_mode(folder: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o640
 
 
+AGENT = """\
+from rightcall import tool
+
+@tool
+def search(q):
+    return 1
+
+def answer(text):
+    search(q=text)
+    if text == "bad":
+        raise ValueError("no")
+    return "ok"
+"""
+
+
+def test_a_run_is_accepted_into_the_eval_set_it_was_made_with(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(AGENT)
+    evalset = "# mine\ncases:\n  - {id: a, input: hi, expect: {calls: [{search: {q: ho}}]}}\n  - {id: b, input: bad}\n"
+    (tmp_path / "evals.yaml").write_text(evalset)
+    assert rightcall("run", "agent.py:answer", "evals.yaml", cwd=tmp_path).returncode == 1
+
+    done = rightcall("accept", "last", cwd=tmp_path)
+
+    assert done.returncode == 2, done.stderr
+    assert "RC501 b: left alone: the agent raised ValueError: no" in done.stdout
+    assert done.stdout.splitlines()[-1] == "1 case updated, 1 left alone (RC501)"
+    assert (tmp_path / "evals.yaml").read_text() == evalset.replace("q: ho", "q: hi")
+
+
 def _spans(tool: str, number: int) -> dict[str, Any]:
     attributes = [
         {"key": "tool.name", "value": {"stringValue": tool}},

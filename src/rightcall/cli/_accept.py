@@ -54,7 +54,8 @@ _MARK = "\ufeff"
 def command(**options: Any) -> int:
     """Write what was observed into an eval set: each expectation that does not hold now becomes one that does.
 
-    TRACES are files or folders; without --evalset, a run is meant, and the eval set it was made with. Everything else in the eval set stays as it is, and the edit is printed as a diff.
+    TRACES are files or folders. Without --evalset one RUN is meant, and the eval set it was made with. Everything
+    else in the eval set stays as it is, and the edit is printed as a diff.
     Exit code: 0 every case passes now, 1 a case that fails was left alone, 2 a case could not be measured.
     """
     return _Accepting(msgspec.convert(options, Options)).run()
