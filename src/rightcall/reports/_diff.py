@@ -24,24 +24,30 @@ def diff_lines(before: str, edits: Sequence[Edit], old_name: str, new_name: str)
     starts = [0, *[place + 1 for place, character in enumerate(before) if character == "\n"]]
     ends = [*starts[1:], len(before)]
     shift = 0
-    for first, last, inside in _regions(edits, starts):
-        begin, end = starts[first], ends[last]
-        old = before[begin:end]
-        new = apply_edits(old, [Edit(edit.start - begin, edit.end - begin, edit.text) for edit in inside])
-        old_lines, new_lines = _lines(old), _lines(new)
-        yield f"@@ -{_range(first, len(old_lines))} +{_range(first + shift, len(new_lines))} @@"
-        yield from _compared(old_lines, new_lines)
-        shift += len(new_lines) - len(old_lines)
+    for first, last, inside in _regions(edits, starts, _AROUND):
+        lines: list[str] = []
+        place = first
+        for begin, end, here in _regions(inside, starts, 0):
+            lines += _marked(" ", _lines(before[starts[place] : starts[begin]]))
+            old = before[starts[begin] : ends[end]]
+            moved = [Edit(edit.start - starts[begin], edit.end - starts[begin], edit.text) for edit in here]
+            lines += _compared(_lines(old), _lines(apply_edits(old, moved)))
+            place = end + 1
+        lines += _marked(" ", _lines(before[ends[place - 1] : ends[last]]))
+        removed, added = (sum(line[0] in marks for line in lines) for marks in (" -", " +"))
+        yield f"@@ -{_range(first, removed)} +{_range(first + shift, added)} @@"
+        yield from lines
+        shift += added - removed
 
 
-def _regions(edits: Sequence[Edit], starts: Sequence[int]) -> Iterator[tuple[int, int, list[Edit]]]:
+def _regions(edits: Sequence[Edit], starts: Sequence[int], around: int) -> Iterator[tuple[int, int, list[Edit]]]:
     """The first and the last line of every part of the text that has edits in it, with some lines around them."""
     most = len(starts) - 1
     first = last = -1
     inside: list[Edit] = []
     for edit in edits:
-        begin = max(0, bisect_right(starts, edit.start) - 1 - _AROUND)
-        end = min(most, bisect_right(starts, edit.end) - 1 + _AROUND)
+        begin = max(0, bisect_right(starts, edit.start) - 1 - around)
+        end = min(most, bisect_right(starts, edit.end) - 1 + around)
         if inside and begin > last + 1:
             yield first, last, inside
             inside = []
