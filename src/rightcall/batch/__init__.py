@@ -1,7 +1,8 @@
 """Scores many recorded traces: here, or in worker processes."""
 
+from ._observing import Observing
 from ._request import Request
 from ._scorer import Scored
 from ._scoring import Scoring
 
-__all__ = ["Request", "Scored", "Scoring"]
+__all__ = ["Observing", "Request", "Scored", "Scoring"]

@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("_demo", "Score a few recorded trajectories and see what Rightcall says of them."),
     "run": ("_run", "Run an agent over an eval set, and hold what it calls against what is expected."),
     "score": ("_score", "Hold recorded traces against expectations, without running anything."),
+    "accept": ("_accept", "Write what was observed into an eval set, as an edit to review."),
     "check": ("_check", "Check eval sets: every key, every expectation, every id."),
     "convert": ("_convert", "Convert an eval set of UiPath or ADK to the native format."),
     "schema": ("_schema", "Print the JSON Schema of eval sets, for editors."),

@@ -2,18 +2,25 @@
 
 from ._cases import Case, Check, EvalSet, Format
 from ._converting import convert_eval_set
-from ._loading import load_eval_set, load_expectation
+from ._editing import Editing
+from ._expecting import criteria_path
+from ._loading import load_eval_set, load_expectation, parse_eval_set
 from ._schema import eval_set_schema
 from ._selecting import selected
+from ._yaml import dump_yaml
 
 __all__ = [
     "Case",
     "Check",
+    "Editing",
     "EvalSet",
     "Format",
     "convert_eval_set",
+    "criteria_path",
+    "dump_yaml",
     "eval_set_schema",
     "load_eval_set",
     "load_expectation",
+    "parse_eval_set",
     "selected",
 ]

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from rightcall.decoding import Path
 from rightcall.errors import CriteriaError, UnknownNameError, nearest, shown
 from rightcall.evaluators import EVALUATORS, evaluator_type, unavailable
 from rightcall.limits import Limits
@@ -63,6 +64,18 @@ def spell_out(key: str, value: Any, defaults: WrittenDefaults, own: Mapping[str,
         return Expected(type_id, config, given, inside, None, weight)
     criteria = {shorthand.criteria_key: shorthand.read(given)}
     return Expected(type_id, config, criteria, inside, shorthand.criteria_key, weight)
+
+
+def criteria_path(value: Any, type_id: str) -> Path | None:
+    """The keys from an expectation, as it is written, to what its shorthand would be; none where that is not there."""
+    inside: Path = ("criteria",) if isinstance(value, dict) and "criteria" in value else ()
+    given = value["criteria"] if inside else value
+    if given is None or not _is_spelt_out(given, type_id):
+        return None if given is None else inside
+    key = next((known.criteria_key for known in SHORTHANDS.values() if known.type_id == type_id), "")
+    field = EVALUATORS[type_id].criteria_type.model_fields.get(key)
+    names = (key, field.alias) if field is not None else ()
+    return next(((*inside, name) for name in names if name is not None and name in given), None)
 
 
 def check_defaults(defaults: WrittenDefaults, limits: Limits) -> None:

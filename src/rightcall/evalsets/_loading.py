@@ -27,6 +27,16 @@ def load_eval_set(path: str | FilePath, limits: Limits = DEFAULT_LIMITS) -> Eval
     return Compiling(draft, limits).eval_set(whose)
 
 
+def parse_eval_set(text: str | bytes, name: str, limits: Limits = DEFAULT_LIMITS) -> EvalSet:
+    """The eval set that a text in the native format is, checked whole; `name` is that of its file.
+
+    Raises:
+        DocumentError: naming line and column of the first mistake.
+    """
+    page = Page(name, text, limits)
+    return Compiling(Draft(page, page.value), limits).eval_set("native")
+
+
 def load_expectation(text: str | bytes, name: str, limits: Limits = DEFAULT_LIMITS) -> Callable[[str], Case]:
     """What makes a case of an expectation alone, given as the YAML or JSON of an `expect`.
 

@@ -16,36 +16,38 @@ _UNPRINTABLE = re.compile("[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uf
 
 def dump_yaml(value: Any) -> str:
     """A JSON value as YAML 1.2."""
-    return "\n".join(_block(value, 0)) + "\n"
+    return "\n".join(block_lines(value, 0)) + "\n"
 
 
-def _block(value: Any, level: int) -> Iterator[str]:
-    """The lines of a value that stand on their own, without the indentation of what is around them."""
+def block_lines(value: Any, level: int) -> Iterator[str]:
+    """The lines of a value that stands on its own, `level` deep, without the indentation of what is around it."""
     if isinstance(value, dict) and value:
         for key, item in value.items():
             yield from _entry(f"{_text(key)}:", item, level)
     elif isinstance(value, list) and value:
         for item in value:
-            first, *others = _block(item, level + 1) if _is_long(item, level) or _is_pair(item) else [_flow(item)]
+            first, *others = (
+                block_lines(item, level + 1) if is_long(item, level) or _is_pair(item) else [flow_text(item)]
+            )
             yield f"- {first}"
             yield from (f"  {line}" for line in others)
     else:
-        yield _flow(value)
+        yield flow_text(value)
 
 
 def _entry(key: str, item: Any, level: int) -> Iterator[str]:
-    if not _is_long(item, level):
-        yield f"{key} {_flow(item)}"
+    if not is_long(item, level):
+        yield f"{key} {flow_text(item)}"
         return
     yield key
-    yield from (f"  {line}" for line in _block(item, level + 1))
+    yield from (f"  {line}" for line in block_lines(item, level + 1))
 
 
-def _is_long(value: Any, level: int) -> bool:
+def is_long(value: Any, level: int) -> bool:
     """Whether a value is better told over several lines: cases always, and whatever does not fit on one."""
     if not isinstance(value, (dict, list)) or not value:
         return False
-    return _depth(value) > (1 if level < 4 else 2) or len(_flow(value)) > _WIDTH - 2 * level
+    return _depth(value) > (1 if level < 4 else 2) or len(flow_text(value)) > _WIDTH - 2 * level
 
 
 def _is_pair(value: Any) -> bool:
@@ -60,11 +62,12 @@ def _depth(value: Any) -> int:
     return 1 + max(map(_depth, value.values() if isinstance(value, dict) else value))
 
 
-def _flow(value: Any) -> str:
+def flow_text(value: Any) -> str:
+    """A value on one line."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_text(key)}: {_flow(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{_text(key)}: {flow_text(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(map(_flow, value)) + "]"
+        return "[" + ", ".join(map(flow_text, value)) + "]"
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):

@@ -39,6 +39,7 @@ from ._quality import (
 )
 from ._registry import EVALUATORS, evaluator_type
 from ._response_match import ResponseMatch, ResponseMatchConfig, ResponseMatchCriteria
+from ._selection import Selection, select
 from ._trajectory import (
     ToolTrajectoryEvaluationCriteria,
     ToolTrajectoryEvaluator,
@@ -83,6 +84,7 @@ __all__ = [
     "ResponseMatch",
     "ResponseMatchConfig",
     "ResponseMatchCriteria",
+    "Selection",
     "SingleToolUse",
     "SingleToolUseCriteria",
     "ToolCallArgsEvaluationCriteria",
@@ -108,5 +110,6 @@ __all__ = [
     "evaluator_type",
     "mistakes",
     "run_evaluation",
+    "select",
     "unavailable",
 ]

@@ -2,6 +2,7 @@
 
 from ._characters import cell_count, fit, printable, wrap
 from ._concise import concise_lines, concise_notes, summary
+from ._diff import diff_lines
 from ._json import json_case, json_evidence, json_report
 from ._paper import Line, Paper, Part
 from ._trajectory import trajectory_lines
@@ -13,6 +14,7 @@ __all__ = [
     "cell_count",
     "concise_lines",
     "concise_notes",
+    "diff_lines",
     "fit",
     "json_case",
     "json_evidence",

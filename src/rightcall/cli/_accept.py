@@ -1,0 +1,217 @@
+"""`rightcall accept`: expectations from what was observed."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from rightcall.accepting import CaseOutcome, Observed, accept, collect
+from rightcall.batch import Observing, Request
+from rightcall.decoding import Edit
+from rightcall.errors import InputError, RightcallError
+from rightcall.evalsets import Case, EvalSet, load_eval_set, selected
+from rightcall.reports import diff_lines
+from rightcall.store import RUNS, Run, open_run
+from rightcall.verdicts import CASE_ATTRIBUTE
+
+from ._complaints import complain
+from ._options import reading_options, trace_files
+from ._replacing import check_writable, replace_file
+from ._terminal import Screen
+
+_MOST_NAMED = 30
+_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+_MARK = "\ufeff"
+
+
+@click.command(name="accept")
+@click.argument("traces", nargs=-1, required=True, metavar="TRACES...|RUN")
+@click.option("--evalset", metavar="FILE", help="The eval set to edit, or to write if there is none.")
+@click.option("--case", "cases", multiple=True, metavar="GLOB", help="Only cases whose id matches; repeatable.")
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only cases with this tag; repeatable.")
+@click.option(
+    "--join",
+    type=click.Choice(["auto", "attribute", "trace", "order"]),
+    default="auto",
+    help="By what traces are joined to cases.",
+)
+@click.option(
+    "--case-attribute",
+    default=CASE_ATTRIBUTE,
+    metavar="NAME",
+    help=f"The span attribute that holds a case's id; {CASE_ATTRIBUTE} by default.",
+)
+@reading_options
+@click.option("--together", is_flag=True, help="Read all files as one source: spans in one, their logs in another.")
+@click.option("--runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")
+@click.option("--dry-run", is_flag=True, help="Show the edit, and write nothing.")
+def command(**options: Any) -> int:
+    """Write what was observed into an eval set: each expectation that does not hold now becomes one that does.
+
+    TRACES are files or folders. Without --evalset one RUN is meant, and the eval set it was made with. Everything
+    else in the eval set stays as it is, and the edit is printed as a diff.
+    Exit code: 0 every case passes now, 1 a case that fails was left alone, 2 a case could not be measured.
+    """
+    return _Accepting(msgspec.convert(options, Options)).run()
+
+
+class Options(msgspec.Struct, frozen=True):
+    """What the command line asks for."""
+
+    traces: list[str]
+    evalset: str | None
+    cases: list[str]
+    tags: list[str]
+    join: Any
+    case_attribute: str
+    input_format: str | None
+    grouping: Any
+    max_size: int | None
+    together: bool
+    runs: str | None
+    dry_run: bool
+
+    def request(self) -> Request:
+        """How the traces are read and joined."""
+        return Request(
+            evalset=self.evalset,
+            join=self.join,
+            case_attribute=self.case_attribute,
+            input_format=self.input_format,
+            grouping=self.grouping,
+            max_size=self.max_size,
+        )
+
+
+class _Accepting:
+    """One run of the command."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._run = _run(options) if options.evalset is None else None
+        self._path = options.evalset or (self._run.header.evalset if self._run is not None else "")
+        self._screen = Screen()
+        files = list(trace_files(options.traces)) if self._run is None else []
+        self._observing = Observing(options.request(), files, together=options.together, complain=complain)
+
+    def run(self) -> int:
+        check_writable(self._path)
+        outcomes = self._update() if self._run is not None or os.path.lexists(self._path) else self._create()
+        if self._observing.strangers:
+            complain(f"not looked at, because they belong to no case: {self._observing.strangers:,} trajectories")
+        left = [outcome for outcome in outcomes if outcome.kind == "left"]
+        if any(outcome.is_failed for outcome in left):
+            return 1
+        return 2 if left or self._observing.unreadable else 0
+
+    def _update(self) -> Sequence[CaseOutcome]:
+        content = _content(self._path)
+        eval_set = load_eval_set(self._path)
+        if eval_set.format != "native":
+            raise InputError(
+                f"{self._path}: is an eval set of {_OWNERS[eval_set.format]}; convert it first: "
+                f"rightcall convert {self._path}"
+            )
+        chosen = selected(eval_set.cases, self._options.cases, self._options.tags)
+        observed = self._observed(chosen)
+        text = content.decode()
+        made = accept(text.removeprefix(_MARK), eval_set, observed)
+        self._show(made.before, made.edits, self._path)
+        if made.edits and not self._options.dry_run:
+            replace_file(self._path, content, (_MARK * text.startswith(_MARK) + made.after).encode())
+        self._tell(made.outcomes, eval_set)
+        return made.outcomes
+
+    def _observed(self, chosen: Sequence[Case]) -> dict[str, Observed]:
+        if self._run is not None:
+            return _observed_in(self._run, chosen)
+        found = self._observing.by_case(chosen)
+        return {case.id: Observed(found.get(case.id, [])) for case in chosen}
+
+    def _create(self) -> Sequence[CaseOutcome]:
+        if self._options.tags:
+            raise click.UsageError(f"--tag chooses cases of an eval set, and {self._path} is not there yet")
+        trajectories = list(self._observing.trajectories())
+        made = collect(trajectories, self._path, self._options.case_attribute, self._options.cases)
+        self._show("", [Edit(0, 0, made.text)], os.devnull)
+        if not self._options.dry_run:
+            replace_file(self._path, None, made.text.encode())
+        self._tell(made.outcomes)
+        return made.outcomes
+
+    def _show(self, before: str, edits: Sequence[Edit], old_name: str) -> None:
+        for number, line in enumerate(diff_lines(before, edits, old_name, self._path)):
+            self._screen.line((line, "bold" if number < 2 else _STYLES.get(line[:1], "")))
+
+    def _tell(self, outcomes: Sequence[CaseOutcome], eval_set: EvalSet | None = None) -> None:
+        places = {case.id: str(case.source) for case in eval_set.cases} if eval_set is not None else {}
+        left = [outcome for outcome in outcomes if outcome.kind == "left"]
+        for outcome in left[:_MOST_NAMED]:
+            place, code = places.get(outcome.case_id, self._path), f"{outcome.code} " if outcome.code else ""
+            self._screen.line(f"{place}: {code}{outcome.case_id}: left alone: {outcome.reason}")
+        if len(left) > _MOST_NAMED:
+            self._screen.line(f"… and {len(left) - _MOST_NAMED:,} more left alone")
+        if unrecorded := sum(outcome.unrecorded for outcome in outcomes):
+            self._screen.line(
+                f"note: the arguments of {unrecorded:,} calls were not recorded; names alone are expected"
+            )
+        self._screen.line(_summary(outcomes, "written" if eval_set is None else "updated", self._options.dry_run))
+
+
+def _run(options: Options) -> Run:
+    """The run that the command line names.
+
+    Raises:
+        StoreError: there is no such run.
+    """
+    if len(options.traces) != 1:
+        raise click.UsageError("give traces with --evalset and the file to edit, or one run")
+    return open_run(options.traces[0], Path(options.runs) if options.runs is not None else RUNS)
+
+
+def _observed_in(run: Run, chosen: Sequence[Case]) -> dict[str, Observed]:
+    """What a run observed of some cases. One that the agent did not come to an end of was not observed."""
+    observed = {case.id: Observed() for case in chosen}
+    for result in run.results():
+        if result.case_id not in observed:
+            continue
+        held = observed[result.case_id]
+        if result.outcome is not None and result.outcome.error is not None:
+            finding = result.findings[0].finding if result.findings else None
+            held.trouble = (finding.code if finding is not None else "", result.outcome.error)
+        elif result.trajectory is not None:
+            held.trajectories.append(result.trajectory)
+    return observed
+
+
+_OWNERS = {"uipath": "UiPath", "adk": "ADK"}
+
+
+def _content(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as problem:
+        raise RightcallError(f"{path}: {problem.strerror or problem}") from None
+
+
+def _summary(outcomes: Sequence[CaseOutcome], done: str, dry_run: bool) -> str:
+    """The last line: how many cases there were, by what became of them."""
+    kinds = Counter(outcome.kind for outcome in outcomes)
+    verb = f"would be {done}" if dry_run else done
+    parts = [f"{_count(kinds['updated'])} {verb}" if kinds["updated"] else "nothing to change"]
+    if kinds["passes"]:
+        parts.append(f"{kinds['passes']:,} already {'passes' if kinds['passes'] == 1 else 'pass'}")
+    if kinds["left"]:
+        codes = sorted({outcome.code for outcome in outcomes if outcome.kind == "left" and outcome.code})
+        parts.append(f"{kinds['left']:,} left alone" + (f" ({', '.join(codes)})" if codes else ""))
+    return ", ".join(parts)
+
+
+def _count(cases: int) -> str:
+    return f"{cases:,} case" + ("" if cases == 1 else "s")
