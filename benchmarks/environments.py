@@ -18,6 +18,14 @@ REQUIREMENTS = {
 
 
 _MARK = ".installed"
+# No peer may call home, and none needs the network.
+_QUIET = {
+    "DEEPEVAL_TELEMETRY_OPT_OUT": "1",
+    "LANGSMITH_TRACING": "false",
+    "LANGCHAIN_TRACING_V2": "false",
+    "UIPATH_TELEMETRY_ENABLED": "false",
+    "PYTHONHASHSEED": "0",
+}
 
 
 class EnvironmentFailedError(Exception):
@@ -36,6 +44,15 @@ def log_of(name: str) -> Path:
     return logs / f"{name}.log"
 
 
+def quiet_environment() -> dict[str, str]:
+    """The variables of every process that is measured.
+
+    All of them may keep what they compile, as pip does for the peers when it installs them.
+    """
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**inherited, **_QUIET}
+
+
 def python_of(name: str) -> Path:
     """The interpreter of the named peer, installed first if it is missing; ours for any other name.
 
@@ -49,6 +66,25 @@ def python_of(name: str) -> Path:
     if not _ready(name, home, python):
         _install(name, home, python)
     return python
+
+
+def source_of(name: str) -> Path:
+    """The source distribution of the named peer, fetched first if it is missing.
+
+    Raises:
+        EnvironmentFailedError: pip could not fetch it.
+    """
+    python, target = python_of(name), ROOT / ".bench" / "sources"
+    pattern = f"{REQUIREMENTS[name].replace('==', '-')}*.tar.gz"
+    if not list(target.glob(pattern)):
+        log = log_of(f"{name}-source")
+        with log.open("w") as output:
+            pip = [str(python), "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
+            command = [*pip, "--dest", str(target), REQUIREMENTS[name]]
+            done = subprocess.run(command, stdout=output, stderr=output, check=False)
+        if done.returncode:
+            raise EnvironmentFailedError(f"could not fetch the source of {REQUIREMENTS[name]}; see {log}")
+    return next(target.glob(pattern))
 
 
 def _ready(name: str, home: Path, python: Path) -> bool:

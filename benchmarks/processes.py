@@ -6,8 +6,9 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from .environments import ROOT
+from .environments import ROOT, quiet_environment
 from .workers import WorkerError
 
 
@@ -21,15 +22,17 @@ class Cost:
     output: str
 
 
-def cost(command: Sequence[str], *, codes: Sequence[int] = (0,)) -> Cost:
-    """The cost of a command, run in the project's folder.
+def cost(command: Sequence[str], *, codes: Sequence[int] = (0,), folder: Path = ROOT) -> Cost:
+    """The cost of a command, run in the project's folder, or in another.
 
     Raises:
         WorkerError: the command ended with another exit code than those expected.
     """
     with tempfile.TemporaryFile() as output:
         start = time.perf_counter()
-        with subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.DEVNULL) as process:
+        with subprocess.Popen(
+            command, cwd=folder, env=quiet_environment(), stdout=output, stderr=subprocess.DEVNULL
+        ) as process:
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
         elapsed = time.perf_counter() - start

@@ -1,23 +1,13 @@
 """Child processes, one for us and one for each peer, that evaluate tasks and report their CPU time."""
 
 import json
-import os
 import subprocess
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
-from .environments import ROOT, log_of, python_of
+from .environments import ROOT, log_of, python_of, quiet_environment
 from .tasks import Task
-
-# No peer may call home, and none needs the network.
-_QUIET = {
-    "DEEPEVAL_TELEMETRY_OPT_OUT": "1",
-    "LANGSMITH_TRACING": "false",
-    "LANGCHAIN_TRACING_V2": "false",
-    "UIPATH_TELEMETRY_ENABLED": "false",
-    "PYTHONHASHSEED": "0",
-}
 
 
 class WorkerError(Exception):
@@ -52,7 +42,7 @@ class Worker:
             self._process = subprocess.Popen(
                 [str(python_of(name)), "-m", f"benchmarks.peers.{module}"],
                 cwd=ROOT,
-                env={**os.environ, **_QUIET},
+                env=quiet_environment(),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
