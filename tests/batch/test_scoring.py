@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from tests.readers.traces import call, line, span
 
-from rightcall.batch import Request, Scoring
+from rightcall.batch import Request, Scoring, Sources
 from rightcall.errors import InputError
+from rightcall.reports import json_case
 
 _FILLING = "x" * 30_000
 
@@ -43,10 +44,8 @@ def _large_file(path: Path, count: int = 1_400) -> Path:
 
 def _results(request: Request, *files: Path, workers: int, complaints: list[str] | None = None) -> list[Any]:
     complain = (complaints if complaints is not None else []).append
-    scoring = Scoring(
-        request, [str(file) for file in files], workers=workers, complain=lambda problem: complain(str(problem))
-    )
-    return list(scoring.results())
+    sources = Sources(request, [str(file) for file in files], complain=lambda problem: complain(str(problem)))
+    return list(Scoring(request, sources, workers=workers).results())
 
 
 @pytest.fixture(scope="module")
@@ -130,10 +129,23 @@ def test_order_decides_only_where_nothing_else_does(
     assert [(result.case_id, result.verdict) for result, _ in results] == expected
 
 
+def test_a_case_without_a_trace_is_written_as_any_other(tmp_path: Path) -> None:
+    evalset = tmp_path / "set.yaml"
+    evalset.write_text("cases: [{id: one, expect: {calls: [search]}}, {id: two, expect: {calls: [search]}}]")
+    request = Request(evalset=str(evalset), wants_evidence=True)
+
+    results = _results(request, _small(tmp_path, "one"), workers=1)
+
+    written = [json.loads(json_case(result, evidence)) for result, evidence in results]
+    assert [(case["case_id"], case["verdict"]) for case in written] == [("one", "passed"), ("two", "not_measured")]
+    assert written[0].keys() == written[1].keys()
+
+
 def test_strangers_are_counted(tmp_path: Path) -> None:
     evalset = tmp_path / "set.yaml"
     evalset.write_text("cases: [{id: one, expect: {calls: [search]}}]")
-    scoring = Scoring(Request(evalset=str(evalset)), [str(_small(tmp_path, "one", "other", None))], complain=print)
+    request = Request(evalset=str(evalset))
+    scoring = Scoring(request, Sources(request, [str(_small(tmp_path, "one", "other", None))], complain=print))
 
     list(scoring.results())
 

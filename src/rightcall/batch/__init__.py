@@ -4,5 +4,6 @@ from ._observing import Observing
 from ._request import Request
 from ._scorer import Scored
 from ._scoring import Scoring
+from ._sources import Sources
 
-__all__ = ["Observing", "Request", "Scored", "Scoring"]
+__all__ = ["Observing", "Request", "Scored", "Scoring", "Sources"]

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 
 import msgspec
 
 from rightcall.errors import InputError
+from rightcall.reports import json_evidence
 from rightcall.results import CaseResult
-from rightcall.trajectory import Trajectory
 from rightcall.verdicts import unjudged
 
 from ._pool import Pool, default_workers
 from ._request import Request
 from ._scorer import Scored, Scorer, Stranger
+from ._sources import Sources
 
 _WORTH_A_POOL = 1 << 25
 """Fewer bytes than this are read before other processes have begun."""
@@ -27,28 +28,14 @@ Judged = tuple[CaseResult, str]
 class Scoring:
     """Recorded traces held against what is expected of them.
 
-    A file that cannot be read costs that file. The results, and their order, are the same whatever the number of
-    workers is.
+    The results, and their order, are the same whatever the number of workers is.
     """
 
-    def __init__(
-        self,
-        request: Request,
-        files: Sequence[str],
-        *,
-        together: bool = False,
-        workers: int | None = None,
-        complain: Callable[[object], None],
-    ) -> None:
-        self._request = request
-        self._sources: Sequence[str | list[str]] = [list(files)] if together else files
+    def __init__(self, request: Request, sources: Sources, *, workers: int | None = None) -> None:
+        self._request, self._sources = request, sources
         self._workers = workers or default_workers()
-        self._complain = complain
         self._times: Counter[str] = Counter()
         self._positions: Counter[str] = Counter()
-        self._complaints: set[str] = set()
-        self.unreadable = 0
-        """How many files could not be read."""
         self.strangers = 0
         """How many trajectories belonged to no case."""
 
@@ -72,10 +59,8 @@ class Scoring:
             yield from self._in_order()
         for case in cases:
             if not self._times[case.id]:
-                yield (
-                    unjudged(case, "RC303", "no trace belongs to this case"),
-                    '{"evaluations": [], "trajectory": null}',
-                )
+                result = unjudged(case, "RC303", "no trace belongs to this case")
+                yield result, json_evidence(result)
 
     def _named(self, name: str, scored: Scored) -> CaseResult:
         """A result whose case is the trajectory itself: known by its trace, or by its place in the file."""
@@ -100,8 +85,8 @@ class Scoring:
     def _in_order(self) -> Iterator[Judged]:
         """The first trajectory held against the first case, and so on."""
         scorer, waiting = Scorer(self._request), iter(self._request.cases())
-        self.strangers = self.unreadable = 0
-        for _, trajectory in self._trajectories():
+        self.strangers = 0
+        for _, trajectory in self._sources.trajectories():
             case = next(waiting, None)
             if case is None:
                 self.strangers += 1
@@ -110,38 +95,20 @@ class Scoring:
             yield self._repeated(scored.result), scored.evidence
 
     def _scored(self) -> Iterator[tuple[str, Scored | Stranger]]:
-        files = [source for source in self._sources if isinstance(source, str)]
-        if self._workers > 1 and sum(map(_size, files)) >= _WORTH_A_POOL:
-            yield from self._scored_by_others(files)
+        if self._workers > 1 and sum(map(_size, self._sources.files)) >= _WORTH_A_POOL:
+            yield from self._scored_by_others()
             return
         scorer = Scorer(self._request)
-        for name, trajectory in self._trajectories():
+        for name, trajectory in self._sources.trajectories():
             yield name, scorer.scored(trajectory)
 
-    def _scored_by_others(self, files: Sequence[str]) -> Iterator[tuple[str, Scored | Stranger]]:
+    def _scored_by_others(self) -> Iterator[tuple[str, Scored | Stranger]]:
         with Pool(self._request, self._workers) as pool:
-            for name, found in pool.scored(files):
+            for name, found in pool.scored(self._sources.files):
                 if isinstance(found, InputError):
-                    self._cannot_read(found)
+                    self._sources.cannot_read(found)
                 else:
                     yield name, found
-
-    def _trajectories(self) -> Iterator[tuple[str, Trajectory]]:
-        for source in self._sources:
-            name = source if isinstance(source, str) else "trajectory"
-            try:
-                for trajectory in self._request.read(source):
-                    yield name, trajectory
-            except InputError as problem:
-                self._cannot_read(problem)
-
-    def _cannot_read(self, problem: InputError) -> None:
-        self.unreadable += 1
-        if self.unreadable == len(self._sources):
-            raise problem
-        if str(problem) not in self._complaints:
-            self._complaints.add(str(problem))
-            self._complain(problem)
 
 
 def _size(path: str) -> int:

@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from rightcall.accepting import CaseOutcome, Observed, accept, collect
-from rightcall.batch import Observing, Request
+from rightcall.batch import Observing, Request, Sources
 from rightcall.decoding import Edit
 from rightcall.errors import InputError, RightcallError
 from rightcall.evalsets import Case, EvalSet, load_eval_set, selected
@@ -98,7 +98,9 @@ class _Accepting:
         self._path = options.evalset or (self._run.header.evalset if self._run is not None else "")
         self._screen = Screen()
         files = list(trace_files(options.traces)) if self._run is None else []
-        self._observing = Observing(options.request(), files, together=options.together, complain=complain)
+        request = options.request()
+        self._sources = Sources(request, files, together=options.together, complain=complain)
+        self._observing = Observing(request, self._sources)
 
     def run(self) -> int:
         check_writable(self._path)
@@ -108,7 +110,7 @@ class _Accepting:
         left = [outcome for outcome in outcomes if outcome.kind == "left"]
         if any(outcome.is_failed for outcome in left):
             return 1
-        return 2 if left or self._observing.unreadable else 0
+        return 2 if left or self._sources.unreadable else 0
 
     def _update(self) -> Sequence[CaseOutcome]:
         content = _content(self._path)
@@ -137,7 +139,7 @@ class _Accepting:
     def _create(self) -> Sequence[CaseOutcome]:
         if self._options.tags:
             raise click.UsageError(f"--tag chooses cases of an eval set, and {self._path} is not there yet")
-        trajectories = list(self._observing.trajectories())
+        trajectories = [trajectory for _, trajectory in self._sources.trajectories()]
         made = collect(trajectories, self._path, self._options.case_attribute, self._options.cases)
         self._show("", [Edit(0, 0, made.text)], os.devnull)
         if not self._options.dry_run:

@@ -13,7 +13,7 @@ from typing import Any
 import click
 import msgspec
 
-from rightcall.batch import Request, Scoring
+from rightcall.batch import Request, Scoring, Sources
 from rightcall.errors import InputError
 from rightcall.reports import concise_lines, concise_notes, json_case, json_report, summary
 from rightcall.results import CaseResult, Totals, Verdict, gravest
@@ -115,9 +115,9 @@ class _Scoring:
         self._verdicts: dict[str, Verdict] = {}
         self._warnings: Counter[str] = Counter()
         files = list(trace_files(options.traces))
-        self._scoring = Scoring(
-            options.request(), files, together=options.together, workers=options.workers, complain=complain
-        )
+        request = options.request()
+        self._sources = Sources(request, files, together=options.together, complain=complain)
+        self._scoring = Scoring(request, self._sources, workers=options.workers)
 
     def run(self) -> int:
         started = perf_counter()
@@ -133,7 +133,7 @@ class _Scoring:
             for note in concise_notes(self._warnings):
                 self._screen.line(note)
             self._screen.line(summary(totals, perf_counter() - started))
-        return totals.exit_code or (2 if self._scoring.unreadable else 0)
+        return totals.exit_code or (2 if self._sources.unreadable else 0)
 
     def _totals(self) -> Totals:
         return Totals.of(self._verdicts.values())
