@@ -45,7 +45,7 @@ def _large_file(path: Path, count: int = 1_400) -> Path:
 def _results(request: Request, *files: Path, workers: int, complaints: list[str] | None = None) -> list[Any]:
     complain = (complaints if complaints is not None else []).append
     sources = Sources(request, [str(file) for file in files], complain=lambda problem: complain(str(problem)))
-    return list(Scoring(request, sources, workers=workers).results())
+    return [(scored.result, scored.evidence) for scored in Scoring(request, sources, workers=workers).results()]
 
 
 @pytest.fixture(scope="module")

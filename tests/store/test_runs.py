@@ -161,7 +161,7 @@ def test_a_header_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: p
     with monkeypatch.context() as patched:
         FailingDisk(patched, 0)
         with pytest.raises(StoreError, match="No space left"):
-            run.finish(Totals(passed=1), 1.0, is_complete=True)
+            run.finish(Totals(passed=1), {}, 1.0, is_complete=True)
 
     assert open_run("last", tmp_path).header == run.header
     assert [path.name for path in run.folder.iterdir()] == ["run.json"]

@@ -8,7 +8,7 @@ import msgspec
 
 from rightcall.evalsets import Case, load_expectation
 from rightcall.reports import json_evidence
-from rightcall.results import CaseResult
+from rightcall.results import CaseResult, Measure, measures_of
 from rightcall.trajectory import Trajectory
 from rightcall.verdicts import Joining, judge
 
@@ -21,7 +21,9 @@ class Scored(msgspec.Struct, frozen=True):
     result: CaseResult
     trace_id: str | None = None
     evidence: str = ""
-    """The trajectory and its evaluations as JSON, where they were asked for."""
+    """All but what the result is known by, as JSON, where it was asked for."""
+    measures: tuple[Measure, ...] = ()
+    """What each evaluator says of it."""
 
 
 class Stranger(msgspec.Struct, frozen=True):
@@ -52,7 +54,8 @@ class Scorer:
         """The result of a trajectory that is known to belong to a case."""
         result = judge(case, trajectory)
         evidence = json_evidence(result) if self._wants_evidence else ""
-        return Scored(msgspec.structs.replace(result, trajectory=None, results=()), trajectory.trace_id, evidence)
+        light = msgspec.structs.replace(result, trajectory=None, results=())
+        return Scored(light, trajectory.trace_id, evidence, measures_of(result.results))
 
 
 def _case_finder(request: Request) -> Callable[[Trajectory], Case | None]:

@@ -10,7 +10,6 @@ import msgspec
 
 from rightcall.errors import InputError
 from rightcall.reports import json_evidence
-from rightcall.results import CaseResult
 from rightcall.verdicts import unjudged
 
 from ._pool import Pool, default_workers
@@ -20,9 +19,6 @@ from ._sources import Sources
 
 _WORTH_A_POOL = 1 << 25
 """Fewer bytes than this are read before other processes have begun."""
-
-Judged = tuple[CaseResult, str]
-"""A result without its trajectory and evaluations, and these as JSON where they were asked for."""
 
 
 class Scoring:
@@ -39,7 +35,7 @@ class Scoring:
         self.strangers = 0
         """How many trajectories belonged to no case."""
 
-    def results(self) -> Generator[Judged, None, None]:
+    def results(self) -> Generator[Scored, None, None]:
         """The results, as they come; last those of cases that no trajectory belongs to.
 
         Raises:
@@ -49,7 +45,7 @@ class Scoring:
         if self._request.expectation is not None:
             for name, scored in self._scored():
                 if isinstance(scored, Scored):
-                    yield self._named(name, scored), scored.evidence
+                    yield self._named(name, scored)
             return
         cases = self._request.cases()
         if self._request.join != "order":
@@ -60,29 +56,31 @@ class Scoring:
         for case in cases:
             if not self._times[case.id]:
                 result = unjudged(case, "RC303", "no trace belongs to this case")
-                yield result, json_evidence(result)
+                yield Scored(result, evidence=json_evidence(result))
 
-    def _named(self, name: str, scored: Scored) -> CaseResult:
+    def _named(self, name: str, scored: Scored) -> Scored:
         """A result whose case is the trajectory itself: known by its trace, or by its place in the file."""
         self._positions[name] += 1
         case_id = scored.trace_id or f"{name}#{self._positions[name]}"
         self._times[case_id] += 1
         times = self._times[case_id]
-        return msgspec.structs.replace(scored.result, case_id=case_id if times == 1 else f"{case_id}#{times}")
+        result = msgspec.structs.replace(scored.result, case_id=case_id if times == 1 else f"{case_id}#{times}")
+        return msgspec.structs.replace(scored, result=result)
 
-    def _joined(self) -> Iterator[Judged]:
+    def _joined(self) -> Iterator[Scored]:
         for _, scored in self._scored():
             if isinstance(scored, Scored):
-                yield self._repeated(scored.result), scored.evidence
+                yield self._repeated(scored)
             else:
                 self.strangers += 1
 
-    def _repeated(self, result: CaseResult) -> CaseResult:
-        repeat = self._times[result.case_id]
-        self._times[result.case_id] = repeat + 1
-        return msgspec.structs.replace(result, repeat=repeat)
+    def _repeated(self, scored: Scored) -> Scored:
+        case_id = scored.result.case_id
+        repeat = self._times[case_id]
+        self._times[case_id] = repeat + 1
+        return msgspec.structs.replace(scored, result=msgspec.structs.replace(scored.result, repeat=repeat))
 
-    def _in_order(self) -> Iterator[Judged]:
+    def _in_order(self) -> Iterator[Scored]:
         """The first trajectory held against the first case, and so on."""
         scorer, waiting = Scorer(self._request), iter(self._request.cases())
         self.strangers = 0
@@ -91,8 +89,7 @@ class Scoring:
             if case is None:
                 self.strangers += 1
                 continue
-            scored = scorer.score(case, trajectory)
-            yield self._repeated(scored.result), scored.evidence
+            yield self._repeated(scorer.score(case, trajectory))
 
     def _scored(self) -> Iterator[tuple[str, Scored | Stranger]]:
         if self._workers > 1 and sum(map(_size, self._sources.files)) >= _WORTH_A_POOL:

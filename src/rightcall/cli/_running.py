@@ -16,7 +16,7 @@ import msgspec
 from rightcall.errors import StoreError
 from rightcall.evalsets import Case, selected
 from rightcall.reports import concise_lines, concise_notes, json_report, summary
-from rightcall.results import CaseResult, Tally, Totals
+from rightcall.results import Aggregates, CaseResult, Tally, Totals, measures_of
 from rightcall.runner import CaseFinished, Event, Job, Plan, RunFinished, RunStarted, WorkerReplaced, run
 from rightcall.store import RUNS, Journal, Run, case_digest, commit_of, create_run, file_digest, list_runs, open_run
 from rightcall.verdicts import broken, judge
@@ -47,6 +47,7 @@ class Running:
         self._digests = {case.id: case_digest(case, *context) for case in self._cases.values()}
         self._screen = Screen()
         self._tally = Tally(self._wishes.min_repeat_pass)
+        self._aggregates = Aggregates()
         self._warnings: Counter[str] = Counter()
         self._replaced: Counter[str] = Counter()
         self._finished: set[tuple[str, int]] = set()
@@ -139,7 +140,8 @@ class Running:
                 if journal is not None:
                     journal.close()
         if self._run is not None:
-            self._run.finish(self._tally.totals(), monotonic() - began, is_complete=is_complete)
+            evaluators = self._aggregates.by_evaluator()
+            self._run.finish(self._tally.totals(), evaluators, monotonic() - began, is_complete=is_complete)
         return is_complete
 
     def _open_journal(self) -> Journal:
@@ -192,6 +194,7 @@ class Running:
 
     def _count(self, result: CaseResult) -> None:
         self._tally.add(result)
+        self._aggregates.add(measures_of(result.results))
         self._warnings.update(result.warnings)
 
     def _tell(self, result: CaseResult) -> None:
@@ -211,7 +214,7 @@ class Running:
 
     def _json(self, totals: Totals) -> Iterator[str]:
         cases = (result.to_json() for result in self._results())
-        return json_report(cases, lambda: totals, self._chosen.eval_set.path)
+        return json_report(cases, lambda: totals, self._aggregates, self._chosen.eval_set.path)
 
     def _report_concisely(self, totals: Totals, seconds: float) -> None:
         for case_id, passed, repeats in self._tally.shares():

@@ -13,10 +13,10 @@ from typing import Any
 import click
 import msgspec
 
-from rightcall.batch import Request, Scoring, Sources
+from rightcall.batch import Request, Scored, Scoring, Sources
 from rightcall.errors import InputError
 from rightcall.reports import concise_lines, concise_notes, json_case, json_report, summary
-from rightcall.results import CaseResult, Totals, Verdict, gravest
+from rightcall.results import Aggregates, Totals, Verdict, gravest
 from rightcall.verdicts import CASE_ATTRIBUTE
 
 from ._complaints import complain
@@ -113,6 +113,7 @@ class _Scoring:
         self._options = options
         self._screen = Screen()
         self._verdicts: dict[str, Verdict] = {}
+        self._aggregates = Aggregates()
         self._warnings: Counter[str] = Counter()
         files = list(trace_files(options.traces))
         request = options.request()
@@ -138,26 +139,28 @@ class _Scoring:
     def _totals(self) -> Totals:
         return Totals.of(self._verdicts.values())
 
-    def _taken(self) -> Iterator[tuple[CaseResult, str]]:
+    def _taken(self) -> Iterator[Scored]:
         """The results, each counted and, unless JSON is wanted instead, printed."""
         with closing(self._scoring.results()) as results:
-            for result, evidence in results:
+            for scored in results:
+                result = scored.result
                 before = self._verdicts.get(result.case_id, "passed")
                 self._verdicts[result.case_id] = gravest((before, result.verdict))
+                self._aggregates.add(scored.measures)
                 self._warnings.update(result.warnings)
                 if self._options.format_ == "concise":
                     for line in concise_lines(result):
                         self._screen.line(line)
-                yield result, evidence
+                yield scored
                 if self._options.fail_fast and not result.passed:
                     return
 
     def _write_json(self) -> None:
         subject = self._options.evalset or self._options.expect or ""
-        cases = (json_case(result, evidence) for result, evidence in self._taken())
+        cases = (json_case(scored.result, scored.evidence) for scored in self._taken())
         with ExitStack() as stack:
             file = stack.enter_context(new_file(self._options.output_file)) if self._options.output_file else None
-            for piece in json_report(cases, self._totals, subject):
+            for piece in json_report(cases, self._totals, self._aggregates, subject):
                 if file is not None:
                     file.write(piece)
                 if self._options.format_ == "json":

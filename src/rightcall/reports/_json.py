@@ -8,21 +8,25 @@ import msgspec
 
 import rightcall
 from rightcall.decoding import dump_json
-from rightcall.results import CaseResult, Totals
+from rightcall.results import Aggregates, CaseResult, Totals
 
 
-def json_report(cases: Iterable[str], totals: Callable[[], Totals], subject: str) -> Iterator[str]:
+def json_report(
+    cases: Iterable[str], totals: Callable[[], Totals], aggregates: Aggregates, subject: str
+) -> Iterator[str]:
     """The results as one JSON document, piece by piece; `cases` are the results, each as JSON.
 
     `rightcall` is the version that wrote it, `evalset` what was expected, `cases` each result with its evaluations,
-    findings and the trajectory that was judged, and `totals`, asked for at the end, the cases by verdict.
+    findings and the trajectory that was judged. Asked for at the end are `totals`, the cases by verdict, and
+    `evaluators`, the results of each evaluator by verdict with their mean score.
     """
     yield dump_json({"rightcall": rightcall.__version__, "evalset": subject})[:-1] + ', "cases": ['
     separator = "\n"
     for case in cases:
         yield separator + case
         separator = ",\n"
-    yield f'\n], "totals": {dump_json(msgspec.to_builtins(totals()))}}}\n'
+    told = {"totals": msgspec.to_builtins(totals()), "evaluators": msgspec.to_builtins(aggregates.by_evaluator())}
+    yield f"\n], {dump_json(told)[1:]}\n"
 
 
 def json_case(result: CaseResult, evidence: str) -> str:

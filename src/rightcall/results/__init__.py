@@ -1,5 +1,6 @@
 """What we found: verdicts, scores, findings and alignments, and their JSON form."""
 
+from ._aggregates import Aggregates, EvaluatorTotals, Measure, measures_of
 from ._alignment import Alignment, Step
 from ._case import CaseResult, PlacedFinding, Source, Totals, gravest
 from ._codes import CODES, Code, explain
@@ -30,6 +31,7 @@ from ._text import call_text, value_text
 __all__ = [
     "CODES",
     "Account",
+    "Aggregates",
     "Alignment",
     "AnswersJustification",
     "CaseResult",
@@ -39,6 +41,7 @@ __all__ = [
     "CountCheck",
     "Difference",
     "EvaluationResult",
+    "EvaluatorTotals",
     "ExecutionOrderJustification",
     "ExplainedCall",
     "Explanation",
@@ -46,6 +49,7 @@ __all__ = [
     "Finding",
     "ForbiddenToolsJustification",
     "Justification",
+    "Measure",
     "NamedCall",
     "Outcome",
     "PairingJustification",
@@ -65,6 +69,7 @@ __all__ = [
     "call_text",
     "explain",
     "gravest",
+    "measures_of",
     "text_pair",
     "value_text",
 ]

@@ -9,7 +9,7 @@ import msgspec
 
 from rightcall.decoding import dump_json, load_json
 from rightcall.errors import InputError, StoreError
-from rightcall.results import Totals
+from rightcall.results import EvaluatorTotals, Totals
 
 from ._folders import replace_file, telling
 
@@ -41,6 +41,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     """When the run came to its end; `None` while it has not, or if it never did."""
     seconds: float | None = None
     totals: Totals | None = None
+    evaluators: dict[str, EvaluatorTotals] = {}
+    """What each evaluator said over all results, by its id."""
 
 
 def write_header(folder: Path, header: Header) -> None:

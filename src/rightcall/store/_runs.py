@@ -14,7 +14,7 @@ import msgspec
 
 import rightcall
 from rightcall.errors import StoreError
-from rightcall.results import CaseResult, Totals
+from rightcall.results import CaseResult, EvaluatorTotals, Totals
 
 from ._folders import make_private, telling
 from ._header import FILE as HEADER_FILE, Header, read_header, write_header
@@ -59,10 +59,14 @@ class Run(msgspec.Struct, frozen=True):
         """Its journal, to be written to. Raises `StoreError`."""
         return Journal(self.folder)
 
-    def finish(self, totals: Totals, seconds: float, *, is_complete: bool) -> Run:
+    def finish(
+        self, totals: Totals, evaluators: dict[str, EvaluatorTotals], seconds: float, *, is_complete: bool
+    ) -> Run:
         """Note how it came out. Raises `StoreError`."""
         finished = _now().isoformat() if is_complete else None
-        header = msgspec.structs.replace(self.header, totals=totals, seconds=seconds, finished=finished)
+        header = msgspec.structs.replace(
+            self.header, totals=totals, evaluators=evaluators, seconds=seconds, finished=finished
+        )
         write_header(self.folder, header)
         return Run(self.folder, header)
 
