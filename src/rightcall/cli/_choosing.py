@@ -78,7 +78,13 @@ def _configured(configuration: Configuration, key: str) -> str:
     if not isinstance(value, str):
         what = "an eval set" if key == "evalset" else "an agent"
         raise click.UsageError(f"{what} is missing: name it on the command line, or as {key!r} in {OWN_FILE}")
-    return str(configuration.folder / value) if key == "evalset" else value
+    return _as_seen_from_here(configuration.folder / value) if key == "evalset" else value
+
+
+def _as_seen_from_here(path: Path) -> str:
+    """A path as a user would write it: below the folder that commands are given in it is short."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def _home(agent: str, evalset: Path, trust: bool) -> Path:
