@@ -13,6 +13,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
@@ -47,6 +48,7 @@ EXIT_CODES = (0, 1, 2, 3, 130)
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _SECONDS = re.compile(r" in \d+\.\d\ds(  run [0-9a-f]{4})?$", re.MULTILINE)
+_TEMPORARY = re.compile(r"\S+/rightcall-demo-\w+")
 _HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
 
@@ -89,19 +91,30 @@ def printed_by(block: Block, page: Path, names: dict[str, Any]) -> str:
     return printed.getvalue()
 
 
-def run_rightcall(arguments: list[str]) -> str:
+def run_rightcall(arguments: list[str], cwd: Path = ROOT) -> str:
     """What the command line prints, on either stream."""
-    environment = {**os.environ, "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1", "COLUMNS": "80"}
     command = [sys.executable, "-m", "rightcall", *arguments]
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8", check=False, timeout=60
-    )
+    with tempfile.TemporaryDirectory() as temporary:
+        screen = {"PYTHONIOENCODING": "utf-8", "NO_COLOR": "1", "COLUMNS": "80", "TMPDIR": temporary}
+        done = subprocess.run(
+            command, cwd=cwd, env={**os.environ, **screen}, capture_output=True, encoding="utf-8", timeout=60
+        )
     return done.stdout + done.stderr
 
 
+def edit(diff: str, folder: Path) -> None:
+    """Do to the Python file of a project what a page shows: each line taken away is in it, once."""
+    [file] = folder.glob("*.py")
+    text = file.read_text(encoding="utf-8")
+    old, new = ("".join([line[1:] for line in diff.splitlines(keepends=True) if line[0] == sign]) for sign in "-+")
+    assert text.count(old) == 1, diff
+    file.write_text(text.replace(old, new), encoding="utf-8")
+
+
 def comparable(text: str) -> list[str]:
-    """The lines of a screen without what differs from run to run: trailing spaces, the time, the id of a run."""
-    return [line.rstrip() for line in _SECONDS.sub(" in 0.00s", text.rstrip()).splitlines()]
+    """The lines of a screen without what differs from run to run: trailing spaces, times, ids, temporary folders."""
+    text = _TEMPORARY.sub("/tmp/rightcall-demo", _SECONDS.sub(" in 0.00s", text.rstrip()))
+    return [line.rstrip() for line in text.splitlines()]
 
 
 def reference(name: str) -> str:
@@ -147,13 +160,19 @@ def test_every_python_block_runs_and_prints_what_the_page_says(page: Path) -> No
 
 
 @pytest.mark.parametrize("page", pages_with("console"), ids=name_of)
-def test_every_command_shown_prints_what_the_page_says(page: Path) -> None:
+def test_every_command_shown_prints_what_the_page_says(page: Path, tmp_path: Path) -> None:
+    project = ROOT  # or the one that the page makes, once it has made it
     for block in blocks_of(page):
+        if block.language == "diff":
+            edit(block.text, project)
         if block.language == "console":
             command, _, shown = block.text.partition("\n")
             assert command.startswith("$ rightcall "), f"{name_of(page)}:{block.line} shows another program"
 
-            printed = run_rightcall(shlex.split(command)[2:])
+            arguments = shlex.split(command)[2:]
+            makes_project = arguments[0] == "init"
+            printed = run_rightcall(arguments, tmp_path if makes_project else project)
+            project = tmp_path / arguments[1] if makes_project else project
 
             assert comparable(printed) == comparable(shown), f"{name_of(page)}:{block.line} prints something else"
 

@@ -1,131 +1,165 @@
-"""`rightcall demo`: what Rightcall is for, on one screen."""
+"""`rightcall demo`: the example project, run as `rightcall run` would, and what Rightcall says of it, on one screen."""
 
 from __future__ import annotations
 
+import tempfile
+from contextlib import chdir
+from importlib.util import find_spec
+from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
 import click
 
-from rightcall.evaluators import EVALUATORS
-from rightcall.results import EvaluationResult, call_text
+from rightcall.errors import MissingExtraError, RightcallError
+from rightcall.evalsets import Case, load_eval_set
+from rightcall.reports import concise_lines
+from rightcall.results import CaseResult, EvaluationResult, call_text
+from rightcall.store import open_run
 from rightcall.trajectory import Trajectory
+from rightcall.verdicts import judge
 
+from ._configuration import load_configuration
+from ._project import AGENT_FILE, EVALSET_FILE, project_files, write_files
+from ._running import Running
 from ._terminal import Screen
+from ._wishes import Wishes
 
-_EXPECTED: list[dict[str, Any]] = [
-    {"name": "search_products", "args": {"query": "laptop"}},
-    {"name": "get_product_details", "args": {"product_id": "P001"}},
-    {"name": "check_inventory", "args": {"product_id": "P001"}},
-    {"name": "reserve_item", "args": {"product_id": "P001"}},
-]
-_ACTUAL = Trajectory.of(
-    [
-        {"name": "search_products", "args": {"query": "laptop", "limit": 5}, "output": {"found": ["P001", "P010"]}},
-        {"name": "check_inventory", "args": {"product_id": "P001"}, "output": {"in_stock": True, "quantity": 3}},
-        {"name": "get_product_details", "args": {"product_id": "P010"}, "output": {"name": "Pro Laptop"}},
-        {"name": "add_to_cart", "args": {"product_id": "P010", "quantity": 1}, "output": {"ok": True}},
-    ]
-)
-_NAMES_ONLY = Trajectory.of(_ACTUAL.names)
-
-_QUESTIONS: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
-    ("tool-call-order", "in the right order?", {}, {"tool_calls_order": [call["name"] for call in _EXPECTED]}),
-    (
-        "tool-call-count",
-        "as often as they should be?",
-        {},
-        {"tool_calls_count": {"search_products": ("<=", 2), "check_inventory": ("=", 1), "reserve_item": ("=", 1)}},
-    ),
-    ("tool-call-args", "with the right arguments?", {}, {"tool_calls": _EXPECTED}),
-    (
-        "tool-call-output",
-        "giving the right outputs?",
-        {},
-        {"tool_outputs": [{"name": "check_inventory", "output": {"$subset": {"in_stock": True}}}]},
-    ),
-    ("tool-trajectory", "the expected path (IN_ORDER)?", {"match_type": "IN_ORDER"}, {"expected": _EXPECTED}),
-    ("tool-precision", "nothing superfluous?", {}, {"expected": _EXPECTED}),
-    ("forbidden-tools", "never delete_order?", {}, {"never": ["delete_order"]}),
-]
+_QUESTIONS = {
+    "calls": "the expected path?",
+    "order": "in the right order?",
+    "counts": "as often as they should be?",
+    "args": "with the right arguments?",
+    "outputs": "giving the right outputs?",
+    "never": "nothing forbidden?",
+    "output": "the right answer in the end?",
+}
+_FAILS_ON_PURPOSE = "reserve_two"
+_COULD_NOT_MEASURE, _INTERRUPTED = 2, 130
 
 
 @click.command(name="demo")
-def command() -> None:
-    """Score a few recorded trajectories and see what Rightcall says of them."""
+@click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
+def command(folder: Path | None) -> int:
+    """Run a small agent over its eval set, offline, and see what Rightcall says of it.
+
+    The project is written to DIR, which must be empty or missing, else to a temporary folder.
+    """
+    _require_sdk()
+    folder = _place(folder)
+    write_files(folder, project_files())
     screen = Screen()
-    screen.line("A shopping agent was asked to find a laptop and reserve it.")
-    screen.line("Did it make the right calls?\n")
-    _print_path(screen)
-    results = _print_questions(screen)
-    _print_problems(screen, results["tool-trajectory"])
-    _print_unrecorded(screen)
-    for line in _IN_PYTHON:
-        screen.line(line)
+    screen.line("A shopping agent is run on four questions, offline; its rules stand in for a")
+    screen.line("model. Does it make the right calls?\n")
+    screen.line(("$ rightcall run", "bold"))
+    with chdir(folder):
+        code = _run()
+        if code == _INTERRUPTED:
+            return code
+        is_as_meant = _tell(screen)
+    if not is_as_meant:
+        return _COULD_NOT_MEASURE
+    _tell_next(screen, folder)
+    return 0
 
 
-_IN_PYTHON = """
-The same in Python, for your own agent:
-
-    from rightcall import ToolTrajectoryEvaluator, Trajectory
-    made = Trajectory.of([{"name": "search", "args": {"query": "laptop"}}])
-    result = ToolTrajectoryEvaluator().evaluate(made, {"expected": ["search"]})
-    print(result.verdict, result.score, result.findings)
-
-`rightcall explain RC104` says what a code means. Next: docs/tutorial.md
-""".splitlines()
+def _require_sdk() -> None:
+    try:
+        is_there = find_spec("opentelemetry.sdk") is not None
+    except ModuleNotFoundError:
+        is_there = False
+    if not is_there:
+        raise MissingExtraError("the demo runs an agent, which needs opentelemetry-sdk: pip install 'rightcall[run]'")
 
 
-def _judge(type_id: str, config: dict[str, Any], made: Trajectory, criteria: dict[str, Any]) -> EvaluationResult:
-    return EVALUATORS[type_id](config=config).evaluate(made, criteria)
+def _place(folder: Path | None) -> Path:
+    if folder is None:
+        return Path(tempfile.mkdtemp(prefix="rightcall-demo-"))
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise RightcallError(f"{folder} is not an empty folder; the demo overwrites nothing")
+    return folder
 
 
-def _print_path(screen: Screen) -> None:
-    """Expected and actual calls side by side."""
-    result = _judge("tool-trajectory", {"match_type": "IN_ORDER"}, _ACTUAL, {"expected": _EXPECTED})
+def _run() -> int:
+    """`rightcall run` in the project, with only the totals printed: what failed is told below, at length."""
+    configuration = load_configuration(Path.cwd(), ("agent", "evalset"))
+    return Running(Wishes(names=[], configuration=configuration, given=[], format_="totals")).run()
+
+
+def _tell(screen: Screen) -> bool:
+    """Tell what came out. Whether that is what the demo is meant to show, and no trouble of this machine."""
+    cases = {case.id: case for case in load_eval_set(EVALSET_FILE).cases}
+    found = {result.case_id: result for result in open_run("last").results()}
+    results = [found[case_id] for case_id in cases]
+    bad = [result for result in results if not result.passed]
+    if [(result.case_id, result.verdict) for result in bad] != [(_FAILS_ON_PURPOSE, "failed")]:
+        for line in [line for result in bad for line in concise_lines(result)]:
+            screen.line(line)
+        return False
+    _tell_verdicts(screen, results)
+    _tell_path(screen, cases[_FAILS_ON_PURPOSE], bad[0])
+    _tell_unrecorded(screen, cases[_FAILS_ON_PURPOSE], bad[0])
+    return True
+
+
+def _tell_verdicts(screen: Screen, results: list[CaseResult]) -> None:
+    """Each expectation's question, score and verdict, case by case."""
+    screen.line((f"\n    {'case':<13}what is asked                   score  verdict  expectation", "dim"))
+    for result in results:
+        case_id = result.case_id
+        for one in result.results:
+            screen.line(*_row(screen, case_id, one))
+            case_id = ""
+    screen.line()
+
+
+def _row(screen: Screen, case_id: str, one: EvaluationResult) -> tuple[Any, ...]:
+    mark, style = ("match", "green") if one.passed else ("failed", "red")
+    score = f"{one.score:.2f}" if one.score is not None else "-"
+    question = _QUESTIONS[one.evaluator]
+    return (
+        f"  {screen.mark(mark)} ",
+        style,
+    ), f"{case_id:<13}{question:<30} {score:>6}  {one.verdict:<8} {one.evaluator}"
+
+
+def _tell_path(screen: Screen, case: Case, result: CaseResult) -> None:
+    """Expected and actual calls side by side, and one sentence a problem."""
+    [one], [check] = result.results, case.checks
+    made = result.trajectory.calls if result.trajectory is not None else ()
+    screen.line((f"    {case.id}: {case.input}", "bold"))
     screen.line((f"    {'expected':<37}  called", "dim"))
-    for step in result.details.alignment.steps:
-        expected, actual = _cell(step.expected, _EXPECTED), _cell(step.actual, _ACTUAL.calls)
+    for step in one.details.alignment.steps:
+        expected, actual = _cell(step.expected, check.criteria.expected), _cell(step.actual, made)
         style = {"match": "green", "moved": "yellow"}.get(step.kind, "red")
         screen.line((f"  {screen.mark(step.kind)} ", style), f"{expected:<37}  {actual}".rstrip())
-    screen.line()
+    for placed in result.findings:
+        screen.line(f"\n    {placed.source}")
+        first, *rest = wrap(placed.finding.message, 66)
+        screen.line("    ", (placed.finding.code, "bold"), "  ", first)
+        for line in rest:
+            screen.line("           ", line)
 
 
 def _cell(position: int | None, calls: Any) -> str:
     if position is None:
         return ""
-    call = calls[position]
-    name, args = (call["name"], call["args"]) if isinstance(call, dict) else (call.name, call.args)
-    return f"{position + 1} {call_text(name, args, 35)}"
+    return f"{position + 1} {call_text(calls[position].name, calls[position].args, 35)}"
 
 
-def _print_questions(screen: Screen) -> dict[str, EvaluationResult]:
-    """Each evaluator's question, score and verdict."""
-    results = {}
-    screen.line(("    Were the tools called …                score  verdict  evaluator", "dim"))
-    for type_id, question, config, criteria in _QUESTIONS:
-        result = results[type_id] = _judge(type_id, config, _ACTUAL, criteria)
-        mark, style = ("match", "green") if result.passed else ("failed", "red")
-        score = f"{result.score:.2f}" if result.score is not None else "-"
-        screen.line((f"  {screen.mark(mark)} ", style), f"{question:<36} {score:>7}  {result.verdict:<8} {type_id}")
-    screen.line()
-    return results
-
-
-def _print_problems(screen: Screen, result: EvaluationResult) -> None:
-    """What went wrong, one sentence each."""
-    screen.line(("    What went wrong, by the expected path", "dim"))
-    for finding in result.findings:
-        first, *rest = wrap(finding.message, 66)
-        screen.line("    ", (finding.code, "bold"), "  ", first)
-        for line in rest:
-            screen.line("           ", line)
-    screen.line()
-
-
-def _print_unrecorded(screen: Screen) -> None:
-    """The same run from a trace that recorded names only."""
-    result = _judge("tool-call-args", {}, _NAMES_ONLY, {"tool_calls": _EXPECTED[:3]})
-    screen.line(("    The same run, from a trace that recorded names only", "dim"))
-    screen.line(f"  {screen.mark('not_measured')} {'with the right arguments?':<36} {'-':>7}  {result.verdict}")
+def _tell_unrecorded(screen: Screen, case: Case, result: CaseResult) -> None:
+    """The same path from a trace that recorded names only."""
+    names = [call.name for call in result.trajectory.calls] if result.trajectory is not None else []
+    [one] = judge(case, Trajectory.of(names)).results
+    screen.line(("\n    The same path, from a trace that recorded names only", "dim"))
+    screen.line(f"  {screen.mark('not_measured')} {'':<13}{_QUESTIONS[one.evaluator]:<30} {'-':>6}  {one.verdict}")
     screen.line("    What was not recorded is not wrong, and not right either: there is no score.")
+
+
+def _tell_next(screen: Screen, folder: Path) -> None:
+    screen.line("\nThe project is in")
+    screen.line(f"  {folder}")
+    screen.line(f"where {EVALSET_FILE} says what is expected, {AGENT_FILE} has the mistake and")
+    screen.line(".rightcall/runs the results. `rightcall explain RC104` says what the code means.")
+    screen.line("\nNext, a project like it, to be mended and changed:")
+    screen.line("  rightcall init shop && cd shop && rightcall run")

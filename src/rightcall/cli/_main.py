@@ -15,8 +15,9 @@ from rightcall.errors import RightcallError, nearest
 from ._complaints import complain
 
 COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("_demo", "Run a small agent over its eval set, offline, and see what Rightcall says of it."),
+    "init": ("_init", "Make a project: an agent, an eval set, recorded traces, a workflow for CI."),
     "show": ("_show", "Show which calls are in traces: the tree, the timing, what was not recorded."),
-    "demo": ("_demo", "Score a few recorded trajectories and see what Rightcall says of them."),
     "run": ("_run", "Run an agent over an eval set, and hold what it calls against what is expected."),
     "score": ("_score", "Hold recorded traces against expectations, without running anything."),
     "accept": ("_accept", "Write what was observed into an eval set, as an edit to review."),

@@ -1,0 +1,241 @@
+"""`rightcall init`, and everything its first screen promises, in real processes."""
+
+import json
+import re
+import tomllib
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+import yaml
+from tests.processes import rightcall
+
+import rightcall as package
+
+ROOT = Path(__file__).parents[2]
+TEMPLATE = Path(package.__file__).parent / "cli" / "template"
+FILES = {
+    "shop_agent.py",
+    "evals/shop.yaml",
+    "traces/shop.jsonl",
+    ".github/workflows/rightcall.yml",
+    "rightcall.toml",
+    ".gitignore",
+}
+SENTENCE = "RC104 reserve_two: `reserve_item` was called with other arguments: $.quantity: 2 ≠ 1"
+
+
+def files_in(folder: Path) -> dict[str, str]:
+    found = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in found}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "new" / "shop"
+    assert rightcall("init", str(folder)).returncode == 0
+    return folder
+
+
+def mend(project: Path) -> None:
+    """Do what the eval set's comment says."""
+    evals, agent = (project / "evals/shop.yaml").read_text("utf-8"), project / "shop_agent.py"
+    [line] = re.findall(r'^# .* where it says "the mistake": +(.+)$', evals, re.MULTILINE)
+    lines = agent.read_text("utf-8").splitlines(keepends=True)
+    [number] = [number for number, text in enumerate(lines) if "the mistake" in text]
+    lines[number] = f"    {line}\n"
+    agent.write_text("".join(lines), "utf-8")
+
+
+def test_an_empty_folder_becomes_a_project_and_the_screen_says_what_is_next(tmp_path: Path) -> None:
+    done = rightcall("init", cwd=tmp_path)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert set(files_in(tmp_path)) == FILES
+    assert set(re.findall(r"^wrote  (\S+)$", done.stdout, re.MULTILINE)) == FILES
+    assert "  rightcall run " in done.stdout
+    assert "cd " not in done.stdout
+
+
+def test_the_first_run_fails_on_purpose_and_mended_as_the_file_says_it_passes(project: Path) -> None:
+    first = rightcall("run", cwd=project)
+    mend(project)
+    second = rightcall("run", cwd=project)
+
+    assert first.returncode == 1
+    assert re.match(rf"evals/shop\.yaml:\d+:\d+: {re.escape(SENTENCE)}\n3 passed, 1 failed in ", first.stdout)
+    assert second.returncode == 0, second.stdout
+    assert second.stdout.startswith("4 passed in ")
+
+
+def test_a_run_from_a_folder_below_finds_the_project(project: Path) -> None:
+    done = rightcall("run", cwd=project / "evals")
+
+    assert done.returncode == 1
+    assert SENTENCE in done.stdout
+
+
+def test_the_case_that_failed_in_a_run_without_names_is_found_again_by_name(project: Path) -> None:
+    rightcall("run", cwd=project)
+
+    done = rightcall("run", "evals/shop.yaml", "--failed", cwd=project)
+
+    assert done.returncode == 1
+    assert "\n1 failed in " in done.stdout
+
+
+def test_the_recorded_traces_have_the_same_verdicts(project: Path) -> None:
+    done = rightcall("score", "traces", "--evalset", "evals/shop.yaml", cwd=project)
+
+    assert done.returncode == 1
+    assert SENTENCE in done.stdout
+    assert "\n3 passed, 1 failed in " in done.stdout
+
+
+def test_the_recorded_traces_are_what_the_agent_does(project: Path) -> None:
+    rightcall("run", cwd=project)
+    shown = rightcall("show", "traces/shop.jsonl", "--json", cwd=project).stdout.splitlines()
+    [journal] = project.glob(".rightcall/runs/*/cases.jsonl")
+
+    recorded = {line["metadata"]["rightcall.case.id"]: line for line in map(json.loads, shown)}
+    ran = {line["case_id"]: line["trajectory"] for line in map(json.loads, journal.read_text("utf-8").splitlines())}
+
+    assert recorded.keys() == ran.keys()
+    for case_id, trajectory in ran.items():
+        assert recorded[case_id]["output"] == trajectory["output"]
+        assert [essence(call) for call in recorded[case_id]["calls"]] == [essence(call) for call in trajectory["calls"]]
+
+
+def essence(call: dict[str, object]) -> tuple[object, ...]:
+    return call["name"], call["args"], call["output"], call["error"]
+
+
+def test_the_eval_set_holds_together(project: Path) -> None:
+    assert rightcall("check", "evals/shop.yaml", cwd=project).returncode == 0
+
+
+def test_the_workflow_is_a_workflow_whose_actions_are_pinned_like_our_own(project: Path) -> None:
+    text = (project / ".github/workflows/rightcall.yml").read_text("utf-8")
+    ours = (ROOT / ".github/workflows/ci.yml").read_text("utf-8")
+
+    steps = yaml.safe_load(text)["jobs"]["evals"]["steps"]
+
+    assert [step["run"] for step in steps if "run" in step][-1] == "rightcall run"
+    used = re.findall(r"uses: (\S+)", text)
+    assert used
+    assert set(used) <= set(re.findall(r"uses: (\S+@[0-9a-f]{40})", ours))
+
+
+def test_a_second_time_nothing_is_written(project: Path) -> None:
+    (project / "rightcall.toml").unlink()
+    before = files_in(project)
+
+    done = rightcall("init", cwd=project)
+
+    assert done.returncode == 2
+    assert done.stderr == (
+        "rightcall: evals/shop.yaml is an eval set already; nothing was written. --force writes what is missing\n"
+    )
+    assert files_in(project) == before
+
+
+def test_force_writes_what_is_missing_and_overwrites_nothing(project: Path) -> None:
+    (project / "rightcall.toml").unlink()
+    (project / "shop_agent.py").write_text("# mine\n", "utf-8")
+
+    done = rightcall("init", "--force", cwd=project)
+
+    assert done.returncode == 0
+    assert re.findall(r"^wrote  (\S+)$", done.stdout, re.MULTILINE) == ["rightcall.toml"]
+    assert (project / "shop_agent.py").read_text("utf-8") == "# mine\n"
+
+
+def test_files_that_are_there_are_left_alone_and_named(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("mine", "utf-8")
+    (tmp_path / ".gitignore").write_text("*.pyc\n", "utf-8")
+
+    done = rightcall("init", cwd=tmp_path)
+
+    assert done.returncode == 0
+    assert "kept   .gitignore, which was there: add .rightcall/ to it" in done.stdout
+    assert (tmp_path / ".gitignore").read_text("utf-8") == "*.pyc\n"
+    assert set(files_in(tmp_path)) == {*FILES, "README.md"}
+
+
+@pytest.mark.parametrize(
+    ("files", "agent", "framework"),
+    [
+        ({"helper/agent.py": "from google.adk.agents import Agent\nroot_agent = Agent()\n"}, "helper", "Google's ADK"),
+        ({"src/flow.py": "import langgraph.graph\ngraph: Any = builder.compile()\n"}, "src/flow.py:graph", "LangGraph"),
+        (
+            {"bot.py": "from agents import (\n    Agent,\n    Runner,\n)\nasync def answer(question: str): ...\n"},
+            "bot.py:answer",
+            "OpenAI Agents",
+        ),
+        ({"ask.py": "from pydantic_ai import Agent\nasker = Agent('m')\n"}, "ask.py:asker", "pydantic-ai"),
+        ({"requirements.txt": "pydantic-ai-slim>=1\n"}, "agent.py:agent", "pydantic-ai"),
+        ({"pyproject.toml": '[project]\ndependencies = ["google-adk"]\n'}, "my_agent", "Google's ADK"),
+    ],
+)
+def test_a_project_with_a_framework_gets_the_beginning_of_an_eval_set(
+    tmp_path: Path, files: dict[str, str], agent: str, framework: str
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"{text}raise SystemExit('imported')\n" if name.endswith(".py") else text, "utf-8")
+
+    done = rightcall("init", cwd=tmp_path)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert set(files_in(tmp_path)) == {*files, "evals/agent.yaml"}
+    assert f"This project uses {framework}." in done.stdout
+    assert f"  rightcall run {agent} evals/agent.yaml" in done.stdout
+    assert yaml.safe_load((tmp_path / "evals/agent.yaml").read_text("utf-8"))["agent"] == agent
+    assert rightcall("check", "evals/agent.yaml", cwd=tmp_path).returncode == 0
+
+
+def test_a_package_of_ones_own_called_agents_is_no_framework(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("from agents import planner\n# langgraph\n", "utf-8")
+
+    rightcall("init", cwd=tmp_path)
+
+    assert set(files_in(tmp_path)) == {*FILES, "main.py"}
+
+
+def test_a_failure_in_the_middle_says_what_was_written(tmp_path: Path) -> None:
+    (tmp_path / "traces").write_text("a file, not a folder", "utf-8")
+
+    done = rightcall("init", cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert re.fullmatch(
+        r"rightcall: traces/shop\.jsonl: .+; begun or written: shop_agent\.py, evals/shop\.yaml\n", done.stderr
+    )
+
+
+def test_what_is_no_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    done = rightcall("init", "file", cwd=tmp_path)
+
+    assert (done.returncode, done.stderr) == (2, "rightcall: file is not a folder\n")
+
+
+def test_a_link_that_leads_nowhere_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop/rightcall.toml").symlink_to(tmp_path / "elsewhere")
+
+    done = rightcall("init", "shop", cwd=tmp_path)
+
+    assert "kept   shop/rightcall.toml" in done.stdout
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_the_template_is_part_of_the_package() -> None:
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"]["wheel"]
+    ignored = [line.rstrip("/") for line in (ROOT / ".gitignore").read_text("utf-8").split()]
+    parts = {part for path in files_in(TEMPLATE) if "__pycache__" not in path for part in path.split("/")}
+
+    assert wheel == {"packages": ["src/rightcall"]}
+    assert {part for part in parts if any(fnmatch(part, pattern) for pattern in ignored)} == set()
+    assert len([path for path in files_in(TEMPLATE) if "__pycache__" not in path]) == len(FILES)
