@@ -385,3 +385,15 @@ def test_runs_are_private_under_any_umask(shop: Path) -> None:
 
     for path in (shop / ".rightcall").rglob("*"):
         assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_an_evaluator_that_is_not_available_is_told_by_name_and_the_others_judge(shop: Path) -> None:
+    evaluators = "evaluators: {judge: {type: llm-judge-trajectory-similarity}}\n"
+    case = "  - {id: a, input: {query: x}, expect: {calls: [{search: {query: y}}], judge: null}}\n"
+    (shop / "shop.yaml").write_text(f"{evaluators}cases:\n{case}")
+
+    done = rightcall("run", "agent.py:answer", "shop.yaml", cwd=shop)
+
+    assert done.returncode == 2
+    assert "RC104 a" in done.stdout
+    assert "RC403 a: 'judge' (llm-judge-trajectory-similarity) is not yet available" in done.stdout

@@ -43,7 +43,7 @@ def _unavailable(eval_set: EvalSet) -> list[str]:
     """What the eval set asks for that is not available: each by name, and in how many cases."""
     evaluators = [check.evaluator for case in eval_set.cases for check in case.checks]
     missing = [each for each in evaluators if isinstance(each, UnavailableEvaluator)]
-    counted = Counter((each.id, each.wanted, each.reason) for each in missing)
+    counted = Counter((each.id, each.type_id, each.reason) for each in missing)
     return [
         f"{name!r} ({wanted}) is not yet available: {reason}; {_count(cases, 'case')} cannot pass"
         for (name, wanted, reason), cases in counted.items()

@@ -59,7 +59,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         CriteriaError: the default criteria in it are wrong.
     """
 
-    type_id: ClassVar[str]
+    type_id: str
     reads_calls: ClassVar[bool] = True
     """Whether the verdict depends on the calls that were made."""
     config_type: ClassVar[type[Any]]

@@ -81,7 +81,7 @@ class UnavailableEvaluator(Evaluator[Config, Criteria, _NoPlan]):
         reason = unavailable(type_id)
         if reason is None:
             raise ConfigurationError(f"no evaluator {shown(type_id)} is known; {nearest(type_id, tuple(UNAVAILABLE))}")
-        self.wanted = type_id
+        self.type_id = type_id
         self.reason = reason
         super().__init__(id or type_id, {"default_evaluation_criteria": {}}, limits=limits)
 
@@ -103,5 +103,5 @@ class UnavailableEvaluator(Evaluator[Config, Criteria, _NoPlan]):
         )
 
     def _account(self) -> Told:
-        name = f"{self.id!r} ({self.wanted})" if self.id != self.wanted else repr(self.id)
+        name = f"{self.id!r} ({self.type_id})" if self.id != self.type_id else repr(self.id)
         return Told(None, (Finding("RC403", f"{name} is not yet available: {self.reason}"),))
