@@ -12,16 +12,15 @@ import click
 import msgspec
 
 from rightcall.accepting import CaseOutcome, Observed, accept, collect
-from rightcall.batch import Observing, Request, Sources
+from rightcall.batch import Observing
 from rightcall.decoding import Edit
 from rightcall.errors import InputError, RightcallError
 from rightcall.evalsets import Case, EvalSet, load_eval_set, selected
 from rightcall.reports import diff_lines
 from rightcall.store import RUNS, Run, open_run
-from rightcall.verdicts import CASE_ATTRIBUTE
 
 from ._complaints import complain
-from ._options import reading_options, trace_files
+from ._recorded import RecordedOptions, joining_options
 from ._replacing import check_writable, replace_file
 from ._terminal import Screen
 
@@ -33,22 +32,7 @@ _MARK = "\ufeff"
 @click.command(name="accept")
 @click.argument("traces", nargs=-1, required=True, metavar="TRACES...|RUN")
 @click.option("--evalset", metavar="FILE", help="The eval set to edit, or to write if there is none.")
-@click.option("--case", "cases", multiple=True, metavar="GLOB", help="Only cases whose id matches; repeatable.")
-@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only cases with this tag; repeatable.")
-@click.option(
-    "--join",
-    type=click.Choice(["auto", "attribute", "trace", "order"]),
-    default="auto",
-    help="By what traces are joined to cases.",
-)
-@click.option(
-    "--case-attribute",
-    default=CASE_ATTRIBUTE,
-    metavar="NAME",
-    help=f"The span attribute that holds a case's id; {CASE_ATTRIBUTE} by default.",
-)
-@reading_options
-@click.option("--together", is_flag=True, help="Read all files as one source: spans in one, their logs in another.")
+@joining_options
 @click.option("--runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")
 @click.option("--dry-run", is_flag=True, help="Show the edit, and write nothing.")
 def command(**options: Any) -> int:
@@ -61,32 +45,11 @@ def command(**options: Any) -> int:
     return _Accepting(msgspec.convert(options, Options)).run()
 
 
-class Options(msgspec.Struct, frozen=True):
+class Options(RecordedOptions, frozen=True, kw_only=True):
     """What the command line asks for."""
 
-    traces: list[str]
-    evalset: str | None
-    cases: list[str]
-    tags: list[str]
-    join: Any
-    case_attribute: str
-    input_format: str | None
-    grouping: Any
-    max_size: int | None
-    together: bool
     runs: str | None
     dry_run: bool
-
-    def request(self) -> Request:
-        """How the traces are read and joined."""
-        return Request(
-            evalset=self.evalset,
-            join=self.join,
-            case_attribute=self.case_attribute,
-            input_format=self.input_format,
-            grouping=self.grouping,
-            max_size=self.max_size,
-        )
 
 
 class _Accepting:
@@ -97,9 +60,8 @@ class _Accepting:
         self._run = _run(options) if options.evalset is None else None
         self._path = options.evalset or (self._run.header.evalset if self._run is not None else "")
         self._screen = Screen()
-        files = list(trace_files(options.traces)) if self._run is None else []
         request = options.request()
-        self._sources = Sources(request, files, together=options.together, complain=complain)
+        self._sources = options.sources(request)
         self._observing = Observing(request, self._sources)
 
     def run(self) -> int:

@@ -13,14 +13,13 @@ from typing import Any
 import click
 import msgspec
 
-from rightcall.batch import Request, Scored, Scoring, Sources
+from rightcall.batch import Request, Scored, Scoring
 from rightcall.errors import InputError
 from rightcall.reports import concise_lines, concise_notes, json_case, json_report, summary
 from rightcall.results import Aggregates, Totals, Verdict, gravest
-from rightcall.verdicts import CASE_ATTRIBUTE
 
 from ._complaints import complain
-from ._options import reading_options, trace_files
+from ._recorded import RecordedOptions, joining_options
 from ._terminal import Screen
 from ._writing import new_file
 
@@ -29,22 +28,7 @@ from ._writing import new_file
 @click.argument("traces", nargs=-1, required=True, metavar="TRACES...")
 @click.option("--evalset", metavar="FILE", help="The eval set whose cases the traces belong to.")
 @click.option("--expect", metavar="YAML|FILE", help="One expectation for all traces, such as 'calls: [search, book]'.")
-@click.option("--case", "cases", multiple=True, metavar="GLOB", help="Only cases whose id matches; repeatable.")
-@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only cases with this tag; repeatable.")
-@click.option(
-    "--join",
-    type=click.Choice(["auto", "attribute", "trace", "order"]),
-    default="auto",
-    help="By what traces are joined to cases.",
-)
-@click.option(
-    "--case-attribute",
-    default=CASE_ATTRIBUTE,
-    metavar="NAME",
-    help=f"The span attribute that holds a case's id; {CASE_ATTRIBUTE} by default.",
-)
-@reading_options
-@click.option("--together", is_flag=True, help="Read all files as one source: spans in one, their logs in another.")
+@joining_options
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
@@ -62,20 +46,10 @@ def command(**options: Any) -> int:
     return _Scoring(msgspec.convert(options, Options)).run()
 
 
-class Options(msgspec.Struct, frozen=True):
+class Options(RecordedOptions, frozen=True, kw_only=True):
     """What the command line asks for."""
 
-    traces: list[str]
-    evalset: str | None
     expect: str | None
-    cases: list[str]
-    tags: list[str]
-    join: Any
-    case_attribute: str
-    input_format: str | None
-    grouping: Any
-    max_size: int | None
-    together: bool
     workers: int | None
     fail_fast: bool
     format_: str
@@ -88,18 +62,8 @@ class Options(msgspec.Struct, frozen=True):
 
     def request(self) -> Request:
         """What is asked of those who score."""
-        return Request(
-            evalset=self.evalset,
-            expectation=_expectation(self.expect) if self.expect is not None else None,
-            case_globs=tuple(self.cases),
-            tags=tuple(self.tags),
-            join=self.join,
-            case_attribute=self.case_attribute,
-            input_format=self.input_format,
-            grouping=self.grouping,
-            max_size=self.max_size,
-            wants_evidence=self.wants_json,
-        )
+        expectation = _expectation(self.expect) if self.expect is not None else None
+        return msgspec.structs.replace(super().request(), expectation=expectation, wants_evidence=self.wants_json)
 
 
 class _Scoring:
@@ -115,9 +79,8 @@ class _Scoring:
         self._verdicts: dict[str, Verdict] = {}
         self._aggregates = Aggregates()
         self._warnings: Counter[str] = Counter()
-        files = list(trace_files(options.traces))
         request = options.request()
-        self._sources = Sources(request, files, together=options.together, complain=complain)
+        self._sources = options.sources(request)
         self._scoring = Scoring(request, self._sources, workers=options.workers)
 
     def run(self) -> int:
