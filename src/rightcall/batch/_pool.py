@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -20,9 +21,6 @@ from rightcall.trajectory import Trajectory
 from ._request import Request
 from ._scorer import Scored, Scorer, Stranger
 
-# A process that is forked has everything loaded: spawning one takes as long as scoring 20 MB. Elsewhere than on Linux
-# the system's own libraries do not bear it.
-_START = "fork" if sys.platform == "linux" else "spawn"
 _AHEAD = 2
 """How much work waits for each worker, so that none of them waits for work."""
 
@@ -57,7 +55,7 @@ class Pool:
     def __init__(self, request: Request, workers: int) -> None:
         self._request, self._workers = request, workers
         self._scorer = Scorer(request)
-        self._processes = ProcessPoolExecutor(workers, get_context(_START), _begin, (request,))
+        self._processes = ProcessPoolExecutor(workers, get_context(_start_method()), _begin, (request,))
 
     def __enter__(self) -> Pool:
         return self
@@ -122,6 +120,15 @@ class Pool:
 
     def _judged(self, path: str, trajectories: Iterator[Trajectory]) -> Iterator[tuple[str, Found]]:
         return ((path, self._scorer.scored(trajectory)) for trajectory in trajectories)
+
+
+def _start_method() -> str:
+    """How processes are started.
+
+    One that is forked has everything loaded: spawning one takes as long as scoring 20 MB. But what other threads hold
+    at that moment nobody lets go of in the new process, and elsewhere than on Linux the system has threads of its own.
+    """
+    return "fork" if sys.platform == "linux" and threading.active_count() == 1 else "spawn"
 
 
 def default_workers() -> int:
