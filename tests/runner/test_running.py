@@ -178,6 +178,7 @@ def test_what_is_no_message_is_refused(data: bytes) -> None:
         {"is": "done", "number": 1, "seconds": 0.0, "cause": "died"},
         {"is": "done", "number": 1, "seconds": 0.0, "error": "no cause"},
         {"is": "done", "number": "1", "seconds": 0.0},
+        {"is": "done", "number": 1, "seconds": 0.0, "trajectory": None},
         [],
         None,
     ],
