@@ -51,8 +51,9 @@ def forger(input):
             pass
     time.sleep(1)
 
-class Slow:
-    is_async = False
+def closer(input):
+    os.closerange(3, 64)
+    time.sleep(30)
 """
 
 
@@ -111,6 +112,17 @@ def test_a_worker_that_says_what_no_worker_may_say_is_replaced(project: Path, en
     assert finished["c0"].outcome.cause == "died"
     assert "sent what is no message" in (finished["c0"].outcome.error or "")
     assert finished["c0"].trajectory is None
+
+
+def test_a_worker_that_can_say_nothing_any_more_is_not_waited_for(project: Path) -> None:
+    began, busy = time.monotonic(), time.process_time()
+
+    finished = finished_of("agent.py:closer", jobs(1), project, timeout=20)
+
+    assert finished["c0"].outcome.cause == "died"
+    assert finished["c0"].outcome.error == "the agent closed descriptors that its process needs"
+    assert time.monotonic() - began < 10
+    assert time.process_time() - busy < 0.5
 
 
 def test_closing_the_events_ends_everything(project: Path) -> None:

@@ -46,6 +46,8 @@ class WorkerProcess:
         self.served = 0
         """How many jobs it was given."""
         self.altered: str | None = None
+        self.silent_since: float | None = None
+        """When its end of the channel was closed: by its death or, if it lives on, by the agent."""
         self.verdict: tuple[Cause, str] | None = None
         """Cause and reason, where we killed it."""
         self.output = Tail()
@@ -100,6 +102,8 @@ class WorkerProcess:
         """What the worker has said. Raises `InputError` for what is no message."""
         while data := _read(self.replies):
             yield from self._frames.add(data)
+        if data is not None and self.silent_since is None:
+            self.silent_since = monotonic()
 
     def take_output(self) -> None:
         """Take note of what has been printed so far."""
@@ -151,10 +155,13 @@ class WorkerProcess:
         return f"the agent's process was killed by {name}"
 
 
-def _read(end: int) -> bytes:
+def _read(end: int) -> bytes | None:
+    """What there is to read: nothing at the end, `None` if there is nothing yet."""
     try:
         return os.read(end, _PIECE)
-    except (BlockingIOError, OSError):
+    except BlockingIOError:
+        return None
+    except OSError:
         return b""
 
 

@@ -63,6 +63,11 @@ class Staff:
         elif is_watched and not worker.has_unsent:
             self._selector.unregister(worker.commands)
 
+    def stop_listening(self, worker: WorkerProcess) -> None:
+        """Have `wait` say no more that a worker has nothing more to say."""
+        if worker.replies in self._selector.get_map():
+            self._selector.unregister(worker.replies)
+
     def remove(self, worker: WorkerProcess) -> None:
         """Kill a worker, if it lives, and forget it."""
         for end in (worker.replies, worker.printed, worker.death, worker.commands):
