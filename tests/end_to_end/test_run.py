@@ -13,6 +13,7 @@ from tests.runner.running import none_left
 AGENT = """
 import asyncio, os, sys, time
 from concurrent.futures import ThreadPoolExecutor
+from opentelemetry import trace
 from rightcall.tracing import tool
 
 @tool
@@ -47,6 +48,12 @@ def count(query: str) -> str:
         file.write("x")
     search("odd" if len(open("counter").read()) % 2 else "even")
     return "counted"
+
+def bypassed(query: str) -> str:
+    with trace.get_tracer("framework").start_as_current_span("search") as span:
+        span.set_attribute("tool.name", "search")
+        span.set_attribute("output.value", "real")
+    return "found"
 
 def timed(query: str) -> float:
     return clock()
@@ -332,6 +339,36 @@ def test_a_mocked_tool_that_is_called_otherwise_is_an_error(shop: Path) -> None:
     assert done.returncode == 2
     assert "RC506 a: no mock of 'search' is for {'query': 'x'}" in done.stdout
     assert "1 passed, 1 in error" in done.stdout
+
+
+@pytest.mark.parametrize("options", [[], ["--replay"]])
+def test_a_tool_that_runs_itself_though_it_is_answered_for_is_an_error(shop: Path, options: list[str]) -> None:
+    mocks = "" if options else "mocks: {search: {returns: [X]}}, "
+    evalset(shop, f"{{id: a, input: {{query: x}}, {mocks}expect: {{calls: [search]}}}}")
+    (shop / "shop.recording.jsonl").write_text('{"case": "a", "tool": "search", "args": {}, "output": 1}\n')
+
+    done = rightcall("run", "agent.py:bypassed", "shop.yaml", *options, cwd=shop)
+
+    assert done.returncode == 2
+    assert "RC506 a: the tool 'search' was to be answered for, but ran itself" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--replay"], "--replay is for tools of this process, not for those of 'cmd:touch made'"),
+        ([], "shop.yaml:2:6: the case 'a' mocks tools, and nobody can stand in for those of 'cmd:touch made'"),
+    ],
+)
+def test_tools_out_of_reach_are_not_run_instead(shop: Path, options: list[str], message: str) -> None:
+    evalset(shop, "{id: a, input: {query: x}, mocks: {search: {returns: [X]}}, expect: {calls: [search]}}")
+
+    done = rightcall("run", "cmd:touch made", "shop.yaml", *options, cwd=shop)
+
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert not (shop / "made").exists()
+    assert runs_in(shop) == []
 
 
 def test_many_cases_at_once_do_not_mix_their_calls(shop: Path) -> None:

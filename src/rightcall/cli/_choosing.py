@@ -27,6 +27,11 @@ class Chosen(msgspec.Struct, frozen=True):
     """Where the agent is looked for."""
     eval_set: EvalSet
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the agent is a program or an endpoint, so that its tools are out of reach."""
+        return self.agent.startswith(_ELSEWHERE)
+
     def agent_digest(self) -> str | None:
         """The digest of the agent's own file, where it has one."""
         place = self.project / _place(self.agent)

@@ -13,7 +13,7 @@ from typing import Any
 import click
 import msgspec
 
-from rightcall.errors import StoreError
+from rightcall.errors import AgentError, StoreError
 from rightcall.evalsets import Case, selected
 from rightcall.reports import concise_lines, concise_notes, json_report, summary
 from rightcall.results import CaseResult, Tally, Totals
@@ -42,6 +42,8 @@ class Running:
         self._wishes.check()
         self._chosen = choose(self._wishes.names, self._wishes.configuration, self._wishes.trust, self._wishes.recorded)
         self._cases = {case.id: case for case in self._selected()}
+        if self._chosen.is_elsewhere:
+            self._check_reach()
         # What an agent does depends on its file and on whether its tools are real: other results are not mixed in.
         context = (self._chosen.agent, self._chosen.agent_digest(), self._wishes.replay)
         self._digests = {case.id: case_digest(case, *context) for case in self._cases.values()}
@@ -79,6 +81,19 @@ class Running:
         if not chosen:
             raise StoreError(f"no case of the last run ({last.short_id}) that is meant failed; leave --failed out")
         return chosen
+
+    def _check_reach(self) -> None:
+        """Refuse to answer for tools that nobody here can answer for. Raises `AgentError`."""
+        named = f"{self._chosen.agent!r:.80}, which is not a Python agent"
+        for option in ("record", "replay"):
+            if getattr(self._wishes, option):
+                raise AgentError(f"--{option} is for tools of this process, not for those of {named}; leave it out")
+        mocked = next((case for case in self._cases.values() if case.mocks), None)
+        if mocked is not None:
+            raise AgentError(
+                f"{mocked.source}: the case {mocked.id!r:.80} mocks tools, and nobody can stand in for those of {named}; "
+                "take the mocks out, or choose other cases with --case or --tag"
+            )
 
     def _last_run(self) -> Run:
         """The newest run of this eval set."""
