@@ -251,6 +251,22 @@ def test_a_run_that_is_being_written_is_not_resumed(project: Path) -> None:
     assert "another process is writing to this run" in second.stderr
 
 
+def test_of_two_that_resume_a_run_at_once_one_does_it(project: Path) -> None:
+    write_evalset(project, cases=4)
+    rightcall("run", "agent.py:answer", "set.yaml", cwd=project)
+    write_evalset(project, cases=12)
+    lead = "import os, time; time.sleep(float(os.environ.get('LEAD', 0)))\n"
+    (project / "slow.py").write_text(lead + AGENT)
+
+    arguments = ["slow.py:answer", "set.yaml", "--resume", "last"]
+    late = start(project, *arguments, env={**os.environ, "LEAD": "3"})
+    time.sleep(1.5)
+    rightcall("run", *arguments, cwd=project)
+    late.communicate(timeout=30)
+
+    assert max(Counter([line["case_id"] for line in lines_of(project)[4:]]).values()) == 1
+
+
 def test_a_run_from_elsewhere_names_no_agent_that_is_run(project: Path) -> None:
     write_evalset(project, cases=3)
     rightcall("run", "agent.py:answer", "set.yaml", cwd=project)

@@ -57,12 +57,14 @@ class Running:
     def run(self) -> int:
         """Run what is left to be run, and tell how it went."""
         began = monotonic()
+        # From before its journal is read until the end, nobody else goes on with the run.
+        journal = self._run.journal() if self._run is not None else None
         self._take_up()
         plan = Plan(
             agent=self._chosen.agent, project=str(self._chosen.project), jobs=self._jobs(), total=self._left_to_do()
         )
         with Stopping() as stopping:
-            is_complete = self._carry_out(plan, stopping, began)
+            is_complete = self._carry_out(plan, stopping, began, journal)
         totals = self._tally.totals()
         self._report(totals, monotonic() - began)
         if stopping.is_asked:
@@ -131,19 +133,18 @@ class Running:
                 if (case.id, repeat) not in self._finished:
                     yield _job(case, repeat, self._recordings.of(case.id))
 
-    def _carry_out(self, plan: Plan, stopping: Stopping, began: float) -> bool:
+    def _carry_out(self, plan: Plan, stopping: Stopping, began: float, journal: Journal | None) -> bool:
         """Run the plan. Whether all of it was run."""
         if not plan.total:
             return True
         total = len(self._cases) * self._wishes.repeat
         progress = Progress(total, total - plan.total)
         events = run(plan, self._wishes.run_options(self._chosen.eval_set), stopping)
-        journal: Journal | None = None
         is_complete = False
         with closing(events):  # type: ignore[type-var]
             try:
                 for event in events:
-                    if isinstance(event, RunStarted):
+                    if isinstance(event, RunStarted) and journal is None:
                         journal = self._open_journal()
                     is_complete = isinstance(event, RunFinished) and not event.stopped
                     if journal is not None and self._hear(event, journal, progress):
@@ -158,19 +159,18 @@ class Running:
         return is_complete
 
     def _open_journal(self) -> Journal:
-        """The journal of this run; the run's folder is made now, when there is an agent to be run."""
-        if self._run is None:
-            commit, branch = commit_of(Path.cwd())
-            self._run = create_run(
-                self._wishes.runs_folder,
-                commit=commit,
-                branch=branch,
-                agent=self._chosen.agent,
-                agent_hash=self._chosen.agent_digest(),
-                evalset=self._chosen.eval_set.path,
-                evalset_hash=file_digest(self._chosen.eval_set.path),
-                options=self._kept_options(),
-            )
+        """The journal of a new run; the run's folder is made now, when there is an agent to be run."""
+        commit, branch = commit_of(Path.cwd())
+        self._run = create_run(
+            self._wishes.runs_folder,
+            commit=commit,
+            branch=branch,
+            agent=self._chosen.agent,
+            agent_hash=self._chosen.agent_digest(),
+            evalset=self._chosen.eval_set.path,
+            evalset_hash=file_digest(self._chosen.eval_set.path),
+            options=self._kept_options(),
+        )
         return self._run.journal()
 
     def _kept_options(self) -> dict[str, object]:
