@@ -157,6 +157,8 @@ BAD_REQUESTS = {
     "too many": (["a", "b", "c"], None, "give an agent and an eval set"),
     "repeats": (["shop.yaml", "--min-repeat-pass", "2"], None, "--min-repeat-pass 2 is more than --repeat 1"),
     "runs is a file": (["shop.yaml", "--runs", "agent.py"], None, "Not a directory; choose another folder"),
+    "no number": (["shop.yaml", "--timeout", "nan"], None, "'nan' is not a number"),
+    "no share": (["shop.yaml", "--min-pass", "nan"], None, "'nan' is not a number"),
     "record and replay": (["shop.yaml", "--record", "--replay"], None, "give one of them"),
 }
 

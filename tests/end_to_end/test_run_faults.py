@@ -267,6 +267,21 @@ def test_of_two_that_resume_a_run_at_once_one_does_it(project: Path) -> None:
     assert max(Counter([line["case_id"] for line in lines_of(project)[4:]]).values()) == 1
 
 
+@pytest.mark.parametrize("options", [{"repeat": "x"}, {"workers": -4}, {"min_pass": -1.0}, {"timeout": 0}])
+def test_options_of_a_run_that_nobody_can_have_given_are_told(project: Path, options: dict[str, Any]) -> None:
+    write_evalset(project, cases=3)
+    rightcall("run", "agent.py:answer", "set.yaml", cwd=project)
+    [run] = (project / ".rightcall" / "runs").glob("*")
+    header = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps({**header, "options": options}))
+
+    done = rightcall("run", "--resume", "last", cwd=project)
+
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "run.json: not the options of a run" in done.stderr
+
+
 def test_a_run_from_elsewhere_names_no_agent_that_is_run(project: Path) -> None:
     write_evalset(project, cases=3)
     rightcall("run", "agent.py:answer", "set.yaml", cwd=project)
