@@ -5,6 +5,7 @@ import os
 import random
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -148,6 +149,50 @@ def test_a_resumed_run_with_another_agent_mixes_nothing(project: Path) -> None:
 
     assert "5 finished results are not used" in done.stderr
     assert {case["trajectory"]["output"] for case in json.loads(done.stdout)["cases"]} == {f"q{n}" for n in range(5)}
+
+
+def as_module(project: Path) -> tuple[str, Path]:
+    (project / "agent.py").write_text("from tools import answer\n")
+    (project / "tools.py").write_text(AGENT)
+    (project / ".#tools.py").symlink_to("nowhere")
+    return "agent:answer", project / "tools.py"
+
+
+def as_folder(project: Path) -> tuple[str, Path]:
+    (project / "shop").mkdir()
+    (project / "shop" / "main.py").write_text("from tools import answer as main\n")
+    (project / "shop" / "tools.py").write_text(AGENT)
+    return "shop", project / "shop" / "tools.py"
+
+
+def as_command(project: Path) -> tuple[str, Path]:
+    (project / "program.py").write_text("print(1)")
+    return f"cmd:{sys.executable} program.py", project / "program.py"
+
+
+@pytest.mark.parametrize("made", [as_module, as_folder, as_command])
+def test_what_an_agent_is_made_of_counts_too_when_a_run_is_resumed(project: Path, made: Any) -> None:
+    write_evalset(project, cases=3)
+    agent, source = made(project)
+    rightcall("run", agent, "set.yaml", cwd=project)
+    source.write_text(source.read_text() + "\n# changed")
+
+    done = rightcall("run", agent, "set.yaml", "--resume", "last", cwd=project)
+
+    assert "3 finished results are not used" in done.stderr
+
+
+def test_another_recording_is_not_mixed_in_when_a_run_is_resumed(project: Path) -> None:
+    write_evalset(project, cases=3)
+    rightcall("run", "agent.py:answer", "set.yaml", "--record", cwd=project)
+    shutil.rmtree(project / ".rightcall")
+    rightcall("run", "agent.py:answer", "set.yaml", "--replay", cwd=project)
+    recording = project / "set.recording.jsonl"
+    recording.write_text(recording.read_text().replace('"Q1"', '"other"'))
+
+    done = rightcall("run", "--resume", "last", cwd=project)
+
+    assert "1 finished results are not used" in done.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -44,15 +44,17 @@ class Running:
         self._cases = {case.id: case for case in self._selected()}
         if self._chosen.is_elsewhere:
             self._check_reach()
-        # What an agent does depends on its file and on whether its tools are real: other results are not mixed in.
-        context = (self._chosen.agent, self._chosen.agent_digest(), self._wishes.replay)
-        self._digests = {case.id: case_digest(case, *context) for case in self._cases.values()}
+        self._recordings = Recordings(self._chosen.eval_set.path, self._wishes)
+        # What an agent does depends on its files and on who answers for its tools: other results are not mixed in.
+        agent = (self._chosen.agent, self._chosen.agent_digest())
+        self._digests = {
+            case.id: case_digest(case, *agent, self._recordings.of(case.id)) for case in self._cases.values()
+        }
         self._screen = Screen()
         self._tally = Tally(self._wishes.min_repeat_pass)
         self._warnings: Counter[str] = Counter()
         self._replaced: Counter[str] = Counter()
         self._finished: set[tuple[str, int]] = set()
-        self._recordings = Recordings(self._chosen.eval_set.path, self._wishes)
 
     def run(self) -> int:
         """Run what is left to be run, and tell how it went."""
