@@ -188,7 +188,7 @@ def _as_begun(path: Trajectory, spans: Sequence[Any]) -> Trajectory:
     for _, tied in groupby(path.calls, key=lambda call: call.start_ns):
         together = list(tied)
         if all([call.span_id in places for call in together]):
-            together.sort(key=lambda call: places[call.span_id])
+            together.sort(key=lambda call: places[str(call.span_id)])
         calls += together
     return msgspec.structs.replace(path, calls=tuple(calls), unordered=())
 
