@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -116,6 +117,20 @@ def test_passing_is_quiet_and_leaves_a_run_that_can_be_read(shop: Path) -> None:
     assert none_left(0.5)
 
 
+@pytest.mark.parametrize(
+    ("redirection", "code", "told"),
+    [(">&-", 0, ""), ("> /dev/full", 2, "rightcall: standard output: No space left on device")],
+)
+def test_output_that_cannot_be_written_is_no_defect(shop: Path, redirection: str, code: int, told: str) -> None:
+    command = f'"{sys.executable}" -m rightcall run shop.yaml {redirection}'
+
+    done = subprocess.run(["sh", "-c", command], cwd=shop, capture_output=True, text=True, timeout=60)
+
+    assert (done.returncode, done.stderr[: len(told)]) == (code, told)
+    assert "Traceback" not in done.stderr
+    assert len(runs_in(shop)) == 1
+
+
 def test_a_wrong_argument_is_told_with_its_place(shop: Path) -> None:
     (shop / "shop.yaml").write_text(SHOP.replace("query: phone}}]", "query: phones}}]"))
 
@@ -159,6 +174,8 @@ BAD_REQUESTS = {
     "runs is a file": (["shop.yaml", "--runs", "agent.py"], None, "Not a directory; choose another folder"),
     "no number": (["shop.yaml", "--timeout", "nan"], None, "'nan' is not a number"),
     "no share": (["shop.yaml", "--min-pass", "nan"], None, "'nan' is not a number"),
+    "no folder": (["shop.yaml", "--output-file", "none/x.json"], None, "none/x.json: there is no folder none"),
+    "output is a folder": (["shop.yaml", "--output-file", "."], None, ".: this is a folder; name a file in it"),
     "record and replay": (["shop.yaml", "--record", "--replay"], None, "give one of them"),
 }
 
