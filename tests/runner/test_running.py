@@ -51,6 +51,13 @@ def forger(input):
             pass
     time.sleep(1)
 
+def detacher(input):
+    import subprocess
+    started = subprocess.Popen(["sleep", "1000"], env={}, start_new_session=True).pid
+    with open(os.path.join(os.path.dirname(__file__), "started"), "a") as file:
+        file.write(f"{started} ")
+    time.sleep(input)
+
 def closer(input):
     os.closerange(3, 64)
     time.sleep(30)
@@ -123,6 +130,25 @@ def test_a_worker_that_can_say_nothing_any_more_is_not_waited_for(project: Path)
     assert finished["c0"].outcome.error == "the agent closed descriptors that its process needs"
     assert time.monotonic() - began < 10
     assert time.process_time() - busy < 0.5
+
+
+@pytest.mark.parametrize("seconds", [0, 30], ids=["that ends", "that is killed"])
+def test_what_an_agent_started_and_hid_ends_with_it(project: Path, seconds: int) -> None:
+    agent = f"{project}/agent.py:detacher"
+    finished_of(agent, [Job(case_id="c0", turns=({"input": seconds},))], project, timeout=1)
+
+    [started] = map(int, (project / "started").read_text().split())
+    until = time.monotonic() + 2
+    while _lives(started) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not _lives(started)
+
+
+def _lives(process: int) -> bool:
+    try:
+        return b"sleep" in Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 def test_closing_the_events_ends_everything(project: Path) -> None:

@@ -18,7 +18,7 @@ from ._frames import Frames, frame
 from ._guard import RUN_VARIABLE
 from ._output import Tail
 from ._plan import Job
-from ._system import kill_group, memory_of
+from ._system import Offspring, kill_group, memory_of
 
 _PIECE = 1 << 18
 _PIPE_SIZE = 1 << 20
@@ -52,6 +52,7 @@ class WorkerProcess:
         """Cause and reason, where we killed it."""
         self.output = Tail()
         self._frames = Frames()
+        self._offspring = Offspring()
         self._unsent = bytearray()
         self._start(token)
         self.send(setup)
@@ -131,9 +132,16 @@ class WorkerProcess:
         """Whether it has ended."""
         return self.process.poll() is not None
 
+    def let_go(self) -> None:
+        """Have it end by itself, in peace. What it leaves behind is killed when it is closed."""
+        self._offspring.note(self.process.pid)
+        self.send({"do": "end"})
+
     def kill(self) -> None:
         """End it and everything it started."""
+        self._offspring.note(self.process.pid)
         kill_group(self.process.pid)
+        self._offspring.kill()
 
     def close(self) -> None:
         """Kill it, see it off, and give back what belonged to it."""

@@ -80,7 +80,7 @@ class Staff:
         """Let workers go in peace: they may close what the agent has open, but not take long over it."""
         going = list(workers)
         for worker in going:
-            worker.send({"do": "end"})
+            worker.let_go()
         until = monotonic() + GRACE
         while any([not worker.is_dead() for worker in going]) and monotonic() < until:
             for worker in going:
