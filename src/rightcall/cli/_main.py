@@ -91,8 +91,11 @@ def main() -> None:
     """Run the command line and exit with its code."""
     try:
         code = _rightcall.main(prog_name="rightcall", standalone_mode=False)
-    except click.ClickException as problem:
+    except click.exceptions.NoArgsIsHelpError as problem:
         problem.show()
+        code = EXIT_COULD_NOT_MEASURE
+    except click.ClickException as problem:
+        complain(problem.format_message() + _where_to_look(problem))
         code = EXIT_COULD_NOT_MEASURE
     except RightcallError as problem:
         complain(problem)
@@ -106,6 +109,11 @@ def main() -> None:
         _report_defect()
         code = EXIT_DEFECT
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _where_to_look(problem: click.ClickException) -> str:
+    context = problem.ctx if isinstance(problem, click.UsageError) else None
+    return f" (see {context.command_path} --help)" if context is not None else ""
 
 
 def _forget_output() -> None:
