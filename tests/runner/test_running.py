@@ -51,6 +51,15 @@ def forger(input):
             pass
     time.sleep(1)
 
+async def forgetter(input):
+    async def later():
+        await asyncio.sleep(0.1)
+        note("too late")
+
+    tasks = [asyncio.ensure_future(later()) for _ in range(input)]
+    await asyncio.gather(asyncio.sleep(0), *tasks[1:])
+    return "answered"
+
 def detacher(input):
     import subprocess
     started = subprocess.Popen(["sleep", "1000"], env={}, start_new_session=True).pid
@@ -149,6 +158,14 @@ def _lives(process: int) -> bool:
         return b"sleep" in Path(f"/proc/{process}/cmdline").read_bytes()
     except OSError:
         return False
+
+
+def test_tasks_that_go_on_after_the_answer_are_told_of(project: Path) -> None:
+    finished = finished_of("agent.py:forgetter", jobs(2), project)
+
+    warnings = {case: event.trajectory.warnings for case, event in finished.items() if event.trajectory is not None}
+    told = "tasks of the agent went on when it had answered; what they called after that was not recorded"
+    assert (told in warnings["c1"], told in warnings["c0"]) == (True, False)
 
 
 def test_closing_the_events_ends_everything(project: Path) -> None:
