@@ -285,9 +285,18 @@ def test_only_what_failed_last_time_is_run_again(shop: Path) -> None:
     (shop / "shop.yaml").write_text(SHOP.replace("query: phone}}]", "query: phones}}]"))
 
     rightcall("run", "shop.yaml", cwd=shop)
-    again = rightcall("run", "shop.yaml", "--failed", "--format", "json", cwd=shop)
+    again = rightcall("run", "./shop.yaml", "--failed", "--format", "json", cwd=shop)
 
     assert [case["case_id"] for case in json.loads(again.stdout)["cases"]] == ["phone"]
+
+
+def test_what_was_not_reached_last_time_did_not_pass(shop: Path) -> None:
+    evalset(shop, *[f"{{id: c{number}, input: {{query: x}}, expect: {{calls: []}}}}" for number in range(20)])
+    rightcall("run", "agent.py:answer", "shop.yaml", "--fail-fast", "--workers", "1", cwd=shop)
+
+    again = rightcall("run", "agent.py:answer", "shop.yaml", "--failed", cwd=shop)
+
+    assert "20 failed in" in again.stdout
 
 
 def test_cases_are_chosen_by_id_and_by_tag(shop: Path) -> None:

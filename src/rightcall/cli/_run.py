@@ -21,7 +21,11 @@ _POSITIVE = Number(min=0, min_open=True)
 @click.argument("names", nargs=-1, metavar="[AGENT] [EVALSET]")
 @click.option("--case", "cases", multiple=True, metavar="GLOB", help="Only cases whose id matches; repeatable.")
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only cases with this tag; repeatable.")
-@click.option("--failed", is_flag=True, help="Only cases that did not pass in the last run of this eval set.")
+@click.option(
+    "--failed",
+    is_flag=True,
+    help="Only cases that did not pass, or were not reached, in the last run of this eval set.",
+)
 @click.option("--workers", type=click.IntRange(min=1), help="Processes; as many as there are cores by default.")
 @click.option(
     "--concurrency",

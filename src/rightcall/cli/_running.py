@@ -82,7 +82,10 @@ class Running:
         if not wishes.failed:
             return cases
         last = self._last_run()
-        bad = {result.case_id for result in last.results() if not result.passed}
+        results = list(last.results())
+        bad = {result.case_id for result in results if not result.passed}
+        if last.header.finished is None:  # what a run did not get round to did not pass either
+            bad |= {case.id for case in cases} - {result.case_id for result in results}
         chosen = [case for case in cases if case.id in bad]
         if not chosen:
             raise StoreError(f"no case of the last run ({last.short_id}) that is meant failed; leave --failed out")
@@ -97,16 +100,17 @@ class Running:
         mocked = next((case for case in self._cases.values() if case.mocks), None)
         if mocked is not None:
             raise AgentError(
-                f"{mocked.source}: the case {mocked.id!r:.80} mocks tools, and nobody can stand in for those of {named}; "
-                "take the mocks out, or choose other cases with --case or --tag"
+                f"{mocked.source}: the case {mocked.id!r:.80} mocks tools, and nobody can stand in for those of {named}"
+                "; take the mocks out, or choose other cases with --case or --tag"
             )
 
     def _last_run(self) -> Run:
         """The newest run of this eval set."""
         folders = list_runs(self._wishes.runs_folder)
+        meant = Path(self._chosen.eval_set.path).resolve()
         for folder in reversed(folders):
             found = open_run(str(folder))
-            if found.header.evalset == self._chosen.eval_set.path:
+            if Path(found.header.evalset).resolve() == meant:
                 return found
         raise StoreError(f"{self._wishes.runs_folder}: no run of {self._chosen.eval_set.path} yet, so none failed")
 

@@ -22,10 +22,9 @@ def sources_of(agent: str, place: str, project: Path) -> list[Path]:
     if not found.exists():
         module = project.joinpath(*place.split("."))
         found = module if module.is_dir() else module.with_suffix(".py")
-    if found.is_dir():
-        files = _below(found)
-    else:
-        files = found.parent.glob("*.py") if found.is_file() else iter(())
+    if not found.exists():
+        return []
+    files = _below(found) if found.is_dir() else found.parent.glob("*.py")
     # Editors leave links to nowhere beside a file that is being edited.
     return sorted([file for file in files if file.name[0] != "." and file.is_file()])
 
