@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tests.runner.running import none_left
 AGENT = """
 import asyncio, os, sys, time
 from concurrent.futures import ThreadPoolExecutor
+from opentelemetry import trace
 from rightcall.tracing import tool
 
 @tool
@@ -47,6 +49,12 @@ def count(query: str) -> str:
         file.write("x")
     search("odd" if len(open("counter").read()) % 2 else "even")
     return "counted"
+
+def bypassed(query: str) -> str:
+    with trace.get_tracer("framework").start_as_current_span("search") as span:
+        span.set_attribute("tool.name", "search")
+        span.set_attribute("output.value", "real")
+    return "found"
 
 def timed(query: str) -> float:
     return clock()
@@ -109,6 +117,20 @@ def test_passing_is_quiet_and_leaves_a_run_that_can_be_read(shop: Path) -> None:
     assert none_left(0.5)
 
 
+@pytest.mark.parametrize(
+    ("redirection", "code", "told"),
+    [(">&-", 0, ""), ("> /dev/full", 2, "rightcall: standard output: No space left on device")],
+)
+def test_output_that_cannot_be_written_is_no_defect(shop: Path, redirection: str, code: int, told: str) -> None:
+    command = f'"{sys.executable}" -m rightcall run shop.yaml {redirection}'
+
+    done = subprocess.run(["sh", "-c", command], cwd=shop, capture_output=True, text=True, timeout=60)
+
+    assert (done.returncode, done.stderr[: len(told)]) == (code, told)
+    assert "Traceback" not in done.stderr
+    assert len(runs_in(shop)) == 1
+
+
 def test_a_wrong_argument_is_told_with_its_place(shop: Path) -> None:
     (shop / "shop.yaml").write_text(SHOP.replace("query: phone}}]", "query: phones}}]"))
 
@@ -150,6 +172,11 @@ BAD_REQUESTS = {
     "too many": (["a", "b", "c"], None, "give an agent and an eval set"),
     "repeats": (["shop.yaml", "--min-repeat-pass", "2"], None, "--min-repeat-pass 2 is more than --repeat 1"),
     "runs is a file": (["shop.yaml", "--runs", "agent.py"], None, "Not a directory; choose another folder"),
+    "unknown option": (["shop.yaml", "--wrokers", "2"], None, "'--wrokers'"),
+    "no number": (["shop.yaml", "--timeout", "nan"], None, "'nan' is not a number"),
+    "no share": (["shop.yaml", "--min-pass", "nan"], None, "'nan' is not a number"),
+    "no folder": (["shop.yaml", "--output-file", "none/x.json"], None, "none/x.json: there is no folder none"),
+    "output is a folder": (["shop.yaml", "--output-file", "."], None, ".: this is a folder; name a file in it"),
     "record and replay": (["shop.yaml", "--record", "--replay"], None, "give one of them"),
 }
 
@@ -164,7 +191,8 @@ def test_a_request_that_cannot_be_met_is_one_line_and_nothing_is_run(shop: Path,
     assert done.returncode == 2
     assert done.stdout == ""
     assert message in done.stderr
-    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("rightcall: ")
+    assert done.stderr.count("\n") == 1
     assert runs_in(shop) == []
 
 
@@ -257,9 +285,18 @@ def test_only_what_failed_last_time_is_run_again(shop: Path) -> None:
     (shop / "shop.yaml").write_text(SHOP.replace("query: phone}}]", "query: phones}}]"))
 
     rightcall("run", "shop.yaml", cwd=shop)
-    again = rightcall("run", "shop.yaml", "--failed", "--format", "json", cwd=shop)
+    again = rightcall("run", "./shop.yaml", "--failed", "--format", "json", cwd=shop)
 
     assert [case["case_id"] for case in json.loads(again.stdout)["cases"]] == ["phone"]
+
+
+def test_what_was_not_reached_last_time_did_not_pass(shop: Path) -> None:
+    evalset(shop, *[f"{{id: c{number}, input: {{query: x}}, expect: {{calls: []}}}}" for number in range(20)])
+    rightcall("run", "agent.py:answer", "shop.yaml", "--fail-fast", "--workers", "1", cwd=shop)
+
+    again = rightcall("run", "agent.py:answer", "shop.yaml", "--failed", cwd=shop)
+
+    assert "20 failed in" in again.stdout
 
 
 def test_cases_are_chosen_by_id_and_by_tag(shop: Path) -> None:
@@ -332,6 +369,36 @@ def test_a_mocked_tool_that_is_called_otherwise_is_an_error(shop: Path) -> None:
     assert done.returncode == 2
     assert "RC506 a: no mock of 'search' is for {'query': 'x'}" in done.stdout
     assert "1 passed, 1 in error" in done.stdout
+
+
+@pytest.mark.parametrize("options", [[], ["--replay"]])
+def test_a_tool_that_runs_itself_though_it_is_answered_for_is_an_error(shop: Path, options: list[str]) -> None:
+    mocks = "" if options else "mocks: {search: {returns: [X]}}, "
+    evalset(shop, f"{{id: a, input: {{query: x}}, {mocks}expect: {{calls: [search]}}}}")
+    (shop / "shop.recording.jsonl").write_text('{"case": "a", "tool": "search", "args": {}, "output": 1}\n')
+
+    done = rightcall("run", "agent.py:bypassed", "shop.yaml", *options, cwd=shop)
+
+    assert done.returncode == 2
+    assert "RC506 a: the tool 'search' was to be answered for, but ran itself" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--replay"], "--replay is for tools of this process, not for those of 'cmd:touch made'"),
+        ([], "shop.yaml:2:6: the case 'a' mocks tools, and nobody can stand in for those of 'cmd:touch made'"),
+    ],
+)
+def test_tools_out_of_reach_are_not_run_instead(shop: Path, options: list[str], message: str) -> None:
+    evalset(shop, "{id: a, input: {query: x}, mocks: {search: {returns: [X]}}, expect: {calls: [search]}}")
+
+    done = rightcall("run", "cmd:touch made", "shop.yaml", *options, cwd=shop)
+
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert not (shop / "made").exists()
+    assert runs_in(shop) == []
 
 
 def test_many_cases_at_once_do_not_mix_their_calls(shop: Path) -> None:

@@ -5,6 +5,7 @@ import os
 import random
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -150,6 +151,50 @@ def test_a_resumed_run_with_another_agent_mixes_nothing(project: Path) -> None:
     assert {case["trajectory"]["output"] for case in json.loads(done.stdout)["cases"]} == {f"q{n}" for n in range(5)}
 
 
+def as_module(project: Path) -> tuple[str, Path]:
+    (project / "agent.py").write_text("from tools import answer\n")
+    (project / "tools.py").write_text(AGENT)
+    (project / ".#tools.py").symlink_to("nowhere")
+    return "agent:answer", project / "tools.py"
+
+
+def as_folder(project: Path) -> tuple[str, Path]:
+    (project / "shop").mkdir()
+    (project / "shop" / "main.py").write_text("from tools import answer as main\n")
+    (project / "shop" / "tools.py").write_text(AGENT)
+    return "shop", project / "shop" / "tools.py"
+
+
+def as_command(project: Path) -> tuple[str, Path]:
+    (project / "program.py").write_text("print(1)")
+    return f"cmd:{sys.executable} program.py", project / "program.py"
+
+
+@pytest.mark.parametrize("made", [as_module, as_folder, as_command])
+def test_what_an_agent_is_made_of_counts_too_when_a_run_is_resumed(project: Path, made: Any) -> None:
+    write_evalset(project, cases=3)
+    agent, source = made(project)
+    rightcall("run", agent, "set.yaml", cwd=project)
+    source.write_text(source.read_text() + "\n# changed")
+
+    done = rightcall("run", agent, "set.yaml", "--resume", "last", cwd=project)
+
+    assert "3 finished results are not used" in done.stderr
+
+
+def test_another_recording_is_not_mixed_in_when_a_run_is_resumed(project: Path) -> None:
+    write_evalset(project, cases=3)
+    rightcall("run", "agent.py:answer", "set.yaml", "--record", cwd=project)
+    shutil.rmtree(project / ".rightcall")
+    rightcall("run", "agent.py:answer", "set.yaml", "--replay", cwd=project)
+    recording = project / "set.recording.jsonl"
+    recording.write_text(recording.read_text().replace('"Q1"', '"other"'))
+
+    done = rightcall("run", "--resume", "last", cwd=project)
+
+    assert "1 finished results are not used" in done.stderr
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_stops_a_run_in_good_order_and_says_how_to_go_on(project: Path, number: int) -> None:
     process = start(project, "agent.py:answer", "set.yaml", env={**os.environ, "PAUSE": "0.02"})
@@ -249,6 +294,37 @@ def test_a_run_that_is_being_written_is_not_resumed(project: Path) -> None:
 
     assert second.returncode == 2
     assert "another process is writing to this run" in second.stderr
+
+
+def test_of_two_that_resume_a_run_at_once_one_does_it(project: Path) -> None:
+    write_evalset(project, cases=4)
+    rightcall("run", "agent.py:answer", "set.yaml", cwd=project)
+    write_evalset(project, cases=12)
+    lead = "import os, time; time.sleep(float(os.environ.get('LEAD', 0)))\n"
+    (project / "slow.py").write_text(lead + AGENT)
+
+    arguments = ["slow.py:answer", "set.yaml", "--resume", "last"]
+    late = start(project, *arguments, env={**os.environ, "LEAD": "3"})
+    time.sleep(1.5)
+    rightcall("run", *arguments, cwd=project)
+    late.communicate(timeout=30)
+
+    assert max(Counter([line["case_id"] for line in lines_of(project)[4:]]).values()) == 1
+
+
+@pytest.mark.parametrize("options", [{"repeat": "x"}, {"workers": -4}, {"min_pass": -1.0}, {"timeout": 0}])
+def test_options_of_a_run_that_nobody_can_have_given_are_told(project: Path, options: dict[str, Any]) -> None:
+    write_evalset(project, cases=3)
+    rightcall("run", "agent.py:answer", "set.yaml", cwd=project)
+    [run] = (project / ".rightcall" / "runs").glob("*")
+    header = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps({**header, "options": options}))
+
+    done = rightcall("run", "--resume", "last", cwd=project)
+
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "run.json: not the options of a run" in done.stderr
 
 
 def test_a_run_from_elsewhere_names_no_agent_that_is_run(project: Path) -> None:

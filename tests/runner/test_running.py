@@ -51,8 +51,25 @@ def forger(input):
             pass
     time.sleep(1)
 
-class Slow:
-    is_async = False
+async def forgetter(input):
+    async def later():
+        await asyncio.sleep(0.1)
+        note("too late")
+
+    tasks = [asyncio.ensure_future(later()) for _ in range(input)]
+    await asyncio.gather(asyncio.sleep(0), *tasks[1:])
+    return "answered"
+
+def detacher(input):
+    import subprocess
+    started = subprocess.Popen(["sleep", "1000"], env={}, start_new_session=True).pid
+    with open(os.path.join(os.path.dirname(__file__), "started"), "a") as file:
+        file.write(f"{started} ")
+    time.sleep(input)
+
+def closer(input):
+    os.closerange(3, 64)
+    time.sleep(30)
 """
 
 
@@ -111,6 +128,44 @@ def test_a_worker_that_says_what_no_worker_may_say_is_replaced(project: Path, en
     assert finished["c0"].outcome.cause == "died"
     assert "sent what is no message" in (finished["c0"].outcome.error or "")
     assert finished["c0"].trajectory is None
+
+
+def test_a_worker_that_can_say_nothing_any_more_is_not_waited_for(project: Path) -> None:
+    began, busy = time.monotonic(), time.process_time()
+
+    finished = finished_of("agent.py:closer", jobs(1), project, timeout=20)
+
+    assert finished["c0"].outcome.cause == "died"
+    assert finished["c0"].outcome.error == "the agent closed descriptors that its process needs"
+    assert time.monotonic() - began < 10
+    assert time.process_time() - busy < 0.5
+
+
+@pytest.mark.parametrize("seconds", [0, 30], ids=["that ends", "that is killed"])
+def test_what_an_agent_started_and_hid_ends_with_it(project: Path, seconds: int) -> None:
+    agent = f"{project}/agent.py:detacher"
+    finished_of(agent, [Job(case_id="c0", turns=({"input": seconds},))], project, timeout=1)
+
+    [started] = map(int, (project / "started").read_text().split())
+    until = time.monotonic() + 2
+    while _lives(started) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not _lives(started)
+
+
+def _lives(process: int) -> bool:
+    try:
+        return b"sleep" in Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+def test_tasks_that_go_on_after_the_answer_are_told_of(project: Path) -> None:
+    finished = finished_of("agent.py:forgetter", jobs(2), project)
+
+    warnings = {case: event.trajectory.warnings for case, event in finished.items() if event.trajectory is not None}
+    told = "tasks of the agent went on when it had answered; what they called after that was not recorded"
+    assert (told in warnings["c1"], told in warnings["c0"]) == (True, False)
 
 
 def test_closing_the_events_ends_everything(project: Path) -> None:
@@ -178,6 +233,7 @@ def test_what_is_no_message_is_refused(data: bytes) -> None:
         {"is": "done", "number": 1, "seconds": 0.0, "cause": "died"},
         {"is": "done", "number": 1, "seconds": 0.0, "error": "no cause"},
         {"is": "done", "number": "1", "seconds": 0.0},
+        {"is": "done", "number": 1, "seconds": 0.0, "trajectory": None},
         [],
         None,
     ],

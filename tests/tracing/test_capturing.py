@@ -50,6 +50,22 @@ def test_concurrent_captures_in_tasks_have_their_own_calls_in_order() -> None:
         assert sorted(found) == [[case, number] for number in range(6)]
 
 
+def test_calls_are_in_order_though_the_clock_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    @tool
+    def outer() -> None:
+        look("inside")
+
+    monkeypatch.setattr("opentelemetry.sdk.trace.time_ns", lambda: 1_000)
+    with capture() as captured:
+        look("first")
+        outer()
+        look("last")
+
+    path = captured.trajectory()
+    assert [call.args for call in path.calls] == [{"case": "first"}, {}, {"case": "inside"}, {"case": "last"}]
+    assert path.unordered == ()
+
+
 def test_concurrent_captures_in_threads_have_their_own_calls() -> None:
     captures: dict[int, Captured] = {}
     together = threading.Barrier(8)

@@ -11,9 +11,10 @@ import msgspec
 
 from rightcall.errors import AgentError, RightcallError
 from rightcall.evalsets import EvalSet, load_eval_set
-from rightcall.store import file_digest
+from rightcall.store import files_digest
 
 from ._configuration import OWN_FILE, PROJECT_FILE, Configuration, project_of
+from ._sources import sources_of
 
 _DATA = (".yaml", ".yml", ".json")
 _ELSEWHERE = ("cmd:", "http://", "https://")
@@ -27,10 +28,15 @@ class Chosen(msgspec.Struct, frozen=True):
     """Where the agent is looked for."""
     eval_set: EvalSet
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the agent is a program or an endpoint, so that its tools are out of reach."""
+        return self.agent.startswith(_ELSEWHERE)
+
     def agent_digest(self) -> str | None:
-        """The digest of the agent's own file, where it has one."""
-        place = self.project / _place(self.agent)
-        return file_digest(place) if place.is_file() else None
+        """The digest of the files that the agent is made of; none where they cannot be known."""
+        sources = sources_of(self.agent, _place(self.agent), self.project)
+        return files_digest(sources) if sources else None
 
 
 def choose(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from importlib import import_module
@@ -27,6 +28,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "explain": ("_explain", "Say what the code of a finding means and what to do about it."),
 }
 """Each command's module and the line about it in the list, so that the list is printed without loading it."""
+
+_NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 EXIT_COULD_NOT_MEASURE = 2
 EXIT_DEFECT = 3
@@ -59,9 +62,15 @@ class LazyCommands(click.Group):
         """Run the command, and see its output off."""
         try:
             result = super().invoke(ctx)
-            sys.stdout.flush()
+            if sys.stdout is not None:  # it is None where standard output is closed
+                sys.stdout.flush()
         except BrokenPipeError:
             raise BrokenPipeError from None  # without its errno, by which click would end the program with 1
+        except OSError as problem:
+            if problem.errno not in _NO_ROOM or problem.filename is not None:
+                raise
+            _forget_output()
+            raise RightcallError(f"standard output: {problem.strerror}; make room, or send it elsewhere") from None
         return result
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -84,8 +93,11 @@ def main() -> None:
     """Run the command line and exit with its code."""
     try:
         code = _rightcall.main(prog_name="rightcall", standalone_mode=False)
-    except click.ClickException as problem:
+    except click.exceptions.NoArgsIsHelpError as problem:
         problem.show()
+        code = EXIT_COULD_NOT_MEASURE
+    except click.ClickException as problem:
+        complain(problem.format_message() + _where_to_look(problem))
         code = EXIT_COULD_NOT_MEASURE
     except RightcallError as problem:
         complain(problem)
@@ -93,12 +105,22 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         code = EXIT_INTERRUPTED
     except BrokenPipeError:  # whoever read our output has stopped reading
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()
         code = EXIT_INTERRUPTED
     except Exception:  # noqa: BLE001 - whatever else goes wrong is ours, and has an exit code of its own
         _report_defect()
         code = EXIT_DEFECT
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _where_to_look(problem: click.ClickException) -> str:
+    context = problem.ctx if isinstance(problem, click.UsageError) else None
+    return f" (see {context.command_path} --help)" if context is not None else ""
+
+
+def _forget_output() -> None:
+    """Send what is still to be written nowhere, so that the interpreter does not try once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _report_defect() -> None:

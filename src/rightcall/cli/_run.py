@@ -11,17 +11,21 @@ from rightcall.errors import InputError
 
 from ._configuration import load_configuration
 from ._running import Running
-from ._sizes import size
+from ._sizes import Number, size
 from ._wishes import Wishes
 
-_POSITIVE = click.FloatRange(min=0, min_open=True)
+_POSITIVE = Number(min=0, min_open=True)
 
 
 @click.command(name="run")
 @click.argument("names", nargs=-1, metavar="[AGENT] [EVALSET]")
 @click.option("--case", "cases", multiple=True, metavar="GLOB", help="Only cases whose id matches; repeatable.")
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only cases with this tag; repeatable.")
-@click.option("--failed", is_flag=True, help="Only cases that did not pass in the last run of this eval set.")
+@click.option(
+    "--failed",
+    is_flag=True,
+    help="Only cases that did not pass, or were not reached, in the last run of this eval set.",
+)
 @click.option("--workers", type=click.IntRange(min=1), help="Processes; as many as there are cores by default.")
 @click.option(
     "--concurrency",
@@ -32,7 +36,7 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 @click.option("--max-memory", metavar="SIZE", callback=size, help="Memory a process may take; 2GB by default.")
 @click.option("--repeat", type=click.IntRange(min=1, max=10_000), default=1, help="Run each case so many times.")
 @click.option("--min-repeat-pass", type=click.IntRange(min=1), help="How many repeats must pass; all by default.")
-@click.option("--min-pass", type=click.FloatRange(0, 1), help="The share of cases that must pass; 1.0 by default.")
+@click.option("--min-pass", type=Number(0, 1), help="The share of cases that must pass; 1.0 by default.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that does not pass.")
 @click.option("--record", is_flag=True, help="Keep what the real tools answer beside the eval set.")
 @click.option("--replay", is_flag=True, help="Have the tools answer what was recorded, instead of running them.")

@@ -13,7 +13,7 @@ from typing import Any
 import click
 import msgspec
 
-from rightcall.errors import StoreError
+from rightcall.errors import AgentError, StoreError
 from rightcall.evalsets import Case, selected
 from rightcall.reports import concise_lines, concise_notes, json_report, summary
 from rightcall.results import Aggregates, CaseResult, Tally, Totals, measures_of
@@ -28,7 +28,7 @@ from ._recordings import Recordings
 from ._stopping import Stopping
 from ._terminal import Screen
 from ._wishes import Wishes
-from ._writing import new_file
+from ._writing import check_writable, new_file
 
 _INTERRUPTED = 130
 
@@ -40,28 +40,36 @@ class Running:
         self._run = open_run(wishes.resume, wishes.runs_folder) if wishes.resume is not None else None
         self._wishes = wishes if self._run is None else wishes.resumed(self._run)
         self._wishes.check()
+        if self._wishes.output_file is not None:
+            check_writable(self._wishes.output_file)
         self._chosen = choose(self._wishes.names, self._wishes.configuration, self._wishes.trust, self._wishes.recorded)
         self._cases = {case.id: case for case in self._selected()}
-        # What an agent does depends on its file and on whether its tools are real: other results are not mixed in.
-        context = (self._chosen.agent, self._chosen.agent_digest(), self._wishes.replay)
-        self._digests = {case.id: case_digest(case, *context) for case in self._cases.values()}
+        if self._chosen.is_elsewhere:
+            self._check_reach()
+        self._recordings = Recordings(self._chosen.eval_set.path, self._wishes)
+        # What an agent does depends on its files and on who answers for its tools: other results are not mixed in.
+        agent = (self._chosen.agent, self._chosen.agent_digest())
+        self._digests = {
+            case.id: case_digest(case, *agent, self._recordings.of(case.id)) for case in self._cases.values()
+        }
         self._screen = Screen()
         self._tally = Tally(self._wishes.min_repeat_pass)
         self._aggregates = Aggregates()
         self._warnings: Counter[str] = Counter()
         self._replaced: Counter[str] = Counter()
         self._finished: set[tuple[str, int]] = set()
-        self._recordings = Recordings(self._chosen.eval_set.path, self._wishes)
 
     def run(self) -> int:
         """Run what is left to be run, and tell how it went."""
         began = monotonic()
+        # From before its journal is read until the end, nobody else goes on with the run.
+        journal = self._run.journal() if self._run is not None else None
         self._take_up()
         plan = Plan(
             agent=self._chosen.agent, project=str(self._chosen.project), jobs=self._jobs(), total=self._left_to_do()
         )
         with Stopping() as stopping:
-            is_complete = self._carry_out(plan, stopping, began)
+            is_complete = self._carry_out(plan, stopping, began, journal)
         totals = self._tally.totals()
         self._report(totals, monotonic() - began)
         if stopping.is_asked:
@@ -75,18 +83,35 @@ class Running:
         if not wishes.failed:
             return cases
         last = self._last_run()
-        bad = {result.case_id for result in last.results() if not result.passed}
+        results = list(last.results())
+        bad = {result.case_id for result in results if not result.passed}
+        if last.header.finished is None:  # what a run did not get round to did not pass either
+            bad |= {case.id for case in cases} - {result.case_id for result in results}
         chosen = [case for case in cases if case.id in bad]
         if not chosen:
             raise StoreError(f"no case of the last run ({last.short_id}) that is meant failed; leave --failed out")
         return chosen
 
+    def _check_reach(self) -> None:
+        """Refuse to answer for tools that nobody here can answer for. Raises `AgentError`."""
+        named = f"{self._chosen.agent!r:.80}, which is not a Python agent"
+        for option in ("record", "replay"):
+            if getattr(self._wishes, option):
+                raise AgentError(f"--{option} is for tools of this process, not for those of {named}; leave it out")
+        mocked = next((case for case in self._cases.values() if case.mocks), None)
+        if mocked is not None:
+            raise AgentError(
+                f"{mocked.source}: the case {mocked.id!r:.80} mocks tools, and nobody can stand in for those of {named}"
+                "; take the mocks out, or choose other cases with --case or --tag"
+            )
+
     def _last_run(self) -> Run:
         """The newest run of this eval set."""
         folders = list_runs(self._wishes.runs_folder)
+        meant = Path(self._chosen.eval_set.path).resolve()
         for folder in reversed(folders):
             found = open_run(str(folder))
-            if found.header.evalset == self._chosen.eval_set.path:
+            if Path(found.header.evalset).resolve() == meant:
                 return found
         raise StoreError(f"{self._wishes.runs_folder}: no run of {self._chosen.eval_set.path} yet, so none failed")
 
@@ -117,19 +142,18 @@ class Running:
                 if (case.id, repeat) not in self._finished:
                     yield _job(case, repeat, self._recordings.of(case.id))
 
-    def _carry_out(self, plan: Plan, stopping: Stopping, began: float) -> bool:
+    def _carry_out(self, plan: Plan, stopping: Stopping, began: float, journal: Journal | None) -> bool:
         """Run the plan. Whether all of it was run."""
         if not plan.total:
             return True
         total = len(self._cases) * self._wishes.repeat
         progress = Progress(total, total - plan.total)
         events = run(plan, self._wishes.run_options(self._chosen.eval_set), stopping)
-        journal: Journal | None = None
         is_complete = False
         with closing(events):  # type: ignore[type-var]
             try:
                 for event in events:
-                    if isinstance(event, RunStarted):
+                    if isinstance(event, RunStarted) and journal is None:
                         journal = self._open_journal()
                     is_complete = isinstance(event, RunFinished) and not event.stopped
                     if journal is not None and self._hear(event, journal, progress):
@@ -145,19 +169,18 @@ class Running:
         return is_complete
 
     def _open_journal(self) -> Journal:
-        """The journal of this run; the run's folder is made now, when there is an agent to be run."""
-        if self._run is None:
-            commit, branch = commit_of(Path.cwd())
-            self._run = create_run(
-                self._wishes.runs_folder,
-                commit=commit,
-                branch=branch,
-                agent=self._chosen.agent,
-                agent_hash=self._chosen.agent_digest(),
-                evalset=self._chosen.eval_set.path,
-                evalset_hash=file_digest(self._chosen.eval_set.path),
-                options=self._kept_options(),
-            )
+        """The journal of a new run; the run's folder is made now, when there is an agent to be run."""
+        commit, branch = commit_of(Path.cwd())
+        self._run = create_run(
+            self._wishes.runs_folder,
+            commit=commit,
+            branch=branch,
+            agent=self._chosen.agent,
+            agent_hash=self._chosen.agent_digest(),
+            evalset=self._chosen.eval_set.path,
+            evalset_hash=file_digest(self._chosen.eval_set.path),
+            options=self._kept_options(),
+        )
         return self._run.journal()
 
     def _kept_options(self) -> dict[str, object]:

@@ -1,8 +1,9 @@
-"""Sizes as people write them."""
+"""Sizes and numbers as people write them."""
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import click
 
@@ -18,3 +19,14 @@ def size(context: click.Context, option: click.Parameter, value: str | None) -> 
     if found is None:
         raise click.BadParameter(f"{value!r:.40} is no size; write 1000000, 500MB or 2GB", context, option)
     return int(found[1]) * _UNITS[found[2].lower()]
+
+
+class Number(click.FloatRange):
+    """A number in a range. What is not a number (`nan`) lies in none: no limit made of it would ever be reached."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number. Raises `click.BadParameter`."""
+        number = super().convert(value, param, ctx)
+        if number != number:
+            self.fail(f"{value!r:.40} is not a number.", param, ctx)
+        return number

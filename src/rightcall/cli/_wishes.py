@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import click
 import msgspec
 
+from rightcall.errors import StoreError
 from rightcall.evalsets import EvalSet
 from rightcall.runner import DEFAULT_MEMORY, DEFAULT_TIMEOUT, RunOptions
 from rightcall.store import RUNS, Run
 
 from ._configuration import Configuration
+
+_Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 
 _KEPT = (
     *("cases", "tags", "workers", "concurrency", "timeout", "max_memory", "repeat", "min_repeat_pass", "min_pass"),
@@ -31,13 +34,13 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     cases: list[str] = []
     tags: list[str] = []
     failed: bool = False
-    workers: int | None = None
-    concurrency: int | None = None
-    timeout: float | None = None
+    workers: _Count | None = None
+    concurrency: _Count | None = None
+    timeout: Annotated[float, msgspec.Meta(gt=0)] | None = None
     max_memory: int | None = None
-    repeat: int = 1
-    min_repeat_pass: int | None = None
-    min_pass: float | None = None
+    repeat: _Count = 1
+    min_repeat_pass: _Count | None = None
+    min_pass: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
     fail_fast: bool = False
     record: bool = False
     replay: bool = False
@@ -66,10 +69,17 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
             raise click.UsageError("--resume goes on with the cases of that run; --failed begins a new one")
 
     def resumed(self, run: Run) -> Wishes:
-        """These wishes, completed by those the run was started with."""
+        """These wishes, completed by those the run was started with.
+
+        Raises:
+            StoreError: the run has options that nobody can have started it with.
+        """
         kept = {key: value for key, value in run.header.options.items() if key in _KEPT and key not in self.given}
         fields = {name: getattr(self, name) for name in self.__struct_fields__}
-        return msgspec.convert({**fields, **kept, "recorded": (run.header.agent, run.header.evalset)}, Wishes)
+        try:
+            return msgspec.convert({**fields, **kept, "recorded": (run.header.agent, run.header.evalset)}, Wishes)
+        except msgspec.ValidationError as problem:
+            raise StoreError(f"{run.folder / 'run.json'}: not the options of a run: {problem}") from None
 
     def kept(self) -> dict[str, Any]:
         """What is worth keeping of them."""

@@ -27,3 +27,14 @@ def new_file(path: str) -> Iterator[IO[str]]:
     finally:
         with suppress(OSError):
             os.remove(unfinished)
+
+
+def check_writable(path: str) -> None:
+    """Refuse, before any work is done, a file that cannot be written afterwards. Raises `RightcallError`."""
+    folder = os.path.dirname(path) or "."
+    if os.path.isdir(path):
+        raise RightcallError(f"{path}: this is a folder; name a file in it")
+    if not os.path.isdir(folder):
+        raise RightcallError(f"{path}: there is no folder {folder}")
+    if not os.access(folder, os.W_OK):
+        raise RightcallError(f"{path}: no file can be made in {folder}")

@@ -24,6 +24,7 @@ class Mocks:
         self._rules = rules
         self._lock = threading.Lock()
         self._problems: list[MockError] = []
+        self._asked: set[str] = set()
 
     @classmethod
     def of(cls, written: Mapping[str, Any], limits: Limits = DEFAULT_LIMITS) -> Mocks:
@@ -51,6 +52,7 @@ class Mocks:
         rules = self._rules.get(tool)
         if rules is None:
             return None
+        self._asked.add(tool)
         try:
             for rule in rules:
                 if rule.is_for(args):
@@ -60,6 +62,14 @@ class Mocks:
             with self._lock:
                 self._problems.append(problem)
             raise
+
+    def answers_for(self, tool: str) -> bool:
+        """Whether calls of a tool are to be answered here."""
+        return tool in self._rules
+
+    def was_asked(self, tool: str) -> bool:
+        """Whether a call of a tool has come here. A tool that is answered for, and ran without that, ran itself."""
+        return tool in self._asked
 
     @property
     def problems(self) -> tuple[MockError, ...]:

@@ -33,6 +33,7 @@ class Replay:
         self._lock = threading.Lock()
         self._left: dict[Hashable, deque[Entry]] = {}
         self._problems: list[MockError] = []
+        self._asked: set[str] = set()
         for entry in entries:
             self._left.setdefault((entry.tool, equality_key(entry.args)), deque()).append(entry)
 
@@ -43,11 +44,20 @@ class Replay:
             MockError: the call was not recorded, or not as often.
         """
         with self._lock:
+            self._asked.add(tool)
             try:
                 return self._answer(tool, args)
             except MockError as problem:
                 self._problems.append(problem)
                 raise
+
+    def answers_for(self, tool: str) -> bool:
+        """Whether calls of a tool are to be answered here: of every tool, because none is to run."""
+        return True
+
+    def was_asked(self, tool: str) -> bool:
+        """Whether a call of a tool has come here. A tool that ran without that ran itself."""
+        return tool in self._asked
 
     @property
     def problems(self) -> tuple[MockError, ...]:

@@ -48,7 +48,7 @@ def converse(number: int, job: Job, record: bool) -> Conversation:
             outputs.append(None if answer is None else admit(answer.output, where="its output"))
         except RightcallError as problem:
             failure = failure or ("output", f"what the agent gave back cannot be kept: {problem}", None)
-        failure = tools.failure() or failure
+        failure = tools.failure(parts[-1:]) or failure
         if failure is not None:
             break
     cause, error, traceback = failure or ("", None, None)

@@ -23,7 +23,7 @@ def end_processes(token: str) -> None:
     """Kill every process of a run. Does nothing where the system has no `/proc`."""
     mark = f"{RUN_VARIABLE}={token}".encode()
     for _ in range(_ROUNDS):  # while they are killed, they may start others
-        found = [process for process in _own_processes() if mark in _variables(process)]
+        found = [process for process in own_processes() if mark in _variables(process)]
         for process in found:
             _kill(process)
         if not found:
@@ -31,7 +31,8 @@ def end_processes(token: str) -> None:
         time.sleep(_PAUSE)
 
 
-def _own_processes() -> list[int]:
+def own_processes() -> list[int]:
+    """Every process but this one; none where the system has no `/proc`."""
     try:
         found = [int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit()]
     except OSError:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from rightcall.agents import Answer
-from rightcall.readers import read, read_spans
+from rightcall.readers import read
 from rightcall.tracing import Captured, tools_are_marked
 from rightcall.trajectory import Trajectory, in_order
 
@@ -19,10 +19,7 @@ def path_of(captured: Captured, answer: Answer | None, turn: int | None) -> Traj
         InputError: what it sent cannot be read.
         LimitError: there were more spans than are kept.
     """
-    if answer is None or answer.messages is None or captured.left_out:
-        path = captured.trajectory()
-    else:
-        path = read_spans(captured.spans, messages=answer.messages)
+    path = captured.trajectory(None if answer is None else answer.messages)
     if answer is not None and answer.documents:
         path = _merged([path, *read(list(answer.documents), grouping="file")])
     if not path.calls_recorded and not captured.spans and not path.calls and tools_are_marked():

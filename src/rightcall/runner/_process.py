@@ -18,7 +18,7 @@ from ._frames import Frames, frame
 from ._guard import RUN_VARIABLE
 from ._output import Tail
 from ._plan import Job
-from ._system import kill_group, memory_of
+from ._system import Offspring, kill_group, memory_of
 
 _PIECE = 1 << 18
 _PIPE_SIZE = 1 << 20
@@ -46,10 +46,13 @@ class WorkerProcess:
         self.served = 0
         """How many jobs it was given."""
         self.altered: str | None = None
+        self.silent_since: float | None = None
+        """When its end of the channel was closed: by its death or, if it lives on, by the agent."""
         self.verdict: tuple[Cause, str] | None = None
         """Cause and reason, where we killed it."""
         self.output = Tail()
         self._frames = Frames()
+        self._offspring = Offspring()
         self._unsent = bytearray()
         self._start(token)
         self.send(setup)
@@ -100,6 +103,8 @@ class WorkerProcess:
         """What the worker has said. Raises `InputError` for what is no message."""
         while data := _read(self.replies):
             yield from self._frames.add(data)
+        if data is not None and self.silent_since is None:
+            self.silent_since = monotonic()
 
     def take_output(self) -> None:
         """Take note of what has been printed so far."""
@@ -127,9 +132,16 @@ class WorkerProcess:
         """Whether it has ended."""
         return self.process.poll() is not None
 
+    def let_go(self) -> None:
+        """Have it end by itself, in peace. What it leaves behind is killed when it is closed."""
+        self._offspring.note(self.process.pid)
+        self.send({"do": "end"})
+
     def kill(self) -> None:
         """End it and everything it started."""
+        self._offspring.note(self.process.pid)
         kill_group(self.process.pid)
+        self._offspring.kill()
 
     def close(self) -> None:
         """Kill it, see it off, and give back what belonged to it."""
@@ -151,10 +163,13 @@ class WorkerProcess:
         return f"the agent's process was killed by {name}"
 
 
-def _read(end: int) -> bytes:
+def _read(end: int) -> bytes | None:
+    """What there is to read: nothing at the end, `None` if there is nothing yet."""
     try:
         return os.read(end, _PIECE)
-    except (BlockingIOError, OSError):
+    except BlockingIOError:
+        return None
+    except OSError:
         return b""
 
 

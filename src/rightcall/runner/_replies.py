@@ -59,4 +59,6 @@ def reply(message: Any) -> Reply:
         raise InputError(str(problem)) from None
     if isinstance(said, Done) and (said.error is None) == bool(said.cause):
         raise InputError("an error without a cause, or a cause without an error")
+    if isinstance(said, Done) and said.error is None and said.trajectory is None:
+        raise InputError("neither an error nor what the agent did")
     return said

@@ -63,6 +63,11 @@ class Staff:
         elif is_watched and not worker.has_unsent:
             self._selector.unregister(worker.commands)
 
+    def stop_listening(self, worker: WorkerProcess) -> None:
+        """Have `wait` say no more that a worker has nothing more to say."""
+        if worker.replies in self._selector.get_map():
+            self._selector.unregister(worker.replies)
+
     def remove(self, worker: WorkerProcess) -> None:
         """Kill a worker, if it lives, and forget it."""
         for end in (worker.replies, worker.printed, worker.death, worker.commands):
@@ -75,7 +80,7 @@ class Staff:
         """Let workers go in peace: they may close what the agent has open, but not take long over it."""
         going = list(workers)
         for worker in going:
-            worker.send({"do": "end"})
+            worker.let_go()
         until = monotonic() + GRACE
         while any([not worker.is_dead() for worker in going]) and monotonic() < until:
             for worker in going:

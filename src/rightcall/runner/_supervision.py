@@ -184,6 +184,8 @@ class _Supervision:
             return
         if worker.is_dead() and worker in self._staff.workers:
             self._lose(worker)
+        elif worker.silent_since is not None:
+            self._staff.stop_listening(worker)
 
     def _hear(self, worker: WorkerProcess, said: Reply) -> None:
         if isinstance(said, Ready) and not worker.is_ready:
@@ -251,6 +253,8 @@ class _Supervision:
             elif worker.memory() > self._options.max_memory:
                 size = f"{self._options.max_memory / (1 << 20):,.0f} MiB"
                 self._condemn(worker, "memory", f"the agent took more than {size} of memory")
+            elif worker.silent_since is not None and now - worker.silent_since > GRACE:
+                self._condemn(worker, "died", "the agent closed descriptors that its process needs")
             elif worker.is_stopped():
                 self._condemn(worker, "died", "the agent's process was stopped by a signal")
             elif not worker.is_ready and now - worker.started > max(_LOADING, self._options.timeout):

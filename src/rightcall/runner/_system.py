@@ -6,9 +6,10 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
-from ._guard import end_processes
+from ._guard import end_processes, own_processes
 
 _PR_SET_PDEATHSIG = 1
 _IS_LINUX = sys.platform == "linux"
@@ -57,6 +58,49 @@ def memory_of(process: int) -> int:
             return int(counts.read().split()[1]) * _PAGE
     except (OSError, ValueError, IndexError):
         return 0
+
+
+class Offspring:
+    """What a process has started, and what that has, whatever groups and variables they gave themselves.
+
+    They are held by descriptors, so that no other process is meant when one of them has ended. Only Linux tells.
+    """
+
+    def __init__(self) -> None:
+        self._held: dict[int, int] = {}
+
+    def note(self, ancestor: int) -> None:
+        """Hold those that there are now."""
+        if not hasattr(os, "pidfd_open"):
+            return
+        children = _children()
+        found = list(children.get(ancestor, ()))
+        for process in found:
+            found += children.get(process, ())  # more is found while what was found is gone through
+        for process in set(found) - self._held.keys():
+            with suppress(OSError):  # it has ended, or there are too many
+                self._held[process] = os.pidfd_open(process)
+
+    def kill(self) -> None:
+        """Kill those that are held and live, and hold none any more."""
+        for descriptor in self._held.values():
+            with suppress(OSError):  # it has ended
+                signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+            os.close(descriptor)
+        self._held.clear()
+
+
+def _children() -> dict[int, list[int]]:
+    """Every process by its parent."""
+    children: dict[int, list[int]] = {}
+    for process in own_processes():
+        try:
+            with open(f"/proc/{process}/stat", "rb") as status:
+                parent = int(status.read().rpartition(b")")[2].split()[1])  # a name may have brackets in it
+        except (OSError, ValueError, IndexError):
+            continue  # it has ended
+        children.setdefault(parent, []).append(process)
+    return children
 
 
 def kill_group(leader: int) -> None:

@@ -15,11 +15,13 @@ from rightcall.agents import Agent
 from ._conversing import ask_waiting, converse
 from ._plan import Job
 from ._printing import keep_apart, new_page, page
-from ._replies import Stuck
+from ._replies import Done, Stuck
 from ._surroundings import Surroundings
 
 _PATIENCE = 0.3
 """Seconds in which a loop that works gets round to something."""
+
+_TASKS_LEFT = "tasks of the agent went on when it had answered; what they called after that was not recorded"
 
 _number: ContextVar[int | None] = ContextVar("rightcall_number", default=None)
 _numbers: WeakKeyDictionary[asyncio.Task[Any], int] = WeakKeyDictionary()
@@ -87,8 +89,19 @@ class WaitingDesk:
         page.set(tail)
         done = await ask_waiting(self._agent, converse(number, job, self._record))
         del self._tasks[number]
+        done = _with_what_is_left(done)
         altered = self._surroundings.restore()
         self._channel.conclude(msgspec.structs.replace(done, printed=tail.text(), altered=altered))
+
+
+def _with_what_is_left(done: Done) -> Done:
+    """How a job ended, with a warning if tasks that it began go on: nobody sees what they call from now on."""
+    mine = [task for task, number in list(_numbers.items()) if number == done.number]
+    left = [task for task in mine if not task.done() and not task.cancelling() and task is not asyncio.current_task()]
+    if not left or done.trajectory is None:
+        return done
+    path = msgspec.structs.replace(done.trajectory, warnings=(*done.trajectory.warnings, _TASKS_LEFT))
+    return msgspec.structs.replace(done, trajectory=path)
 
 
 def _marked_task(loop: asyncio.AbstractEventLoop, coroutine: Any, **more: Any) -> asyncio.Task[Any]:

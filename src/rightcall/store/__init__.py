@@ -1,7 +1,7 @@
 """Run folders: the header of a run, the journal of its results, and how to find and resume it."""
 
 from ._commits import commit_of
-from ._digest import case_digest, file_digest
+from ._digest import case_digest, file_digest, files_digest
 from ._header import Header
 from ._journal import Entry, Journal
 from ._runs import RUNS, Run, create_run, list_runs, open_run
@@ -16,6 +16,7 @@ __all__ = [
     "commit_of",
     "create_run",
     "file_digest",
+    "files_digest",
     "list_runs",
     "open_run",
 ]

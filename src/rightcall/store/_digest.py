@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,11 @@ def file_digest(path: str | Path) -> str:
     """The digest of a file's content. Raises `StoreError`."""
     with telling(Path(path)):
         return _hashed(Path(path).read_bytes())
+
+
+def files_digest(paths: Iterable[Path]) -> str:
+    """The digest of the content of several files, in their order. Raises `StoreError`."""
+    return _hashed("".join([file_digest(path) for path in paths]).encode())
 
 
 def _written(model: Any) -> str:

@@ -32,7 +32,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     branch: str | None = None
     agent: str
     agent_hash: str | None = None
-    """Of the agent's file."""
+    """Of the files that the agent is made of, as far as they are known."""
     evalset: str
     evalset_hash: str
     """Of the eval set's file."""

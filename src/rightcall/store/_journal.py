@@ -111,7 +111,9 @@ def read_journal(folder: Path) -> Iterator[Entry]:
             try:
                 yield _entry(load_json(line))
             except InputError as problem:
-                raise StoreError(f"{path}:{number}: {problem}") from None
+                raise StoreError(
+                    f"{path}:{number}: this line is damaged ({problem}); take it out, and what it told is run again"
+                ) from None
 
 
 def _entry(fields: Any) -> Entry:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from rightcall.errors import LimitError, MissingExtraError
@@ -38,10 +39,14 @@ class Captured:
         """How many spans were not kept, because of the limit `captured_spans`."""
         return self._scope.left_out
 
-    def trajectory(self) -> Trajectory:
-        """The trajectory of the spans.
+    def trajectory(self, messages: Any = None) -> Trajectory:
+        """The trajectory of the spans, completed by a log of messages if there is one.
+
+        Which of two calls began first is always known, since they were seen to begin: also where a clock that stands
+        still, as in tests with a frozen time, says that they began together.
 
         Raises:
+            InputError: the messages are not a log of messages.
             LimitError: there were more spans than are kept. Calls may be missing, so nothing can be said about them.
         """
         from rightcall.readers import read_spans
@@ -50,7 +55,8 @@ class Captured:
         if left_out:
             most = limits.captured_spans
             raise LimitError(f"{most + left_out:,} spans in one run; the limit is {most:,} (captured_spans)")
-        return read_spans(self.spans, limits=limits)
+        path = read_spans(self.spans, messages=messages, limits=limits)
+        return _as_begun(path, self.spans) if _has_ties(path) else path
 
     def close(self) -> None:
         """Keep the spans as they are now, and take no more."""
@@ -166,6 +172,25 @@ def note_span(span: Any) -> None:
             here = _owners.get(parent, here)
     if here is not None:
         here.add(span, _key_of(span.context))
+
+
+def _has_ties(path: Trajectory) -> bool:
+    starts = [call.start_ns for call in path.calls]
+    return len(set(starts)) < len(starts)
+
+
+def _as_begun(path: Trajectory, spans: Sequence[Any]) -> Trajectory:
+    """A path whose calls of one start time are in the order in which their spans began."""
+    import msgspec
+
+    places = {f"{span.context.span_id:016x}": place for place, span in enumerate(spans)}
+    calls: list[Any] = []
+    for _, tied in groupby(path.calls, key=lambda call: call.start_ns):
+        together = list(tied)
+        if all([call.span_id in places for call in together]):
+            together.sort(key=lambda call: places[str(call.span_id)])
+        calls += together
+    return msgspec.structs.replace(path, calls=tuple(calls), unordered=())
 
 
 def _key_of(context: Any) -> SpanKey:
