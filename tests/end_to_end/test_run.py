@@ -464,3 +464,23 @@ def test_an_evaluator_that_is_not_available_is_told_by_name_and_the_others_judge
     assert done.returncode == 2
     assert "RC104 a" in done.stdout
     assert "RC403 a: 'judge' (llm-judge-trajectory-similarity) is not yet available" in done.stdout
+
+
+def test_calls_in_other_processes_are_not_taken_for_no_calls(shop: Path) -> None:
+    (shop / "pool.py").write_text(
+        "from concurrent.futures import ProcessPoolExecutor\n"
+        "from rightcall import tool\n\n"
+        "@tool\n"
+        "def delete(name):\n"
+        "    return name\n\n"
+        "def answer(query):\n"
+        "    with ProcessPoolExecutor(1) as pool:\n"
+        "        return pool.submit(delete, query).result()\n"
+    )
+    evalset(shop, "{id: a, input: {query: x}, expect: {never: [delete]}}")
+
+    done = rightcall("run", "pool.py:answer", "shop.yaml", cwd=shop)
+
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "RC301 a" in done.stdout
+    assert "note: the agent started Python processes of its own" in done.stdout

@@ -18,6 +18,7 @@ from rightcall.trajectory import Trajectory
 from ._paths import joined, path_of
 from ._plan import Job
 from ._replies import Done
+from ._surroundings import processes_started
 from ._tools import Tools
 
 _LONGEST_TRACEBACK = 64 * 1024
@@ -35,6 +36,7 @@ def converse(number: int, job: Job, record: bool) -> Conversation:
     tools = Tools(job, record)
     for turn, given in enumerate(job.turns):
         answer: Answer | None = None
+        before = processes_started()
         with tools.answering(), capture() as captured:
             try:
                 answer = yield Request(
@@ -44,7 +46,9 @@ def converse(number: int, job: Job, record: bool) -> Conversation:
                 failure = "raised", f"the agent raised {_named(raised)}", traceback_of(raised)[-_LONGEST_TRACEBACK:]
         seconds = monotonic() - began
         try:
-            parts.append(path_of(captured, answer, turn if job.is_conversation else None))
+            after = processes_started()
+            has_others = after != before or after[1]
+            parts.append(path_of(captured, answer, turn if job.is_conversation else None, has_others))
             outputs.append(None if answer is None else admit(answer.output, where="its output"))
         except RightcallError as problem:
             failure = failure or ("output", f"what the agent gave back cannot be kept: {problem}", None)

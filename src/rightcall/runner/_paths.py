@@ -11,9 +11,13 @@ from rightcall.readers import read
 from rightcall.tracing import Captured, tools_are_marked
 from rightcall.trajectory import Trajectory, in_order
 
+_ELSEWHERE = "the agent started Python processes of its own: calls of tools inside them were not seen"
 
-def path_of(captured: Captured, answer: Answer | None, turn: int | None) -> Trajectory:
+
+def path_of(captured: Captured, answer: Answer | None, turn: int | None, has_others: bool) -> Trajectory:
     """What the agent did in one turn: by the spans of this process, its messages, and what it sent.
+
+    Where it `has_others`, processes that it started meanwhile, no calls seen here are not no calls.
 
     Raises:
         InputError: what it sent cannot be read.
@@ -22,7 +26,9 @@ def path_of(captured: Captured, answer: Answer | None, turn: int | None) -> Traj
     path = captured.trajectory(None if answer is None else answer.messages)
     if answer is not None and answer.documents:
         path = _merged([path, *read(list(answer.documents), grouping="file")])
-    if not path.calls_recorded and not captured.spans and not path.calls and tools_are_marked():
+    if has_others:
+        path = msgspec.structs.replace(path, warnings=(*path.warnings, _ELSEWHERE))
+    elif not path.calls_recorded and not captured.spans and not path.calls and tools_are_marked():
         path = Trajectory(input=path.input, output=path.output)  # its tools would have been seen
     if turn is None:
         return path

@@ -6,6 +6,9 @@ capture or after. So that is where spans are seen; no provider has to be found, 
 
 from __future__ import annotations
 
+# A tracer provider uses an executor when its process is forked, and what an executor does then has to be done before:
+# hooks are called in the order in which modules were loaded. Otherwise the new process waits for ever.
+import concurrent.futures.thread  # noqa: F401
 import logging
 import os
 import random
