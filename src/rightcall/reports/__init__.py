@@ -5,12 +5,14 @@ from ._concise import concise_lines, concise_notes, summary
 from ._diff import diff_lines
 from ._json import json_case, json_evidence, json_report
 from ._paper import Line, Paper, Part
+from ._report import Report
 from ._trajectory import trajectory_lines
 
 __all__ = [
     "Line",
     "Paper",
     "Part",
+    "Report",
     "cell_count",
     "concise_lines",
     "concise_notes",
