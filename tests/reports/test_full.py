@@ -196,10 +196,27 @@ def test_what_was_not_recorded_is_a_note_with_the_setting(judged: Judging) -> No
         "note[RC301 not-recorded]: `search`: its arguments were not recorded",
         " --> shop.yaml:5:14  a",
         "  |",
-        "5 |   args: [{search: {q: a}}]  ≠ 1  not recorded",
+        "5 |   args: [{search: {q: a}}]  ? 1  not recorded",
         "  |           ^^^^^^",
     ]
     assert "  = note: 1 tool span without arguments; set CAPTURE=true" in lines
+
+
+def test_what_several_expectations_say_of_one_line_is_told_once(judged: Judging) -> None:
+    result = judged(SHOP, MADE)
+    [one] = result.results
+    twice = msgspec.structs.replace(
+        result,
+        results=(one, msgspec.structs.replace(one, evaluator="again")),
+        findings=result.findings
+        + tuple(msgspec.structs.replace(each, expectation="again") for each in result.findings),
+        written=result.written + tuple(msgspec.structs.replace(each, expectation="again") for each in result.written),
+    )
+
+    lines = screen(twice)
+
+    assert lines[0].startswith("  ✗ laptop_search       calls 1/4  again 1/4  missing 1  extra 1 ")
+    assert lines[1:] == screen(result)[1:]
 
 
 def test_an_agent_that_raised_is_shown_with_the_end_of_its_traceback(judged: Judging) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from itertools import islice
 
 from rightcall.results import CODES, CaseResult, EvaluationResult, PlacedFinding
 
@@ -63,14 +62,15 @@ def diagnosis(result: CaseResult, paper: Paper, run_id: str = "") -> Iterator[Li
     """
     if result.passed:
         return
-    blocks = _blocks(result, paper)
-    for block in islice(blocks, _MOST_OF_A_CASE):
+    # Several expectations may say the same of the same lines: once is enough, and the headline names them all.
+    blocks = list(dict.fromkeys([tuple(block) for block in _blocks(result, paper)]))
+    for block in blocks[:_MOST_OF_A_CASE]:
         yield ()
         yield from block
-    if (left := sum(1 for _ in blocks)) > 0:
+    if (left := len(blocks) - _MOST_OF_A_CASE) > 0:
         yield ()
         yield ((f"{left:,} more problems of this case", "dim"),)
-    if run_id and result.trajectory is not None:
+    if run_id and result.trajectory is not None and result.trajectory.calls:
         command = f"rightcall show {run_id} --case {shlex.quote(result.case_id)}"
         yield from Gutter((result.source,), paper).told("help", f"`{command}` for the whole path")
 
@@ -89,9 +89,10 @@ def _blocks(result: CaseResult, paper: Paper) -> Iterator[Iterator[Line]]:
             if path.problems:
                 told.update(map(id, path.problems))
                 yield _path_block(result, path, paper)
-        rest = [placed for placed in result.findings if placed.expectation == one.evaluator and id(placed) not in told]
-        told.update(map(id, rest))
-        for placed in _without_preambles(rest):
+        mine = [placed for placed in result.findings if placed.expectation == one.evaluator]
+        rest = [placed for placed in _without_preamble(mine) if id(placed) not in told]
+        told.update(map(id, mine))
+        for placed in rest:
             yield _block(result, placed, one, paper)
     for placed in result.findings:
         if id(placed) not in told:
@@ -100,10 +101,10 @@ def _blocks(result: CaseResult, paper: Paper) -> Iterator[Iterator[Line]]:
         yield _unexplained(result, paper)
 
 
-def _without_preambles(rest: list[PlacedFinding]) -> list[PlacedFinding]:
+def _without_preamble(placed: list[PlacedFinding]) -> list[PlacedFinding]:
     """Findings without the one that only says that something was not measured, where another says what."""
-    told = [placed for placed in rest if not placed.finding.message.startswith("not measured: ")]
-    return told or rest
+    told = [each for each in placed if not each.finding.message.startswith("not measured: ")]
+    return told or placed
 
 
 def _path_block(result: CaseResult, path: Path, paper: Paper) -> Iterator[Line]:

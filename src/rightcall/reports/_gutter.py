@@ -119,8 +119,10 @@ class Gutter:
             return [call_text(step.name, call.args if call else None, max(room * 2, 40), 40)]
         texts: list[str] = []
         if kind == "mismatch":
-            texts = list(difference_texts(step.differences, room, self._paper)) or ["not recorded"]
-        if kind == "moved" or (kind == "mismatch" and step.out_of_place and path.heeds_order):
+            texts = list(difference_texts(step.differences, room, self._paper))
+        elif kind == "not_measured":
+            texts = ["not recorded"]
+        if kind == "moved" or (step.kind == "mismatch" and step.out_of_place and path.heeds_order):
             texts.append(order_text(step, path.alignment.steps))
         is_named = source is not None and path.is_alone(source) and step.name in source.excerpt
         if is_named:

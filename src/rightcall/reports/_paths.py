@@ -32,7 +32,12 @@ class Path(msgspec.Struct, frozen=True):
     problems: tuple[PlacedFinding, ...]
 
     def kind(self, step: Step) -> str:
-        """What a step counts as: what only stands elsewhere is right where the order is not asked for."""
+        """What a step counts as: what only stands elsewhere is right where the order is not asked for.
+
+        A mismatch without a difference is one that nobody can see: what decides it was not recorded.
+        """
+        if step.kind == "mismatch" and not step.differences:
+            return "not_measured"
         return "match" if step.kind == "moved" and not self.heeds_order else step.kind
 
     def source(self, step: Step) -> Source | None:
@@ -51,10 +56,10 @@ class Path(msgspec.Struct, frozen=True):
 
     @property
     def matched(self) -> tuple[int, int] | None:
-        """How many of the expected calls are right, of how many; none where steps are left out."""
-        if self.alignment.left_out:
-            return None
+        """How many of the expected calls are right, of how many; none where that is not known of all of them."""
         kinds = [self.kind(step) for step in self.alignment.steps if step.expected is not None]
+        if self.alignment.left_out or "not_measured" in kinds:
+            return None
         return kinds.count("match"), len(kinds)
 
 
