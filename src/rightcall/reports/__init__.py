@@ -1,10 +1,13 @@
 """Trajectories and results as text, for people and for machines: each module reads them, and nothing else."""
 
+from ._changes import comparison_lines, verdict_lines
 from ._characters import cell_count, fit, printable, wrap
 from ._concise import concise_lines, concise_notes, summary
 from ._diff import diff_lines
+from ._github import github_report, github_summary
 from ._json import json_case, json_evidence, json_report
 from ._junit import junit_report
+from ._markdown import markdown_report
 from ._paper import Line, Paper, Part
 from ._report import Report
 from ._trajectory import trajectory_lines
@@ -15,16 +18,21 @@ __all__ = [
     "Part",
     "Report",
     "cell_count",
+    "comparison_lines",
     "concise_lines",
     "concise_notes",
     "diff_lines",
     "fit",
+    "github_report",
+    "github_summary",
     "json_case",
     "json_evidence",
     "json_report",
     "junit_report",
+    "markdown_report",
     "printable",
     "summary",
     "trajectory_lines",
+    "verdict_lines",
     "wrap",
 ]
