@@ -134,6 +134,7 @@ if TYPE_CHECKING:
         ToolTrajectoryEvaluatorJustification as ToolTrajectoryEvaluatorJustification,
         Totals as Totals,
         TurnScore as TurnScore,
+        Written as Written,
         explain as explain,
     )
     from .tracing import (
@@ -203,6 +204,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "ToolTrajectoryEvaluatorJustification",
         "Totals",
         "TurnScore",
+        "Written",
         "explain",
     ),
     "readers": (

@@ -56,7 +56,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def test_two_workers_find_what_one_finds_in_the_same_order(large: Path) -> None:
-    request = Request(expectation=(b"never: [delete]", "--expect"), wants_evidence=True)
+    request = Request(expectation=(b"never: [delete]", "--expect"), wants_evidence="all")
 
     alone, together = (_results(request, large, workers=workers) for workers in (1, 2))
 
@@ -132,7 +132,7 @@ def test_order_decides_only_where_nothing_else_does(
 def test_a_case_without_a_trace_is_written_as_any_other(tmp_path: Path) -> None:
     evalset = tmp_path / "set.yaml"
     evalset.write_text("cases: [{id: one, expect: {calls: [search]}}, {id: two, expect: {calls: [search]}}]")
-    request = Request(evalset=str(evalset), wants_evidence=True)
+    request = Request(evalset=str(evalset), wants_evidence="all")
 
     results = _results(request, _small(tmp_path, "one"), workers=1)
 

@@ -27,7 +27,7 @@ from rightcall.evalsets import _written, load_eval_set, load_expectation
 from rightcall.evalsets._expecting import SHORTHANDS
 from rightcall.evaluators import EVALUATORS
 from rightcall.matchers import MATCHERS, compile_value
-from rightcall.results import CODES, Alignment, Finding, Justification, PlacedFinding, Source, Step, Totals
+from rightcall.results import CODES, Alignment, Finding, Justification, PlacedFinding, Source, Step, Totals, Written
 from rightcall.verdicts import Join
 
 ROOT = Path(__file__).parents[2]
@@ -254,7 +254,7 @@ def test_every_field_of_a_result_is_in_the_reference(kind: Any) -> None:
     assert fields - names_in_code(reference("results.md")) == set()
 
 
-@pytest.mark.parametrize("kind", [CaseResult, PlacedFinding, Source, Totals], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", [CaseResult, PlacedFinding, Source, Totals, Written], ids=lambda kind: kind.__name__)
 def test_every_field_of_the_result_of_a_case_is_in_the_reference(kind: Any) -> None:
     sections = sections_of(reference("results.md"))
 

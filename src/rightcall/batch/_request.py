@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 import msgspec
 
@@ -25,8 +26,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     input_format: str | None = None
     grouping: Grouping = "auto"
     max_size: int | None = None
-    wants_evidence: bool = False
-    """Results come with all that they are made of, as JSON."""
+    wants_evidence: Literal["", "bad", "all"] = ""
+    """Which results come with all that they are made of, as JSON: none, those that did not pass, or all."""
 
     def cases(self) -> list[Case]:
         """The cases chosen from the eval set.

@@ -53,8 +53,9 @@ class Scorer:
     def score(self, case: Case, trajectory: Trajectory) -> Scored:
         """The result of a trajectory that is known to belong to a case."""
         result = judge(case, trajectory)
-        evidence = json_evidence(result) if self._wants_evidence else ""
-        light = msgspec.structs.replace(result, trajectory=None, results=())
+        is_wanted = self._wants_evidence == "all" or (self._wants_evidence == "bad" and not result.passed)
+        evidence = json_evidence(result) if is_wanted else ""
+        light = msgspec.structs.replace(result, trajectory=None, results=(), written=())
         return Scored(light, trajectory.trace_id, evidence, measures_of(result.results))
 
 

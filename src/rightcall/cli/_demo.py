@@ -20,6 +20,7 @@ from rightcall.trajectory import Trajectory
 from rightcall.verdicts import judge
 
 from ._configuration import load_configuration
+from ._formats import Telling
 from ._project import AGENT_FILE, EVALSET_FILE, project_files, write_files
 from ._running import Running
 from ._terminal import Screen
@@ -83,7 +84,17 @@ def _place(folder: Path | None) -> Path:
 def _run() -> int:
     """`rightcall run` in the project, with only the totals printed: what failed is told below, at length."""
     configuration = load_configuration(Path.cwd(), ("agent", "evalset"))
-    return Running(Wishes(names=[], configuration=configuration, given=[], format_="totals")).run()
+    return Running(Wishes(names=[], configuration=configuration, given=[]), _TotalsOnly()).run()
+
+
+class _TotalsOnly(Telling):
+    """Prints nothing of single results."""
+
+    def __init__(self) -> None:
+        super().__init__(["concise"], None, 0)
+
+    def tell(self, result: CaseResult) -> None:
+        """Nothing."""
 
 
 def _tell(screen: Screen) -> bool:

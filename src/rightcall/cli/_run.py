@@ -10,6 +10,7 @@ import msgspec
 from rightcall.errors import InputError
 
 from ._configuration import load_configuration
+from ._formats import format_options
 from ._running import Running
 from ._sizes import size
 from ._wishes import Wishes
@@ -39,8 +40,7 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 @click.option("--resume", metavar="RUN", help="Go on with a run that was stopped; what is finished is not run again.")
 @click.option("--runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")
 @click.option("--trust", is_flag=True, help="Run the agent an eval set names though it is outside its project.")
-@click.option("--format", "format_", type=click.Choice(["concise", "json"]), default="concise", help="What is printed.")
-@click.option("--output-file", metavar="FILE", help="Write all results to this file as JSON.")
+@format_options
 @click.pass_context
 def command(context: click.Context, /, **options: Any) -> int:
     """Run AGENT over the cases of EVALSET and judge what it calls.
@@ -56,7 +56,7 @@ def _wishes(context: click.Context, options: dict[str, Any]) -> Wishes:
     from pathlib import Path
 
     settable = [name for name in options if name not in ("names", "resume", "failed")]
-    written = {"format_": "format", "cases": "case", "tags": "tag"}
+    written = {"formats": "format", "cases": "case", "tags": "tag"}
     known = [*[written.get(name, name) for name in settable], "agent", "evalset"]
     configuration = load_configuration(Path.cwd(), known)
     given = {name for name in options if context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE}

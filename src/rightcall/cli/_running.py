@@ -10,12 +10,11 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-import click
 import msgspec
 
 from rightcall.errors import StoreError
 from rightcall.evalsets import Case, selected
-from rightcall.reports import concise_lines, concise_notes, json_report, summary
+from rightcall.reports import Report
 from rightcall.results import Aggregates, CaseResult, Tally, Totals, measures_of
 from rightcall.runner import CaseFinished, Event, Job, Plan, RunFinished, RunStarted, WorkerReplaced, run
 from rightcall.store import RUNS, Journal, Run, case_digest, commit_of, create_run, file_digest, list_runs, open_run
@@ -23,12 +22,11 @@ from rightcall.verdicts import broken, judge
 
 from ._choosing import choose
 from ._complaints import complain
+from ._formats import Telling
 from ._progress import Progress
 from ._recordings import Recordings
 from ._stopping import Stopping
-from ._terminal import Screen
 from ._wishes import Wishes
-from ._writing import new_file
 
 _INTERRUPTED = 130
 
@@ -36,7 +34,7 @@ _INTERRUPTED = 130
 class Running:
     """What `rightcall run` does, once its options are known."""
 
-    def __init__(self, wishes: Wishes) -> None:
+    def __init__(self, wishes: Wishes, telling: Telling | None = None) -> None:
         self._run = open_run(wishes.resume, wishes.runs_folder) if wishes.resume is not None else None
         self._wishes = wishes if self._run is None else wishes.resumed(self._run)
         self._wishes.check()
@@ -45,7 +43,8 @@ class Running:
         # What an agent does depends on its file and on whether its tools are real: other results are not mixed in.
         context = (self._chosen.agent, self._chosen.agent_digest(), self._wishes.replay)
         self._digests = {case.id: case_digest(case, *context) for case in self._cases.values()}
-        self._screen = Screen()
+        wishes = self._wishes
+        self._telling = telling or Telling(wishes.formats, wishes.output_file, wishes.max_detail)
         self._tally = Tally(self._wishes.min_repeat_pass)
         self._aggregates = Aggregates()
         self._warnings: Counter[str] = Counter()
@@ -63,7 +62,7 @@ class Running:
         with Stopping() as stopping:
             is_complete = self._carry_out(plan, stopping, began)
         totals = self._tally.totals()
-        self._report(totals, monotonic() - began)
+        self._telling.finish(self._report(totals, monotonic() - began))
         if stopping.is_asked:
             self._tell_how_to_resume()
             return _INTERRUPTED
@@ -180,7 +179,7 @@ class Running:
         if not result.passed:
             journal.sync()
             progress.clear()
-            self._tell(result)
+            self._telling.tell(result)
         progress.take(result)
         return self._wishes.fail_fast and not result.passed
 
@@ -197,43 +196,30 @@ class Running:
         self._aggregates.add(measures_of(result.results))
         self._warnings.update(result.warnings)
 
-    def _tell(self, result: CaseResult) -> None:
-        if self._wishes.format_ == "concise":
-            for line in concise_lines(result):
-                self._screen.line(line)
+    def _report(self, totals: Totals, seconds: float) -> Report:
+        return Report(
+            results=self._results,
+            totals=totals,
+            evaluators=self._aggregates.by_evaluator(),
+            subject=self._chosen.eval_set.path,
+            seconds=seconds,
+            run_id=self._run.short_id if self._run is not None else "",
+            agent=self._chosen.agent,
+            notes=tuple(self._notes()),
+            warnings=self._warnings,
+        )
 
-    def _report(self, totals: Totals, seconds: float) -> None:
-        if self._wishes.format_ == "json":
-            for piece in self._json(totals):
-                click.echo(piece, nl=False)
-        else:
-            self._report_concisely(totals, seconds)
-        if self._wishes.output_file is not None:
-            with new_file(self._wishes.output_file) as file:
-                file.writelines(self._json(totals))
-
-    def _json(self, totals: Totals) -> Iterator[str]:
-        cases = (result.to_json() for result in self._results())
-        return json_report(cases, lambda: totals, self._aggregates, self._chosen.eval_set.path)
-
-    def _report_concisely(self, totals: Totals, seconds: float) -> None:
+    def _notes(self) -> Iterator[str]:
         for case_id, passed, repeats in self._tally.shares():
-            self._screen.line(f"{case_id}: {passed} of {repeats} repeats passed")
-        for note in concise_notes(self._warnings):
-            self._screen.line(note)
+            yield f"{case_id}: {passed} of {repeats} repeats passed"
         for reason, times in self._replaced.items():
-            self._screen.line(f"note: {reason}" + (f" ({times:,} times)" if times > 1 else ""))
-        named = f"  run {self._run.short_id}" if self._run is not None else ""
-        self._screen.line(summary(totals, seconds) + named)
+            yield f"note: {reason}" + (f" ({times:,} times)" if times > 1 else "")
 
-    def _results(self) -> list[CaseResult]:
-        if self._run is None:
-            return []
-        return [
-            result
-            for result in self._run.results()
-            if result.case_id in self._cases and result.repeat < self._wishes.repeat
-        ]
+    def _results(self) -> Iterator[CaseResult]:
+        if self._run is not None:
+            for result in self._run.results():
+                if result.case_id in self._cases and result.repeat < self._wishes.repeat:
+                    yield result
 
     def _tell_how_to_resume(self) -> None:
         if self._run is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import closing
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -15,13 +15,13 @@ import msgspec
 
 from rightcall.batch import Request, Scored, Scoring
 from rightcall.errors import InputError
-from rightcall.reports import concise_lines, concise_notes, json_case, json_report, summary
+from rightcall.reports import Report, json_case
 from rightcall.results import Aggregates, Totals, Verdict, gravest
 
 from ._complaints import complain
+from ._formats import Telling, format_options
+from ._kept import Kept
 from ._recorded import RecordedOptions, joining_options
-from ._terminal import Screen
-from ._writing import new_file
 
 
 @click.command(name="score")
@@ -36,8 +36,7 @@ from ._writing import new_file
     help="How many processes share the work; as many as there are cores by default.",
 )
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that does not pass.")
-@click.option("--format", "format_", type=click.Choice(["concise", "json"]), default="concise", help="What is printed.")
-@click.option("--output-file", metavar="FILE", help="Write all results to this file as JSON.")
+@format_options
 def command(**options: Any) -> int:
     """Hold recorded traces against expectations, without running anything.
 
@@ -52,18 +51,14 @@ class Options(RecordedOptions, frozen=True, kw_only=True):
     expect: str | None
     workers: int | None
     fail_fast: bool
-    format_: str
+    formats: tuple[str, ...]
+    max_detail: int
     output_file: str | None
-
-    @property
-    def wants_json(self) -> bool:
-        """Whether results are wanted with all that they are made of."""
-        return self.format_ == "json" or self.output_file is not None
 
     def request(self) -> Request:
         """What is asked of those who score."""
         expectation = _expectation(self.expect) if self.expect is not None else None
-        return msgspec.structs.replace(super().request(), expectation=expectation, wants_evidence=self.wants_json)
+        return msgspec.structs.replace(super().request(), expectation=expectation)
 
 
 class _Scoring:
@@ -75,35 +70,42 @@ class _Scoring:
         if options.expect is not None and (options.cases or options.tags):
             raise click.UsageError("--case and --tag choose cases of an eval set; with --expect there are none")
         self._options = options
-        self._screen = Screen()
+        self._telling = Telling(options.formats, options.output_file, options.max_detail)
         self._verdicts: dict[str, Verdict] = {}
         self._aggregates = Aggregates()
         self._warnings: Counter[str] = Counter()
-        request = options.request()
+        request = msgspec.structs.replace(options.request(), wants_evidence=self._telling.wants_results)
         self._sources = options.sources(request)
         self._scoring = Scoring(request, self._sources, workers=options.workers)
 
     def run(self) -> int:
         started = perf_counter()
-        if self._options.wants_json:
-            self._write_json()
-        else:
-            for _ in self._taken():
-                pass
-        if self._scoring.strangers:
-            complain(f"not judged, because they belong to no case: {self._scoring.strangers:,} trajectories")
-        totals = self._totals()
-        if self._options.format_ == "concise":
-            for note in concise_notes(self._warnings):
-                self._screen.line(note)
-            self._screen.line(summary(totals, perf_counter() - started))
+        with Kept() as kept:
+            for scored in self._taken():
+                if self._telling.wants_results and scored.evidence:
+                    kept.add(json_case(scored.result, scored.evidence))
+            if self._scoring.strangers:
+                complain(f"not judged, because they belong to no case: {self._scoring.strangers:,} trajectories")
+            totals = self._totals()
+            self._telling.finish(self._report(kept, totals, perf_counter() - started))
         return totals.exit_code or (2 if self._sources.unreadable else 0)
+
+    def _report(self, kept: Kept, totals: Totals, seconds: float) -> Report:
+        return Report(
+            results=kept.results,
+            totals=totals,
+            evaluators=self._aggregates.by_evaluator(),
+            subject=self._options.evalset or self._options.expect or "",
+            seconds=seconds,
+            warnings=self._warnings,
+            documents=kept.documents,
+        )
 
     def _totals(self) -> Totals:
         return Totals.of(self._verdicts.values())
 
     def _taken(self) -> Iterator[Scored]:
-        """The results, each counted and, unless JSON is wanted instead, printed."""
+        """The results, each counted and told."""
         with closing(self._scoring.results()) as results:
             for scored in results:
                 result = scored.result
@@ -111,23 +113,10 @@ class _Scoring:
                 self._verdicts[result.case_id] = gravest((before, result.verdict))
                 self._aggregates.add(scored.measures)
                 self._warnings.update(result.warnings)
-                if self._options.format_ == "concise":
-                    for line in concise_lines(result):
-                        self._screen.line(line)
+                self._telling.tell(result)
                 yield scored
                 if self._options.fail_fast and not result.passed:
                     return
-
-    def _write_json(self) -> None:
-        subject = self._options.evalset or self._options.expect or ""
-        cases = (json_case(scored.result, scored.evidence) for scored in self._taken())
-        with ExitStack() as stack:
-            file = stack.enter_context(new_file(self._options.output_file)) if self._options.output_file else None
-            for piece in json_report(cases, self._totals, self._aggregates, subject):
-                if file is not None:
-                    file.write(piece)
-                if self._options.format_ == "json":
-                    click.echo(piece, nl=False)
 
 
 def _expectation(given: str) -> tuple[bytes, str]:

@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
-import msgspec
 
-from rightcall.decoding import dump_json
 from rightcall.errors import RightcallError
 from rightcall.readers import read
 from rightcall.reports import trajectory_lines
@@ -17,6 +15,7 @@ from rightcall.trajectory import Trajectory
 
 from ._complaints import complain
 from ._options import reading_options, trace_files
+from ._shown_runs import json_line, run_named, show_run
 from ._terminal import Screen
 
 _STANDARD_INPUT = "-"
@@ -29,13 +28,30 @@ _EXIT_COULD_NOT_SHOW = 2
 @click.option("--together", is_flag=True, help="Read the files as one: log records beside their spans.")
 @click.option("--full", is_flag=True, help="Show arguments and outputs whole.")
 @click.option("--json", "as_json", is_flag=True, help="Write each trajectory as one line of JSON, with everything.")
-def command(traces: tuple[str, ...], together: bool, full: bool, as_json: bool, **reading: Any) -> int:
+@click.option("--case", "cases", multiple=True, metavar="GLOB", help="Of a run, only cases whose id matches.")
+@click.option("--runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")
+def command(
+    traces: tuple[str, ...],
+    together: bool,
+    full: bool,
+    as_json: bool,
+    cases: tuple[str, ...],
+    runs: str | None,
+    **reading: Any,
+) -> int:
     """Show which calls are in TRACES: the tree, the timing, and what was not recorded.
 
-    TRACES are files with traces or logs of messages, in any format, or folders of them; - is standard input.
+    TRACES are files with traces or logs of messages, in any format, or folders of them; - is standard input. A run of
+    `rightcall run` can be shown as well, by its folder, the beginning of its id, a branch or `last`: each case, and
+    what is wrong with it.
     """
     if together and _STANDARD_INPUT in traces:
         raise click.UsageError("standard input is read by itself; with --together, give files")
+    run = run_named(traces[0], runs, is_meant=bool(cases)) if len(traces) == 1 else None
+    if run is not None:
+        return show_run(run, cases, full=full, as_json=as_json)
+    if cases:
+        raise click.UsageError("--case chooses cases of one run; give its folder, the beginning of its id, or last")
     traces = tuple(trace_files(traces))
     show = _json_printer() if as_json else _tree_printer(full)
     sources = [(_name_of(traces), list(traces))] if together else [(_name_of((name,)), name) for name in traces]
@@ -83,9 +99,6 @@ def _tree_printer(full: bool) -> Callable[[str, Trajectory], None]:
 
 def _json_printer() -> Callable[[str, Trajectory], None]:
     def show(name: str, trajectory: Trajectory) -> None:
-        document = msgspec.to_builtins(trajectory)
-        for call in document["calls"]:
-            call["unrecorded"].sort()
-        print(dump_json({"file": name, **document}))
+        print(json_line("file", name, trajectory))
 
     return show

@@ -2,9 +2,11 @@
 
 from ._changes import comparison_lines, verdict_lines
 from ._characters import cell_count, fit, printable, wrap
-from ._concise import concise_lines, concise_notes, summary
+from ._concise import concise_lines, concise_report, ending
 from ._diff import diff_lines
+from ._full import diagnosis, full_lines, full_report
 from ._github import github_report, github_summary
+from ._headlines import headline
 from ._json import json_case, json_evidence, json_report
 from ._junit import junit_report
 from ._markdown import markdown_report
@@ -20,18 +22,22 @@ __all__ = [
     "cell_count",
     "comparison_lines",
     "concise_lines",
-    "concise_notes",
+    "concise_report",
+    "diagnosis",
     "diff_lines",
+    "ending",
     "fit",
+    "full_lines",
+    "full_report",
     "github_report",
     "github_summary",
+    "headline",
     "json_case",
     "json_evidence",
     "json_report",
     "junit_report",
     "markdown_report",
     "printable",
-    "summary",
     "trajectory_lines",
     "verdict_lines",
     "wrap",

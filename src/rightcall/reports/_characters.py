@@ -34,32 +34,7 @@ def cell_count(text: str) -> int:
     return len(text) if text.isascii() else sum(map(_cells_of, text))
 
 
-def fit(text: str, width: int, *, plain: bool = False) -> str:
-    """A printable text, cut in the middle to `width` columns."""
-    if cell_count(text) <= width:
-        return text
-    gap = "..." if plain else "…"
-    head = max(0, width - len(gap)) * 2 // 3
-    begin = _beginning(text, head)
-    left = width - len(gap) - cell_count(begin)
-    return begin + gap + _beginning(text[::-1], max(0, left))[::-1]
-
-
-def wrap(text: str, width: int, hanging: int = 0) -> Iterator[str]:
-    """A printable text in pieces of `width` columns, broken after a space where one is near.
-
-    Pieces after the first are to hang by so many columns, and have as many less.
-    """
-    begin, room = 0, max(2, width)
-    while len(piece := _beginning(text[begin : begin + room + 1], room)) < len(text) - begin:
-        space = piece.rfind(" ") + 1
-        end = begin + (space if space > len(piece) // 2 else len(piece))
-        yield text[begin:end].rstrip(" ")
-        begin, room = end, max(2, width - hanging)
-    yield text[begin:]
-
-
-def _beginning(text: str, width: int) -> str:
+def beginning(text: str, width: int) -> str:
     """As much of the beginning of a text as `width` columns hold."""
     if text.isascii():
         return text[:width]
@@ -69,6 +44,31 @@ def _beginning(text: str, width: int) -> str:
         if used > width:
             return text[:position]
     return text
+
+
+def fit(text: str, width: int, *, plain: bool = False) -> str:
+    """A printable text, cut in the middle to `width` columns."""
+    if cell_count(text) <= width:
+        return text
+    gap = "..." if plain else "…"
+    head = max(0, width - len(gap)) * 2 // 3
+    begin = beginning(text, head)
+    left = width - len(gap) - cell_count(begin)
+    return begin + gap + beginning(text[::-1], max(0, left))[::-1]
+
+
+def wrap(text: str, width: int, hanging: int = 0) -> Iterator[str]:
+    """A printable text in pieces of `width` columns, broken after a space where one is near.
+
+    Pieces after the first are to hang by so many columns, and have as many less.
+    """
+    begin, room = 0, max(2, width)
+    while len(piece := beginning(text[begin : begin + room + 1], room)) < len(text) - begin:
+        space = piece.rfind(" ") + 1
+        end = begin + (space if space > len(piece) // 2 else len(piece))
+        yield text[begin:end].rstrip(" ")
+        begin, room = end, max(2, width - hanging)
+    yield text[begin:]
 
 
 @lru_cache(maxsize=4096)

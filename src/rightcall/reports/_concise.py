@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from rightcall.results import CaseResult, Totals
+from rightcall.results import CaseResult
+
+from ._characters import printable
+from ._report import Report
 
 _WORD = {"failed": "failed", "error": "error", "not_measured": "not measured"}
 
@@ -22,12 +25,17 @@ def concise_lines(result: CaseResult) -> Iterator[str]:
         yield f"{result.source}: {case}: {_WORD[result.verdict]}, score {result.score}"
 
 
-def concise_notes(warnings: Mapping[str, int]) -> Iterator[str]:
-    """What the reader of the traces warned of, each once, with the number of cases it is about."""
-    for warning, cases in warnings.items():
+def concise_report(report: Report) -> Iterator[str]:
+    """The problems of all cases and the totals, as text, line by line."""
+    for result in report.results():
+        yield from (f"{printable(line, one_line=True)}\n" for line in concise_lines(result))
+    yield from (f"{printable(line, one_line=True)}\n" for line in ending(report))
+
+
+def ending(report: Report) -> Iterator[str]:
+    """What is said of all cases together; last, how many there were, by verdict."""
+    yield from report.notes
+    for warning, cases in report.warnings.items():
         yield f"note: {warning}" + (f" ({cases:,} cases)" if cases > 1 else "")
-
-
-def summary(totals: Totals, seconds: float) -> str:
-    """The last line: how many cases there were, by verdict."""
-    return f"{totals} in {seconds:.2f}s"
+    named = f"  run {report.run_id}" if report.run_id else ""
+    yield f"{report.totals} in {report.seconds:.2f}s{named}"

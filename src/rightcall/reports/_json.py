@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 
 import msgspec
 
 import rightcall
 from rightcall.decoding import dump_json
-from rightcall.results import Aggregates, CaseResult, Totals
+from rightcall.results import CaseResult
+
+from ._report import Report
 
 
-def json_report(
-    cases: Iterable[str], totals: Callable[[], Totals], aggregates: Aggregates, subject: str
-) -> Iterator[str]:
-    """The results as one JSON document, piece by piece; `cases` are the results, each as JSON.
+def json_report(report: Report) -> Iterator[str]:
+    """The results as one JSON document, piece by piece.
 
     `rightcall` is the version that wrote it, `evalset` what was expected, `cases` each result with its evaluations,
-    findings and the trajectory that was judged. Asked for at the end are `totals`, the cases by verdict, and
-    `evaluators`, the results of each evaluator by verdict with their mean score.
+    findings and the trajectory that was judged, `totals` the cases by verdict, and `evaluators` the results of each
+    evaluator by verdict with their mean score.
     """
-    yield dump_json({"rightcall": rightcall.__version__, "evalset": subject})[:-1] + ', "cases": ['
+    yield dump_json({"rightcall": rightcall.__version__, "evalset": report.subject})[:-1] + ', "cases": ['
+    cases = report.documents() if report.documents is not None else map(CaseResult.to_json, report.results())
     separator = "\n"
     for case in cases:
         yield separator + case
         separator = ",\n"
-    told = {"totals": msgspec.to_builtins(totals()), "evaluators": msgspec.to_builtins(aggregates.by_evaluator())}
+    evaluators = msgspec.to_builtins(dict(report.evaluators))
+    told = {"totals": msgspec.to_builtins(report.totals), "evaluators": evaluators}
     yield f"\n], {dump_json(told)[1:]}\n"
 
 

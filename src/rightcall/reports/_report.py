@@ -27,3 +27,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     agent: str = ""
     notes: tuple[str, ...] = ()
     """What there is to say of the run as a whole."""
+    warnings: Mapping[str, int] = {}
+    """What the reader of the traces warned of, with the number of cases it is about."""
+    documents: Callable[[], Iterator[str]] | None = None
+    """The same results as `to_json` writes them, where they are written already."""

@@ -40,6 +40,16 @@ class PlacedFinding(msgspec.Struct, frozen=True):
     source: Source
 
 
+class Written(msgspec.Struct, frozen=True):
+    """Where the calls that one expectation lists are written, one after the other; of very many, the first ones."""
+
+    expectation: str
+    """The key in `expect`."""
+    path: str
+    """Which part of the criteria lists them, such as `expected`, or `expected_turns[1]`."""
+    sources: tuple[Source, ...]
+
+
 class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
     """What all evaluators say of one case. It passes when every one of them passes.
 
@@ -53,6 +63,8 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
     trajectory: Trajectory | None = None
     results: tuple[EvaluationResult, ...] = ()
     findings: tuple[PlacedFinding, ...] = ()
+    written: tuple[Written, ...] = ()
+    """Where the calls are written that expectations list which did not pass."""
     warnings: tuple[str, ...] = ()
     repeat: int = 0
     """Which of several trajectories of one case was judged, from 0."""
@@ -81,6 +93,8 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
             "evaluations": [plain_result(result) for result in self.results],
             "trajectory": _plain_trajectory(self.trajectory),
         }
+        if self.written:
+            plain["written"] = msgspec.to_builtins(self.written)
         if self.outcome is not None:
             plain["outcome"] = msgspec.to_builtins(self.outcome)
         return plain
@@ -117,6 +131,7 @@ class _SavedCase(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     warnings: tuple[str, ...]
     evaluations: tuple[SavedResult, ...]
     trajectory: Trajectory | None
+    written: tuple[Written, ...] = ()
     outcome: Outcome | None = None
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import Any
 
 from rightcall.evalsets import Case, Check
-from rightcall.results import CaseResult, Cause, EvaluationResult, Finding, Outcome, PlacedFinding, gravest
+from rightcall.results import CaseResult, Cause, EvaluationResult, Finding, Outcome, PlacedFinding, Written, gravest
 from rightcall.trajectory import Trajectory
 
 _CODES: dict[Cause, str] = {
@@ -17,6 +18,9 @@ _CODES: dict[Cause, str] = {
     "output": "RC505",
     "mock": "RC506",
 }
+_LISTS = ("expected", "expected_output", "tool_calls", "tool_calls_order", "tool_outputs")
+"""The keys of criteria that list calls."""
+_MOST_WRITTEN = 200
 
 
 def judge(case: Case, trajectory: Trajectory) -> CaseResult:
@@ -32,6 +36,7 @@ def judge(case: Case, trajectory: Trajectory) -> CaseResult:
         trajectory=trajectory,
         results=tuple(results),
         findings=tuple(_placed(case.checks, results)),
+        written=tuple(_written(case.checks, results)),
         warnings=trajectory.warnings,
     )
 
@@ -84,3 +89,23 @@ def _placed(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> Ite
         if not result.passed:
             for finding in result.findings:
                 yield PlacedFinding(check.key, finding, check.source(finding.path))
+
+
+def _written(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> Iterator[Written]:
+    """Where each call is written that an expectation lists which did not pass."""
+    for check, result in zip(checks, results, strict=True):
+        if not result.passed:
+            for path, calls in _lists(check.criteria):
+                places = [check.source(f"{path}[{index}]") for index in range(min(len(calls), _MOST_WRITTEN))]
+                yield Written(check.key, path, tuple(places))
+
+
+def _lists(criteria: Any) -> Iterator[tuple[str, Sequence[Any]]]:
+    """The lists of calls in criteria, each with its path."""
+    for key in _LISTS:
+        calls = getattr(criteria, key, None)
+        if isinstance(calls, tuple) and calls:
+            yield key, calls
+    for turn, calls in enumerate(getattr(criteria, "expected_turns", None) or ()):
+        if isinstance(calls, tuple) and calls:
+            yield f"expected_turns[{turn}]", calls

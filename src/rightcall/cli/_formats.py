@@ -1,0 +1,128 @@
+"""What `--format NAME[=FILE]` asks for: the formats of reports, and where each is written."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal
+
+import click
+import msgspec
+
+from rightcall.errors import nearest
+from rightcall.reports import Paper, Report, concise_lines, concise_report, ending, full_lines, full_report, json_report
+from rightcall.results import CaseResult
+
+from ._terminal import Screen
+from ._writing import new_file
+
+_FILE_WIDTH = 100
+
+
+class Style(msgspec.Struct, frozen=True):
+    """What formats for people take into account."""
+
+    paper: Paper = Paper(width=_FILE_WIDTH)
+    max_detail: int = 10
+
+
+FORMATS: dict[str, Callable[[Report, Style], Iterator[str]]] = {
+    "full": lambda report, style: full_report(report, style.paper, style.max_detail),
+    "concise": lambda report, _: concise_report(report),
+    "json": lambda report, _: json_report(report),
+}
+"""The formats, each a function of a report that gives its text."""
+
+
+def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say how results are told: `--format`, `--max-detail` and `--output-file`."""
+    added = [
+        click.option(
+            "--format",
+            "formats",
+            multiple=True,
+            metavar="NAME[=FILE]",
+            callback=_checked,
+            help=f"What is printed or, with =FILE, written: {', '.join(FORMATS)}; repeatable. By default full on a "
+            "terminal, else concise.",
+        ),
+        click.option(
+            "--max-detail",
+            type=click.IntRange(min=0),
+            default=10,
+            show_default=True,
+            help="How many cases that did not pass the full format tells in detail.",
+        ),
+        click.option("--output-file", metavar="FILE", help="Write all results to this file as JSON."),
+    ]
+    for option in reversed(added):
+        command = option(command)
+    return command
+
+
+class Telling:
+    """Where the results of one command go."""
+
+    def __init__(self, formats: Sequence[str], output_file: str | None, max_detail: int) -> None:
+        asked = [tuple(each.split("=", 1)) for each in formats]
+        self._files = [(each[0], each[1]) for each in asked if len(each) == 2]
+        if output_file is not None:
+            self._files.append(("json", output_file))
+        self._printed = [each[0] for each in asked if len(each) == 1] or default_formats()
+        self._max_detail = max_detail
+        self._screen = Screen()
+
+    @property
+    def wants_results(self) -> Literal["", "bad", "all"]:
+        """Which complete results are wanted at the end: `concise` needs none, `full` those that did not pass."""
+        if self._files or not set(self._printed) <= {"concise", "full"}:
+            return "all"
+        return "bad" if "full" in self._printed else ""
+
+    def tell(self, result: CaseResult) -> None:
+        """Print what is to be said of one result as soon as it is there."""
+        if "concise" in self._printed:
+            for line in concise_lines(result):
+                self._screen.line(line)
+
+    def finish(self, report: Report) -> None:
+        """Print and write everything else.
+
+        Raises:
+            RightcallError: a file cannot be written.
+        """
+        for name in dict.fromkeys(self._printed):
+            self._print(name, report)
+        for name, path in self._files:
+            with new_file(path) as file:
+                file.writelines(FORMATS[name](report, Style(max_detail=self._max_detail)))
+
+    def _print(self, name: str, report: Report) -> None:
+        if name == "concise":
+            for text in ending(report):
+                self._screen.line(text)
+        elif name == "full":
+            for line in full_lines(report, self._screen.paper(), self._max_detail):
+                self._screen.line(*line)
+        else:
+            for piece in FORMATS[name](report, Style(self._screen.paper(), self._max_detail)):
+                click.echo(piece, nl=False)
+
+
+def default_formats() -> list[str]:
+    """What is printed where nobody says: for a person at a terminal, for another program, for GitHub's pages."""
+    formats = ["full" if sys.stdout.isatty() else "concise"]
+    if os.environ.get("GITHUB_ACTIONS") and "github" in FORMATS:
+        formats.append("github")
+    return formats
+
+
+def _checked(_: click.Context, __: click.Parameter, formats: tuple[str, ...]) -> tuple[str, ...]:
+    for each in formats:
+        name, equals, file = each.partition("=")
+        if name not in FORMATS:
+            raise click.BadParameter(f"no format {name!r:.40}; {nearest(name, list(FORMATS))}")
+        if equals and not file:
+            raise click.BadParameter(f"{each!r:.40} names no file; write {name}=FILE")
+    return formats

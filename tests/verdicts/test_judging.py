@@ -1,0 +1,55 @@
+"""What all evaluators of a case say of one trajectory, and where what they expect is written."""
+
+from pathlib import Path
+
+from tests.builders import calls
+
+from rightcall import CaseResult, load_eval_set
+from rightcall.verdicts import judge
+
+WRITTEN = """\
+cases:
+  - id: a
+    turns:
+      - input: one
+        expect: {calls: [search, check]}
+      - input: two
+    expect:
+      order: [search, book]
+      counts: {search: 1}
+"""
+
+
+def judged(tmp_path: Path, *made: str) -> CaseResult:
+    path = tmp_path / "shop.yaml"
+    path.write_text(WRITTEN, encoding="utf-8")
+    return judge(load_eval_set(path).cases[0], calls(*made))
+
+
+def test_the_place_of_each_call_of_an_expectation_that_did_not_pass_is_given(tmp_path: Path) -> None:
+    result = judged(tmp_path, "search", "check")
+
+    places = {each.path: [(source.line, source.column) for source in each.sources] for each in result.written}
+    assert places == {"tool_calls_order": [(8, 15), (8, 23)], "expected_turns[0]": [(5, 26), (5, 34)]}
+    assert [each.expectation for each in result.written] == ["order", "calls"]
+    assert CaseResult.from_json(result.to_json()) == result
+
+
+def test_expectations_that_passed_have_no_places(tmp_path: Path) -> None:
+    path = tmp_path / "shop.yaml"
+    path.write_text("cases: [{id: a, input: x, expect: {calls: [search]}}]", encoding="utf-8")
+
+    result = judge(load_eval_set(path).cases[0], calls("search"))
+
+    assert result.passed
+    assert result.written == ()
+    assert "written" not in result.to_plain()
+
+
+def test_of_very_many_calls_the_first_places_are_given(tmp_path: Path) -> None:
+    path = tmp_path / "shop.yaml"
+    path.write_text(f"cases: [{{id: a, input: x, expect: {{calls: [{'search, ' * 500}]}}}}]", encoding="utf-8")
+
+    [written] = judge(load_eval_set(path).cases[0], calls("search")).written
+
+    assert len(written.sources) == 200
