@@ -59,11 +59,11 @@ def test_everything_fits_a_narrow_screen_without_unicode() -> None:
 
     assert all(line.isascii() and cell_count(line) <= 44 for line in lines)
     assert lines[2:7] == [
-        "  +->x laptop_search   calls 1.00 -> 0.50",
+        "  ok->x laptop_search   calls 1.00 -> 0.50",
         "      | get_product_details <->",
         "      | check_inventory",
         "      | -reserve_item ; +add_to_cart",
-        "  x->+ gift_card       calls 0.50 -> 1.00",
+        "  x->ok gift_card       calls 0.50 -> 1.00",
     ]
 
 

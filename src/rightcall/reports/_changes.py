@@ -11,7 +11,7 @@ from ._characters import cell_count, fit, wrap
 from ._paper import NARROWEST, Line, Paper, Part, line_length
 
 _MARKS: dict[Verdict, tuple[str, str]] = {
-    "passed": ("✓", "+"),
+    "passed": ("✓", "ok"),
     "failed": ("✗", "x"),
     "error": ("!", "!"),
     "not_measured": ("?", "?"),
@@ -172,9 +172,11 @@ def _packed(words: Sequence[str], separator: str, width: int) -> Iterator[str]:
 
 
 def _flip(old: Verdict, new: Verdict, paper: Paper) -> list[Part]:
-    if old == new:
-        return [f"{paper.glyph(_ALIKE)}  " + (" " if paper.plain else "")]
-    return [_verdict_part(old, paper), paper.glyph(_ARROW), _verdict_part(new, paper)]
+    width = cell_count(paper.glyph(("✓→✗", "ok->x")))
+    parts: list[Part] = [paper.glyph(_ALIKE)]
+    if old != new:
+        parts = [_verdict_part(old, paper), paper.glyph(_ARROW), _verdict_part(new, paper)]
+    return [*parts, " " * (width - line_length(tuple(parts)))]
 
 
 def _verdict_part(verdict: Verdict | None, paper: Paper) -> Part:
