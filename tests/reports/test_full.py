@@ -290,6 +290,21 @@ def test_hostile_text_is_text_wherever_it_stands(judged: Judging, plain: bool) -
     assert any("[bold]red[/bold]" in line for line in lines)
 
 
+def test_a_million_characters_cost_a_few_lines(judged: Judging) -> None:
+    long = "x" * 1_000_000
+    made = calls(call(long[:10_000], **{long: long}), call("reserve_item", product_id=long))
+    outcome = Outcome(cause="raised", error=long, traceback=long, stdout=long)
+    results = (
+        named(judged(SHOP, made), long),
+        failing(long, outcome=outcome, warnings=(long,), source=Source("a.yaml", 1, 1, long[:500])),
+    )
+
+    lines = screen(*results, run_id="8f2c")
+
+    assert len(lines) < 80
+    assert max(map(cell_count, lines)) <= 100
+
+
 @settings(max_examples=150, deadline=None)
 @given(
     message=st.text(max_size=300),
@@ -298,7 +313,7 @@ def test_hostile_text_is_text_wherever_it_stands(judged: Judging, plain: bool) -
     width=st.integers(40, 120),
     plain=st.booleans(),
 )
-def test_a_caret_stands_below_its_line_and_no_line_is_wider_than_the_paper(
+def test_no_line_is_wider_than_the_paper_wherever_the_place_is(
     message: str, excerpt: str, column: int, width: int, plain: bool
 ) -> None:
     result = failing(message, source=Source("a.yaml", 3, column, excerpt))

@@ -8,11 +8,12 @@ import msgspec
 
 from rightcall.results import Source
 
-from ._characters import cell_count, fit
+from ._characters import beginning, cell_count, fit
 from ._paper import Paper
 
 _WORD = re.compile(r"\"[^\"]*\"|'[^']*'|[^\s,:{}\[\]\"']+")
 _AFTER = 12
+_CUT = "..."
 _WIDEST_MARK = 40
 
 
@@ -32,15 +33,15 @@ def excerpt(source: Source, indent: int, width: int, paper: Paper) -> Excerpt:
     at += len(line[at:]) - len(line[at:].lstrip("{[ ") or line[at:])
     word = _WORD.match(line, at)
     end = min(word.end() if word else at + 1, at + _WIDEST_MARK)
-    gap = ""
+    gap, begin = "", 0
     if cell_count(paper.text(line[:end])) > width:
-        gap = "..." if paper.plain else "…"
-        begin = min(at, max(0, min(end + _AFTER, len(line)) - width + len(gap)))
-        line, at, end = line[begin:], at - begin, end - begin
-    before, marked = gap + paper.text(line[:at]), paper.text(line[at:end])
-    room = width - cell_count(before) - cell_count(marked)
+        begin = min(at, max(0, min(end + _AFTER, len(line)) - width + len(_CUT)))
+        gap = (_CUT if paper.plain else "…") if begin else ""
+    before, marked = gap + paper.text(line[begin:at]), paper.text(line[at:end])
+    start, room = cell_count(before), width - cell_count(before) - cell_count(marked)
     after = fit(paper.text(line[end:]), room, plain=paper.plain) if room > 0 else ""
-    return Excerpt(before + marked + after, cell_count(before), max(1, min(cell_count(marked), width)))
+    text = beginning(before + marked + after, width)
+    return Excerpt(text, start, max(0, min(cell_count(marked), width - start)))
 
 
 def common_indent(sources: tuple[Source, ...]) -> int:

@@ -8,7 +8,7 @@ from itertools import islice
 
 from rightcall.results import CODES, CaseResult, EvaluationResult, PlacedFinding
 
-from ._characters import wrap
+from ._characters import fit, wrap
 from ._concise import ending
 from ._gutter import Gutter
 from ._headlines import headline
@@ -20,6 +20,7 @@ from ._report import Report
 _NOT_MEASURED = ("RC301", "RC302", "RC303")
 _LINES_OF_A_TRACEBACK = 8
 _LINES_PRINTED = 4
+_LINES_OF_A_MESSAGE = 6
 _MOST_OF_A_CASE = 12
 
 
@@ -148,7 +149,8 @@ def _title(placed: PlacedFinding, paper: Paper) -> Iterator[Line]:
     word, style = ("note", "bold yellow") if finding.code in _NOT_MEASURED else ("error", "bold red")
     name = CODES[finding.code].name if finding.code in CODES else ""
     label = paper.text(f"{word}[{finding.code}{f' {name}' if name else ''}]")
-    first, *others = wrap(f"{label}: {paper.text(finding.message[:2000])}", paper.width, 2)
+    message = fit(paper.text(finding.message[:10_000]), _LINES_OF_A_MESSAGE * paper.width, plain=paper.plain)
+    first, *others = wrap(f"{label}: {message}", paper.width, 2)
     yield ((first[: len(label)], style), (first[len(label) :], "bold"))
     yield from ((("  " + piece, "bold"),) for piece in others)
 

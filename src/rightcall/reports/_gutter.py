@@ -23,6 +23,8 @@ _LABELS = {
 }
 _INDENT = "  "
 _WIDEST = 60
+_LONGEST_PLACE = 300
+"""A place is not cut to the paper, so that it can be clicked on, but a stranger may have written it."""
 
 
 class Gutter:
@@ -40,8 +42,10 @@ class Gutter:
 
     def arrow(self, source: Source, case: str) -> Line:
         """The place and the case that a diagnosis is about."""
-        text = self._paper.text
-        return ((f"{'':>{self._margin}}--> ", "cyan"), text(str(source)), ("  ", ""), (text(case), "bold"))
+        text, plain = self._paper.text, self._paper.plain
+        place = fit(text(str(source)), _LONGEST_PLACE, plain=plain)
+        room = max(24, self._paper.width - self._margin - len("-->   ") - cell_count(place))
+        return ((f"{'':>{self._margin}}--> ", "cyan"), place, "  ", (fit(text(case), room, plain=plain), "bold"))
 
     def told(self, word: str, message: str) -> Iterator[Line]:
         """A remark below the lines, such as help."""
@@ -103,7 +107,8 @@ class Gutter:
         mark = f"{paper.glyph(MARKS[kind])}{number}"
         room = max(12, room - len(mark) - 2)
         texts = [fit(paper.text(text), room, plain=paper.plain) for text in self._said(step, path, calls, room)]
-        head = (mark, STYLES.get(kind, "red"))
+        is_allowed = kind == "extra" and not path.is_told(step)
+        head = (mark, "dim" if is_allowed else STYLES.get(kind, "red"))
         first: Line = (head, f"  {texts[0]}") if texts else (head,)
         return [first, *[(" " * (len(mark) + 2), text) for text in texts[1:]]]
 
@@ -147,9 +152,7 @@ class Gutter:
 
 def _steps(path: Path) -> tuple[list[Step], list[int]]:
     """The steps that matter, and the places among them of those that are shown: the wrong ones, with some around."""
-    named = [placed.finding.actual for placed in path.problems]
-    wrong = {call.position for call in named if call is not None}
-    steps = [step for step in path.alignment.steps if step.kind != "extra" or path.shows_extras or step.actual in wrong]
+    steps = [step for step in path.alignment.steps if step.kind != "extra" or path.shows_extras or path.is_told(step)]
     telling = [place for place, step in enumerate(steps) if path.kind(step) != "match"]
     near = sorted({place + by for place in telling for by in range(-_AROUND, _AROUND + 1)})
     shown = [place for place in near if 0 <= place < len(steps)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from rightcall.results import CaseResult, EvaluationResult, ToolCallCountEvaluatorJustification
+from rightcall.results import CODES, CaseResult, EvaluationResult, ToolCallCountEvaluatorJustification
 
 from ._characters import cell_count, fit
 from ._durations import duration_text, extent
@@ -57,6 +57,8 @@ def _fitting(parts: list[str], width: int, paper: Paper) -> str:
 def _told(result: CaseResult) -> Iterator[str]:
     if result.outcome is not None and result.outcome.cause:
         yield _CAUSES.get(result.outcome.cause, "error")
+    elif not result.results:
+        yield from [CODES[each.finding.code].name for each in result.findings[:1] if each.finding.code in CODES]
     for one in result.results:
         if not one.passed:
             yield f"{one.evaluator} {_fared(result, one)}"

@@ -40,6 +40,11 @@ class Path(msgspec.Struct, frozen=True):
         known = step.expected is not None and step.expected < len(self.sources)
         return self.sources[step.expected] if known and step.expected is not None else None
 
+    def is_told(self, step: Step) -> bool:
+        """Whether a problem is about the call of a step."""
+        named = [placed.finding.actual for placed in self.problems]
+        return any(call is not None and call.position == step.actual for call in named)
+
     def is_alone(self, source: Source) -> bool:
         """Whether no other call is written on the same line."""
         return sum(each.line == source.line for each in self.sources) == 1
