@@ -13,31 +13,25 @@ from rightcall.reports import Report, junit_report
 
 
 class Rule(NamedTuple):
-    """What an element may have, as the common schema (junit-10, and Surefire's for properties of cases) says it."""
+    """What an element may have, by the schemas of Jenkins (junit-10) and Surefire alike; children in this order."""
 
     required: set[str]
     optional: set[str]
-    children: set[str]
+    children: tuple[str, ...]
     has_text: bool = False
 
 
 RULES = {
-    "testsuites": Rule(set(), {"name", "time", "tests", "failures", "errors"}, {"testsuite"}),
+    "testsuites": Rule(set(), {"name", "time", "tests", "failures", "errors"}, ("testsuite",)),
     "testsuite": Rule(
-        {"name", "tests", "failures", "errors"},
-        {"time", "skipped", "timestamp", "hostname", "id", "package", "file"},
-        {"properties", "testcase", "system-out", "system-err"},
+        {"name", "tests", "failures", "errors", "skipped"}, {"time", "group"}, ("properties", "testcase")
     ),
-    "properties": Rule(set(), set(), {"property"}),
-    "property": Rule({"name", "value"}, set(), set()),
-    "testcase": Rule(
-        {"name"},
-        {"time", "classname", "group"},
-        {"properties", "skipped", "error", "failure", "system-out", "system-err"},
-    ),
-    "failure": Rule(set(), {"type", "message"}, set(), True),
-    "error": Rule(set(), {"type", "message"}, set(), True),
-    "system-out": Rule(set(), set(), set(), True),
+    "properties": Rule(set(), set(), ("property",)),
+    "property": Rule({"name", "value"}, set(), ()),
+    "testcase": Rule({"name", "time"}, {"classname", "group"}, ("failure", "skipped", "error", "system-out")),
+    "failure": Rule({"type"}, {"message"}, (), True),
+    "error": Rule({"type"}, {"message"}, (), True),
+    "system-out": Rule(set(), set(), (), True),
 }
 
 
@@ -52,7 +46,8 @@ def checked(text: str) -> ElementTree.Element:
     for element in root.iter():
         rule = RULES[element.tag]
         assert rule.required <= set(element.keys()) <= rule.required | rule.optional, element.tag
-        assert {child.tag for child in element} <= rule.children, element.tag
+        order = [rule.children.index(child.tag) for child in element]
+        assert order == sorted(order), element.tag
         assert rule.has_text or not (element.text or "").strip(), element.tag
         assert re.fullmatch(r"\d+\.\d{3}", element.get("time", "0.000"))
     for suite in root.iter("testsuite"):
@@ -72,7 +67,7 @@ def test_each_verdict_is_what_ci_systems_call_it() -> None:
 
     good, bad, broken, unseen = checked(written(made)).iter("testcase")
 
-    assert [child.tag for child in good] == ["properties"]
+    assert list(good) == []
     failure, error, not_measured = bad.find("failure"), broken.find("error"), unseen.find("error")
     assert failure is not None
     assert failure.attrib == {"type": "RC101", "message": "`pay` was never called (and 1 more)"}
@@ -98,14 +93,18 @@ def test_scores_times_and_what_was_printed_are_there() -> None:
     results = (evaluation("order", "failed", 2 / 3), evaluation("args", "passed", 1.0))
     made = report(result("a", "failed", "no", outcome=outcome, results=results))
 
-    [case] = checked(written(made)).iter("testcase")
+    root = checked(written(made))
 
+    [case] = root.iter("testcase")
     assert case.attrib["time"] == "2.500"
-    assert {each.attrib["name"]: each.attrib["value"] for each in case.iter("property")} == {
-        "verdict": "failed",
-        "score": "0.5",
-        "score.order": "0.6667",
-        "score.args": "1",
+    assert {each.attrib["name"]: each.attrib["value"] for each in root.iter("property")} == {
+        "run": "8f2c",
+        "agent": "agent.py:answer",
+        "mean_score.order": "0.6667",
+        "mean_score.args": "1",
+        "score[a]": "0.5",
+        "score[a].order": "0.6667",
+        "score[a].args": "1",
     }
     assert case.findtext("system-out") == "…" + "x" * 4_000
 

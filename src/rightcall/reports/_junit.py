@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rightcall.results import CaseResult, Totals
+from rightcall.results import CaseResult, Totals, Verdict
 
 from ._durations import extent
 from ._escaping import xml_attribute, xml_text
@@ -19,17 +19,24 @@ def junit_report(report: Report) -> Iterator[str]:
     """A report as JUnit XML: the eval set is a suite, each case and repeat a test case.
 
     A case that failed is a failure; one in error, or not measured, is an error, for neither says that the agent did
-    badly. Scores are properties. The same report gives the same text. The results are read twice: a suite begins
-    with its counts.
+    badly. Scores are properties of the suite, where the common schema has a place for them. The same report gives the
+    same text. The results are read twice: a suite begins with its counts.
     """
-    counts = Totals.of([result.verdict for result in report.results()])
-    tests = counts.passed + counts.failed + counts.not_measured + counts.error
-    numbers = f'tests="{tests}" failures="{counts.failed}" errors="{counts.error + counts.not_measured}"'
+    verdicts: list[Verdict] = []
+    properties = list(_suite_properties(report))
+    for result in report.results():
+        verdicts.append(result.verdict)
+        properties += _scores(result)
+    counts = Totals.of(verdicts)
+    numbers = f'tests="{len(verdicts)}" failures="{counts.failed}" errors="{counts.error + counts.not_measured}"'
     numbers += f' time="{_seconds(report.seconds)}"'
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     yield f'<testsuites name="rightcall" {numbers}>\n'
     yield f'<testsuite name="{xml_attribute(report.subject)}" {numbers} skipped="0">\n'
-    yield from _properties(_suite_properties(report))
+    yield "<properties>\n"
+    for name, value in properties:
+        yield f'<property name="{xml_attribute(name)}" value="{xml_attribute(value)}"/>\n'
+    yield "</properties>\n"
     for result in report.results():
         yield from _case(result, report.subject)
     yield "</testsuite>\n</testsuites>\n"
@@ -44,28 +51,25 @@ def _suite_properties(report: Report) -> Iterator[tuple[str, str]]:
         yield f"mean_score.{evaluator}", _score(totals.mean_score)
 
 
+def _scores(result: CaseResult) -> Iterator[tuple[str, str]]:
+    name = f"score[{_name(result)}]"
+    yield name, _score(result.score)
+    for evaluation in result.results:
+        yield f"{name}.{evaluation.evaluator}", _score(evaluation.score)
+
+
+def _name(result: CaseResult) -> str:
+    return result.case_id if not result.repeat else f"{result.case_id} (repeat {result.repeat + 1})"
+
+
 def _case(result: CaseResult, subject: str) -> Iterator[str]:
-    name = result.case_id if not result.repeat else f"{result.case_id} (repeat {result.repeat + 1})"
-    yield f'<testcase classname="{xml_attribute(subject)}" name="{xml_attribute(name)}" time="{_time(result)}">\n'
-    yield from _properties(_case_properties(result))
+    known = f'classname="{xml_attribute(subject)}" name="{xml_attribute(_name(result))}"'
+    yield f'<testcase {known} time="{_time(result)}">\n'
     if not result.passed:
         yield _trouble(result)
     if result.outcome is not None and result.outcome.stdout:
         yield f"<system-out>{xml_text(_tail(result.outcome.stdout))}</system-out>\n"
     yield "</testcase>\n"
-
-
-def _case_properties(result: CaseResult) -> Iterator[tuple[str, str]]:
-    yield "verdict", result.verdict
-    yield "score", _score(result.score)
-    for evaluation in result.results:
-        yield f"score.{evaluation.evaluator}", _score(evaluation.score)
-
-
-def _properties(named: Iterator[tuple[str, str]]) -> Iterator[str]:
-    lines = [f'<property name="{xml_attribute(name)}" value="{xml_attribute(value)}"/>\n' for name, value in named]
-    if lines:
-        yield from ("<properties>\n", *lines, "</properties>\n")
 
 
 def _trouble(result: CaseResult) -> str:
