@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from tests.processes import rightcall
@@ -484,3 +485,18 @@ def test_calls_in_other_processes_are_not_taken_for_no_calls(shop: Path) -> None
     assert done.returncode == 2, done.stdout + done.stderr
     assert "RC301 a" in done.stdout
     assert "note: the agent started Python processes of its own" in done.stdout
+
+
+def test_every_format_of_a_report_can_be_asked_for_while_running(shop: Path) -> None:
+    summary = shop / "summary.md"
+    files = ["--format", "junit=junit.xml", "--format", "markdown=comment.md"]
+
+    done = rightcall(
+        "run", "agent.py:answer", "shop.yaml", *files, cwd=shop, GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(summary)
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "2 passed" in done.stdout
+    assert ElementTree.parse(shop / "junit.xml").getroot().get("tests") == "2"
+    assert "2 passed" in (shop / "comment.md").read_text()
+    assert "2 passed" in summary.read_text()

@@ -52,7 +52,10 @@ def adapted_args(expected: Any, actual: Mapping[str, Any], policy: ArgsPolicy) -
     }
     if policy == "subset" and kept:
         return kept
-    return {**kept, **{key: literal(value) for key, value in actual.items() if key not in kept}}
+    others = {key: value for key, value in actual.items() if key not in kept}
+    if any(key.startswith("$") for key in others):
+        return literal(actual)
+    return {**kept, **{key: literal(value) for key, value in others.items()}}
 
 
 def _holds(expectation: Expectation, key: str, actual: Mapping[str, Any]) -> bool:

@@ -10,8 +10,21 @@ from typing import Any, Literal
 import click
 import msgspec
 
-from rightcall.errors import nearest
-from rightcall.reports import Paper, Report, concise_lines, concise_report, ending, full_lines, full_report, json_report
+from rightcall.errors import RightcallError, nearest
+from rightcall.reports import (
+    Paper,
+    Report,
+    concise_lines,
+    concise_report,
+    ending,
+    full_lines,
+    full_report,
+    github_report,
+    github_summary,
+    json_report,
+    junit_report,
+    markdown_report,
+)
 from rightcall.results import CaseResult
 
 from ._terminal import Screen
@@ -31,6 +44,9 @@ FORMATS: dict[str, Callable[[Report, Style], Iterator[str]]] = {
     "full": lambda report, style: full_report(report, style.paper, style.max_detail),
     "concise": lambda report, _: concise_report(report),
     "json": lambda report, _: json_report(report),
+    "junit": lambda report, _: junit_report(report),
+    "github": lambda report, _: github_report(report),
+    "markdown": lambda report, _: markdown_report(report),
 }
 """The formats, each a function of a report that gives its text."""
 
@@ -108,12 +124,30 @@ class Telling:
         else:
             for piece in FORMATS[name](report, Style(self._screen.paper(), self._max_detail)):
                 click.echo(piece, nl=False)
+        if name == "github":
+            append_step_summary(report)
+
+
+def append_step_summary(report: Report) -> None:
+    """Add a report to the summary of the step, where GitHub Actions has a file for it.
+
+    Raises:
+        RightcallError: the file cannot be written.
+    """
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not path:
+        return
+    try:
+        with open(path, "a", encoding="utf-8") as file:
+            file.writelines(github_summary(report))
+    except OSError as problem:
+        raise RightcallError(f"{path}: {problem.strerror or problem}") from None
 
 
 def default_formats() -> list[str]:
     """What is printed where nobody says: for a person at a terminal, for another program, for GitHub's pages."""
     formats = ["full" if sys.stdout.isatty() else "concise"]
-    if os.environ.get("GITHUB_ACTIONS") and "github" in FORMATS:
+    if os.environ.get("GITHUB_ACTIONS"):
         formats.append("github")
     return formats
 

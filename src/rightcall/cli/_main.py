@@ -21,6 +21,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("_show", "Show which calls are in traces: the tree, the timing, what was not recorded."),
     "run": ("_run", "Run an agent over an eval set, and hold what it calls against what is expected."),
     "score": ("_score", "Hold recorded traces against expectations, without running anything."),
+    "report": ("_report", "Write a run as JUnit XML, GitHub annotations, Markdown or JSON."),
+    "diff": ("_diff", "Say what changed between runs: verdicts that flipped, paths that differ."),
     "accept": ("_accept", "Write what was observed into an eval set, as an edit to review."),
     "check": ("_check", "Check eval sets: every key, every expectation, every id."),
     "convert": ("_convert", "Convert an eval set of UiPath or ADK to the native format."),

@@ -1,0 +1,78 @@
+"""`rightcall report`: a run as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from rightcall.changes import compare
+from rightcall.errors import nearest
+from rightcall.reports import Report, github_report, json_report, junit_report, markdown_report
+from rightcall.store import Run
+
+from ._formats import append_step_summary
+from ._stored import name_of, opened, report_of, sides_in
+from ._writing import new_file
+
+FORMATS = ("junit", "github", "markdown", "json")
+
+
+@click.command(name="report")
+@click.argument("run", metavar="RUN")
+@click.option(
+    "--format",
+    "formats",
+    multiple=True,
+    metavar="NAME[=FILE]",
+    help="junit, github, markdown (the default) or json, printed or written to a file; repeatable.",
+)
+@click.option("--baseline", metavar="RUN", help="In Markdown, say what changed against this run.")
+@click.option("--runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")
+def command(run: str, formats: tuple[str, ...], baseline: str | None, runs: str | None) -> int:
+    """Write a run as JUnit XML, GitHub annotations, Markdown or JSON.
+
+    RUN is a folder, the beginning of an id, a branch (its newest run), or `last`.
+    """
+    asked = _asked(formats or ("markdown",))
+    found = opened(run, runs)
+    other = opened(baseline, runs) if baseline is not None else None
+    report = report_of(found)
+    for name, file in asked:
+        pieces = _pieces(name, report, found, other)
+        if file is None:
+            for piece in pieces:
+                click.echo(piece, nl=False)
+        else:
+            with new_file(file) as written:
+                written.writelines(pieces)
+        if name == "github":
+            append_step_summary(report)
+    return 0
+
+
+def _asked(formats: tuple[str, ...]) -> list[tuple[str, str | None]]:
+    """Each format and the file it is for; `None` is standard output, which takes one of them."""
+    asked: list[tuple[str, str | None]] = []
+    for given in formats:
+        name, equals, file = given.partition("=")
+        if name not in FORMATS:
+            raise click.UsageError(f"no format {name!r:.40}; {nearest(name, FORMATS)}")
+        if equals and not file:
+            raise click.UsageError(f"--format {given}: the name of a file is missing")
+        asked.append((name, file or None))
+    if sum(file is None for _, file in asked) > 1:
+        raise click.UsageError("one format can be printed; give the others a file, such as --format junit=junit.xml")
+    return asked
+
+
+def _pieces(name: str, report: Report, run: Run, other: Run | None) -> Iterator[str]:
+    if name == "junit":
+        return junit_report(report)
+    if name == "github":
+        return github_report(report)
+    if name == "json":
+        return json_report(report)
+    if other is None:
+        return markdown_report(report)
+    return markdown_report(report, compare(sides_in(other), sides_in(run)), name_of(other))

@@ -1,0 +1,63 @@
+"""Text from strangers inside of other languages: XML, Markdown, GitHub's workflow commands."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+from ._characters import fit, printable
+
+_NO_XML = re.compile("[\ufffe\uffff]")
+_BACKTICKS = re.compile("`+")
+_SPACE = "\u200b"
+
+
+def xml_text(text: str) -> str:
+    """A text between the tags of an XML document. Characters that XML has no place for become escapes.
+
+    No line of it reads like a workflow command, which GitHub would obey if the document were printed there.
+    """
+    # Line by line, because a line that is printable already is told from the others at the speed of C.
+    harmless = "\n".join([printable(line) for line in text.split("\n")])
+    written = escape(_NO_XML.sub(_as_escape, harmless))
+    return written.replace("::", ":&#58;").replace("##[", "#&#35;[")
+
+
+def xml_attribute(text: str) -> str:
+    """A text between the quotes of an attribute; lines and tabs in it survive the reader."""
+    return xml_text(text).replace("\n", "&#10;").replace("\t", "&#9;")
+
+
+def code_span(text: str, width: int = 200) -> str:
+    """A text as code in a line of Markdown, cut in the middle to `width` columns.
+
+    Nothing in code is obeyed: no HTML, link, mention, reference or emoji. The fence is longer than any in the text.
+    """
+    shown = fit(_line(text, width), width).replace("##[", f"#{_SPACE}#[")
+    if not shown.strip(" "):
+        return "`(empty)`" if not shown else f"`{shown}`"
+    longest = max([len(run) for run in _BACKTICKS.findall(shown)], default=0)
+    fence = "`" * (longest + 1)
+    padding = " " if longest or shown[0] == " " == shown[-1] else ""
+    return f"{fence}{padding}{shown}{padding}{fence}"
+
+
+def command_message(text: str, width: int) -> str:
+    """A text as the message of a workflow command, cut in the middle to `width` columns."""
+    return fit(_line(text, width), width).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def command_property(text: str, width: int) -> str:
+    """A text as a property of a workflow command, cut in the middle to `width` columns."""
+    return command_message(text, width).replace(":", "%3A").replace(",", "%2C")
+
+
+def _line(text: str, width: int) -> str:
+    """A text on one line, harmless. Of a very long one no more than will be seen."""
+    if len(text) > 4 * width:
+        text = text[: 2 * width] + text[-2 * width :]
+    return printable(text, one_line=True)
+
+
+def _as_escape(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
