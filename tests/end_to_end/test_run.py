@@ -120,7 +120,7 @@ def test_passing_is_quiet_and_leaves_a_run_that_can_be_read(shop: Path) -> None:
 
 @pytest.mark.parametrize(
     ("redirection", "code", "told"),
-    [(">&-", 0, ""), ("> /dev/full", 2, "rightcall: standard output: No space left on device")],
+    [(">&-", 0, ""), ("2>&-", 0, ""), ("> /dev/full", 2, "rightcall: standard output: No space left on device")],
 )
 def test_output_that_cannot_be_written_is_no_defect(shop: Path, redirection: str, code: int, told: str) -> None:
     command = f'"{sys.executable}" -m rightcall run shop.yaml {redirection}'

@@ -146,7 +146,8 @@ def append_step_summary(report: Report) -> None:
 
 def default_formats() -> list[str]:
     """What is printed where nobody says: for a person at a terminal, for another program, for GitHub's pages."""
-    formats = ["full" if sys.stdout.isatty() else "concise"]
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()  # it is None where somebody has closed it
+    formats = ["full" if is_terminal else "concise"]
     if os.environ.get("GITHUB_ACTIONS"):
         formats.append("github")
     return formats

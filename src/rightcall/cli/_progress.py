@@ -16,8 +16,9 @@ class Progress:
     """A line on standard error with a bar, counts and the time left. Nothing at all where that is no terminal."""
 
     def __init__(self, total: int, before: int = 0) -> None:
-        self._is_shown = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-        self._is_plain = not (sys.stderr.encoding or "").lower().startswith("utf")
+        is_terminal = sys.stderr is not None and sys.stderr.isatty()  # it is None where somebody has closed it
+        self._is_shown = is_terminal and os.environ.get("TERM") != "dumb"
+        self._is_plain = not (is_terminal and (sys.stderr.encoding or "").lower().startswith("utf"))
         self._total = total
         self._done = self._before = before
         self._bad = 0
