@@ -21,7 +21,7 @@ from rightcall.store import RUNS, Run, open_run
 
 from ._complaints import complain
 from ._recorded import RecordedOptions, joining_options
-from ._replacing import check_writable, replace_file
+from ._replacing import check_replaceable, replace_file
 from ._terminal import Screen
 
 _MOST_NAMED = 30
@@ -65,7 +65,7 @@ class _Accepting:
         self._observing = Observing(request, self._sources)
 
     def run(self) -> int:
-        check_writable(self._path)
+        check_replaceable(self._path)
         outcomes = self._update() if self._run is not None or os.path.lexists(self._path) else self._create()
         if self._observing.strangers:
             complain(f"not looked at, because they belong to no case: {self._observing.strangers:,} trajectories")

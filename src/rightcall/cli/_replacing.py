@@ -11,7 +11,7 @@ from pathlib import Path
 from rightcall.errors import RightcallError
 
 
-def check_writable(path: str) -> None:
+def check_replaceable(path: str) -> None:
     """Refuse a path that must not, or cannot, be written. One where nothing is yet is fine.
 
     Raises:
@@ -33,7 +33,7 @@ def replace_file(path: str, before: bytes | None, after: bytes) -> None:
     Raises:
         RightcallError: the file has changed in the meantime, or cannot be written.
     """
-    check_writable(path)
+    check_replaceable(path)
     try:
         if before != (Path(path).read_bytes() if os.path.lexists(path) else None):
             raise RightcallError(f"{path}: has been changed in the meantime, so nothing was written; try again")

@@ -8,14 +8,14 @@ import click
 
 from rightcall.changes import compare
 from rightcall.errors import nearest
-from rightcall.reports import Report, github_report, json_report, junit_report, markdown_report
+from rightcall.reports import Report, markdown_report
 from rightcall.store import Run
 
-from ._formats import append_step_summary
+from ._formats import FORMATS, Style, append_step_summary
 from ._stored import name_of, opened, report_of, sides_in
 from ._writing import new_file
 
-FORMATS = ("junit", "github", "markdown", "json")
+_NAMES = ("junit", "github", "markdown", "json")
 
 
 @click.command(name="report")
@@ -56,8 +56,8 @@ def _asked(formats: tuple[str, ...]) -> list[tuple[str, str | None]]:
     asked: list[tuple[str, str | None]] = []
     for given in formats:
         name, equals, file = given.partition("=")
-        if name not in FORMATS:
-            raise click.UsageError(f"no format {name!r:.40}; {nearest(name, FORMATS)}")
+        if name not in _NAMES:
+            raise click.UsageError(f"no format {name!r:.40}; {nearest(name, _NAMES)}")
         if equals and not file:
             raise click.UsageError(f"--format {given}: the name of a file is missing")
         asked.append((name, file or None))
@@ -67,12 +67,6 @@ def _asked(formats: tuple[str, ...]) -> list[tuple[str, str | None]]:
 
 
 def _pieces(name: str, report: Report, run: Run, other: Run | None) -> Iterator[str]:
-    if name == "junit":
-        return junit_report(report)
-    if name == "github":
-        return github_report(report)
-    if name == "json":
-        return json_report(report)
-    if other is None:
-        return markdown_report(report)
-    return markdown_report(report, compare(sides_in(other), sides_in(run)), name_of(other))
+    if name == "markdown" and other is not None:
+        return markdown_report(report, compare(sides_in(other), sides_in(run)), name_of(other))
+    return FORMATS[name](report, Style())
