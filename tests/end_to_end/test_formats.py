@@ -246,3 +246,13 @@ def test_a_run_or_case_that_is_not_there_is_told(folder: Path, arguments: list[s
 
     assert done.returncode == 2
     assert message in done.stderr
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_scored(tmp_path: Path) -> None:
+    (tmp_path / "traces.json").write_text("[]")
+
+    done = rightcall("score", "traces.json", "--expect", "calls: [a]", "--format", "junit=no/j.xml", cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == "rightcall: no/j.xml: there is no folder no\n"

@@ -28,7 +28,7 @@ from rightcall.reports import (
 from rightcall.results import CaseResult
 
 from ._terminal import Screen
-from ._writing import new_file
+from ._writing import check_writable, new_file
 
 _FILE_WIDTH = 100
 
@@ -78,13 +78,19 @@ def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Telling:
-    """Where the results of one command go."""
+    """Where the results of one command go.
+
+    Raises:
+        RightcallError: a file that is asked for cannot be written.
+    """
 
     def __init__(self, formats: Sequence[str], output_file: str | None, max_detail: int) -> None:
         asked = [tuple(each.split("=", 1)) for each in formats]
         self._files = [(each[0], each[1]) for each in asked if len(each) == 2]
         if output_file is not None:
             self._files.append(("json", output_file))
+        for _, path in self._files:
+            check_writable(path)
         self._printed = [each[0] for each in asked if len(each) == 1] or default_formats()
         self._max_detail = max_detail
         self._screen = Screen()

@@ -27,7 +27,6 @@ from ._progress import Progress
 from ._recordings import Recordings
 from ._stopping import Stopping
 from ._wishes import Wishes
-from ._writing import check_writable
 
 _INTERRUPTED = 130
 
@@ -39,8 +38,6 @@ class Running:
         self._run = open_run(wishes.resume, wishes.runs_folder) if wishes.resume is not None else None
         self._wishes = wishes if self._run is None else wishes.resumed(self._run)
         self._wishes.check()
-        if self._wishes.output_file is not None:
-            check_writable(self._wishes.output_file)
         self._chosen = choose(self._wishes.names, self._wishes.configuration, self._wishes.trust, self._wishes.recorded)
         self._cases = {case.id: case for case in self._selected()}
         if self._chosen.is_elsewhere:

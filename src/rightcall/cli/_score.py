@@ -22,7 +22,6 @@ from ._complaints import complain
 from ._formats import Telling, format_options
 from ._kept import Kept
 from ._recorded import RecordedOptions, joining_options
-from ._writing import check_writable
 
 
 @click.command(name="score")
@@ -70,8 +69,6 @@ class _Scoring:
             raise click.UsageError("give --evalset with a file of cases, or --expect with one expectation")
         if options.expect is not None and (options.cases or options.tags):
             raise click.UsageError("--case and --tag choose cases of an eval set; with --expect there are none")
-        if options.output_file is not None:
-            check_writable(options.output_file)
         self._options = options
         self._telling = Telling(options.formats, options.output_file, options.max_detail)
         self._verdicts: dict[str, Verdict] = {}
