@@ -69,7 +69,7 @@ def detacher(input):
 
 def closer(input):
     os.closerange(3, 64)
-    time.sleep(30)
+    time.sleep(input)
 """
 
 
@@ -130,10 +130,11 @@ def test_a_worker_that_says_what_no_worker_may_say_is_replaced(project: Path, en
     assert finished["c0"].trajectory is None
 
 
-def test_a_worker_that_can_say_nothing_any_more_is_not_waited_for(project: Path) -> None:
+@pytest.mark.parametrize("seconds", [0, 30], ids=["that speaks", "that is silent"])
+def test_a_worker_that_can_say_nothing_any_more_is_not_waited_for(project: Path, seconds: int) -> None:
     began, busy = time.monotonic(), time.process_time()
 
-    finished = finished_of("agent.py:closer", jobs(1), project, timeout=20)
+    finished = finished_of("agent.py:closer", [Job(case_id="c0", turns=(seconds,))], project, timeout=20)
 
     assert finished["c0"].outcome.cause == "died"
     assert finished["c0"].outcome.error == "the agent closed descriptors that its process needs"

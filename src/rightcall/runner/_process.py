@@ -18,6 +18,7 @@ from ._frames import Frames, frame
 from ._guard import RUN_VARIABLE
 from ._output import Tail
 from ._plan import Job
+from ._replies import CUT_OFF, CUT_OFF_REASON
 from ._system import Offspring, kill_group, memory_of
 
 _PIECE = 1 << 18
@@ -154,6 +155,8 @@ class WorkerProcess:
     def ending(self) -> str:
         """How it ended, in words."""
         code = self.process.returncode
+        if code == CUT_OFF:
+            return CUT_OFF_REASON
         if code is None or code >= 0:
             return f"the agent ended its process with exit code {code}"
         try:

@@ -10,6 +10,10 @@ from rightcall.errors import InputError
 from rightcall.results import Cause
 from rightcall.trajectory import Trajectory
 
+CUT_OFF = 187
+"""The exit code of a worker that can hear or say nothing any more."""
+CUT_OFF_REASON = "the agent closed descriptors that its process needs"
+
 
 class Ready(msgspec.Struct, frozen=True, tag="ready", tag_field="is", forbid_unknown_fields=True):
     """The agent is loaded."""

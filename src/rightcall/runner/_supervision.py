@@ -16,7 +16,7 @@ from rightcall.trajectory import Trajectory
 from ._events import CaseFinished, CaseStarted, Event, RunFinished, RunStarted, WorkerReplaced
 from ._plan import Job, Plan, RunOptions
 from ._process import Flight, WorkerProcess
-from ._replies import Done, Failed, Ready, Reply, Stuck, reply
+from ._replies import CUT_OFF_REASON, Done, Failed, Ready, Reply, Stuck, reply
 from ._staff import GRACE, Staff
 
 _TICK = 0.05
@@ -254,7 +254,7 @@ class _Supervision:
                 size = f"{self._options.max_memory / (1 << 20):,.0f} MiB"
                 self._condemn(worker, "memory", f"the agent took more than {size} of memory")
             elif worker.silent_since is not None and now - worker.silent_since > GRACE:
-                self._condemn(worker, "died", "the agent closed descriptors that its process needs")
+                self._condemn(worker, "died", CUT_OFF_REASON)
             elif worker.is_stopped():
                 self._condemn(worker, "died", "the agent's process was stopped by a signal")
             elif not worker.is_ready and now - worker.started > max(_LOADING, self._options.timeout):

@@ -23,7 +23,7 @@ from ._conversing import ask, converse
 from ._frames import Frames, frame
 from ._plan import SYNC_CONCURRENCY, Job
 from ._printing import keep_apart, new_page, page
-from ._replies import Done, Failed, Ready, Reply
+from ._replies import CUT_OFF, Done, Failed, Ready, Reply
 from ._surroundings import Surroundings
 from ._system import die_with_parent
 
@@ -51,9 +51,12 @@ class Channel:
     def say(self, said: Reply) -> None:
         """Tell the parent something."""
         data = memoryview(frame(msgspec.to_builtins(said)))
-        with self._lock:
-            while data:
-                data = data[os.write(self._replies, data) :]
+        try:
+            with self._lock:
+                while data:
+                    data = data[os.write(self._replies, data) :]
+        except OSError:
+            os._exit(CUT_OFF)
 
     def conclude(self, done: Done) -> None:
         """Tell the parent how a job ended; without its trajectory, if that is too large."""
@@ -125,6 +128,8 @@ def main() -> None:
 def _listen(channel: Channel, hear: list[Callable[[Any], None]]) -> None:
     try:
         channel.listen(lambda message: hear[0](message))
+    except (OSError, InputError):  # the agent has closed the descriptor, or opened something else in its place
+        os._exit(CUT_OFF)
     finally:  # nobody is there any more to hear of anything
         os.killpg(os.getpgrp(), signal.SIGKILL)
 
