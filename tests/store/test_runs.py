@@ -266,3 +266,41 @@ def test_a_header_says_who_ran_what_and_names_no_remote(tmp_path: Path) -> None:
     assert document["options"] == {"repeat": 3}
     assert document["finished"] is None
     assert "remote" not in json.dumps(document)
+
+
+def test_a_journal_can_be_read_on_from_any_line(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    written(run, result("a"), result("b"))
+    first, second = run.lines()
+    written(run, result("c"))
+    with (run.folder / "cases.jsonl").open("ab") as file:
+        file.write(b'{"digest": "torn')
+
+    [third] = run.lines(second.end, second.number)
+
+    assert (first.begin, first.end, first.number) == (0, second.begin, 1)
+    assert (third.begin, third.number, third.entry.result.case_id) == (second.end, 3, "c")
+    assert (run.folder / "cases.jsonl").read_bytes()[third.begin : third.end].endswith(b"}\n")
+
+
+def test_a_damaged_line_has_its_number_wherever_reading_began(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    written(run, result("a"))
+    [first] = run.lines()
+    with (run.folder / "cases.jsonl").open("a") as file:
+        file.write("{}\n")
+
+    with pytest.raises(StoreError, match=r"cases\.jsonl:2: this line is damaged"):
+        list(run.lines(first.end, first.number))
+
+
+def test_whether_a_run_is_being_written_is_told_without_getting_in_the_way(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    before = run.is_being_written
+    journal = run.journal()
+
+    assert not before
+    assert run.is_being_written
+    journal.close()
+    assert not run.is_being_written
+    run.journal().close()

@@ -18,7 +18,7 @@ from rightcall.results import CaseResult, EvaluatorTotals, Totals
 
 from ._folders import make_private, telling
 from ._header import FILE as HEADER_FILE, Header, read_header, write_header
-from ._journal import Entry, Journal, read_journal
+from ._journal import Entry, Journal, Line, is_being_written, read_journal, read_lines
 
 RUNS = Path(".rightcall") / "runs"
 """Where runs are kept, below the folder that commands are given in."""
@@ -41,6 +41,15 @@ class Run(msgspec.Struct, frozen=True):
     def entries(self) -> Iterator[Entry]:
         """Every line of its journal. Raises `StoreError`."""
         return read_journal(self.folder)
+
+    def lines(self, begin: int = 0, number: int = 0) -> Iterator[Line]:
+        """The lines of its journal from a place on, at which `number` lines have been read. Raises `StoreError`."""
+        return read_lines(self.folder, begin, number)
+
+    @property
+    def is_being_written(self) -> bool:
+        """Whether a process is at work on it now, as far as that can be told."""
+        return is_being_written(self.folder)
 
     def results(self) -> Iterator[CaseResult]:
         """The result of every case and repeat, the last one where there are several, in the order of the journal.
