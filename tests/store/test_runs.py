@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from msgspec.structs import replace
 from tests.builders import call
 
 from rightcall import CaseResult, Outcome, StoreError, ToolCall, Trajectory, load_eval_set
@@ -304,3 +305,34 @@ def test_whether_a_run_is_being_written_is_told_without_getting_in_the_way(tmp_p
     journal.close()
     assert not run.is_being_written
     run.journal().close()
+
+
+HEADS = ["a", "ü\u2028", '"\\', "\ud800", '", "repeat": 7, "verdict": "passed"', "\n", ""]
+
+
+@pytest.mark.parametrize("case_id", HEADS, ids=ascii)
+def test_verdicts_are_read_without_results_whatever_the_ids(tmp_path: Path, case_id: str) -> None:
+    run = new_run(tmp_path)
+    verdicts = ("failed", "passed", "not_measured")
+    results = [replace(result(case_id, 1), verdict=verdict) for verdict in verdicts]
+    written(run, *results, replace(result("other"), verdict="failed"))
+
+    assert run.verdicts() == {case_id: "not_measured", "other": "failed"}
+    assert run.verdicts() == {each.case_id: each.verdict for each in run.results()}
+
+
+def test_verdicts_of_repeats_are_taken_together(tmp_path: Path) -> None:
+    results = [replace(result("a", repeat), verdict=("passed", "failed")[repeat % 2]) for repeat in range(4)]
+    strict, lenient = new_run(tmp_path), new_run(tmp_path, options={"min_repeat_pass": 2})
+    for run in (strict, lenient):
+        written(run, *results)
+
+    assert (strict.verdicts(), lenient.verdicts()) == ({"a": "failed"}, {"a": "passed"})
+
+
+def test_a_damaged_line_is_told_by_whoever_reads_verdicts_as_well(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    (run.folder / "cases.jsonl").write_bytes(b'{"digest": "x", "case_id": 5}\n')
+
+    with pytest.raises(StoreError, match=r"cases\.jsonl:1: this line is damaged .*; take it out"):
+        run.verdicts()
