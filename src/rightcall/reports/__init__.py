@@ -4,6 +4,7 @@ from ._changes import comparison_lines, verdict_lines
 from ._characters import cell_count, fit, printable, wrap
 from ._concise import concise_lines, concise_report, ending
 from ._diff import diff_lines
+from ._durations import duration_text
 from ._full import diagnosis, full_lines, full_report
 from ._github import github_report, github_summary
 from ._headlines import headline
@@ -25,6 +26,7 @@ __all__ = [
     "concise_report",
     "diagnosis",
     "diff_lines",
+    "duration_text",
     "ending",
     "fit",
     "full_lines",
