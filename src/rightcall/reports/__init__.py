@@ -12,6 +12,7 @@ from ._junit import junit_report
 from ._markdown import markdown_report
 from ._paper import Line, Paper, Part
 from ._report import Report
+from ._side_by_side import side_by_side, summary
 from ._trajectory import trajectory_lines
 
 __all__ = [
@@ -38,6 +39,8 @@ __all__ = [
     "junit_report",
     "markdown_report",
     "printable",
+    "side_by_side",
+    "summary",
     "trajectory_lines",
     "verdict_lines",
     "wrap",
