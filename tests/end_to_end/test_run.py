@@ -441,7 +441,7 @@ def test_case_ids_are_never_paths(shop: Path, case_id: str) -> None:
     after = {path for path in shop.parent.rglob("*") if not {".rightcall", "__pycache__"} & set(path.parts)}
     assert done.returncode == 0, done.stdout + done.stderr
     assert after - before == set()
-    assert sorted(path.name for path in runs_in(shop)[0].iterdir()) == ["cases.jsonl", "run.json"]
+    assert sorted(path.name for path in runs_in(shop)[0].iterdir()) == ["cases.jsonl", "run.json", "spans.jsonl"]
 
 
 def test_runs_are_private_under_any_umask(shop: Path) -> None:
