@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from time import sleep
 
 from rightcall.errors import StoreError
 
 from ._folders import open_private, telling, write_all
+
+_ATTEMPTS, _PAUSE = 5, 0.01
 
 
 class Lines:
@@ -52,10 +55,14 @@ class Lines:
     def _lock(self) -> None:
         import fcntl
 
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise StoreError(f"{self.path}: another process is writing to this run") from None
+        for attempt in range(_ATTEMPTS):
+            try:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except OSError:
+                # Whoever only asks `is_being_written` holds the lock for microseconds: that is no other process.
+                sleep(_PAUSE if attempt < _ATTEMPTS - 1 else 0)
+        raise StoreError(f"{self.path}: another process is writing to this run")
 
     def _drop_torn_line(self) -> int:
         with telling(self.path):
