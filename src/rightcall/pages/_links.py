@@ -32,9 +32,11 @@ class Links(msgspec.Struct, frozen=True):
         """A run, filtered and paged: `verdict`, `rule`, `tool` (its key), `q` (a text), `page`."""
         return "#main" if self.is_one_file else f"/runs/{quote(run_id, safe='')}{_query(query)}"
 
-    def case(self, run_id: str, key: str) -> str:
-        """A case of a run, by its key."""
-        return f"#case-{key}" if self.is_one_file else f"/runs/{quote(run_id, safe='')}/cases/{quote(key, safe='')}"
+    def case(self, run_id: str, key: str, **query: str | int) -> str:
+        """A case of a run, by its key; `calls` is which page of its calls."""
+        if self.is_one_file:
+            return f"#case-{key}"
+        return f"/runs/{quote(run_id, safe='')}/cases/{quote(key, safe='')}{_query(query)}"
 
     def tool(self, run_id: str, name: str, **query: str | int) -> str:
         """A tool of a run, by its name."""

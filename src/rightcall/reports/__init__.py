@@ -11,15 +11,21 @@ from ._headlines import headline
 from ._json import json_case, json_evidence, json_report
 from ._junit import junit_report
 from ._markdown import markdown_report
+from ._marks import order_text
 from ._paper import Line, Paper, Part
+from ._paths import Path, paths_of
 from ._report import Report
 from ._trajectory import trajectory_lines
+from ._tree import Lane, Row, rows
 
 __all__ = [
+    "Lane",
     "Line",
     "Paper",
     "Part",
+    "Path",
     "Report",
+    "Row",
     "cell_count",
     "comparison_lines",
     "concise_lines",
@@ -39,7 +45,10 @@ __all__ = [
     "json_report",
     "junit_report",
     "markdown_report",
+    "order_text",
+    "paths_of",
     "printable",
+    "rows",
     "trajectory_lines",
     "verdict_lines",
     "wrap",
