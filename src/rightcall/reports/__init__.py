@@ -1,6 +1,6 @@
 """Trajectories and results as text, for people and for machines: each module reads them, and nothing else."""
 
-from ._changes import comparison_lines, verdict_lines
+from ._changes import change_words, comparison_lines, score_words, totals_words, verdict_lines
 from ._characters import cell_count, fit, printable, wrap
 from ._concise import concise_lines, concise_report, ending
 from ._diff import diff_lines
@@ -27,6 +27,7 @@ __all__ = [
     "Report",
     "Row",
     "cell_count",
+    "change_words",
     "comparison_lines",
     "concise_lines",
     "concise_report",
@@ -49,6 +50,8 @@ __all__ = [
     "paths_of",
     "printable",
     "rows",
+    "score_words",
+    "totals_words",
     "trajectory_lines",
     "verdict_lines",
     "wrap",
