@@ -7,6 +7,7 @@ from ._groups import Group, Grouping, RunCounts
 from ._keys import case_key, key_of
 from ._links import Crumb, Links
 from ._message import MessagePage, message_html
+from ._report import check_installed, html_report
 from ._rows import CaseRow, row_of
 from ._rules import group_words
 from ._run import ROWS_A_PAGE, Choice, RunPage, run_html, run_page
@@ -36,8 +37,10 @@ __all__ = [
     "case_html",
     "case_key",
     "case_page",
+    "check_installed",
     "facts_of",
     "group_words",
+    "html_report",
     "key_of",
     "message_html",
     "policy",
