@@ -186,6 +186,7 @@ class Running:
             evalset=self._chosen.eval_set.path,
             evalset_hash=file_digest(self._chosen.eval_set.path),
             options=self._kept_options(),
+            planned=len(self._cases) * self._wishes.repeat,
         )
 
     def _kept_options(self) -> dict[str, object]:
@@ -228,6 +229,7 @@ class Running:
             seconds=seconds,
             run_id=self._run.short_id if self._run is not None else "",
             agent=self._chosen.agent,
+            facts=self._run.header.known() if self._run is not None else (),
             notes=tuple(self._notes()),
             warnings=self._warnings,
         )
