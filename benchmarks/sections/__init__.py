@@ -10,6 +10,7 @@ from .reading import reading, reading_1gb
 from .running import runner
 from .startup import startup
 from .ten_calls import agentevals, deepeval, google_adk, uipath
+from .viewing import viewer
 from .weather import weather
 
 __all__ = ["ON_REQUEST", "SECTIONS"]
@@ -27,6 +28,7 @@ SECTIONS: dict[str, Section] = {
     "reading": reading,
     "reading-1gb": reading_1gb,
     "runner": runner,
+    "viewer": viewer,
     "weather": weather,
     "startup": startup,
 }

@@ -1,10 +1,10 @@
 """What every page has, and what no template can forget."""
 
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from tests.pages.reading import Seen
 from tests.reports.reporting import HOSTILE, harmful
 
 import rightcall.pages
@@ -12,26 +12,6 @@ from rightcall.pages import Crumb, Links, MessagePage, message_html, policy, scr
 
 FOLDER = Path(rightcall.pages.__file__).parent
 TEMPLATES = sorted((FOLDER / "templates").glob("*.html"))
-
-
-class Seen(HTMLParser):
-    """The elements of a page and its text, with what its attributes say."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-    def count(self, tag: str) -> int:
-        return sum(name == tag for name, _ in self.elements)
 
 
 def message(text: str, links: Links) -> str:

@@ -177,6 +177,7 @@ class Running:
             evalset=self._chosen.eval_set.path,
             evalset_hash=file_digest(self._chosen.eval_set.path),
             options=self._kept_options(),
+            planned=len(self._cases) * self._wishes.repeat,
         )
         return self._run.journal()
 

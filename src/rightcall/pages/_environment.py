@@ -13,7 +13,7 @@ from rightcall.errors import MissingExtraError
 from rightcall.reports import printable
 
 from ._links import Links
-from ._texts import percent, score_text
+from ._texts import percent, pieces, score_text, seconds_text
 from ._words import SIGNS, WORDS
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters |= {"score": score_text, "percent": percent, "count": "{:,}".format}
+    made.filters |= {"count": "{:,}".format, "percent": percent, "pieces": pieces}
+    made.filters |= {"score": score_text, "seconds": seconds_text}
     # The stylesheet and the script are files of this package: the only text that is not escaped.
     own = {"style": Markup(stylesheet()), "script": Markup(script()), "policy": policy()}  # noqa: S704
     made.globals |= {"own": own, "signs": SIGNS, "words": WORDS, "version": rightcall.__version__}

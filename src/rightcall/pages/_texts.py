@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from rightcall.reports import printable
+from rightcall.reports import duration_text, printable
 
 MOST_WHOLE = 200_000
 """How many characters of one text a page holds, folded away, beside those that are cut."""
@@ -41,9 +41,22 @@ def shown_text(text: str, most: int = 2_000, *, whole: bool = False, one_line: b
     return Shown(head, tail, length - most, length, kept)
 
 
+def pieces(text: str) -> list[tuple[str, bool]]:
+    """A sentence in pieces, each with whether it stood in backticks; one that is not closed is a backtick."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        parts[-2:] = [f"{parts[-2]}`{parts[-1]}"]
+    return [(part, place % 2 == 1) for place, part in enumerate(parts) if part]
+
+
 def score_text(score: float | None) -> str:
     """A score with two digits, or a dash where there is none."""
     return f"{score:.2f}" if score is not None else "–"
+
+
+def seconds_text(seconds: float | None) -> str:
+    """A duration, or a dash where none is known."""
+    return duration_text(round(max(0.0, seconds) * 1e9)) if seconds is not None else "–"
 
 
 def percent(part: float, of: float) -> str:

@@ -3,17 +3,33 @@
 
 const find = (selector) => document.querySelector(selector);
 
+// Where j and k, n and p go in a list: from one element with `data-stop` to the next, or the next that did not pass.
+const step = (by, failing) => {
+  const here = document.activeElement.closest("[data-stop]");
+  const side = by > 0 ? Node.DOCUMENT_POSITION_FOLLOWING : Node.DOCUMENT_POSITION_PRECEDING;
+  const stops = [...document.querySelectorAll("[data-stop]")].filter(
+    (each) => !each.hidden && !(failing && each.dataset.stop === "passed") && (!here || here.compareDocumentPosition(each) & side),
+  );
+  const there = by > 0 ? stops[0] : stops[stops.length - 1];
+  if (!there) return;
+  if (failing && there.firstElementChild instanceof HTMLDetailsElement) there.firstElementChild.open = true;
+  there.querySelector("summary, a").focus();
+  there.scrollIntoView({ block: "nearest" });
+};
+const steps = { j: [1, false], k: [-1, false], n: [1, true], p: [-1, true] };
+
 // Keys click links and buttons that are there for everybody: an element says by `data-key` which key is its own.
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input:not([type=checkbox]), select, textarea")) return;
+  const target = /^[a-z]$/.test(event.key) ? find(`[data-key~="${event.key}"]`) : null;
   if (event.key === "?") {
     find("#help").togglePopover();
-  } else if (event.key === "/") {
-    find("input[type=search]")?.focus();
-  } else if (/^[a-z]$/.test(event.key)) {
-    const target = find(`[data-key~="${event.key}"]`);
-    if (!target) return;
+  } else if (event.key === "/" && find("input[type=search]")) {
+    find("input[type=search]").focus();
+  } else if (target) {
     target.click();
+  } else if (event.key in steps) {
+    step(...steps[event.key]);
   } else {
     return;
   }

@@ -1,6 +1,6 @@
 """Trajectories and results as text, for people and for machines: each module reads them, and nothing else."""
 
-from ._changes import comparison_lines, verdict_lines
+from ._changes import change_words, comparison_lines, score_words, totals_words, verdict_lines
 from ._characters import cell_count, fit, printable, wrap
 from ._concise import concise_lines, concise_report, ending
 from ._diff import diff_lines
@@ -11,16 +11,23 @@ from ._headlines import headline
 from ._json import json_case, json_evidence, json_report
 from ._junit import junit_report
 from ._markdown import markdown_report
+from ._marks import order_text
 from ._paper import Line, Paper, Part
+from ._paths import Path, paths_of
 from ._report import Report
 from ._trajectory import trajectory_lines
+from ._tree import Lane, Row, rows
 
 __all__ = [
+    "Lane",
     "Line",
     "Paper",
     "Part",
+    "Path",
     "Report",
+    "Row",
     "cell_count",
+    "change_words",
     "comparison_lines",
     "concise_lines",
     "concise_report",
@@ -39,7 +46,12 @@ __all__ = [
     "json_report",
     "junit_report",
     "markdown_report",
+    "order_text",
+    "paths_of",
     "printable",
+    "rows",
+    "score_words",
+    "totals_words",
     "trajectory_lines",
     "verdict_lines",
     "wrap",

@@ -4,7 +4,7 @@ from ._commits import commit_of
 from ._digest import case_digest, file_digest, files_digest
 from ._header import Header
 from ._journal import Entry, Journal, Line
-from ._runs import RUNS, Run, create_run, list_runs, open_run
+from ._runs import RUNS, Run, create_run, list_runs, open_run, run_folder
 
 __all__ = [
     "RUNS",
@@ -20,4 +20,5 @@ __all__ = [
     "files_digest",
     "list_runs",
     "open_run",
+    "run_folder",
 ]

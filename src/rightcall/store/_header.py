@@ -37,6 +37,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     evalset_hash: str
     """Of the eval set's file."""
     options: dict[str, Any] = {}
+    planned: int | None = None
+    """How many results there will be when all cases have been run; `None` where nobody counted."""
     finished: str | None = None
     """When the run came to its end; `None` while it has not, or if it never did."""
     seconds: float | None = None

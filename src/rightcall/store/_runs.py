@@ -24,7 +24,7 @@ from ._verdicts import read_verdicts
 RUNS = Path(".rightcall") / "runs"
 """Where runs are kept, below the folder that commands are given in."""
 
-_NAME = re.compile(r"\d{8}T\d{6}\.\d{3}Z-([0-9a-f]{6})")
+_NAME = re.compile(r"\d{8}T\d{6}\.\d{3}Z-([0-9a-f]{6})", re.ASCII)
 _SHOWN = 4
 
 
@@ -166,6 +166,13 @@ def list_runs(runs: Path) -> list[Path]:
     with telling(runs):
         named = [folder for folder in runs.iterdir() if _NAME.fullmatch(folder.name)]
         return sorted([folder for folder in named if (folder / HEADER_FILE).is_file()])
+
+
+def run_folder(runs: Path, name: str) -> Path | None:
+    """The folder of a run by its own name, among those that `list_runs` lists; none where there is none."""
+    if not _NAME.fullmatch(name):
+        return None  # anything else could lead out of here
+    return folder if ((folder := runs / name) / HEADER_FILE).is_file() else None
 
 
 def _opened(folder: Path) -> Run:
