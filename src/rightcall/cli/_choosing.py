@@ -13,7 +13,8 @@ from rightcall.errors import AgentError, RightcallError
 from rightcall.evalsets import EvalSet, load_eval_set
 from rightcall.store import files_digest
 
-from ._configuration import OWN_FILE, PROJECT_FILE, Configuration, project_of
+from ._configuration import Configuration
+from ._places import OWN_FILE, PROJECT_FILE, project_of
 from ._sources import sources_of
 
 _DATA = (".yaml", ".yml", ".json")

@@ -12,8 +12,8 @@ import msgspec
 
 from rightcall.errors import DocumentError, InputError, nearest
 
-OWN_FILE = "rightcall.toml"
-PROJECT_FILE = "pyproject.toml"
+from ._places import OWN_FILE, PROJECT_FILE, project_of
+
 _MOST_BYTES = 1 << 20
 
 
@@ -23,13 +23,6 @@ class Configuration(msgspec.Struct, frozen=True):
     folder: Path
     values: dict[str, Any] = {}
     path: Path | None = None
-
-
-def project_of(place: Path) -> Path | None:
-    """The project that a place is in: the nearest folder, from there up, with one of the two files."""
-    place = place.resolve()
-    folders = (place, *place.parents) if place.is_dir() else place.parents
-    return next((one for one in folders if (one / OWN_FILE).is_file() or (one / PROJECT_FILE).is_file()), None)
 
 
 def is_configured(folder: Path) -> bool:
