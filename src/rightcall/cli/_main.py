@@ -28,9 +28,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "convert": ("_convert", "Convert an eval set of UiPath or ADK to the native format."),
     "schema": ("_schema", "Print the JSON Schema of eval sets, for editors."),
     "explain": ("_explain", "Say what the code of a finding means and what to do about it."),
+    "completion": ("_completion", "Print the script that completes commands, runs and cases in your shell."),
 }
 """Each command's module and the line about it in the list, so that the list is printed without loading it."""
 
+_COMPLETING = "_RIGHTCALL_COMPLETE"
+"""The variable by which the scripts of `rightcall completion` ask."""
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 EXIT_COULD_NOT_MEASURE = 2
@@ -98,6 +101,10 @@ def _rightcall(context: click.Context) -> None:
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    if _COMPLETING in os.environ:
+        from ._completing import complete
+
+        sys.exit(complete(_rightcall, COMMANDS))
     try:
         code = _rightcall.main(prog_name="rightcall", standalone_mode=False)
     except click.ClickException as problem:
