@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from rightcall.decoding import dump_json
+from rightcall.places import OWN_FILE
+from rightcall.projects import is_configured
 
-from ._configuration import is_configured
 from ._frameworks import Found
-from ._places import OWN_FILE
 from ._project import IGNORE_FILE, SCHEMA_FILE, SCHEMA_LINE, WORKFLOW_FILE, project_files, schema_text
 from ._seen_tools import Parameter, SeenTool
 

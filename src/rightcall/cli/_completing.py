@@ -14,8 +14,9 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
+from rightcall.places import OWN_FILE, PROJECT_FILE, project_of
+
 from ._glances import Glance, glances, verdicts_of
-from ._places import OWN_FILE, PROJECT_FILE, project_of
 
 VARIABLE = "_RIGHTCALL_COMPLETE"
 SHELLS = ("bash", "zsh", "fish")

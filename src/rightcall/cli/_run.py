@@ -10,11 +10,11 @@ import click
 import msgspec
 
 from rightcall.errors import InputError, RightcallError
+from rightcall.places import OWN_FILE, PROJECT_FILE, project_of
+from rightcall.projects import load_configuration
 
 from ._choosing import files_in_play
-from ._configuration import load_configuration
 from ._formats import format_options
-from ._places import OWN_FILE, PROJECT_FILE, project_of
 from ._running import Running
 from ._sizes import Number, size
 from ._wishes import Wishes

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 import click
 
+from rightcall.places import OWN_FILE, PROJECT_FILE, eval_sets_in, project_of
+
 from ._glances import Case, Glance, glances, troubles_of, verdicts_of
-from ._places import OWN_FILE, PROJECT_FILE, eval_sets_in, project_of
 
 _RUNS = Path(".rightcall") / "runs"
 _MOST_LISTED = 5

@@ -11,8 +11,7 @@ from typing import Any
 import msgspec
 
 from rightcall.errors import DocumentError, InputError, nearest
-
-from ._places import OWN_FILE, PROJECT_FILE, project_of
+from rightcall.places import OWN_FILE, PROJECT_FILE, project_of
 
 _MOST_BYTES = 1 << 20
 
@@ -35,8 +34,10 @@ def is_configured(folder: Path) -> bool:
         return False
 
 
-def load_configuration(place: Path, known: Iterable[str]) -> Configuration:
+def load_configuration(place: Path, known: Iterable[str] | None = None) -> Configuration:
     """What the project of a place says of these options; they may be written with `-` or `_`.
+
+    Without `known` every option is taken as it is.
 
     Raises:
         InputError: the file cannot be read, or names an option that is not known.
@@ -50,7 +51,7 @@ def load_configuration(place: Path, known: Iterable[str]) -> Configuration:
     values = document if path == own else document.get("tool", {}).get("rightcall", {})
     if not isinstance(values, dict):
         raise InputError(f"{path}: tool.rightcall is a table of options, not {type(values).__name__}")
-    options = {name.replace("_", "-") for name in known}
+    options = {name.replace("_", "-") for name in (values if known is None else known)}
     for key in values:
         if key.replace("_", "-") not in options:
             line = _line_of(key, text)
