@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 import msgspec
 
@@ -18,7 +17,7 @@ from rightcall.reports import Report
 from rightcall.results import Aggregates, CaseResult, Tally, Totals, measures_of
 from rightcall.runner import CaseFinished, Event, Job, Plan, RunFinished, RunStarted, WorkerReplaced, run
 from rightcall.store import RUNS, Journal, Run, case_digest, commit_of, create_run, file_digest, list_runs, open_run
-from rightcall.verdicts import broken, judge
+from rightcall.verdicts import judge_run
 
 from ._choosing import choose
 from ._complaints import complain
@@ -137,7 +136,7 @@ class Running:
         for repeat in range(self._wishes.repeat):
             for case in self._cases.values():
                 if (case.id, repeat) not in self._finished:
-                    yield _job(case, repeat, self._recordings.of(case.id))
+                    yield Job.of(case, repeat, self._recordings.of(case.id))
 
     def _carry_out(self, plan: Plan, stopping: Stopping, began: float, journal: Journal | None) -> bool:
         """Run the plan. Whether all of it was run."""
@@ -193,7 +192,8 @@ class Running:
         if not isinstance(event, CaseFinished):
             progress.draw()
             return False
-        result = self._judged(event)
+        case = self._cases[event.case_id]
+        result = judge_run(case, event.outcome, event.trajectory, event.repeat)
         self._recordings.take(event)
         journal.append(result, self._digests[result.case_id])
         self._count(result)
@@ -203,14 +203,6 @@ class Running:
             self._telling.tell(result)
         progress.take(result)
         return self._wishes.fail_fast and not result.passed
-
-    def _judged(self, event: CaseFinished) -> CaseResult:
-        case = self._cases[event.case_id]
-        if event.outcome.error is not None or event.trajectory is None:
-            result = broken(case, event.outcome, event.trajectory)
-        else:
-            result = judge(case, event.trajectory)
-        return msgspec.structs.replace(result, repeat=event.repeat, outcome=event.outcome)
 
     def _count(self, result: CaseResult) -> None:
         self._tally.add(result)
@@ -259,18 +251,6 @@ class Running:
         if is_enough and is_complete and totals.failed and not totals.error and not totals.not_measured:
             return 0
         return totals.exit_code
-
-
-def _job(case: Case, repeat: int, recording: list[Any] | None) -> Job:
-    return Job(
-        case_id=case.id,
-        repeat=repeat,
-        turns=case.turns or (case.input,),
-        is_conversation=bool(case.turns),
-        session=case.session,
-        mocks=case.mocks,
-        recording=recording,
-    )
 
 
 def _literal(case_id: str) -> str:

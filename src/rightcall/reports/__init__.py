@@ -15,6 +15,7 @@ from ._marks import order_text
 from ._paper import Line, Paper, Part
 from ._paths import Path, paths_of
 from ._report import Report
+from ._side_by_side import side_by_side, summary
 from ._trajectory import trajectory_lines
 from ._tree import Lane, Row, rows
 
@@ -49,6 +50,8 @@ __all__ = [
     "paths_of",
     "printable",
     "rows",
+    "side_by_side",
+    "summary",
     "trajectory_lines",
     "verdict_lines",
     "wrap",
