@@ -2,7 +2,7 @@
 
 import pytest
 from hypothesis import given, strategies as st
-from tests.pages.test_rendering import Seen
+from tests.pages.reading import Seen
 from tests.reports.reporting import HOSTILE, harmful
 
 from rightcall import ToolCall
