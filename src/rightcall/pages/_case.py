@@ -56,6 +56,8 @@ class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
     is_this: bool = False
     began: bool = False
     """Whether this is the run in which the case stopped passing."""
+    changed: str = ""
+    """Where what changed since the run before is shown."""
 
 
 class CasePage(msgspec.Struct, frozen=True, kw_only=True):
