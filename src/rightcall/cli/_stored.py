@@ -43,6 +43,7 @@ def report_of(run: Run) -> Report:
         run_id=run.short_id,
         agent=header.agent,
         facts=header.known(),
+        notes=() if header.finished else ("this run did not come to its end; what it has is shown",),
     )
 
 
