@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from rightcall.reports import duration_text
+from rightcall.reports import seconds_text
 from rightcall.results import CaseResult, Code, Verdict
 from rightcall.trajectory import ToolCall
 
@@ -199,7 +199,7 @@ def _page(
         verdict=result.verdict,
         score=result.score,
         place=str(result.source)[:_ID] if result.source.file else "",
-        took=duration_text(round(max(0.0, outcome.seconds) * 1e9)) if outcome is not None else "",
+        took=seconds_text(outcome.seconds) if outcome is not None else "",
         size=len(trajectory.calls) if trajectory is not None else 0,
         sentence=shown_text(sentence_of(result), 1_000),
         problems=problems,

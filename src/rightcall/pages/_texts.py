@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from rightcall.reports import duration_text, printable
+from rightcall.reports import printable, seconds_text as told_seconds
 
 MOST_WHOLE = 200_000
 """How many characters of one text a page holds, folded away, beside those that are cut."""
@@ -56,7 +56,7 @@ def score_text(score: float | None) -> str:
 
 def seconds_text(seconds: float | None) -> str:
     """A duration, or a dash where none is known."""
-    return duration_text(round(max(0.0, seconds) * 1e9)) if seconds is not None else "–"
+    return told_seconds(seconds) if seconds is not None else "–"
 
 
 def percent(part: float, of: float) -> str:
