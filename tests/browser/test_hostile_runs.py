@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -84,7 +85,7 @@ def test_a_run_of_all_payloads_can_be_paged_through(page: Page, address: Callabl
     assert seen == len({text or "empty" for text in (*corpus.SHORT, *corpus.LONG)})
 
 
-@pytest.mark.parametrize("text", corpus.LONG, ids=corpus.named)
+@pytest.mark.parametrize("text", [corpus.LONG[0], *corpus.LONG[3:5]], ids=["letters", "accents", "lines"])
 def test_a_case_of_a_million_characters_is_a_page_like_any_other(
     page: Page, address: Callable[..., str], text: str
 ) -> None:
@@ -102,16 +103,17 @@ def test_two_hostile_runs_are_compared(page: Page, address: Callable[..., str]) 
     check_nothing_happened(page)
 
 
-@pytest.mark.parametrize(
-    "text", [*corpus.PAYLOADS["query"], *corpus.PAYLOADS["script"][:5], *corpus.NAMES[:20]], ids=corpus.named
-)
-def test_what_is_searched_for_stays_text(page: Page, address: Callable[..., str], text: str) -> None:
-    page.goto(address("script"))
+def test_what_is_searched_for_stays_text(page: Page, address: Callable[..., str]) -> None:
+    for text in (*corpus.PAYLOADS["query"], *corpus.PAYLOADS["script"][:5], *corpus.NAMES[:20]):
+        page.goto(f"{address('script')}?{urlencode({'q': text, 'verdict': text, 'rule': text, 'page': text})}")
 
-    page.locator("input[type=search]").fill(text)
-    page.locator("input[type=search]").press("Enter")
+        assert page.locator("input[type=search]").input_value().strip() == one_line(printable(text)).strip()
+        assert planted(page) == []
 
-    check_nothing_happened(page)
+
+def one_line(text: str) -> str:
+    """A text as a field for one line holds it."""
+    return text.replace("\n", "").replace("\r", "")
 
 
 def squeezed(text: str) -> str:
