@@ -227,6 +227,7 @@ class Running:
             seconds=seconds,
             run_id=self._run.short_id if self._run is not None else "",
             agent=self._chosen.agent,
+            facts=self._run.header.known() if self._run is not None else (),
             notes=tuple(self._notes()),
             warnings=self._warnings,
         )

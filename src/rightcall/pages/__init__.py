@@ -16,6 +16,7 @@ from ._groups import Group, Grouping, RunCounts
 from ._keys import case_key, key_of
 from ._links import Crumb, Links
 from ._message import MessagePage, message_html
+from ._report import check_installed, html_report
 from ._rows import CaseRow, row_of
 from ._rules import group_words
 from ._run import ROWS_A_PAGE, Choice, RunPage, run_html, run_page
@@ -56,10 +57,12 @@ __all__ = [
     "case_key",
     "case_page",
     "changes_of",
+    "check_installed",
     "compare_html",
     "facts_of",
     "group_words",
     "histogram",
+    "html_report",
     "key_of",
     "message_html",
     "picture",

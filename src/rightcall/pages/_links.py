@@ -31,7 +31,7 @@ class Links(msgspec.Struct, frozen=True):
 
     def run(self, run_id: str, **query: str | int) -> str:
         """A run, filtered and paged: `verdict`, `rule`, `tool` (its key), `q` (a text), `page`."""
-        return "#main" if self.is_one_file else f"/runs/{_part(run_id)}{_query(query)}"
+        return "#cases" if self.is_one_file else f"/runs/{_part(run_id)}{_query(query)}"
 
     def case(self, run_id: str, key: str, **query: str | int) -> str:
         """A case of a run, by its key; `calls` is which page of its calls."""

@@ -76,9 +76,10 @@ def _notes(library: Library, run: Run, index: Index, state: str) -> list[str]:
     if state == "finished":
         return []
     planned = run.header.planned
-    progress = f"{len(index):,} of {planned:,} results so far." if planned is not None else ""
-    going_on = f"Go on with `{resume_command(library, run)}`" if state == "unfinished" else ""
-    return [sentence for sentence in (progress, going_on) if sentence]
+    told = [f"{len(index):,} of {planned:,} results are there."] if planned is not None else []
+    if state == "unfinished":
+        told.append(f"Go on with `{resume_command(library, run)}`")
+    return [" ".join(told)] if told else []
 
 
 def _neighbours(index: Index, entry: Entry, name: str, links: Links) -> Neighbours:
