@@ -5,6 +5,7 @@ from benchmarks.figures import Section
 from .agentevals_cli import agentevals_cli
 from .growth import growth
 from .long_orders import hundred_thousand, long_orders
+from .pages import pages
 from .pairing import pairing
 from .reading import reading, reading_1gb
 from .running import runner
@@ -29,6 +30,7 @@ SECTIONS: dict[str, Section] = {
     "reading-1gb": reading_1gb,
     "runner": runner,
     "viewer": viewer,
+    "pages": pages,
     "weather": weather,
     "startup": startup,
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.util import find_spec
-from itertools import islice
 
 import msgspec
 
@@ -15,7 +14,7 @@ from rightcall.results import CODES, CaseResult, Code
 from ._case import CasePage, brief_case_page
 from ._environment import environment
 from ._facts import report_facts
-from ._groups import Grouping, RunCounts
+from ._groups import Grouping
 from ._links import Links
 from ._rows import CaseRow, row_of
 from ._run import problem_key, run_page
@@ -34,8 +33,8 @@ class ArticleView(msgspec.Struct, frozen=True, kw_only=True):
     row: CaseRow
     problems: str
     """The keys of its problems, by which it is found."""
-    case: CasePage | None
-    is_open: bool
+    case: CasePage | None = None
+    is_open: bool = False
 
 
 def html_report(report: Report) -> Iterator[str]:
@@ -48,10 +47,12 @@ def html_report(report: Report) -> Iterator[str]:
     Raises:
         MissingExtraError: Jinja is not installed.
     """
-    counts, listed = _counted(report)
-    page = run_page(report_facts(report), counts, _LINKS, notes=report.notes[:100], matched=listed)
-    articles = _Articles(report)
     template = environment().get_template("report.html")
+    articles = _Articles()
+    for result in report.results():
+        articles.add(result)
+    counts = articles.grouping.counts(report.totals, report.evaluators)
+    page = run_page(report_facts(report), counts, _LINKS, notes=report.notes[:100], matched=articles.number)
     stream = template.stream(page=page, links=_LINKS, articles=articles, most=MOST_CASES)
     stream.enable_buffering(100)
     yield from stream
@@ -64,43 +65,56 @@ def check_installed() -> None:
 
 
 class _Articles:
-    """The cases of a report, those that did not pass first; afterwards, the codes that were met."""
+    """The cases of a report as HTML, those that did not pass first. Results are read once, and none is kept."""
 
-    def __init__(self, report: Report) -> None:
-        self._report = report
-        self._size = 0
-        self._seen: dict[str, None] = {}
+    def __init__(self) -> None:
+        self.grouping = Grouping()
+        self.number = 0
+        self._codes: dict[str, None] = {}
+        self._bad = _Pile()
+        self._good = _Pile()
+        self._article = environment().get_template("report_parts.html").module.article  # type: ignore[attr-defined]
 
-    def __iter__(self) -> Iterator[ArticleView]:
-        for number, result in enumerate(islice(self._ordered(), MOST_CASES), 1):
-            yield self._article(result, number)
+    def add(self, result: CaseResult) -> None:
+        """Take a case in."""
+        row = row_of(result)
+        self.number += 1
+        self.grouping.add(row)
+        self._codes.update(dict.fromkeys([code for code, _ in row.problems]))
+        pile = self._good if result.passed else self._bad
+        if len(pile.texts) == MOST_CASES:
+            return
+        is_open = not result.passed and len(pile.texts) < _MOST_OPEN
+        problems = " ".join([problem_key(code, tool) for code, tool in row.problems])
+        line = ArticleView(row=row, problems=problems)
+        whole = ""
+        if self._bad.size + (self._good.size if result.passed else 0) < MOST_BYTES:
+            case = brief_case_page(result)
+            whole = self._article(msgspec.structs.replace(line, case=case, is_open=is_open), _LINKS)
+        pile.add(self._article(line, _LINKS), whole)
+
+    def __iter__(self) -> Iterator[str]:
+        room, left = MOST_BYTES, MOST_CASES
+        for pile in (self._bad, self._good):
+            for line, whole in pile.texts[:left]:
+                fits = bool(whole) and room > 0
+                room -= len(whole) if fits else 0
+                yield whole if fits else line
+            left -= min(left, len(pile.texts))
 
     @property
     def codes(self) -> list[Code]:
-        """What the codes of the cases so far mean."""
-        return [CODES[code] for code in self._seen if code in CODES]
-
-    def took(self, text: str) -> str:
-        """Note how large an article came out; the text is given back."""
-        self._size += len(text)
-        return text
-
-    def _ordered(self) -> Iterator[CaseResult]:
-        yield from (result for result in self._report.results() if not result.passed)
-        yield from (result for result in self._report.results() if result.passed)
-
-    def _article(self, result: CaseResult, number: int) -> ArticleView:
-        row = row_of(result)
-        case = brief_case_page(result) if self._size < MOST_BYTES else None
-        self._seen.update(dict.fromkeys([code for code, _ in row.problems]))
-        problems = " ".join([problem_key(code, tool) for code, tool in row.problems])
-        return ArticleView(row=row, problems=problems, case=case, is_open=not result.passed and number <= _MOST_OPEN)
+        """What the codes of the cases mean."""
+        return [CODES[code] for code in self._codes if code in CODES]
 
 
-def _counted(report: Report) -> tuple[RunCounts, int]:
-    grouping = Grouping()
-    number = 0
-    for result in report.results():
-        grouping.add(row_of(result))
-        number += 1
-    return grouping.counts(report.totals, report.evaluators), number
+class _Pile:
+    """Articles with and without their details, and how much the former take up."""
+
+    def __init__(self) -> None:
+        self.texts: list[tuple[str, str]] = []
+        self.size = 0
+
+    def add(self, line: str, whole: str) -> None:
+        self.texts.append((line, whole))
+        self.size += len(whole)

@@ -15,6 +15,7 @@ from ._marks import order_text
 from ._paper import Line, Paper, Part
 from ._paths import Path, paths_of
 from ._report import Report
+from ._side_by_side import side_by_side, summary
 from ._trajectory import trajectory_lines
 from ._tree import Lane, Row, rows
 
@@ -51,6 +52,8 @@ __all__ = [
     "printable",
     "rows",
     "score_words",
+    "side_by_side",
+    "summary",
     "totals_words",
     "trajectory_lines",
     "verdict_lines",

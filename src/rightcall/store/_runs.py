@@ -12,13 +12,14 @@ from typing import Any
 
 import msgspec
 
-import rightcall
 from rightcall.errors import StoreError
 from rightcall.results import CaseResult, EvaluatorTotals, Tally, Totals, Verdict
+from rightcall.version import __version__
 
 from ._folders import make_private, telling
 from ._header import FILE as HEADER_FILE, Header, read_header, write_header
 from ._journal import Entry, Journal, Line, is_being_written, read_journal, read_lines
+from ._spans import RunSpans, SpanFile, SpanIndex, has_spans
 from ._verdicts import read_verdicts
 
 RUNS = Path(".rightcall") / "runs"
@@ -86,6 +87,25 @@ class Run(msgspec.Struct, frozen=True):
         """Its journal, to be written to. Raises `StoreError`."""
         return Journal(self.folder)
 
+    def spans(self, case_id: str, repeat: int = 0) -> RunSpans:
+        """The spans of one run of a case, as they were recorded; none where the run did not keep them.
+
+        Whoever asks for those of many cases holds a `SpanIndex`, which goes through the file once.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+        return SpanIndex(self.folder).spans(case_id, repeat)
+
+    @property
+    def has_spans(self) -> bool:
+        """Whether it kept spans."""
+        return has_spans(self.folder)
+
+    def span_file(self) -> SpanFile:
+        """The file with its spans, to be written to by whoever has its journal. Raises `StoreError`."""
+        return SpanFile(self.folder)
+
     def finish(
         self, totals: Totals, evaluators: dict[str, EvaluatorTotals], seconds: float, *, is_complete: bool
     ) -> Run:
@@ -123,7 +143,7 @@ def create_run(runs: Path, **known: Any) -> Run:
     header = Header(
         id=identity,
         started=now.isoformat(),
-        rightcall=rightcall.__version__,
+        rightcall=__version__,
         python=platform.python_version(),
         platform=platform.platform(),
         **known,
