@@ -47,7 +47,8 @@ const showCopyButtons = () => {
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("button.copy");
   if (!button) return;
-  const source = document.getElementById(button.dataset.copy);
+  const around = document.getElementById(button.dataset.copy);
+  const source = around.querySelector(".whole pre") ?? around.querySelector("pre") ?? around;
   try {
     await navigator.clipboard.writeText(source.textContent);
     button.textContent = "Copied";
