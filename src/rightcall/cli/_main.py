@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("_run", "Run an agent over an eval set, and hold what it calls against what is expected."),
     "score": ("_score", "Hold recorded traces against expectations, without running anything."),
     "report": ("_report", "Write a run as JUnit XML, GitHub annotations, Markdown or JSON."),
+    "view": ("_view", "Show runs as web pages, to this machine only."),
     "diff": ("_diff", "Say what changed between runs: verdicts that flipped, paths that differ."),
     "accept": ("_accept", "Write what was observed into an eval set, as an edit to review."),
     "check": ("_check", "Check eval sets: every key, every expectation, every id."),

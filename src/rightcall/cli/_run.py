@@ -45,6 +45,9 @@ _POSITIVE = Number(min=0, min_open=True)
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that does not pass.")
 @click.option("--record", is_flag=True, help="Keep what the real tools answer beside the eval set.")
 @click.option("--replay", is_flag=True, help="Have the tools answer what was recorded, instead of running them.")
+@click.option(
+    "--spans/--no-spans", default=True, help="Keep the spans of each case in the run's folder; done by default."
+)
 @click.option("--resume", metavar="RUN", help="Go on with a run that was stopped; what is finished is not run again.")
 @click.option("--runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")
 @click.option("--watch", "is_watching", is_flag=True, help="Run again whenever the agent or the eval set changes.")
