@@ -9,9 +9,18 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .version import __version__ as __version__
+
 if TYPE_CHECKING:
+    from .assertions import (
+        Calls as Calls,
+        calls as calls,
+        check as check,
+        soft as soft,
+    )
     from .errors import (
         AgentError as AgentError,
+        CheckFailedError as CheckFailedError,
         ConfigurationError as ConfigurationError,
         CriteriaError as CriteriaError,
         DocumentError as DocumentError,
@@ -20,9 +29,11 @@ if TYPE_CHECKING:
         LimitError as LimitError,
         MissingExtraError as MissingExtraError,
         MockError as MockError,
+        NotMeasuredError as NotMeasuredError,
         RightcallError as RightcallError,
         StoreError as StoreError,
         UnknownNameError as UnknownNameError,
+        ViewerError as ViewerError,
     )
     from .evalsets import (
         Case as Case,
@@ -153,11 +164,10 @@ if TYPE_CHECKING:
         judge as judge,
     )
 
-__version__ = "0.1.0"
-
 _HOMES: dict[str, tuple[str, ...]] = {
     "errors": (
         "AgentError",
+        "CheckFailedError",
         "ConfigurationError",
         "CriteriaError",
         "DocumentError",
@@ -166,9 +176,11 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "LimitError",
         "MissingExtraError",
         "MockError",
+        "NotMeasuredError",
         "RightcallError",
         "StoreError",
         "UnknownNameError",
+        "ViewerError",
     ),
     "limits": (
         "DEFAULT_LIMITS",
@@ -296,6 +308,12 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "load_eval_set",
     ),
     "verdicts": ("judge",),
+    "assertions": (
+        "Calls",
+        "calls",
+        "check",
+        "soft",
+    ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -10,11 +10,16 @@
     ├── UnknownNameError        no evaluator, code or command has this name
     ├── AgentError              an agent cannot be found, loaded or asked
     ├── StoreError              the folder of a run cannot be found, read or written
+    ├── ViewerError             the local web pages cannot be served as asked
     ├── LimitError              the work is larger than a limit allows
-    └── MissingExtraError       an optional dependency is not installed
+    ├── MissingExtraError       an optional dependency is not installed
+    └── NotMeasuredError        an assertion cannot be decided: what it is about was not recorded, or judging broke
+    AssertionError              Python's own
+    └── CheckFailedError        an assertion does not hold: the agent made other calls than expected
 
 An agent that did badly is never an exception, and neither is a fault while judging one trajectory: the
-first is a finding, the second a result whose verdict is `error`.
+first is a finding, the second a result whose verdict is `error`. Assertions in tests, which are there to raise, are
+what the last two are for.
 """
 
 from __future__ import annotations
@@ -79,12 +84,35 @@ class StoreError(RightcallError):
     """The folder of a run cannot be found, read or written."""
 
 
+class ViewerError(RightcallError):
+    """The local web pages cannot be served as asked: an address that is taken, a token that is missing."""
+
+
 class LimitError(RightcallError):
     """The work asked for exceeds a limit. Raised inside an evaluator, it becomes an error result."""
 
 
 class MissingExtraError(RightcallError):
     """A feature needs an optional dependency; the message says which extra to install."""
+
+
+class NotMeasuredError(RightcallError):
+    """An assertion can be neither confirmed nor refuted: something was not recorded, or judging broke.
+
+    It is no `AssertionError`, because nobody knows that the agent did badly. `results` has the results behind it.
+    """
+
+    def __init__(self, message: str, results: tuple[object, ...] = ()) -> None:
+        super().__init__(message)
+        self.results = results
+
+
+class CheckFailedError(AssertionError):
+    """An assertion about calls does not hold. Its first line names the call; `results` has the results behind it."""
+
+    def __init__(self, message: str, results: tuple[object, ...] = ()) -> None:
+        super().__init__(message)
+        self.results = results
 
 
 def shown(value: object) -> str:

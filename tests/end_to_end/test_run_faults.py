@@ -218,7 +218,7 @@ def test_a_signal_stops_a_run_in_good_order_and_says_how_to_go_on(project: Path,
 
 def test_a_second_signal_ends_a_run_at_once(project: Path) -> None:
     process = start(project, "agent.py:forks", "set.yaml")
-    time.sleep(2)
+    wait_for_lines(project, 0, process)
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGINT)
     began = time.monotonic()
@@ -226,15 +226,13 @@ def test_a_second_signal_ends_a_run_at_once(project: Path) -> None:
     process.communicate(timeout=10)
 
     assert process.returncode == 130
-    assert time.monotonic() - began < 1.5
+    assert time.monotonic() - began < 3
     assert none_left(2.0)
 
 
 def test_agents_and_what_they_forked_end_when_the_runner_is_killed(project: Path) -> None:
     process = start(project, "agent.py:forks", "set.yaml")
-    until = time.monotonic() + 20
-    while not list((project / ".rightcall").glob("runs/*/cases.jsonl")) and time.monotonic() < until:
-        time.sleep(0.02)
+    wait_for_lines(project, 0, process)
     time.sleep(0.3)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()

@@ -25,6 +25,7 @@ from rightcall.reports import (
     json_report,
     junit_report,
     markdown_report,
+    printable,
 )
 from rightcall.results import CaseResult
 
@@ -49,8 +50,11 @@ FORMATS: dict[str, Callable[[Report, Style], Iterator[str]]] = {
     "junit": lambda report, _: junit_report(report),
     "github": lambda report, _: github_report(report),
     "markdown": lambda report, _: markdown_report(report),
+    "html": lambda report, _: _html(report),
 }
 """The formats, each a function of a report that gives its text."""
+PRIVATE = frozenset({"html"})
+"""The formats whose files are their owner's alone: everything that was recorded is in them, to be looked at."""
 
 
 def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -84,7 +88,7 @@ class Telling:
     """Where the results of one command go: without secrets, unless it is not to redact them.
 
     Raises:
-        RightcallError: a file that is asked for cannot be written.
+        RightcallError: a file that is asked for cannot be written, or a package is missing that it needs.
     """
 
     def __init__(
@@ -96,6 +100,8 @@ class Telling:
             self._files.append(("json", output_file))
         for _, path in self._files:
             check_writable(path)
+        if any(each[0] == "html" for each in asked):
+            _check_installed()
         self._printed = [each[0] for each in asked if len(each) == 1] or default_formats()
         self._max_detail = max_detail
         self._redacts = redacts
@@ -112,7 +118,7 @@ class Telling:
         """Print what is to be said of one result as soon as it is there."""
         if "concise" in self._printed and not result.passed:
             for line in concise_lines(redacted(result) if self._redacts else result):
-                self._screen.line(line)
+                self._screen.line(printable(line, one_line=True))
 
     def finish(self, report: Report) -> None:
         """Print and write everything else.
@@ -125,13 +131,13 @@ class Telling:
         for name in dict.fromkeys(self._printed):
             self._print(name, report)
         for name, path in self._files:
-            with new_file(path) as file:
+            with new_file(path, is_private=name in PRIVATE) as file:
                 file.writelines(FORMATS[name](report, Style(max_detail=self._max_detail)))
 
     def _print(self, name: str, report: Report) -> None:
         if name == "concise":
             for text in ending(report):
-                self._screen.line(text)
+                self._screen.line(printable(text, one_line=True))
         elif name == "full":
             for line in full_lines(report, self._screen.paper(), self._max_detail):
                 self._screen.line(*line)
@@ -175,3 +181,15 @@ def _checked(_: click.Context, __: click.Parameter, formats: tuple[str, ...]) ->
         if equals and not file:
             raise click.BadParameter(f"{each!r:.40} names no file; write {name}=FILE")
     return formats
+
+
+def _html(report: Report) -> Iterator[str]:
+    from rightcall.pages import html_report  # costs time that no other format needs
+
+    return html_report(report)
+
+
+def _check_installed() -> None:
+    from rightcall.pages import check_installed
+
+    check_installed()

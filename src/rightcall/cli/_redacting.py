@@ -31,6 +31,7 @@ def redacted_report(report: Report) -> Report:
         documents=_all(documents) if documents is not None else None,
         subject=redacted_text(report.subject),
         agent=redacted_text(report.agent),
+        facts=tuple([(name, redacted_text(fact)) for name, fact in report.facts]),
         notes=tuple(map(redacted_text, report.notes)),
         warnings={redacted_text(warning): cases for warning, cases in report.warnings.items()},
     )

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 import msgspec
 
@@ -19,13 +18,14 @@ from rightcall.reports import Report
 from rightcall.results import Aggregates, CaseResult, Tally, Totals, measures_of
 from rightcall.runner import CaseFinished, Event, Job, Plan, RunFinished, RunStarted, WorkerReplaced, run
 from rightcall.store import RUNS, Journal, Run, case_digest, commit_of, create_run, file_digest, list_runs, open_run
-from rightcall.verdicts import broken, judge
+from rightcall.verdicts import judge_run
 
 from ._choosing import choose
 from ._complaints import complain
 from ._formats import Telling
 from ._progress import Progress
 from ._recordings import Recordings
+from ._spans import SpanKeeping
 from ._stopping import Stopping
 from ._wishes import Wishes
 
@@ -44,6 +44,7 @@ class Running:
         if self._chosen.is_elsewhere:
             self._check_reach()
         self._recordings = Recordings(self._chosen.eval_set.path, self._wishes)
+        self._spans = SpanKeeping(self._wishes.spans, redacts=bool(self._wishes.redact))
         # What an agent does depends on its files and on who answers for its tools: other results are not mixed in.
         agent = (self._chosen.agent, self._chosen.agent_digest())
         self._digests = {
@@ -140,7 +141,7 @@ class Running:
         for repeat in range(self._wishes.repeat):
             for case in self._cases.values():
                 if (case.id, repeat) not in self._finished:
-                    yield _job(case, repeat, self._recordings.of(case.id))
+                    yield Job.of(case, repeat, self._recordings.of(case.id))
 
     def _carry_out(self, plan: Plan, stopping: Stopping, began: float, journal: Journal | None) -> bool:
         """Run the plan. Whether all of it was run."""
@@ -153,13 +154,14 @@ class Running:
         with closing(events):  # type: ignore[type-var]
             try:
                 for event in events:
-                    if isinstance(event, RunStarted) and journal is None:
-                        journal = self._open_journal()
+                    if isinstance(event, RunStarted):
+                        journal = self._begin(journal)
                     is_complete = isinstance(event, RunFinished) and not event.stopped
                     if journal is not None and self._hear(event, journal, progress):
                         break
             finally:
                 progress.clear()
+                self._spans.close()
                 self._recordings.save()
                 if journal is not None:
                     journal.close()
@@ -168,10 +170,17 @@ class Running:
             self._run.finish(self._tally.totals(), evaluators, monotonic() - began, is_complete=is_complete)
         return is_complete
 
-    def _open_journal(self) -> Journal:
-        """The journal of a new run; the run's folder is made now, when there is an agent to be run."""
+    def _begin(self, journal: Journal | None) -> Journal:
+        """The journal of the run; the folder of a new one is made now, when there is an agent to be run."""
+        if self._run is None:
+            self._run = self._new_run()
+        journal = journal or self._run.journal()
+        self._spans.begin(self._run)
+        return journal
+
+    def _new_run(self) -> Run:
         commit, branch = commit_of(Path.cwd())
-        self._run = create_run(
+        return create_run(
             self._wishes.runs_folder,
             commit=commit,
             branch=branch,
@@ -180,8 +189,8 @@ class Running:
             evalset=self._chosen.eval_set.path,
             evalset_hash=file_digest(self._chosen.eval_set.path),
             options=self._kept_options(),
+            planned=len(self._cases) * self._wishes.repeat,
         )
-        return self._run.journal()
 
     def _kept_options(self) -> dict[str, object]:
         kept = self._wishes.kept()
@@ -196,8 +205,10 @@ class Running:
         if not isinstance(event, CaseFinished):
             progress.draw()
             return False
-        result = self._judged(event)
+        case = self._cases[event.case_id]
+        result = judge_run(case, event.outcome, event.trajectory, event.repeat)
         self._recordings.take(event)
+        self._spans.take(event)
         journal.append(redacted(result) if self._wishes.redact else result, self._digests[result.case_id])
         self._count(result)
         if not result.passed:
@@ -206,14 +217,6 @@ class Running:
             self._telling.tell(result)
         progress.take(result)
         return self._wishes.fail_fast and not result.passed
-
-    def _judged(self, event: CaseFinished) -> CaseResult:
-        case = self._cases[event.case_id]
-        if event.outcome.error is not None or event.trajectory is None:
-            result = broken(case, event.outcome, event.trajectory)
-        else:
-            result = judge(case, event.trajectory)
-        return msgspec.structs.replace(result, repeat=event.repeat, outcome=event.outcome)
 
     def _count(self, result: CaseResult) -> None:
         self._tally.add(result)
@@ -229,6 +232,7 @@ class Running:
             seconds=seconds,
             run_id=self._run.short_id if self._run is not None else "",
             agent=self._chosen.agent,
+            facts=self._run.header.known() if self._run is not None else (),
             notes=tuple(self._notes()),
             warnings=self._warnings,
         )
@@ -238,6 +242,8 @@ class Running:
             yield f"{case_id}: {passed} of {repeats} repeats passed"
         for reason, times in self._replaced.items():
             yield f"note: {reason}" + (f" ({times:,} times)" if times > 1 else "")
+        if self._spans.problem is not None:
+            yield f"note: not all spans are kept, though all results are: {self._spans.problem}"
 
     def _results(self) -> Iterator[CaseResult]:
         if self._run is not None:
@@ -261,18 +267,6 @@ class Running:
         if is_enough and is_complete and totals.failed and not totals.error and not totals.not_measured:
             return 0
         return totals.exit_code
-
-
-def _job(case: Case, repeat: int, recording: list[Any] | None) -> Job:
-    return Job(
-        case_id=case.id,
-        repeat=repeat,
-        turns=case.turns or (case.input,),
-        is_conversation=bool(case.turns),
-        session=case.session,
-        mocks=case.mocks,
-        recording=recording,
-    )
 
 
 def _literal(case_id: str) -> str:

@@ -31,7 +31,7 @@ def report_of(run: Run, *, redacts: bool = True) -> Report:
     header = run.header
     totals, evaluators = header.totals, header.evaluators
     if totals is None or header.finished is None:
-        tally, aggregates = Tally(needed_of(run)), Aggregates()
+        tally, aggregates = Tally(run.needed), Aggregates()
         for result in run.results():
             tally.add(result)
             aggregates.add(measures_of(result.results))
@@ -44,25 +44,20 @@ def report_of(run: Run, *, redacts: bool = True) -> Report:
         seconds=header.seconds or 0.0,
         run_id=run.short_id,
         agent=header.agent,
+        facts=header.known(),
     )
     return redacted_report(report) if redacts else report
 
 
 def sides_in(run: Run) -> dict[str, Side]:
     """What a run has of each of its cases. Raises `StoreError`."""
-    return sides_of(run.results(), needed_of(run))
+    return sides_of(run.results(), run.needed)
 
 
 def compared(before: Mapping[str, Side], after: Mapping[str, Side], *, redacts: bool) -> Comparison:
     """What changed between two runs, as it may be told."""
     comparison = compare(before, after)
     return redacted_comparison(comparison) if redacts else comparison
-
-
-def needed_of(run: Run) -> int | None:
-    """How many repeats of a case had to pass in a run; `None` means all."""
-    needed = run.header.options.get("min_repeat_pass")
-    return needed if isinstance(needed, int) else None
 
 
 def name_of(run: Run) -> str:

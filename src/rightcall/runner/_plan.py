@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+
+if TYPE_CHECKING:
+    from rightcall.evalsets import Case
 
 DEFAULT_TIMEOUT = 300.0
 DEFAULT_MEMORY = 2 << 30
@@ -28,6 +31,19 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     recording: Sequence[Any] | None = None
     """What the tools are to answer, as recorded; `None` where they are not to be replayed."""
 
+    @classmethod
+    def of(cls, case: Case, repeat: int = 0, recording: Sequence[Any] | None = None) -> Job:
+        """The job that a case is."""
+        return cls(
+            case_id=case.id,
+            repeat=repeat,
+            turns=case.turns or (case.input,),
+            is_conversation=bool(case.turns),
+            session=case.session,
+            mocks=case.mocks,
+            recording=recording,
+        )
+
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The agent, by name, and the jobs. Jobs are taken as they are needed, so there may be any number."""
@@ -37,6 +53,15 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     jobs: Iterable[Job]
     total: int
     """How many jobs there are."""
+
+
+class Keeping(msgspec.Struct, frozen=True):
+    """What a worker hands over of each case, beside its path."""
+
+    answers: bool = False
+    """What the tools answered."""
+    spans: bool = False
+    """The spans, as they were recorded."""
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +77,14 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes of memory that a process may have."""
     record: bool = False
     """Whether to hand over what the tools answered."""
+    spans: bool = False
+    """Whether to hand over the spans, as they were recorded."""
     agent_options: Mapping[str, Any] = {}
+
+    @property
+    def keeping(self) -> Keeping:
+        """What to hand over of each case, beside its path."""
+        return Keeping(self.record, self.spans)
 
     def process_count(self, jobs: int) -> int:
         """How many processes at most."""

@@ -11,9 +11,8 @@ from typing import Any
 import msgspec
 
 from rightcall.errors import DocumentError, InputError, nearest
+from rightcall.places import OWN_FILE, PROJECT_FILE, project_of
 
-OWN_FILE = "rightcall.toml"
-PROJECT_FILE = "pyproject.toml"
 _MOST_BYTES = 1 << 20
 
 
@@ -25,15 +24,20 @@ class Configuration(msgspec.Struct, frozen=True):
     path: Path | None = None
 
 
-def project_of(place: Path) -> Path | None:
-    """The project that a place is in: the nearest folder, from there up, with one of the two files."""
-    place = place.resolve()
-    folders = (place, *place.parents) if place.is_dir() else place.parents
-    return next((one for one in folders if (one / OWN_FILE).is_file() or (one / PROJECT_FILE).is_file()), None)
+def is_configured(folder: Path) -> bool:
+    """Whether a folder itself has options in one of the two files; a file that cannot be read has none."""
+    if (folder / OWN_FILE).is_file():
+        return True
+    try:
+        return "rightcall" in _decoded(folder / PROJECT_FILE)[1].get("tool", {})
+    except InputError:
+        return False
 
 
-def load_configuration(place: Path, known: Iterable[str]) -> Configuration:
+def load_configuration(place: Path, known: Iterable[str] | None = None) -> Configuration:
     """What the project of a place says of these options; they may be written with `-` or `_`.
+
+    Without `known` every option is taken as it is.
 
     Raises:
         InputError: the file cannot be read, or names an option that is not known.
@@ -47,7 +51,7 @@ def load_configuration(place: Path, known: Iterable[str]) -> Configuration:
     values = document if path == own else document.get("tool", {}).get("rightcall", {})
     if not isinstance(values, dict):
         raise InputError(f"{path}: tool.rightcall is a table of options, not {type(values).__name__}")
-    options = {name.replace("_", "-") for name in known}
+    options = {name.replace("_", "-") for name in (values if known is None else known)}
     for key in values:
         if key.replace("_", "-") not in options:
             line = _line_of(key, text)

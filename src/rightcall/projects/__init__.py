@@ -1,0 +1,14 @@
+"""Projects: what their files say, and which agents belong to them."""
+
+from ._configuration import Configuration, is_configured, load_configuration
+from ._homes import agent_files, home_of, home_of_recorded, is_elsewhere
+
+__all__ = [
+    "Configuration",
+    "agent_files",
+    "home_of",
+    "home_of_recorded",
+    "is_configured",
+    "is_elsewhere",
+    "load_configuration",
+]
