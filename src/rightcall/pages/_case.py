@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from rightcall.reports import duration_text
+from rightcall.reports import seconds_text
 from rightcall.results import CaseResult, Code, Verdict
 from rightcall.trajectory import ToolCall
 
@@ -200,7 +200,7 @@ def _page(
         verdict=result.verdict,
         score=result.score,
         place=str(result.source)[:_ID] if result.source.file else "",
-        took=duration_text(round(max(0.0, outcome.seconds) * 1e9)) if outcome is not None else "",
+        took=seconds_text(outcome.seconds) if outcome is not None else "",
         size=len(trajectory.calls) if trajectory is not None else 0,
         sentence=shown_text(sentence_of(result), 1_000),
         problems=problems,
