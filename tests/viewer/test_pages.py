@@ -306,3 +306,39 @@ def test_a_runs_own_folder_is_shown_whatever_its_name(tmp_path: Path, good: Run)
     assert good.short_id in browser.get("/").text
     assert browser.get(f"/runs/run/cases/{LAPTOP}").status == 200
     assert browser.get(f"/runs/{good.folder.name}").status == 404
+
+
+def test_a_run_lists_its_tools_and_leads_to_their_calls(tmp_path: Path, runs: Path) -> None:
+    calls = (call("search"), call("pay", error="declined"), call("search"), call("a/../b", error="no"), call("pay"))
+    first, again = results_of(tmp_path, laptop_search=(call("gone"),)), results_of(tmp_path, laptop_search=calls)
+    run = new_run(runs, *first, *again)
+    browser = Browser(runs)
+
+    page = browser.get(f"/runs/{run.folder.name}").text
+
+    tools = page[page.index('<ul class="tools">') :]
+    assert text_of(tools[: tools.index("</ul>")]) == "pay 2 calls, 1 failed search 2 calls a/../b 1 call, 1 failed"
+    for name in ("search", "pay", "a/../b"):
+        assert f'href="/runs/{run.folder.name}/tools/{key_of(name)}"' in page
+        assert browser.get(f"/runs/{run.folder.name}/tools/{key_of(name)}").status == 200
+
+
+SPAN = {"name": "execute_tool search", "span_id": "0123456789abcdef", "attributes": {"gen_ai.tool.name": "search"}}
+
+
+def test_a_case_shows_the_spans_that_its_run_kept_and_says_where_they_cannot_be_read(
+    tmp_path: Path, runs: Path
+) -> None:
+    [result] = results_of(tmp_path, gift_card=[replace(SEARCH[0], span_id=SPAN["span_id"])])
+    run = new_run(runs, result)
+    file = run.folder / "spans.jsonl"
+    line = {"case_id": "gift_card", "repeat": 0, "left_out": 0, "spans": [SPAN]}
+    address = f"/runs/{run.folder.name}/cases/{case_key('gift_card')}"
+    file.write_text(json.dumps(line) + "\n")
+    shown = Browser(runs).get(address)
+    file.write_text(json.dumps({**line, "spans": 5}) + "\n")
+    damaged = Browser(runs).get(address)
+
+    assert "execute_tool search" in shown.text
+    assert damaged.status == 200
+    assert "spans.jsonl: the line of &#39;gift_card&#39; is damaged" in damaged.text

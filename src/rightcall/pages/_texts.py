@@ -6,7 +6,7 @@ from unicodedata import category
 
 import msgspec
 
-from rightcall.reports import duration_text, printable
+from rightcall.reports import printable, seconds_text as told_seconds
 
 _ACCENTS = frozenset({"Mn", "Me"})
 _MOST_ACCENTS = 8
@@ -81,7 +81,7 @@ def score_text(score: float | None) -> str:
 
 def seconds_text(seconds: float | None) -> str:
     """A duration, or a dash where none is known."""
-    return duration_text(round(max(0.0, seconds) * 1e9)) if seconds is not None else "–"
+    return told_seconds(seconds) if seconds is not None else "–"
 
 
 def percent(part: float, of: float) -> str:
