@@ -45,6 +45,7 @@ def report_of(run: Run, *, redacts: bool = True) -> Report:
         run_id=run.short_id,
         agent=header.agent,
         facts=header.known(),
+        notes=() if header.finished else ("this run did not come to its end; what it has is shown",),
     )
     return redacted_report(report) if redacts else report
 
