@@ -134,7 +134,7 @@ WRONG = [
     (("--host", "0.0.0.0"), r"--host 0\.0\.0\.0: others than you can reach this address; give --token"),
     (("--host", "::"), r"--host ::: others than you can reach"),
     (("--host", "example.invalid"), r"--host example\.invalid: others than you can reach"),
-    (("--token",), r"--token shows the token, and there is no terminal; use --token-file, or set RIGHTCALL_VIEW_TOKEN"),
+    (("--token",), r"there is no terminal to show the new token on; use --token-file, or set RIGHTCALL_VIEW_TOKEN"),
     (("--token-file", "nothing"), r"--token-file nothing: No such file or directory"),
     (("--token-file", "run.json"), r"a token has 16 to 1,024 ASCII characters"),
     (("--port", "65536"), r"Invalid value for '--port'"),

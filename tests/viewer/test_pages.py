@@ -342,3 +342,30 @@ def test_a_case_shows_the_spans_that_its_run_kept_and_says_where_they_cannot_be_
     assert "execute_tool search" in shown.text
     assert damaged.status == 200
     assert "spans.jsonl: the line of &#39;gift_card&#39; is damaged" in damaged.text
+
+
+KEY = "sk-proj-" + "aB3" * 16
+
+
+def test_secrets_are_shown_on_no_page_unless_they_are_wanted(tmp_path: Path, runs: Path) -> None:
+    asked = call("search", query="laptop", password="hunter2-and-more", header=f"Bearer {KEY}")
+    broken = replace(asked, output=None, error=f"refused: {KEY}", span_id=SPAN["span_id"])
+    made = [
+        new_run(runs, *results_of(tmp_path, laptop_search=calls), agent=f"https://bob:{KEY}@host.example/")
+        for calls in ((asked, RIGHT[1]), (broken, call("reserve", item="P010", token=KEY)))
+    ]
+    kept = {"case_id": "laptop_search", "repeat": 0, "left_out": 3, "spans": [{**SPAN, "attributes": {"key": KEY}}]}
+    (made[1].folder / "spans.jsonl").write_text(json.dumps(kept) + "\n")
+    where = f"/runs/{made[1].folder.name}"
+    addresses = [
+        *("/", where, f"{where}/cases/{LAPTOP}", f"{where}/tools/{key_of('search')}"),
+        f"/compare?a={made[0].folder.name}&b={made[1].folder.name}",
+    ]
+    shut = [Browser(runs).get(address) for address in addresses]
+    opened = Browser(runs, redacts=False).get(addresses[2])
+
+    assert {answer.status for answer in shut} == {200}
+    assert not [answer for answer in shut if KEY in answer.text or "hunter2" in answer.text]
+    assert "[redacted: " in shut[2].text
+    assert "3 spans of this case were not kept" in shut[2].text
+    assert KEY in opened.text
