@@ -1,7 +1,9 @@
 """Scored traces that are kept as a run, and what the files and screens of both are like, in real processes."""
 
 import json
+import stat
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -119,3 +121,37 @@ def test_every_option_of_run_and_score_may_be_known_to_a_project() -> None:
     options = {one.name for command in (run_command, score_command) for one in command.params if one.name not in never}
 
     assert {_WRITTEN.get(str(name), str(name)) for name in options} | {"agent", "evalset"} == set(KNOWN)
+
+
+@pytest.mark.parametrize("command", ["json", "concise", "full", "diff", "show", "show --json"])
+def test_github_obeys_nothing_that_agents_say(traces: Path, command: str) -> None:
+    if command in ("json", "concise", "full"):
+        done = score(traces, "--format", command, GITHUB_ACTIONS="true")
+    else:
+        score(traces, "--runs", "kept")
+        (traces / "traces" / "1.json").write_text(log(("pay", {"amount": 2, HOSTILE: 1}), answer=HOSTILE))
+        score(traces, "--runs", "kept")
+        names = [folder.name for folder in sorted((traces / "kept").iterdir())] if command == "diff" else ["last"]
+        asked = command.split()
+        done = rightcall(asked[0], *names, "--runs", "kept", *asked[1:], cwd=traces, GITHUB_ACTIONS="true")
+
+    printed = done.stdout + done.stderr
+    assert "obeyed" in printed
+    assert "##[" not in printed
+    assert [line for line in printed.splitlines() if line.lstrip().startswith("::")] == []
+    if command == "json":
+        assert json.loads(done.stdout)["cases"][0]["trajectory"]["calls"][0]["output"] == HOSTILE
+    if command == "show --json":
+        assert json.loads(done.stdout.splitlines()[0])["output"] == HOSTILE
+
+
+def test_files_of_reports_are_for_their_owner_alone_whatever_the_umask(traces: Path) -> None:
+    formats = ("full", "concise", "json", "junit", "github", "markdown", "html")
+    asked = [option for name in formats for option in ("--format", f"{name}={name}.out")]
+    arguments = ["score", "traces", "--evalset", "evals.yaml", "--keep", "--output-file", "all.out", *asked]
+    subprocess.run([sys.executable, "-m", "rightcall", *arguments], cwd=traces, timeout=60, check=False, umask=0)
+    made = [*traces.glob("*.out"), *(traces / ".rightcall").rglob("*")]
+
+    assert len([path for path in made if path.suffix == ".out"]) == 8
+    assert {stat.S_IMODE(path.stat().st_mode) for path in made if path.is_file()} == {0o600}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in made if path.is_dir()} == {0o700}

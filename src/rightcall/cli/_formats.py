@@ -53,8 +53,6 @@ FORMATS: dict[str, Callable[[Report, Style], Iterator[str]]] = {
     "html": lambda report, _: _html(report),
 }
 """The formats, each a function of a report that gives its text."""
-PRIVATE = frozenset({"html"})
-"""The formats whose files are their owner's alone: everything that was recorded is in them, to be looked at."""
 
 
 def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -131,7 +129,7 @@ class Telling:
         for name in dict.fromkeys(self._printed):
             self._print(name, report)
         for name, path in self._files:
-            with new_file(path, is_private=name in PRIVATE) as file:
+            with new_file(path) as file:
                 file.writelines(FORMATS[name](report, Style(max_detail=self._max_detail)))
 
     def _print(self, name: str, report: Report) -> None:

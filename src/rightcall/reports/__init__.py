@@ -5,6 +5,7 @@ from ._characters import cell_count, fit, printable, wrap
 from ._concise import concise_lines, concise_report, ending
 from ._diff import diff_lines
 from ._durations import duration_text
+from ._escaping import unobeyed, unobeyed_json
 from ._full import diagnosis, full_lines, full_report
 from ._github import github_report, github_summary
 from ._headlines import headline
@@ -56,6 +57,8 @@ __all__ = [
     "summary",
     "totals_words",
     "trajectory_lines",
+    "unobeyed",
+    "unobeyed_json",
     "verdict_lines",
     "wrap",
 ]
