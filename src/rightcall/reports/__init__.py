@@ -10,6 +10,7 @@ from ._full import diagnosis, full_lines, full_report
 from ._github import github_report, github_summary
 from ._headlines import headline
 from ._json import json_case, json_evidence, json_report
+from ._json_schema import report_schema
 from ._junit import junit_report
 from ._markdown import markdown_report
 from ._marks import order_text
@@ -51,6 +52,7 @@ __all__ = [
     "order_text",
     "paths_of",
     "printable",
+    "report_schema",
     "rows",
     "score_words",
     "side_by_side",
