@@ -26,11 +26,27 @@ KNOWN = (
         "runs",
     ),
     *("concurrency", "timeout", "max_memory", "repeat", "min_repeat_pass", "min_pass", "record", "replay", "spans"),
-    *("trust", "keep", "join", "case_attribute", "input_format", "group_by", "max_size", "together"),
+    *(
+        "trust",
+        "keep",
+        "join",
+        "case_attribute",
+        "input_format",
+        "group_by",
+        "max_size",
+        "together",
+        "print_detailed_results",
+    ),
 )
 """What a project's file may set: the options of `run` and `score`. Each takes those that it has."""
 
-_WRITTEN = {"formats": "format", "cases": "case", "tags": "tag", "grouping": "group_by"}
+_WRITTEN = {
+    "formats": "format",
+    "cases": "case",
+    "tags": "tag",
+    "grouping": "group_by",
+    "is_detailed": "print_detailed_results",
+}
 
 
 def configured(

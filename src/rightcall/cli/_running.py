@@ -57,7 +57,11 @@ class Running:
         }
         wishes = self._wishes
         self._telling = telling or Telling(
-            wishes.formats, wishes.output_file, wishes.max_detail, redacts=wishes.redact is not False
+            wishes.formats,
+            wishes.output_file,
+            wishes.max_detail,
+            redacts=wishes.redact is not False,
+            is_detailed=wishes.is_detailed,
         )
         self._tally = Tally(self._wishes.min_repeat_pass)
         self._aggregates = Aggregates()

@@ -73,6 +73,7 @@ class Options(RecordedOptions, frozen=True, kw_only=True):
     max_detail: int
     output_file: str | None
     redact: bool | None
+    is_detailed: bool
     keep: bool
     runs: str | None
     failed: bool
@@ -121,7 +122,11 @@ class _Scoring:
             )
         self._options = options
         self._telling = Telling(
-            options.formats, options.output_file, options.max_detail, redacts=options.redact is not False
+            options.formats,
+            options.output_file,
+            options.max_detail,
+            redacts=options.redact is not False,
+            is_detailed=options.is_detailed,
         )
         self._verdicts: dict[str, Verdict] = {}
         self._aggregates = Aggregates()

@@ -3,6 +3,7 @@
 from ._changes import change_words, comparison_lines, score_words, totals_words, verdict_lines
 from ._characters import cell_count, fit, printable, wrap
 from ._concise import concise_lines, concise_report, ending
+from ._details import detail_lines
 from ._diff import diff_lines
 from ._durations import duration_text
 from ._escaping import unobeyed, unobeyed_json
@@ -34,6 +35,7 @@ __all__ = [
     "comparison_lines",
     "concise_lines",
     "concise_report",
+    "detail_lines",
     "diagnosis",
     "diff_lines",
     "duration_text",
