@@ -5,7 +5,7 @@ from ._characters import cell_count, fit, printable, wrap
 from ._concise import concise_lines, concise_report, ending
 from ._details import detail_lines
 from ._diff import diff_lines
-from ._durations import duration_text
+from ._durations import duration_text, seconds_between, seconds_text
 from ._escaping import unobeyed, unobeyed_json
 from ._full import diagnosis, full_lines, full_report
 from ._github import github_report, github_summary
@@ -57,6 +57,8 @@ __all__ = [
     "report_schema",
     "rows",
     "score_words",
+    "seconds_between",
+    "seconds_text",
     "side_by_side",
     "summary",
     "totals_words",
