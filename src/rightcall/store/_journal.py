@@ -12,7 +12,8 @@ import msgspec
 
 from rightcall.decoding import dump_json, load_json
 from rightcall.errors import InputError, StoreError
-from rightcall.results import CaseResult
+from rightcall.limits import DEFAULT_LIMITS
+from rightcall.results import CaseResult, without_details
 
 from ._folders import telling
 from ._lines import Lines
@@ -53,8 +54,14 @@ class Journal:
         self._is_synced = True
 
     def append(self, result: CaseResult, digest: str) -> None:
-        """Add a result. A line that does not fit on the disk leaves no trace. Raises `StoreError`."""
-        self._lines.append((dump_json({"digest": digest, **result.to_plain()}) + "\n").encode())
+        """Add a result. A line that does not fit on the disk leaves no trace. Raises `StoreError`.
+
+        A result that is too large to be read again is kept without its calls and details, and says so.
+        """
+        line = _line(result, digest)
+        if len(line) > DEFAULT_LIMITS.text_bytes:
+            line = _line(_without_details(result, len(line)), digest)
+        self._lines.append(line)
         self._is_synced = False
         if monotonic() - self._synced >= _SYNC_EVERY:
             self.sync()
@@ -123,6 +130,21 @@ def is_being_written(folder: Path) -> bool:
     finally:
         os.close(descriptor)
     return False
+
+
+def _line(result: CaseResult, digest: str) -> bytes:
+    return (dump_json({"digest": digest, **result.to_plain()}) + "\n").encode()
+
+
+def _without_details(result: CaseResult, size: int) -> CaseResult:
+    told = f"too large to be kept whole ({size:,} bytes): its calls, its details and what was printed are left out"
+    return msgspec.structs.replace(
+        result,
+        trajectory=None,
+        results=tuple([without_details(each) for each in result.results]),
+        outcome=msgspec.structs.replace(result.outcome, stdout="") if result.outcome is not None else None,
+        warnings=(told,),
+    )
 
 
 def _entry(fields: Any) -> Entry:
