@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         RightcallError as RightcallError,
         StoreError as StoreError,
         UnknownNameError as UnknownNameError,
+        ViewerError as ViewerError,
     )
     from .evalsets import (
         Case as Case,
@@ -180,6 +181,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "RightcallError",
         "StoreError",
         "UnknownNameError",
+        "ViewerError",
     ),
     "limits": (
         "DEFAULT_LIMITS",

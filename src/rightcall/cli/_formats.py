@@ -48,8 +48,11 @@ FORMATS: dict[str, Callable[[Report, Style], Iterator[str]]] = {
     "junit": lambda report, _: junit_report(report),
     "github": lambda report, _: github_report(report),
     "markdown": lambda report, _: markdown_report(report),
+    "html": lambda report, _: _html(report),
 }
 """The formats, each a function of a report that gives its text."""
+PRIVATE = frozenset({"html"})
+"""The formats whose files are their owner's alone: everything that was recorded is in them, to be looked at."""
 
 
 def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -82,7 +85,7 @@ class Telling:
     """Where the results of one command go.
 
     Raises:
-        RightcallError: a file that is asked for cannot be written.
+        RightcallError: a file that is asked for cannot be written, or a package is missing that it needs.
     """
 
     def __init__(self, formats: Sequence[str], output_file: str | None, max_detail: int) -> None:
@@ -92,6 +95,8 @@ class Telling:
             self._files.append(("json", output_file))
         for _, path in self._files:
             check_writable(path)
+        if any(each[0] == "html" for each in asked):
+            _check_installed()
         self._printed = [each[0] for each in asked if len(each) == 1] or default_formats()
         self._max_detail = max_detail
         self._screen = Screen()
@@ -118,7 +123,7 @@ class Telling:
         for name in dict.fromkeys(self._printed):
             self._print(name, report)
         for name, path in self._files:
-            with new_file(path) as file:
+            with new_file(path, is_private=name in PRIVATE) as file:
                 file.writelines(FORMATS[name](report, Style(max_detail=self._max_detail)))
 
     def _print(self, name: str, report: Report) -> None:
@@ -168,3 +173,15 @@ def _checked(_: click.Context, __: click.Parameter, formats: tuple[str, ...]) ->
         if equals and not file:
             raise click.BadParameter(f"{each!r:.40} names no file; write {name}=FILE")
     return formats
+
+
+def _html(report: Report) -> Iterator[str]:
+    from rightcall.pages import html_report  # costs time that no other format needs
+
+    return html_report(report)
+
+
+def _check_installed() -> None:
+    from rightcall.pages import check_installed
+
+    check_installed()

@@ -11,11 +11,11 @@ from rightcall.errors import nearest
 from rightcall.reports import Report, markdown_report
 from rightcall.store import Run
 
-from ._formats import FORMATS, Style, append_step_summary
+from ._formats import FORMATS, PRIVATE, Style, append_step_summary
 from ._stored import name_of, opened, report_of, sides_in
 from ._writing import new_file
 
-_NAMES = ("junit", "github", "markdown", "json")
+_NAMES = ("junit", "github", "markdown", "json", "html")
 
 
 @click.command(name="report")
@@ -25,12 +25,12 @@ _NAMES = ("junit", "github", "markdown", "json")
     "formats",
     multiple=True,
     metavar="NAME[=FILE]",
-    help="junit, github, markdown (the default) or json, printed or written to a file; repeatable.",
+    help="junit, github, markdown (the default), json or html, printed or written to a file; repeatable.",
 )
 @click.option("--baseline", metavar="RUN", help="In Markdown, say what changed against this run.")
 @click.option("--runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")
 def command(run: str, formats: tuple[str, ...], baseline: str | None, runs: str | None) -> int:
-    """Write a run as JUnit XML, GitHub annotations, Markdown or JSON.
+    """Write a run as JUnit XML, GitHub annotations, Markdown, JSON or one HTML file.
 
     RUN is a folder, the beginning of an id, a branch (its newest run), or `last`.
     """
@@ -44,7 +44,7 @@ def command(run: str, formats: tuple[str, ...], baseline: str | None, runs: str 
             for piece in pieces:
                 click.echo(piece, nl=False)
         else:
-            with new_file(file) as written:
+            with new_file(file, is_private=name in PRIVATE) as written:
                 written.writelines(pieces)
         if name == "github":
             append_step_summary(report)

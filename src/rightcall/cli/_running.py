@@ -24,6 +24,7 @@ from ._complaints import complain
 from ._formats import Telling
 from ._progress import Progress
 from ._recordings import Recordings
+from ._spans import SpanKeeping
 from ._stopping import Stopping
 from ._wishes import Wishes
 
@@ -42,6 +43,7 @@ class Running:
         if self._chosen.is_elsewhere:
             self._check_reach()
         self._recordings = Recordings(self._chosen.eval_set.path, self._wishes)
+        self._spans = SpanKeeping(self._wishes.spans)
         # What an agent does depends on its files and on who answers for its tools: other results are not mixed in.
         agent = (self._chosen.agent, self._chosen.agent_digest())
         self._digests = {
@@ -149,13 +151,14 @@ class Running:
         with closing(events):  # type: ignore[type-var]
             try:
                 for event in events:
-                    if isinstance(event, RunStarted) and journal is None:
-                        journal = self._open_journal()
+                    if isinstance(event, RunStarted):
+                        journal = self._begin(journal)
                     is_complete = isinstance(event, RunFinished) and not event.stopped
                     if journal is not None and self._hear(event, journal, progress):
                         break
             finally:
                 progress.clear()
+                self._spans.close()
                 self._recordings.save()
                 if journal is not None:
                     journal.close()
@@ -164,10 +167,17 @@ class Running:
             self._run.finish(self._tally.totals(), evaluators, monotonic() - began, is_complete=is_complete)
         return is_complete
 
-    def _open_journal(self) -> Journal:
-        """The journal of a new run; the run's folder is made now, when there is an agent to be run."""
+    def _begin(self, journal: Journal | None) -> Journal:
+        """The journal of the run; the folder of a new one is made now, when there is an agent to be run."""
+        if self._run is None:
+            self._run = self._new_run()
+        journal = journal or self._run.journal()
+        self._spans.begin(self._run)
+        return journal
+
+    def _new_run(self) -> Run:
         commit, branch = commit_of(Path.cwd())
-        self._run = create_run(
+        return create_run(
             self._wishes.runs_folder,
             commit=commit,
             branch=branch,
@@ -176,8 +186,8 @@ class Running:
             evalset=self._chosen.eval_set.path,
             evalset_hash=file_digest(self._chosen.eval_set.path),
             options=self._kept_options(),
+            planned=len(self._cases) * self._wishes.repeat,
         )
-        return self._run.journal()
 
     def _kept_options(self) -> dict[str, object]:
         kept = self._wishes.kept()
@@ -195,6 +205,7 @@ class Running:
         case = self._cases[event.case_id]
         result = judge_run(case, event.outcome, event.trajectory, event.repeat)
         self._recordings.take(event)
+        self._spans.take(event)
         journal.append(result, self._digests[result.case_id])
         self._count(result)
         if not result.passed:
@@ -218,6 +229,7 @@ class Running:
             seconds=seconds,
             run_id=self._run.short_id if self._run is not None else "",
             agent=self._chosen.agent,
+            facts=self._run.header.known() if self._run is not None else (),
             notes=tuple(self._notes()),
             warnings=self._warnings,
         )
@@ -227,6 +239,8 @@ class Running:
             yield f"{case_id}: {passed} of {repeats} repeats passed"
         for reason, times in self._replaced.items():
             yield f"note: {reason}" + (f" ({times:,} times)" if times > 1 else "")
+        if self._spans.problem is not None:
+            yield f"note: not all spans are kept, though all results are: {self._spans.problem}"
 
     def _results(self) -> Iterator[CaseResult]:
         if self._run is not None:

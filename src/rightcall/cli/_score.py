@@ -21,6 +21,7 @@ from rightcall.results import Aggregates, Totals, Verdict, gravest
 from ._complaints import complain
 from ._formats import Telling, format_options
 from ._kept import Kept
+from ._options import trace_files
 from ._recorded import RecordedOptions, joining_options
 
 
@@ -36,13 +37,20 @@ from ._recorded import RecordedOptions, joining_options
     help="How many processes share the work; as many as there are cores by default.",
 )
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that does not pass.")
+@click.option("--watch", "is_watching", is_flag=True, help="Score again whenever a trace or the eval set changes.")
 @format_options
-def command(**options: Any) -> int:
+def command(is_watching: bool, **options: Any) -> int:
     """Hold recorded traces against expectations, without running anything.
 
     TRACES are files or folders. Exit code: 0 all passed, 1 a case failed, 2 something could not be measured.
     """
-    return _Scoring(msgspec.convert(options, Options)).run()
+    asked = msgspec.convert(options, Options)
+    if not is_watching:
+        return _Scoring(asked).run()
+    from ._watching import watch
+
+    given = [one for one in (asked.evalset, asked.expect) if one is not None]
+    return watch(lambda: _Scoring(asked).run(), lambda: lambda: (*given, *trace_files(asked.traces)))
 
 
 class Options(RecordedOptions, frozen=True, kw_only=True):

@@ -42,6 +42,7 @@ def report_of(run: Run) -> Report:
         seconds=header.seconds or 0.0,
         run_id=run.short_id,
         agent=header.agent,
+        facts=header.known(),
     )
 
 

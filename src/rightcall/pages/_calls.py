@@ -16,6 +16,7 @@ from ._texts import Shown, shown_text
 
 _SHORT = 72
 _TEXT = 2_000
+_BRIEF = 200
 _pretty = json.JSONEncoder(ensure_ascii=False, default=repr, indent=2).encode
 
 
@@ -80,9 +81,9 @@ def brief_call_view(position: int, calls: Sequence[ToolCall], sign: str = "") ->
         number=position + 1,
         name=call.name[:200],
         sign=sign,
-        args=None if "args" in call.unrecorded else Shown(value_text(call.args, 300)),
-        output=None if "output" in call.unrecorded else Shown(value_text(call.output, 300)),
-        error=shown_text(call.error, 300) if call.error is not None else None,
+        args=None if "args" in call.unrecorded else Shown(value_text(call.args, _BRIEF)),
+        output=None if "output" in call.unrecorded else Shown(value_text(call.output, _BRIEF)),
+        error=shown_text(call.error, _BRIEF) if call.error is not None else None,
         suspected_error=call.suspected_error,
         internal=call.internal,
         unrecorded=tuple(sorted(call.unrecorded)),

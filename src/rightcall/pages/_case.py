@@ -24,6 +24,7 @@ from ._waterfall import Waterfall, waterfall_of
 CALLS_A_PAGE = 200
 _BRIEF_CALLS = 40
 _BRIEF_STEPS = 60
+_BRIEF_TEXT = 1_000
 _ID = 400
 _LONG = 20_000
 
@@ -157,14 +158,14 @@ def case_page(
     )
 
 
-def brief_case_page(result: CaseResult, *, with_calls: bool = True) -> CasePage:
-    """The same, cut to what a file with thousands of cases has room for."""
+def brief_case_page(result: CaseResult) -> CasePage:
+    """The same, cut to what a file with thousands of cases has room for. Of one that passed nothing is compared."""
     calls = result.trajectory.calls if result.trajectory is not None else ()
-    evaluations = evaluation_views(result, _BRIEF_STEPS)
+    evaluations = evaluation_views(result, 0 if result.passed else _BRIEF_STEPS)
     signs = signs_of(evaluations)
-    shown = range(min(len(calls), _BRIEF_CALLS)) if with_calls else ()
+    shown = range(min(len(calls), _BRIEF_CALLS))
     views = tuple([brief_call_view(place, calls, signs.get(place + 1, "")) for place in shown])
-    page = _page(result, evaluations, Waterfall(), views, 2_000)
+    page = _page(result, evaluations, Waterfall(), views, _BRIEF_TEXT)
     return msgspec.structs.replace(page, is_brief=True, calls_left_out=len(calls) - len(views))
 
 

@@ -79,6 +79,8 @@ class GroupView(msgspec.Struct, frozen=True):
     words: str
     cases: int
     href: str
+    key: str
+    """What `problem_key` gives for each of these cases."""
     is_chosen: bool = False
 
 
@@ -132,7 +134,7 @@ def run_page(
     pages = max(1, -(-matched // ROWS_A_PAGE))
     return RunPage(
         title=f"{facts.name} {facts.subject}".strip(),
-        trail=(Crumb("Runs", links.runs()), Crumb(facts.name)),
+        trail=(Crumb(facts.name),) if links.is_one_file else (Crumb("Runs", links.runs()), Crumb(facts.name)),
         is_running=facts.is_running,
         facts=facts,
         totals=counts.totals,
@@ -152,6 +154,11 @@ def run_page(
     )
 
 
+def problem_key(code: str, tool: str) -> str:
+    """What a rule and a tool go by together, without a space in it."""
+    return key_of(f"{code} {tool}")
+
+
 def run_html(page: RunPage, links: Links) -> str:
     """The page of a run as HTML. Raises `MissingExtraError`."""
     return render("run.html", page, links)
@@ -163,7 +170,8 @@ def _tiles(facts: RunFacts, counts: RunCounts, links: Links) -> Iterator[Tile]:
     yield Tile("Passed", f"{totals.passed:,}", "passed" if totals.passed else "")
     for name, label in (("failed", "Failed"), ("error", "Errors"), ("not_measured", "Not measured")):
         count: int = getattr(totals, name)
-        yield Tile(label, f"{count:,}", name if count else "", links.run(facts.id, verdict=name) if count else "")
+        href = links.run(facts.id, verdict=name) if count and not links.is_one_file else ""
+        yield Tile(label, f"{count:,}", name if count else "", href)
     yield Tile("Pass rate", percent(totals.passed, number))
     yield Tile("Duration", facts.took or "–")
     yield Tile("Calls a case", f"{counts.calls:.1f}" if counts.calls is not None else "–")
@@ -173,7 +181,8 @@ def _group(group: Group, facts: RunFacts, choice: Choice, links: Links) -> Group
     tool = key_of(group.tool) if group.tool else ""
     is_chosen = bool(choice.rule) and (choice.rule, choice.tool) == (group.code, tool)
     href = links.run(facts.id, rule=group.code, tool=tool)
-    return GroupView(group.code[:40], group.tool, group_words(group.code, group.tool), group.cases, href, is_chosen)
+    words, key = group_words(group.code, group.tool), problem_key(group.code, group.tool)
+    return GroupView(group.code[:40], group.tool, words, group.cases, href, key, is_chosen)
 
 
 def _filters(facts: RunFacts, results: Totals, choice: Choice, links: Links) -> Iterator[FilterView]:

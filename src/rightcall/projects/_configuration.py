@@ -11,9 +11,8 @@ from typing import Any
 import msgspec
 
 from rightcall.errors import DocumentError, InputError, nearest
+from rightcall.places import OWN_FILE, PROJECT_FILE, project_of
 
-OWN_FILE = "rightcall.toml"
-PROJECT_FILE = "pyproject.toml"
 _MOST_BYTES = 1 << 20
 _SIZE = re.compile(r"(\d{1,18})\s*([kmgt]?)i?b?", re.IGNORECASE)
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -25,13 +24,6 @@ class Configuration(msgspec.Struct, frozen=True):
     folder: Path
     values: dict[str, Any] = {}
     path: Path | None = None
-
-
-def project_of(place: Path) -> Path | None:
-    """The project that a place is in: the nearest folder, from there up, with one of the two files."""
-    place = place.resolve()
-    folders = (place, *place.parents) if place.is_dir() else place.parents
-    return next((one for one in folders if (one / OWN_FILE).is_file() or (one / PROJECT_FILE).is_file()), None)
 
 
 def is_configured(folder: Path) -> bool:

@@ -1,6 +1,6 @@
 """Trajectories and results as text, for people and for machines: each module reads them, and nothing else."""
 
-from ._changes import comparison_lines, verdict_lines
+from ._changes import change_words, comparison_lines, score_words, totals_words, verdict_lines
 from ._characters import cell_count, fit, printable, wrap
 from ._concise import concise_lines, concise_report, ending
 from ._diff import diff_lines
@@ -28,6 +28,7 @@ __all__ = [
     "Report",
     "Row",
     "cell_count",
+    "change_words",
     "comparison_lines",
     "concise_lines",
     "concise_report",
@@ -50,8 +51,10 @@ __all__ = [
     "paths_of",
     "printable",
     "rows",
+    "score_words",
     "side_by_side",
     "summary",
+    "totals_words",
     "trajectory_lines",
     "verdict_lines",
     "wrap",

@@ -25,7 +25,7 @@ from ._justifications import (
 )
 from ._outcome import Cause, Outcome
 from ._repeats import Tally
-from ._result import Account, EvaluationResult, Explanation, Told, Verdict
+from ._result import Account, EvaluationResult, Explanation, Told, Verdict, without_details
 from ._text import call_text, value_text
 
 __all__ = [
@@ -73,4 +73,5 @@ __all__ = [
     "measures_of",
     "text_pair",
     "value_text",
+    "without_details",
 ]
