@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -11,8 +12,7 @@ from tests.browser.checks import planted, sticking_out
 from tests.hostile import corpus
 from tests.hostile.results import tool_name
 
-from rightcall.pages import case_key, key_of
-from rightcall.reports import printable
+from rightcall.pages import case_key, key_of, visible
 from rightcall.store import list_runs
 
 KINDS = list(corpus.PAYLOADS)
@@ -43,7 +43,7 @@ def test_a_case_shows_every_payload_as_it_is(page: Page, address: Callable[..., 
     page.goto(address(kind, f"/cases/{case_key(kind)}"))
 
     names = page.locator("section.call h3 .mono").evaluate_all("all => all.map((each) => each.textContent)")
-    shown = [name for text in corpus.PAYLOADS[kind] for name in [printable(tool_name(text), one_line=False)]]
+    shown = [name for text in corpus.PAYLOADS[kind] for name in [visible(tool_name(text), one_line=False)]]
     assert [squeezed(name) for name in names] == [squeezed(name) for name in shown]
     check_nothing_happened(page)
 
@@ -54,12 +54,12 @@ def test_a_tool_and_a_case_named_by_a_payload_can_be_looked_at(
 ) -> None:
     text = corpus.PAYLOADS[kind][0]
 
-    page.goto(address(kind, f"/cases/{case_key(text or 'empty')}"))
-    expect(page.locator("h1")).to_contain_text(squeezed(printable(text)))
+    page.goto(address(kind, f"/cases/{case_key(text)}"))
+    expect(page.locator("h1")).to_contain_text(squeezed(visible(text)))
     check_nothing_happened(page)
 
     page.goto(address(kind, f"/tools/{key_of(tool_name(text))}"))
-    expect(page.locator("h1")).to_contain_text(squeezed(printable(text)))
+    expect(page.locator("h1")).to_contain_text(squeezed(visible(text)))
     check_nothing_happened(page)
 
 
@@ -81,10 +81,10 @@ def test_a_run_of_all_payloads_can_be_paged_through(page: Page, address: Callabl
             break
         after.click()
 
-    assert seen == len({text or "empty" for text in (*corpus.SHORT, *corpus.LONG)})
+    assert seen == len(corpus.SHORT) + len(corpus.LONG)
 
 
-@pytest.mark.parametrize("text", corpus.LONG, ids=corpus.named)
+@pytest.mark.parametrize("text", [corpus.LONG[0], *corpus.LONG[3:5]], ids=["letters", "accents", "lines"])
 def test_a_case_of_a_million_characters_is_a_page_like_any_other(
     page: Page, address: Callable[..., str], text: str
 ) -> None:
@@ -102,16 +102,17 @@ def test_two_hostile_runs_are_compared(page: Page, address: Callable[..., str]) 
     check_nothing_happened(page)
 
 
-@pytest.mark.parametrize(
-    "text", [*corpus.PAYLOADS["query"], *corpus.PAYLOADS["script"][:5], *corpus.NAMES[:20]], ids=corpus.named
-)
-def test_what_is_searched_for_stays_text(page: Page, address: Callable[..., str], text: str) -> None:
-    page.goto(address("script"))
+def test_what_is_searched_for_stays_text(page: Page, address: Callable[..., str]) -> None:
+    for text in (*corpus.PAYLOADS["query"], *corpus.PAYLOADS["script"][:5], *corpus.NAMES[:20]):
+        page.goto(f"{address('script')}?{urlencode({'q': text, 'verdict': text, 'rule': text, 'page': text})}")
 
-    page.locator("input[type=search]").fill(text)
-    page.locator("input[type=search]").press("Enter")
+        assert page.locator("input[type=search]").input_value().strip() == one_line(visible(text)).strip()
+        assert planted(page) == []
 
-    check_nothing_happened(page)
+
+def one_line(text: str) -> str:
+    """A text as a field for one line holds it."""
+    return text.replace("\n", "").replace("\r", "")
 
 
 def squeezed(text: str) -> str:

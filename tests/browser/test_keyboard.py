@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.runs import project_runs
 
 from rightcall.pages import case_key
+from rightcall.store import list_runs
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def run_address(examples: Path, serve: Callable[[Path], str]) -> str:
 
 @pytest.fixture
 def case_page(page: Page, run_address: str) -> Page:
-    """The first case of the project."""
+    """The first case of the project that passed; it stands below the one that failed."""
     page.goto(f"{run_address}/cases/{case_key('laptop')}")
     return page
 
@@ -28,7 +29,7 @@ def shown_case(page: Page) -> str:
     return page.locator("h1").inner_text()
 
 
-@pytest.mark.parametrize(("keys", "case_id"), [("j", "reserve_one"), ("jj", "reserve_two"), ("jk", "laptop")])
+@pytest.mark.parametrize(("keys", "case_id"), [("j", "reserve_one"), ("k", "reserve_two"), ("jjk", "reserve_one")])
 def test_j_and_k_go_from_case_to_case(case_page: Page, keys: str, case_id: str) -> None:
     for key in keys:
         with case_page.expect_navigation():
@@ -37,16 +38,18 @@ def test_j_and_k_go_from_case_to_case(case_page: Page, keys: str, case_id: str) 
     assert case_id in shown_case(case_page)
 
 
-def test_n_and_p_go_from_failure_to_failure(case_page: Page) -> None:
-    with case_page.expect_navigation():
-        case_page.keyboard.press("n")
-    assert "reserve_two" in shown_case(case_page)
+def test_n_and_p_go_from_failure_to_failure(page: Page, examples: Path, serve: Callable[[Path], str]) -> None:
+    run = next(each for each in list_runs(examples / "runs") if "wrong_order" in (each / "cases.jsonl").read_text())
+    page.goto(f"{serve(examples / 'runs')}/runs/{run.name}/cases/{case_key('as_expected')}")
+    seen = []
+    for key in "pppnp":
+        with page.expect_navigation():
+            page.keyboard.press(key)
+        seen.append(shown_case(page))
 
-    with case_page.expect_navigation():
-        case_page.keyboard.press("j")
-    with case_page.expect_navigation():
-        case_page.keyboard.press("p")
-    assert "reserve_two" in shown_case(case_page)
+    assert all("failed" in each for each in seen)
+    assert len(set(seen[:3])) == 3
+    assert seen[3:] == [seen[1], seen[2]]
 
 
 def test_d_shows_differences_only(page: Page, run_address: str) -> None:
@@ -88,7 +91,7 @@ def test_a_question_mark_opens_and_closes_the_help(case_page: Page) -> None:
 
 
 def test_every_key_is_a_control_that_can_be_seen(case_page: Page) -> None:
-    for key in ("j", "n"):
+    for key in ("j", "k", "p"):
         expect(case_page.locator(f"a[data-key={key}]")).to_be_visible()
     expect(case_page.locator("label", has=case_page.locator("[data-key=d]"))).to_be_visible()
 

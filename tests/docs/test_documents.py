@@ -22,11 +22,12 @@ import pytest
 from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
-from rightcall import CaseResult, EvaluationResult, Limits, ToolCall, Trajectory, errors
+from rightcall import CaseResult, EvaluationResult, Limits, ToolCall, Trajectory, errors, redaction
 from rightcall.evalsets import _written, load_eval_set, load_expectation
 from rightcall.evalsets._expecting import SHORTHANDS
 from rightcall.evaluators import EVALUATORS
 from rightcall.matchers import MATCHERS, compile_value
+from rightcall.redaction import SHAPES
 from rightcall.results import CODES, Alignment, Finding, Justification, PlacedFinding, Source, Step, Totals, Written
 from rightcall.verdicts import Join
 
@@ -233,6 +234,13 @@ def test_every_command_and_its_options_are_in_the_reference(command: str) -> Non
 
     assert section
     assert options - set(re.findall(r"(--[\w-]+)", page.split("\n## ")[0] + section)) == set()
+
+
+def test_every_kind_of_secret_is_in_the_reference() -> None:
+    page = reference("redaction.md")
+
+    assert {shape.name for shape in SHAPES} - names_in_code(page) == set()
+    assert {name for name in redaction.__all__ if name not in names_in_code(page.replace("(", "`("))} == set()
 
 
 @pytest.mark.parametrize("code", EXIT_CODES)

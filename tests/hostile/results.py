@@ -49,7 +49,7 @@ def hostile_case(text: str) -> Case:
     if len(text) > _LONG:  # it stands in a result so often that the journal would not take a line with more
         criteria = {"tool-trajectory": criteria["tool-trajectory"]}
     checks = [_check(type_id, text, written, source) for type_id, written in criteria.items()]
-    return Case(id=text or "empty", source=source, checks=tuple(checks), input=text, tags=(text,))
+    return Case(id=text, source=source, checks=tuple(checks), input=text, tags=(text,))
 
 
 def hostile_trajectory(text: str) -> Trajectory:
@@ -82,7 +82,7 @@ def gathered_result(kind: str) -> CaseResult:
 
 def tool_name(text: str) -> str:
     """The text as far as a tool may be called by it."""
-    return text[: DEFAULT_LIMITS.name_length] or "empty"
+    return text[: DEFAULT_LIMITS.name_length]
 
 
 def write_hostile_runs(runs: Path) -> Run:
@@ -116,7 +116,7 @@ def write_run(runs: Path, results: Iterable[CaseResult], text: str = "", **known
 
 def _every_payload() -> Iterator[CaseResult]:
     causes: tuple[Cause, ...] = ("raised", "timed_out", "died", "memory", "output", "mock")
-    for number, text in enumerate(dict.fromkeys(each or "empty" for each in (*corpus.SHORT, *corpus.LONG))):
+    for number, text in enumerate([*corpus.SHORT, *corpus.LONG]):
         case = hostile_case(text)
         outcome = Outcome(seconds=0.1, cause=causes[number % 6], error=text, traceback=text, stdout=text)
         if number % 10 == 0:

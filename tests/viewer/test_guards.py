@@ -209,3 +209,20 @@ def test_where_every_address_is_listened_to_numbers_will_do_and_names_will_not()
 
     assert [hosts.allows(host) for host in ("192.168.1.5:8732", "[fe80::1]:80", "localhost:9000")] == [True] * 3
     assert [hosts.allows(host) for host in ("evil.example:8732", "192.168.1.5.evil:8732", "")] == [False] * 3
+
+
+def test_a_defect_is_one_answer_without_details_and_a_traceback_on_the_terminal(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    browser = Browser(runs)
+
+    async def broken(scope: Any, receive: Any, send: Any) -> None:
+        raise RuntimeError("\x1b[31mof a stranger")
+
+    browser.app.app = broken
+    answer = browser.get("/")
+
+    assert answer.status == 500
+    assert answer.text == "this is a defect in Rightcall; the terminal that it was started from says more\n"
+    assert answer.headers["content-security-policy"] == POLICY
+    assert "RuntimeError: \\u001b[31mof a stranger" in capsys.readouterr().err

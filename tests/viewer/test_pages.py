@@ -198,6 +198,29 @@ def test_what_was_not_recorded_of_a_call_is_said(tmp_path: Path, runs: Path) -> 
     assert "Median" not in page
 
 
+def test_a_run_that_is_going_on_is_followed_and_one_that_was_killed_says_how_to_go_on(
+    tmp_path: Path, runs: Path
+) -> None:
+    first, second = results_of(tmp_path, laptop_search=RIGHT, gift_card=SEARCH)
+    run = new_run(runs, first, is_complete=False, planned=2)
+    browser, address = Browser(runs), f"/runs/{run.folder.name}"
+    journal = run.journal()
+    going, listed = browser.get(address).text, browser.get("/").text
+    journal.append(second, "digest")
+    further = browser.get(address).text
+    journal.close()
+    killed = browser.get(address).text
+
+    assert "data-running" in going
+    assert "data-running" in listed
+    assert "running" in text_of(listed)
+    assert "1 of 2 results are there." in text_of(going)
+    assert "2 of 2 results are there." in text_of(further)
+    assert "data-running" not in killed
+    assert f"rightcall run --resume {run.header.id} --runs {runs}" in text_of(killed)
+    assert "unfinished" in text_of(browser.get("/").text)
+
+
 def test_the_history_of_a_case_says_in_which_run_it_began_to_fail(tmp_path: Path, runs: Path) -> None:
     made = [
         new_run(runs, *results_of(tmp_path, laptop_search=calls))
@@ -210,10 +233,14 @@ def test_the_history_of_a_case_says_in_which_run_it_began_to_fail(tmp_path: Path
     page = browser.get(f"/runs/{made[4].folder.name}/cases/{LAPTOP}").text
     history = page[page.index('class="history"') : page.index("</ol>", page.index('class="history"'))]
 
-    assert re.findall(r"<(?:a href|span aria-current)", history) == ["<a href"] * 4 + ["<span aria-current", "<a href"]
+    assert re.findall(r"<(?:a href(?!=./compare)|span aria-current)", history) == ["<a href"] * 4 + [
+        "<span aria-current",
+        "<a href",
+    ]
     [began] = [item for item in history.split("<li") if "began" in item]
     assert made[3].short_id in began
     assert f'href="/runs/{made[3].folder.name}/cases/{LAPTOP}"' in began
+    assert f'href="/compare?a={made[2].folder.name}&amp;b={made[3].folder.name}"' in began
     assert "began" not in browser.get(f"/runs/{made[0].folder.name}/cases/{LAPTOP}").text
     assert "began" not in browser.get(f"/runs/{made[2].folder.name}/cases/{LAPTOP}").text
 
@@ -279,3 +306,39 @@ def test_a_runs_own_folder_is_shown_whatever_its_name(tmp_path: Path, good: Run)
     assert good.short_id in browser.get("/").text
     assert browser.get(f"/runs/run/cases/{LAPTOP}").status == 200
     assert browser.get(f"/runs/{good.folder.name}").status == 404
+
+
+def test_a_run_lists_its_tools_and_leads_to_their_calls(tmp_path: Path, runs: Path) -> None:
+    calls = (call("search"), call("pay", error="declined"), call("search"), call("a/../b", error="no"), call("pay"))
+    first, again = results_of(tmp_path, laptop_search=(call("gone"),)), results_of(tmp_path, laptop_search=calls)
+    run = new_run(runs, *first, *again)
+    browser = Browser(runs)
+
+    page = browser.get(f"/runs/{run.folder.name}").text
+
+    tools = page[page.index('<ul class="tools">') :]
+    assert text_of(tools[: tools.index("</ul>")]) == "pay 2 calls, 1 failed search 2 calls a/../b 1 call, 1 failed"
+    for name in ("search", "pay", "a/../b"):
+        assert f'href="/runs/{run.folder.name}/tools/{key_of(name)}"' in page
+        assert browser.get(f"/runs/{run.folder.name}/tools/{key_of(name)}").status == 200
+
+
+SPAN = {"name": "execute_tool search", "span_id": "0123456789abcdef", "attributes": {"gen_ai.tool.name": "search"}}
+
+
+def test_a_case_shows_the_spans_that_its_run_kept_and_says_where_they_cannot_be_read(
+    tmp_path: Path, runs: Path
+) -> None:
+    [result] = results_of(tmp_path, gift_card=[replace(SEARCH[0], span_id=SPAN["span_id"])])
+    run = new_run(runs, result)
+    file = run.folder / "spans.jsonl"
+    line = {"case_id": "gift_card", "repeat": 0, "left_out": 0, "spans": [SPAN]}
+    address = f"/runs/{run.folder.name}/cases/{case_key('gift_card')}"
+    file.write_text(json.dumps(line) + "\n")
+    shown = Browser(runs).get(address)
+    file.write_text(json.dumps({**line, "spans": 5}) + "\n")
+    damaged = Browser(runs).get(address)
+
+    assert "execute_tool search" in shown.text
+    assert damaged.status == 200
+    assert "spans.jsonl: the line of &#39;gift_card&#39; is damaged" in damaged.text

@@ -20,12 +20,12 @@ from ._glances import Glance, glances, verdicts_of
 
 VARIABLE = "_RIGHTCALL_COMPLETE"
 SHELLS = ("bash", "zsh", "fish")
-FORMATS = ("full", "concise", "json", "junit", "github", "markdown")
+FORMATS = ("full", "concise", "json", "junit", "github", "markdown", "html")
 
 _RUNS = Path(".rightcall") / "runs"
 _OF_RUNS = ("show", "report", "diff", "accept")
 _OF_FILES = ("run", "score", "check", "convert", "show", "accept")
-_OF_FOLDERS = ("init", "demo")
+_OF_FOLDERS = ("init", "demo", "view")
 _VALUES_ARE_FILES = ("--evalset", "--output-file", "--expect")
 _VALUES_ARE_RUNS = ("--resume", "--baseline")
 _DATA = (".yaml", ".yml", ".json")

@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from rightcall.errors import RightcallError, nearest
+from rightcall.redaction import redacted
 from rightcall.reports import (
     Paper,
     Report,
@@ -28,6 +29,7 @@ from rightcall.reports import (
 )
 from rightcall.results import CaseResult
 
+from ._redacting import redact_option, redacted_report
 from ._terminal import Screen
 from ._writing import check_writable, new_file
 
@@ -56,7 +58,7 @@ PRIVATE = frozenset({"html"})
 
 
 def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say how results are told: `--format`, `--max-detail` and `--output-file`."""
+    """Add the options that say how results are told: `--format`, `--max-detail`, `--output-file` and `--redact`."""
     added = [
         click.option(
             "--format",
@@ -75,6 +77,7 @@ def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="How many cases that did not pass the full format tells in detail.",
         ),
         click.option("--output-file", metavar="FILE", help="Write all results to this file as JSON."),
+        redact_option,
     ]
     for option in reversed(added):
         command = option(command)
@@ -82,13 +85,15 @@ def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Telling:
-    """Where the results of one command go.
+    """Where the results of one command go: without secrets, unless it is not to redact them.
 
     Raises:
         RightcallError: a file that is asked for cannot be written, or a package is missing that it needs.
     """
 
-    def __init__(self, formats: Sequence[str], output_file: str | None, max_detail: int) -> None:
+    def __init__(
+        self, formats: Sequence[str], output_file: str | None, max_detail: int, *, redacts: bool = True
+    ) -> None:
         asked = [tuple(each.split("=", 1)) for each in formats]
         self._files = [(each[0], each[1]) for each in asked if len(each) == 2]
         if output_file is not None:
@@ -99,6 +104,7 @@ class Telling:
             _check_installed()
         self._printed = [each[0] for each in asked if len(each) == 1] or default_formats()
         self._max_detail = max_detail
+        self._redacts = redacts
         self._screen = Screen()
 
     @property
@@ -110,8 +116,8 @@ class Telling:
 
     def tell(self, result: CaseResult) -> None:
         """Print what is to be said of one result as soon as it is there."""
-        if "concise" in self._printed:
-            for line in concise_lines(result):
+        if "concise" in self._printed and not result.passed:
+            for line in concise_lines(redacted(result) if self._redacts else result):
                 self._screen.line(printable(line, one_line=True))
 
     def finish(self, report: Report) -> None:
@@ -120,6 +126,8 @@ class Telling:
         Raises:
             RightcallError: a file cannot be written.
         """
+        if self._redacts:
+            report = redacted_report(report)
         for name in dict.fromkeys(self._printed):
             self._print(name, report)
         for name, path in self._files:

@@ -13,6 +13,7 @@ import msgspec
 
 from rightcall.errors import AgentError, StoreError
 from rightcall.evalsets import Case, selected
+from rightcall.redaction import redacted, redacted_text
 from rightcall.reports import Report
 from rightcall.results import Aggregates, CaseResult, Tally, Totals, measures_of
 from rightcall.runner import CaseFinished, Event, Job, Plan, RunFinished, RunStarted, WorkerReplaced, run
@@ -43,14 +44,16 @@ class Running:
         if self._chosen.is_elsewhere:
             self._check_reach()
         self._recordings = Recordings(self._chosen.eval_set.path, self._wishes)
-        self._spans = SpanKeeping(self._wishes.spans)
+        self._spans = SpanKeeping(self._wishes.spans, redacts=bool(self._wishes.redact))
         # What an agent does depends on its files and on who answers for its tools: other results are not mixed in.
         agent = (self._chosen.agent, self._chosen.agent_digest())
         self._digests = {
             case.id: case_digest(case, *agent, self._recordings.of(case.id)) for case in self._cases.values()
         }
         wishes = self._wishes
-        self._telling = telling or Telling(wishes.formats, wishes.output_file, wishes.max_detail)
+        self._telling = telling or Telling(
+            wishes.formats, wishes.output_file, wishes.max_detail, redacts=wishes.redact is not False
+        )
         self._tally = Tally(self._wishes.min_repeat_pass)
         self._aggregates = Aggregates()
         self._warnings: Counter[str] = Counter()
@@ -181,7 +184,7 @@ class Running:
             self._wishes.runs_folder,
             commit=commit,
             branch=branch,
-            agent=self._chosen.agent,
+            agent=redacted_text(self._chosen.agent) if self._wishes.redact else self._chosen.agent,
             agent_hash=self._chosen.agent_digest(),
             evalset=self._chosen.eval_set.path,
             evalset_hash=file_digest(self._chosen.eval_set.path),
@@ -206,7 +209,7 @@ class Running:
         result = judge_run(case, event.outcome, event.trajectory, event.repeat)
         self._recordings.take(event)
         self._spans.take(event)
-        journal.append(result, self._digests[result.case_id])
+        journal.append(redacted(result) if self._wishes.redact else result, self._digests[result.case_id])
         self._count(result)
         if not result.passed:
             journal.sync()

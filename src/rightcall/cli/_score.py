@@ -62,6 +62,7 @@ class Options(RecordedOptions, frozen=True, kw_only=True):
     formats: tuple[str, ...]
     max_detail: int
     output_file: str | None
+    redact: bool | None
 
     def request(self) -> Request:
         """What is asked of those who score."""
@@ -78,7 +79,9 @@ class _Scoring:
         if options.expect is not None and (options.cases or options.tags):
             raise click.UsageError("--case and --tag choose cases of an eval set; with --expect there are none")
         self._options = options
-        self._telling = Telling(options.formats, options.output_file, options.max_detail)
+        self._telling = Telling(
+            options.formats, options.output_file, options.max_detail, redacts=options.redact is not False
+        )
         self._verdicts: dict[str, Verdict] = {}
         self._aggregates = Aggregates()
         self._warnings: Counter[str] = Counter()

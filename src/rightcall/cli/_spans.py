@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from rightcall.errors import StoreError
+from rightcall.decoding import dump_json, load_json
+from rightcall.errors import InputError, StoreError
+from rightcall.redaction import redacted_value
 from rightcall.runner import CaseFinished
 from rightcall.store import Run, SpanFile
 from rightcall.trajectory import KeptSpans
@@ -11,8 +13,8 @@ from rightcall.trajectory import KeptSpans
 class SpanKeeping:
     """Keeps the spans of cases as long as that works: no result is worth less without them."""
 
-    def __init__(self, is_wanted: bool) -> None:
-        self._is_wanted = is_wanted
+    def __init__(self, is_wanted: bool, *, redacts: bool = False) -> None:
+        self._is_wanted, self._redacts = is_wanted, redacts
         self._file: SpanFile | None = None
         self.problem: str | None = None
         """Why they are not kept any more, where they were to be."""
@@ -34,7 +36,8 @@ class SpanKeeping:
         if self._file is None:
             return
         try:
-            self._file.append(event.case_id, event.repeat, event.spans or KeptSpans())
+            spans = event.spans or KeptSpans()
+            self._file.append(event.case_id, event.repeat, _redacted(spans) if self._redacts else spans)
         except StoreError as problem:
             self.problem = str(problem)
             self.close()
@@ -44,3 +47,13 @@ class SpanKeeping:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+
+def _redacted(spans: KeptSpans) -> KeptSpans:
+    """Spans without secrets. Where there is not room for them any more, none are kept."""
+    try:
+        made = KeptSpans(dump_json(redacted_value(load_json(spans.text))), spans.left_out)
+        made.check()
+    except InputError:
+        return spans.without_spans()
+    return made

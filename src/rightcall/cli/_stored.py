@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from rightcall.changes import Side, sides_of
+from rightcall.changes import Comparison, Side, compare, redacted_comparison, sides_of
 from rightcall.reports import Report
 from rightcall.results import Aggregates, Tally, measures_of
 from rightcall.store import RUNS, Run, open_run
 
 from ._complaints import complain
+from ._redacting import redacted_report
 
 
 def opened(name: str, runs: str | None) -> Run:
@@ -20,8 +22,8 @@ def opened(name: str, runs: str | None) -> Run:
     return run
 
 
-def report_of(run: Run) -> Report:
-    """What reports of a run are made of. A run that was killed is counted now.
+def report_of(run: Run, *, redacts: bool = True) -> Report:
+    """What reports of a run are made of, without secrets if it `redacts`. A run that was killed is counted now.
 
     Raises:
         StoreError: its journal cannot be read.
@@ -34,7 +36,7 @@ def report_of(run: Run) -> Report:
             tally.add(result)
             aggregates.add(measures_of(result.results))
         totals, evaluators = tally.totals(), aggregates.by_evaluator()
-    return Report(
+    report = Report(
         results=run.results,
         totals=totals,
         evaluators=evaluators,
@@ -44,11 +46,18 @@ def report_of(run: Run) -> Report:
         agent=header.agent,
         facts=header.known(),
     )
+    return redacted_report(report) if redacts else report
 
 
 def sides_in(run: Run) -> dict[str, Side]:
     """What a run has of each of its cases. Raises `StoreError`."""
     return sides_of(run.results(), run.needed)
+
+
+def compared(before: Mapping[str, Side], after: Mapping[str, Side], *, redacts: bool) -> Comparison:
+    """What changed between two runs, as it may be told."""
+    comparison = compare(before, after)
+    return redacted_comparison(comparison) if redacts else comparison
 
 
 def name_of(run: Run) -> str:

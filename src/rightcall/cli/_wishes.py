@@ -18,7 +18,7 @@ _Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 
 _KEPT = (
     *("cases", "tags", "workers", "concurrency", "timeout", "max_memory", "repeat", "min_repeat_pass", "min_pass"),
-    *("fail_fast", "record", "replay", "spans"),
+    *("fail_fast", "record", "replay", "spans", "redact"),
 )
 """What the header of a run keeps, so that the run can be resumed without being told again. Trust is not among it."""
 
@@ -52,6 +52,8 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     formats: list[str] = []
     max_detail: int = 10
     output_file: str | None = None
+    redact: bool | None = None
+    """Whether secrets are left out: of everything, or of nothing. Of what is told only, where nobody says."""
 
     @property
     def runs_folder(self) -> Path:

@@ -19,9 +19,9 @@ from ._message import MessagePage, message_html
 from ._report import check_installed, html_report
 from ._rows import CaseRow, row_of
 from ._rules import group_words
-from ._run import ROWS_A_PAGE, Choice, RunPage, run_html, run_page
+from ._run import ROWS_A_PAGE, Choice, RunPage, ToolTotal, run_html, run_page
 from ._runs import RunLine, RunsPage, picture, runs_html
-from ._texts import Shown, shown_text
+from ._texts import Shown, shown_text, visible
 from ._times import When, when
 from ._tool import CallLine, ToolPage, call_line, histogram, quantile, tool_html
 
@@ -49,6 +49,7 @@ __all__ = [
     "Shown",
     "Sibling",
     "ToolPage",
+    "ToolTotal",
     "VerdictsPage",
     "When",
     "brief_case_page",
@@ -80,5 +81,6 @@ __all__ = [
     "tool_html",
     "verdict_rows",
     "verdicts_html",
+    "visible",
     "when",
 ]

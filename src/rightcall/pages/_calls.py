@@ -49,13 +49,13 @@ def call_view(
     *,
     begin: int | None,
     makers: Mapping[str, int],
-    spans: Mapping[str, str],
+    spans: Mapping[str, Any],
     href: str = "",
     sign: str = "",
 ) -> CallView:
     """A call with everything, from where the first one begins; `makers` has the numbers of calls by span id."""
     call = calls[position]
-    span = spans.get(call.span_id, "") if call.span_id is not None else ""
+    span = spans.get(call.span_id) if call.span_id is not None else None
     return CallView(
         number=position + 1,
         name=call.name[:1_000],
@@ -70,7 +70,7 @@ def call_view(
         made_by=makers.get(call.parent_id, 0) if call.parent_id is not None else 0,
         unrecorded=tuple(sorted(call.unrecorded)),
         record=shown_text(_pretty(_plain(call)), 20_000),
-        span=shown_text(span, 20_000, whole=True) if span else None,
+        span=shown_text(_pretty(msgspec.to_builtins(span)), 20_000, whole=True) if span is not None else None,
     )
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from rightcall.reports import duration_text
+from rightcall.reports import seconds_text
 from rightcall.results import CaseResult, Code, Verdict
 from rightcall.trajectory import ToolCall
 
@@ -56,6 +57,8 @@ class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
     is_this: bool = False
     began: bool = False
     """Whether this is the run in which the case stopped passing."""
+    changed: str = ""
+    """Where what changed since the run before is shown."""
 
 
 class CasePage(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,7 +121,7 @@ def case_page(
     *,
     run_name: str = "",
     calls_page: int = 1,
-    spans: Mapping[str, str] | None = None,
+    spans: Mapping[str, Any] | None = None,
     neighbours: Neighbours | None = None,
     siblings: Sequence[Sibling] = (),
     history: Sequence[HistoryEntry] = (),
@@ -132,7 +135,7 @@ def case_page(
         links: Where other pages are.
         run_name: See above; the id by default.
         calls_page: Which calls are shown, `CALLS_A_PAGE` of them at a time.
-        spans: The recorded spans as text, by their ids.
+        spans: The recorded spans as plain data or structs, by their ids.
         neighbours: The cases before and after it.
         siblings: All repeats of it, itself included; none where it has one only.
         history: How it fared in other runs.
@@ -197,7 +200,7 @@ def _page(
         verdict=result.verdict,
         score=result.score,
         place=str(result.source)[:_ID] if result.source.file else "",
-        took=duration_text(round(max(0.0, outcome.seconds) * 1e9)) if outcome is not None else "",
+        took=seconds_text(outcome.seconds) if outcome is not None else "",
         size=len(trajectory.calls) if trajectory is not None else 0,
         sentence=shown_text(sentence_of(result), 1_000),
         problems=problems,
@@ -220,7 +223,7 @@ def _calls(
     calls: Sequence[ToolCall],
     page: int,
     signs: Mapping[int, str],
-    spans: Mapping[str, str],
+    spans: Mapping[str, Any],
     run_id: str,
     links: Links,
 ) -> tuple[CallView, ...]:

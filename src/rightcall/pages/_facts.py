@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from rightcall.reports import Report, duration_text
+from rightcall.reports import Report, seconds_text
 from rightcall.store import Header
 
 from ._times import When, when
@@ -58,4 +58,4 @@ def report_facts(report: Report) -> RunFacts:
 
 
 def _took(seconds: float | None) -> str:
-    return duration_text(round(max(0.0, seconds) * 1e9)) if seconds is not None else ""
+    return seconds_text(seconds) if seconds is not None else ""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from rightcall.results import Totals
 
@@ -104,5 +105,7 @@ def picture(lines: Sequence[RunLine]) -> tuple[Dot, ...]:
 
 
 def runs_html(page: RunsPage, links: Links) -> str:
-    """The runs as a page. Raises `MissingExtraError`."""
-    return render("runs.html", page, links)
+    """The runs as a page, or how to make one where there are none. Raises `MissingExtraError`."""
+    if page.count or page.evalset:
+        return render("runs.html", page, links)
+    return render("no_runs.html", replace(page, title="No runs yet", is_running=True), links)

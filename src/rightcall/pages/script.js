@@ -47,7 +47,8 @@ const showCopyButtons = () => {
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("button.copy");
   if (!button) return;
-  const source = document.getElementById(button.dataset.copy);
+  const around = document.getElementById(button.dataset.copy);
+  const source = around.querySelector(".whole pre") ?? around.querySelector("pre") ?? around;
   try {
     await navigator.clipboard.writeText(source.textContent);
     button.textContent = "Copied";
@@ -67,7 +68,8 @@ const refresh = async () => {
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     for (const old of document.querySelectorAll("[data-live][id]")) {
       const fresh = page.getElementById(old.id);
-      if (fresh && fresh.outerHTML !== old.outerHTML && !old.contains(document.activeElement)) old.replaceWith(fresh);
+      const inUse = old.contains(document.activeElement) || old.querySelector("input:checked");
+      if (fresh && fresh.outerHTML !== old.outerHTML && !inUse) old.replaceWith(fresh);
     }
     if (!page.documentElement.hasAttribute("data-running")) delete document.documentElement.dataset.running;
   } catch {

@@ -4,7 +4,7 @@ from ._changes import change_words, comparison_lines, score_words, totals_words,
 from ._characters import cell_count, fit, printable, wrap
 from ._concise import concise_lines, concise_report, ending
 from ._diff import diff_lines
-from ._durations import duration_text
+from ._durations import duration_text, seconds_between, seconds_text
 from ._full import diagnosis, full_lines, full_report
 from ._github import github_report, github_summary
 from ._headlines import headline
@@ -52,6 +52,8 @@ __all__ = [
     "printable",
     "rows",
     "score_words",
+    "seconds_between",
+    "seconds_text",
     "side_by_side",
     "summary",
     "totals_words",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 import msgspec
 
@@ -48,6 +48,15 @@ class Columns:
     def tools(self) -> list[str]:
         """The names of the tools that were called."""
         return list(self._numbers)
+
+    def counts(self, lines: Container[int]) -> dict[str, tuple[int, int]]:
+        """How many calls of each tool stand on these lines, and how many of them failed."""
+        calls, errors = [0] * len(self._numbers), [0] * len(self._numbers)
+        for tool, line, is_error in zip(self._tools, self._lines, self._errors, strict=True):
+            if line in lines:
+                calls[tool] += 1
+                errors[tool] += is_error
+        return {name: (calls[tool], errors[tool]) for name, tool in self._numbers.items() if calls[tool]}
 
     def of_tool(self, name: str) -> Iterator[CallPlace]:
         """The calls of one tool, in the order of the lines."""

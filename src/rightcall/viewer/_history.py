@@ -64,6 +64,7 @@ def _entries(
                 verdict=verdict,
                 is_this=other == name,
                 began=place == began,
+                changed=links.compare(found[place - 1][0], other) if place == began else "",
             )
             for place, (other, run, verdict) in enumerate(found)
         ]

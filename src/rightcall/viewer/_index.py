@@ -7,9 +7,9 @@ from sys import intern
 import msgspec
 
 from rightcall.errors import StoreError
-from rightcall.pages import CaseRow, Choice, Grouping, RunCounts, case_key, key_of, row_of
+from rightcall.pages import CaseRow, Choice, Grouping, RunCounts, ToolTotal, case_key, key_of, row_of
 from rightcall.results import Aggregates, CaseResult, EvaluatorTotals, Tally, Totals, Verdict, measures_of
-from rightcall.store import Line, Run
+from rightcall.store import Line, Run, RunSpans, SpanIndex
 
 from ._columns import Columns
 
@@ -45,6 +45,8 @@ class Index:
         self._seen: dict[tuple[str, Verdict, float | None], int] = {}
         self._sorted: list[Entry] | None = None
         self._grouping = Grouping()
+        self._spans = SpanIndex(run.folder)
+        self._tools: list[ToolTotal] | None = None
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -60,7 +62,7 @@ class Index:
         for line in run.lines(self._end, self._number):
             self._take(line)
             self._end, self._number = line.end, line.number
-            self._sorted = None
+            self._sorted = self._tools = None
 
     def is_behind(self, size: int) -> bool:
         """Whether the journal is shorter than what was read of it, so that it must be another one."""
@@ -97,6 +99,18 @@ class Index:
         if line is None:
             raise StoreError(f"{self.run.folder}: the journal has changed while it was read; look again")
         return line.entry.result
+
+    def spans(self, result: CaseResult) -> RunSpans:
+        """The spans that were recorded for a result, where the run kept them. Raises `StoreError`."""
+        return self._spans.spans(result.case_id, result.repeat)
+
+    def tools(self) -> list[ToolTotal]:
+        """How often each tool was called so far, and how often that failed, the one called most first."""
+        if self._tools is None:
+            counts = self.columns.counts(self._lines)
+            totals = [ToolTotal(name, calls, errors) for name, (calls, errors) in counts.items()]
+            self._tools = sorted(totals, key=lambda total: (-total.calls, total.name))
+        return self._tools
 
     def totals(self) -> Totals:
         """How many cases there are so far, by verdict."""

@@ -21,7 +21,7 @@ _ROWS = 60_000
 _HEADERS = 500
 _VERDICTS = 250_000
 _CHANGES = 50_000
-_FILES = ("run.json", "cases.jsonl")
+_FILES = ("run.json", "cases.jsonl", "spans.jsonl")
 ALONE = "run"
 """What a run goes by that is shown alone, from a folder of any name."""
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from rightcall.errors import StoreError
 from rightcall.pages import RunLine, when
-from rightcall.reports import duration_text
+from rightcall.reports import seconds_text
 from rightcall.results import Totals
 from rightcall.store import RUNS, Run
 
@@ -61,7 +61,7 @@ def current_time() -> datetime:
 
 
 def _seconds(seconds: float | None) -> str:
-    return duration_text(round(seconds * 1e9)) if seconds is not None and 0 <= seconds < 1e9 else ""
+    return seconds_text(seconds) if seconds is not None else ""
 
 
 def _took(started: str, now: datetime) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rightcall.pages import Links, MessagePage, RunLine, RunsPage, message_html, picture, runs_html
+from rightcall.pages import Links, RunLine, RunsPage, picture, runs_html
 
 from ._library import Library
 from ._lines import current_time, run_line
@@ -18,8 +18,6 @@ _LONGEST = 500
 def runs_page(library: Library, query: Mapping[str, str], links: Links) -> str:
     """The runs of a folder, a page of them at a time, of one eval set or of all. Raises `StoreError`."""
     names = library.names()
-    if not names:
-        return _no_runs(library, links)
     evalset = query.get("evalset", "")[:_LONGEST]
     if evalset:
         searched = library.readable(names[:_SEARCHED])
@@ -52,16 +50,3 @@ def _pictured(lines: list[RunLine]) -> tuple[str, list[RunLine]]:
     """The eval set that the picture is of, which is that of the newest run, and its runs."""
     pictured = next((line.evalset for line in lines if line.state == "finished"), "")
     return pictured, [line for line in lines if line.evalset == pictured]
-
-
-def _no_runs(library: Library, links: Links) -> str:
-    page = MessagePage(
-        title="No runs yet",
-        sentences=(
-            f"There are no runs in {library.folder}. This page shows them as soon as there are.",
-            "A run is made by an agent and an eval set. If there is neither yet, begin with a project that works:",
-        ),
-        commands=("rightcall init\nrightcall run",),
-        is_running=True,
-    )
-    return message_html(page, links)

@@ -9,6 +9,7 @@ from rightcall.errors import ViewerError
 
 from ._access import ANY, Hosts, in_url, is_loopback
 
+_WAITING = 128
 PORT = 8732
 """Where the viewer is by default, if nobody else is there."""
 
@@ -58,9 +59,9 @@ class Listener:
             limit_concurrency=100,
         )
         server = uvicorn.Server(config)
-        self._socket.listen(128)
-        started()
+        self._socket.listen(_WAITING)
         try:
+            started()
             server.run(sockets=[self._socket])
         except KeyboardInterrupt:
             return  # it was told to end, and has ended

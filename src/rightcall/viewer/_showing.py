@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
+from rightcall.errors import StoreError
 from rightcall.pages import (
     ROWS_A_PAGE,
     Links,
@@ -46,6 +48,7 @@ def shown_run(library: Library, name: str, query: Mapping[str, str], links: Link
         rows=rows[(number - 1) * ROWS_A_PAGE : number * ROWS_A_PAGE],
         matched=len(rows),
         notes=_notes(library, run, index, line.state),
+        tools=index.tools(),
     )
     return run_html(page, links)
 
@@ -58,10 +61,12 @@ def shown_case(library: Library, name: str, key: str, query: Mapping[str, str], 
     if run is None or index is None or entry is None:
         return None
     result = index.result(entry)
+    spans, trouble = _spans(index, result)
     page = case_page(
-        result,
+        replace(result, warnings=(*trouble, *result.warnings)),
         name,
         links,
+        spans=spans,
         run_name=run.short_id,
         calls_page=number_of(query, "calls"),
         neighbours=_neighbours(index, entry, name, links),
@@ -76,9 +81,18 @@ def _notes(library: Library, run: Run, index: Index, state: str) -> list[str]:
     if state == "finished":
         return []
     planned = run.header.planned
-    progress = f"{len(index):,} of {planned:,} results so far." if planned is not None else ""
-    going_on = f"Go on with `{resume_command(library, run)}`" if state == "unfinished" else ""
-    return [sentence for sentence in (progress, going_on) if sentence]
+    told = [f"{len(index):,} of {planned:,} results are there."] if planned is not None else []
+    if state == "unfinished":
+        told.append(f"Go on with `{resume_command(library, run)}`")
+    return [" ".join(told)] if told else []
+
+
+def _spans(index: Index, result: CaseResult) -> tuple[Mapping[str, Any], list[str]]:
+    """What was recorded for a result, and why it cannot be shown: a case is worth looking at without its spans."""
+    try:
+        return index.spans(result), []
+    except StoreError as problem:
+        return {}, [str(problem)]
 
 
 def _neighbours(index: Index, entry: Entry, name: str, links: Links) -> Neighbours:
