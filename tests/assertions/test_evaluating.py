@@ -14,6 +14,7 @@ from rightcall import (
     NotMeasuredError,
     evaluate,
     load_eval_set,
+    soft,
 )
 from rightcall.store import open_run
 
@@ -95,6 +96,15 @@ def test_a_failure_names_the_case_the_call_and_the_argument_and_how_many_more(pr
     assert first == ('wrong: `search`: query: "wrong" ≠ "phone" (calls 0/1), and 1 more of 3 cases did not pass')
     assert "raise: the agent raised ValueError: no such thing" in others
     assert len(raised.value.results) == 2
+
+
+def test_a_soft_block_waits_for_it(project: Path) -> None:
+    with soft() as block:
+        evaluate(write(project, "wrong"))
+        kept = list(block.problems)
+        block.problems.clear()
+
+    assert [str(problem).partition(":")[0] for problem in kept] == ["wrong"]
 
 
 def test_an_agent_that_breaks_is_not_an_agent_that_did_badly(project: Path) -> None:

@@ -32,7 +32,7 @@ def project(tmp_path: Path) -> Path:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
     """A session over the whole eval set, with everything that can be asked for."""
     folder = make_project(tmp_path_factory.mktemp("whole"))
-    reports = [f"--rightcall-report=report.{ending}" for ending in ("json", "xml", "md", "txt")]
+    reports = [f"--rightcall-report=report.{ending}" for ending in ("html", "json", "xml", "md", "txt")]
     return folder, run(folder, "evals/shop.yaml", "--strict-markers", "--junitxml=junit.xml", *reports)
 
 
@@ -132,6 +132,8 @@ def test_reports_are_written_in_the_format_of_their_names(whole: tuple[Path, Don
     assert len(document["cases"]) == 5
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("5", "1", "3")
     assert "1 passed, 1 failed" in (folder / "report.md").read_text()
+    assert (folder / "report.html").read_text().startswith("<!doctype html>")
+    assert "laptop" in (folder / "report.html").read_text()
     assert "error[RC101 call-missing]" in (folder / "report.txt").read_text()
 
 
@@ -199,6 +201,13 @@ def test_the_configuration_can_list_eval_sets(project: Path) -> None:
     done = run(project, "-m", "smoke", "-q")
 
     assert counts(done) == {"passed": 1, "failed": 1, "deselected": 3}
+
+
+def test_a_glob_that_is_none_is_refused(project: Path) -> None:
+    done = run(project, "-o", "rightcall_evalsets=/evals/*.yaml")
+
+    assert done.returncode == 4
+    assert "rightcall_evalsets: " in done.stderr
 
 
 def test_the_agent_can_be_named_on_the_command_line_or_in_the_configuration(project: Path) -> None:
@@ -306,7 +315,7 @@ def test_results_that_cannot_be_kept_are_told_and_tests_go_on(project: Path) -> 
     done = run(project, "evals/shop.yaml::laptop")
 
     assert counts(done) == {"passed": 1}
-    assert "rightcall: results were not kept: .rightcall/runs" in done.stdout
+    assert f"rightcall: results were not kept: {project}/.rightcall/runs" in done.stdout
 
 
 def test_ids_of_strangers_do_no_harm(project: Path) -> None:
@@ -324,6 +333,32 @@ def test_ids_of_strangers_do_no_harm(project: Path) -> None:
     assert "\u202e" not in done.stdout
     assert [line["case_id"] for line in lines] == ids
     ElementTree.parse(project / "junit.xml")
+
+
+LEAKING = """
+from rightcall import tool
+
+@tool
+def log_in(password: str) -> str:
+    return "in"
+
+def answer(query: str) -> str:
+    print("the key is sk-proj-" + "a1B2c3D4e5F6g7H8" * 3)
+    log_in("hunter2-and-more")
+    return "done"
+"""
+
+
+def test_secrets_are_left_out_of_what_is_printed_and_written(project: Path) -> None:
+    (project / "agent.py").write_text(LEAKING)
+
+    done = run(project, "evals/shop.yaml::laptop", "--rightcall-report=report.json", "--junitxml=junit.xml")
+
+    told_everywhere = done.stdout + (project / "report.json").read_text() + (project / "junit.xml").read_text()
+    assert counts(done) == {"failed": 1}
+    assert "log_in(" in done.stdout
+    assert "hunter2" not in told_everywhere
+    assert "a1B2c3D4" not in told_everywhere
 
 
 def test_tools_can_be_replayed(project: Path) -> None:

@@ -18,14 +18,14 @@ from rightcall.runner import DEFAULT_TIMEOUT, CaseFinished, Job, Plan, RunOption
 from rightcall.store import case_digest, commit_of, create_run, file_digest, files_digest
 from rightcall.verdicts import judge_run
 
-from ._outcomes import Problem, problem_of
+from ._outcomes import Problem, problem_of, raise_or_keep
 
 _ENDINGS = (".test.json", ".evalset.json", ".yaml", ".yml")
 _MOST_DETAILED = 10
 _MOST_NAMED = 50
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
+class Options(msgspec.Struct, frozen=True):
     """How an evaluation is done."""
 
     repeat: int = 1
@@ -52,14 +52,13 @@ def evaluate(
     """Run an agent over an eval set, and raise unless every case passes. It waits until all of them are done.
 
     Args:
-        eval_set: An eval set, its file in any format, or a folder, of which every `.test.json`, `.evalset.json`,
-            `.yaml` and `.yml` file counts.
+        eval_set: An eval set, its file in any format, or a folder with such files.
         agent: The agent by name, such as `shop/agent.py:answer`, `module:function`, or the folder of an agent of ADK;
             left out, the agent that the eval set or the project's configuration names.
-        repeat: How many times each case is run.
-        min_repeat_pass: How many of these times have to pass; all by default.
+        repeat: How often each case is run.
+        min_repeat_pass: How often it has to pass; every time by default.
         cases: Globs of ids; only such cases are run.
-        tags: Only cases with one of these tags are run.
+        tags: Only cases with one of these are run.
         timeout: Seconds that a case may take.
         workers: How many processes; 0 for as many as there are cores.
         runs: Where to keep a run of each eval set; by default none is kept.
@@ -74,23 +73,13 @@ def evaluate(
     """
     __tracebackhide__ = True
     _check(agent, repeat, min_repeat_pass)
-    options = Options(
-        repeat=repeat,
-        min_repeat_pass=min_repeat_pass,
-        cases=tuple(cases),
-        tags=tuple(tags),
-        timeout=timeout,
-        workers=workers,
-        runs=Path(runs) if runs is not None else None,
-    )
-    results: list[CaseResult] = []
-    problems: list[Problem] = []
-    for one in _eval_sets(eval_set):
-        found, bad = _Evaluation(agent, one, options).carry_out()
-        results += found
-        problems += bad
+    where = Path(runs) if runs is not None else None
+    options = Options(repeat, min_repeat_pass, tuple(cases), tuple(tags), timeout, workers, where)
+    done = [_Evaluation(agent, one, options).carry_out() for one in _eval_sets(eval_set)]
+    results = [result for found, _ in done for result in found]
+    problems = [problem for _, bad in done for problem in bad]
     if problems:
-        raise _summed_up(problems, results)
+        raise_or_keep(_summed_up(problems, results))
     return tuple(results)
 
 

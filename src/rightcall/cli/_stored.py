@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rightcall.changes import Comparison, Side, compare, redacted_comparison, sides_of
-from rightcall.reports import Report
+from rightcall.reports import Report, redacted_report
 from rightcall.results import Aggregates, Tally, measures_of
 from rightcall.store import RUNS, Run, open_run
 
 from ._complaints import complain
-from ._redacting import redacted_report
 
 
 def opened(name: str, runs: str | None) -> Run:

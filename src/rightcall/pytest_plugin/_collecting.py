@@ -11,6 +11,8 @@ import pytest
 from rightcall.assertions import problem_of
 from rightcall.errors import RightcallError
 from rightcall.evalsets import Case, EvalSet, load_eval_set
+from rightcall.redaction import redacted_text
+from rightcall.reports import printable
 from rightcall.results import CaseResult, Source
 
 from ._entry import NAME
@@ -80,4 +82,4 @@ class CaseItem(pytest.Item):
     def _tell(self, result: CaseResult) -> None:
         self.user_properties += properties(result)
         if result.outcome is not None and result.outcome.stdout:
-            self.add_report_section("call", "stdout", result.outcome.stdout)
+            self.add_report_section("call", "stdout", redacted_text(printable(result.outcome.stdout)))

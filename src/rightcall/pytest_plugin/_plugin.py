@@ -140,5 +140,8 @@ class Plugin:
     def _is_listed(self, path: Path) -> bool:
         if self._listed is None:
             root, globs = self._config.rootpath, self._config.getini("rightcall_evalsets")
-            self._listed = {found.resolve() for glob in globs for found in root.glob(glob)}
+            try:
+                self._listed = {found.resolve() for glob in globs for found in root.glob(glob)}
+            except (NotImplementedError, ValueError) as problem:
+                raise pytest.UsageError(f"rightcall_evalsets: {problem}") from None
         return bool(self._listed) and path.resolve() in self._listed

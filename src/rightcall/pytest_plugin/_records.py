@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from rightcall.errors import RightcallError, StoreError
+from rightcall.errors import RightcallError
 from rightcall.evalsets import Case
 from rightcall.results import Aggregates, CaseResult, Tally, Totals, measures_of
 from rightcall.store import RUNS, Journal, Run, case_digest, commit_of, create_run, file_digest
@@ -58,7 +57,7 @@ class Records:
             try:
                 _, journal = self._run(record)
                 journal.append(CaseResult.from_json(record.result), record.digest)
-            except StoreError as problem:
+            except RightcallError as problem:
                 self._problems[str(problem)] = None
 
     def finish(self, seconds: float, *, is_complete: bool) -> None:
@@ -67,7 +66,7 @@ class Records:
             try:
                 journal.close()
                 self._finished.append(_finished(run, seconds, is_complete))
-            except StoreError as problem:
+            except RightcallError as problem:
                 self._problems[str(problem)] = None
         for path in self._config.getoption("rightcall_report"):
             try:
@@ -102,7 +101,7 @@ class Records:
                 agent=record.agent,
                 agent_hash=record.agent_hash,
                 evalset=record.evalset,
-                evalset_hash=file_digest(record.evalset),
+                evalset_hash=file_digest(self._config.invocation_params.dir / record.evalset),
                 options={"pytest": True},
             )
             self._runs[key] = run, run.journal()
@@ -114,9 +113,7 @@ class Records:
         if _NONE in (given or written, written if given is None else None):
             self._temporary = self._temporary or tempfile.TemporaryDirectory(prefix="rightcall-")
             return Path(self._temporary.name)
-        if given:
-            return Path(os.path.relpath(config.invocation_params.dir / given))
-        return Path(os.path.relpath(config.rootpath / (written or RUNS)))
+        return config.invocation_params.dir / given if given else config.rootpath / (written or RUNS)
 
     def _close(self) -> None:
         if self._temporary is not None:

@@ -9,13 +9,29 @@ from itertools import chain
 from pathlib import Path
 
 from rightcall.errors import RightcallError
-from rightcall.reports import Paper, Report, full_report, json_report, junit_report, markdown_report
+from rightcall.reports import (
+    Paper,
+    Report,
+    full_report,
+    json_report,
+    junit_report,
+    markdown_report,
+    redacted_report,
+)
 from rightcall.results import Aggregates, Totals, measures_of
 from rightcall.store import Run
 
 _WIDTH = 100
 
+
+def _html(report: Report) -> Iterator[str]:
+    from rightcall.pages import html_report  # costs time that no other format needs
+
+    return html_report(report)
+
+
 FORMATS: dict[str, Callable[[Report], Iterator[str]]] = {
+    ".html": _html,
     ".json": json_report,
     ".xml": junit_report,
     ".md": markdown_report,
@@ -25,7 +41,7 @@ FORMATS: dict[str, Callable[[Report], Iterator[str]]] = {
 
 
 def write_report(path: Path, runs: Sequence[Run], totals: Sequence[Totals], seconds: float) -> None:
-    """Write all results of some runs to a file, all of it or nothing.
+    """Write all results of some runs to a file, without secrets, all of it or nothing.
 
     Raises:
         RightcallError: its name has no ending that is known, or it cannot be written.
@@ -34,8 +50,8 @@ def write_report(path: Path, runs: Sequence[Run], totals: Sequence[Totals], seco
     unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         try:
-            with open(unfinished, "w", encoding="utf-8") as file:
-                file.writelines(form(_report(runs, totals, seconds)))
+            with open(unfinished, "w", encoding="utf-8", opener=_private if form is _html else None) as file:
+                file.writelines(form(redacted_report(_report(runs, totals, seconds))))
             os.replace(unfinished, path)
         finally:
             unfinished.unlink(missing_ok=True)
@@ -50,6 +66,10 @@ def check_reports(paths: Sequence[Path]) -> None:
     for path in paths:
         try:
             format_of(path)
+            if path.suffix.lower() == ".html":
+                from rightcall.pages import check_installed
+
+                check_installed()
         except RightcallError as problem:
             raise pytest.UsageError(f"--rightcall-report: {problem}") from None
         if path.is_dir() or not os.access(path.parent, os.W_OK):
@@ -77,5 +97,10 @@ def _report(runs: Sequence[Run], totals: Sequence[Totals], seconds: float) -> Re
         seconds=seconds,
         run_id=runs[0].short_id if runs else "",
         agent=", ".join(dict.fromkeys([run.header.agent for run in runs])),
+        facts=runs[0].header.known() if len(runs) == 1 else (),
         warnings=warnings,
     )
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

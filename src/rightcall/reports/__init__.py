@@ -14,6 +14,7 @@ from ._markdown import markdown_report
 from ._marks import order_text
 from ._paper import Line, Paper, Part
 from ._paths import Path, paths_of
+from ._redacting import redacted_report
 from ._report import Report
 from ._side_by_side import side_by_side, summary
 from ._trajectory import trajectory_lines
@@ -50,6 +51,7 @@ __all__ = [
     "order_text",
     "paths_of",
     "printable",
+    "redacted_report",
     "rows",
     "score_words",
     "seconds_between",
