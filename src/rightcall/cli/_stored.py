@@ -8,12 +8,11 @@ from pathlib import Path
 from rightcall.changes import Comparison, Side, compare, redacted_comparison, sides_of
 from rightcall.errors import StoreError
 from rightcall.evalsets import Case
-from rightcall.reports import Report
+from rightcall.reports import Report, redacted_report
 from rightcall.results import Aggregates, Tally, measures_of
 from rightcall.store import RUNS, Run, list_runs, open_run
 
 from ._complaints import complain
-from ._redacting import redacted_report
 
 
 def opened(name: str, runs: str | None) -> Run:
