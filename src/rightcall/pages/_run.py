@@ -147,7 +147,7 @@ def run_page(
     pages = max(1, -(-matched // ROWS_A_PAGE))
     return RunPage(
         title=f"{facts.name} {facts.subject}".strip(),
-        trail=(Crumb(facts.name),) if links.is_one_file else (Crumb("Runs", links.runs()), Crumb(facts.name)),
+        trail=_trail(facts, links),
         is_running=facts.is_running,
         facts=facts,
         totals=counts.totals,
@@ -177,6 +177,11 @@ def problem_key(code: str, tool: str) -> str:
 def run_html(page: RunPage, links: Links) -> str:
     """The page of a run as HTML. Raises `MissingExtraError`."""
     return render("run.html", page, links)
+
+
+def _trail(facts: RunFacts, links: Links) -> tuple[Crumb, ...]:
+    here = Crumb(facts.name)
+    return (here,) if links.is_one_file else (Crumb("Runs", links.runs()), here)
 
 
 def _tiles(facts: RunFacts, counts: RunCounts, links: Links) -> Iterator[Tile]:
