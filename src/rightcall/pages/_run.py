@@ -98,7 +98,6 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
 
     title: str
     trail: tuple[Crumb, ...] = ()
-    is_running: bool = False
     facts: RunFacts
     totals: Totals
     tiles: tuple[Tile, ...]
@@ -117,6 +116,11 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     tools: tuple[ToolTotal, ...] = ()
     more_tools: int = 0
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the run is not over yet."""
+        return self.facts.is_running
 
 
 def run_page(
@@ -137,8 +141,7 @@ def run_page(
         counts: What it comes to.
         links: Where other pages are.
         choice: Which of its cases are asked for.
-        rows: Those of the page asked for, `ROWS_A_PAGE` at most.
-        matched: How many there are on all pages.
+        rows: Those of the page asked for, `ROWS_A_PAGE` at most, of `matched` on all pages.
         notes: What else there is to say, one sentence each.
         tools: The tools that were called, the first ones of which are listed.
     """
@@ -148,7 +151,6 @@ def run_page(
     return RunPage(
         title=f"{facts.name} {facts.subject}".strip(),
         trail=_trail(facts, links),
-        is_running=facts.is_running,
         facts=facts,
         totals=counts.totals,
         tiles=tuple(_tiles(facts, counts, links)),
