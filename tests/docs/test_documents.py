@@ -22,7 +22,7 @@ import pytest
 from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
-from rightcall import CaseResult, EvaluationResult, Limits, ToolCall, Trajectory, errors, redaction
+from rightcall import Calls, CaseResult, EvaluationResult, Limits, ToolCall, Trajectory, errors, redaction
 from rightcall.evalsets import _written, load_eval_set, load_expectation
 from rightcall.evalsets._expecting import SHORTHANDS
 from rightcall.evaluators import EVALUATORS
@@ -327,6 +327,20 @@ def test_a_page_that_announces_an_example_shows_it_as_it_is(example: Path) -> No
 @pytest.mark.parametrize("kind", [ToolCall, Trajectory], ids=lambda kind: kind.__name__)
 def test_every_field_of_a_trajectory_is_in_the_reference(kind: Any) -> None:
     assert set(kind.__struct_fields__) - names_in_code(reference("trajectory.md")) == set()
+
+
+def test_every_rule_of_an_assertion_is_in_the_reference() -> None:
+    rules = {name for name in vars(Calls) if not name.startswith("_")}
+
+    assert rules - set(re.findall(r"`(\w+)\(", sections_of(reference("assertions.md"))["calls"])) == set()
+
+
+def test_every_option_of_the_pytest_plugin_is_in_the_reference() -> None:
+    source = (ROOT / "src" / "rightcall" / "pytest_plugin" / "_entry.py").read_text(encoding="utf-8")
+    options = set(re.findall(r"(?:addoption|addini)\(\s*\"([\w-]+)\"", source))
+
+    assert len(options) >= 8
+    assert options - names_in_code(sections_of(reference("pytest-plugin.md"))["Options"]) == set()
 
 
 @pytest.mark.parametrize("page", DOCUMENTS, ids=name_of)
