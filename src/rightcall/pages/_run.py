@@ -89,7 +89,6 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
 
     title: str
     trail: tuple[Crumb, ...] = ()
-    is_running: bool = False
     facts: RunFacts
     totals: Totals
     tiles: tuple[Tile, ...]
@@ -107,6 +106,11 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     after: str = ""
     notes: tuple[str, ...] = ()
     tools: tuple[ToolTotal, ...] = ()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the run is not over yet."""
+        return self.facts.is_running
 
 
 def run_page(
@@ -126,8 +130,7 @@ def run_page(
         counts: What it comes to.
         links: Where other pages are.
         choice: Which of its cases are asked for.
-        rows: Those of the page asked for, `ROWS_A_PAGE` at most.
-        matched: How many there are on all pages.
+        rows: Those of the page asked for, `ROWS_A_PAGE` at most, of `matched` on all pages.
         notes: What else there is to say, one sentence each.
     """
     choice = choice or Choice()
@@ -135,8 +138,7 @@ def run_page(
     pages = max(1, -(-matched // ROWS_A_PAGE))
     return RunPage(
         title=f"{facts.name} {facts.subject}".strip(),
-        trail=(Crumb(facts.name),) if links.is_one_file else (Crumb("Runs", links.runs()), Crumb(facts.name)),
-        is_running=facts.is_running,
+        trail=_trail(facts, links),
         facts=facts,
         totals=counts.totals,
         tiles=tuple(_tiles(facts, counts, links)),
@@ -164,6 +166,11 @@ def problem_key(code: str, tool: str) -> str:
 def run_html(page: RunPage, links: Links) -> str:
     """The page of a run as HTML. Raises `MissingExtraError`."""
     return render("run.html", page, links)
+
+
+def _trail(facts: RunFacts, links: Links) -> tuple[Crumb, ...]:
+    here = Crumb(facts.name)
+    return (here,) if links.is_one_file else (Crumb("Runs", links.runs()), here)
 
 
 def _tiles(facts: RunFacts, counts: RunCounts, links: Links) -> Iterator[Tile]:
