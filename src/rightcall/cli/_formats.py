@@ -27,10 +27,11 @@ from rightcall.reports import (
     junit_report,
     markdown_report,
     printable,
+    redacted_report,
 )
 from rightcall.results import CaseResult
 
-from ._redacting import redact_option, redacted_report
+from ._redacting import redact_option
 from ._terminal import Screen
 from ._writing import check_writable, new_file
 

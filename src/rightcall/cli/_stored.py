@@ -8,12 +8,11 @@ from pathlib import Path
 from rightcall.changes import Comparison, Side, compare, redacted_comparison, sides_of
 from rightcall.errors import StoreError
 from rightcall.evalsets import Case
-from rightcall.reports import Report
+from rightcall.reports import Report, redacted_report
 from rightcall.results import Aggregates, Tally, measures_of
 from rightcall.store import RUNS, Run, list_runs, open_run
 
 from ._complaints import complain
-from ._redacting import redacted_report
 
 
 def opened(name: str, runs: str | None) -> Run:
@@ -47,6 +46,7 @@ def report_of(run: Run, *, redacts: bool = True) -> Report:
         run_id=run.short_id,
         agent=header.agent,
         facts=header.known(),
+        notes=() if header.finished else ("this run did not come to its end; what it has is shown",),
     )
     return redacted_report(report) if redacts else report
 

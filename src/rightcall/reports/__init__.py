@@ -17,6 +17,7 @@ from ._markdown import markdown_report
 from ._marks import order_text
 from ._paper import Line, Paper, Part
 from ._paths import Path, paths_of
+from ._redacting import redacted_report
 from ._report import Report
 from ._side_by_side import side_by_side, summary
 from ._trajectory import trajectory_lines
@@ -54,6 +55,7 @@ __all__ = [
     "order_text",
     "paths_of",
     "printable",
+    "redacted_report",
     "report_schema",
     "rows",
     "score_words",
