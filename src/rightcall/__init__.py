@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         Calls as Calls,
         calls as calls,
         check as check,
+        evaluate as evaluate,
         soft as soft,
     )
     from .errors import (
@@ -312,6 +313,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "Calls",
         "calls",
         "check",
+        "evaluate",
         "soft",
     ),
 }

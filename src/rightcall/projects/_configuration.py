@@ -14,6 +14,8 @@ from rightcall.errors import DocumentError, InputError, nearest
 from rightcall.places import OWN_FILE, PROJECT_FILE, project_of
 
 _MOST_BYTES = 1 << 20
+_SIZE = re.compile(r"(\d{1,18})\s*([kmgt]?)i?b?", re.IGNORECASE)
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 class Configuration(msgspec.Struct, frozen=True):
@@ -57,6 +59,18 @@ def load_configuration(place: Path, known: Iterable[str] | None = None) -> Confi
             line = _line_of(key, text)
             raise DocumentError(f"{path}:{line}:1: unknown option {key!r}; {nearest(key, sorted(options))}", line, 1)
     return Configuration(folder, {key.replace("-", "_"): value for key, value in values.items()}, path)
+
+
+def bytes_of(text: str) -> int:
+    """The number of bytes of a size such as `1000000`, `500MB` or `2G`; the units are powers of 1024.
+
+    Raises:
+        InputError: it is no size.
+    """
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise InputError(f"{text!r:.40} is no size; write 1000000, 500MB or 2GB")
+    return int(found[1]) * _UNITS[found[2].lower()]
 
 
 def _decoded(path: Path) -> tuple[str, dict[str, Any]]:
