@@ -66,7 +66,7 @@ def test_on_a_narrow_terminal_the_argument_is_still_seen(project: Path) -> None:
 
     shown = rightcall(cwd=project, COLUMNS="50").stdout
 
-    assert "\n  ✗ reserve_two\n    `reserve_item` was called with other arguments:\n    $.quantity: 2 ≠ 1\n" in shown
+    assert "\n  ✗ reserve_two\n    `reserve_item` was called with other\n    arguments: $.quantity: 2 ≠ 1\n" in shown
 
 
 def test_from_a_folder_below_it_is_the_same_project(project: Path) -> None:
@@ -104,7 +104,7 @@ def test_a_terminal_without_unicode_gets_ascii(project: Path) -> None:
 
     assert done.returncode == 0
     assert done.stdout.isascii()
-    assert "\n  x reserve_two " in done.stdout
+    assert "\n  x reserve_two" in done.stdout
 
 
 @pytest.mark.parametrize(
