@@ -196,7 +196,8 @@ def test_files_that_nobody_asked_for_are_left_alone(project: Path) -> None:
 
 def test_the_configuration_can_list_eval_sets(project: Path) -> None:
     (project / "evals" / "other.yaml").write_text("hello: world")
-    (project / "pytest.ini").write_text("[pytest]\nrightcall_evalsets =\n    evals/**/sh*.yaml\n    more/*.json\n")
+    (project / "evals" / "test_config.json").write_text('{"criteria": {}}')
+    (project / "pytest.ini").write_text("[pytest]\nrightcall_evalsets =\n    evals/**/sh*.yaml\n    evals/*.json\n")
 
     done = run(project, "-m", "smoke", "-q")
 
@@ -207,7 +208,7 @@ def test_a_glob_that_is_none_is_refused(project: Path) -> None:
     done = run(project, "-o", "rightcall_evalsets=/evals/*.yaml")
 
     assert done.returncode == 4
-    assert "rightcall_evalsets: " in done.stderr
+    assert "rightcall_evalsets: /evals/*.yaml: globs are meant from the root folder" in done.stderr
 
 
 def test_the_agent_can_be_named_on_the_command_line_or_in_the_configuration(project: Path) -> None:
