@@ -313,9 +313,10 @@ def test_runs_are_kept_where_the_user_says(project: Path, arguments: list[str], 
 def test_results_that_cannot_be_kept_are_told_and_tests_go_on(project: Path) -> None:
     (project / ".rightcall").write_text("a file is in the way")
 
-    done = run(project, "evals/shop.yaml::laptop")
+    done = run(project, "evals/shop.yaml::laptop", "--rightcall-report=report.txt")
 
     assert counts(done) == {"passed": 1}
+    assert "results were not kept" in (project / "report.txt").read_text()
     assert f"rightcall: results were not kept: {project}/.rightcall/runs" in done.stdout
 
 
