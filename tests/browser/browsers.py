@@ -17,6 +17,8 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 _HOSTS = {"127.0.0.1", "localhost"}
 _PATIENCE = 30_000
 """Milliseconds until something that should happen did not: much, for busy machines."""
+_NOT_FOUND = "the server responded with a status of 404"
+"""What a browser logs of a page that says that there is none."""
 _LOCAL = {"about", "blob", "data", "file"}
 _ARGUMENTS = [
     "--disable-background-networking",
@@ -93,7 +95,8 @@ class Watch:
             self.troubles.append(f"request: {request.url[:200]}")
 
     def _said(self, message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning"):
+        is_of_page = message.page is not None and message.location["url"] == message.page.url
+        if message.type in ("error", "warning") and not (is_of_page and _NOT_FOUND in message.text):
             self.troubles.append(f"console: {message.text[:500]}")
 
     def _asked(self, dialog: Dialog) -> None:

@@ -11,10 +11,15 @@ from pathlib import Path
 class Viewer:
     """`rightcall view` over a folder of runs, on a free port."""
 
-    def __init__(self, runs: Path) -> None:
+    def __init__(self, runs: Path, cwd: Path | None = None) -> None:
         command = [sys.executable, "-m", "rightcall", "view", str(runs), "--port", "0", "--no-open"]
         self._process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, text=True, encoding="utf-8", env={**os.environ, "PYTHONUNBUFFERED": "1"}
+            command,
+            cwd=cwd,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
         )
         assert self._process.stdout is not None
         said = self._process.stdout.readline()

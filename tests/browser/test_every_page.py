@@ -23,15 +23,18 @@ PAGES = {
     "passing case": "/runs/{run}/cases/{passing}",
     "tool": "/runs/{run}/tools/{tool}",
     "compare": "/compare?a={mended}&b={run}",
+    "three runs": "/compare?run={mended}&run={first}&run={run}",
+    "nothing": "/runs/nothing",
 }
 
 
 @pytest.fixture
 def address(examples: Path, serve: Callable[[Path], str]) -> Callable[[str], str]:
     """Where a page is, by its name."""
-    mended, _, run = project_runs(examples)
+    mended, first, run = project_runs(examples)
     names = {
         "run": run.folder.name,
+        "first": first.folder.name,
         "mended": mended.folder.name,
         "failing": case_key("reserve_two"),
         "passing": case_key("reserve_one"),
@@ -84,7 +87,7 @@ def test_a_page_has_one_heading_landmarks_and_a_way_to_skip(
     expect(page.locator("main")).to_be_focused()
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", ["runs", "run", "failing case", "compare"])
 def test_printed_a_page_is_black_on_white_and_without_controls(
     browse: Browse, address: Callable[[str], str], name: str
 ) -> None:

@@ -49,3 +49,17 @@ def test_another_site_cannot_frame_a_page(
     watch_page.goto(frame.as_uri())
 
     assert "Runs" not in watch_page.frames[-1].content()
+
+
+def test_a_link_from_another_site_asks_before_it_shows_anything(
+    watch_page: Page, examples: Path, tmp_path: Path, serve: Callable[[Path], str]
+) -> None:
+    elsewhere = tmp_path / "chat.html"
+    elsewhere.write_text(f"<!doctype html><title>x</title><a href='{serve(examples / 'runs')}/'>look</a>")
+    watch_page.goto(elsewhere.as_uri())
+
+    watch_page.get_by_role("link").click()
+    assert watch_page.locator("table.runs").count() == 0
+
+    watch_page.locator("main").get_by_role("link").click()
+    assert watch_page.locator("table.runs").count() == 1

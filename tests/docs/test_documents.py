@@ -355,6 +355,14 @@ def test_every_relative_link_leads_to_a_file_and_a_heading(page: Path) -> None:
             assert not anchor or anchor in anchors_of(file), f"{link} leads to no heading"
 
 
+@pytest.mark.parametrize("picture", sorted((ROOT / "docs" / "images").iterdir()), ids=name_of)
+def test_every_picture_is_shown_somewhere_and_small(picture: Path) -> None:
+    shown = {link for page in PAGES for link in _LINK.findall(page.read_text(encoding="utf-8"))}
+
+    assert [link for link in shown if link.endswith(f"images/{picture.name}")]
+    assert picture.stat().st_size <= 150_000
+
+
 def test_every_page_is_in_the_navigation() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
 

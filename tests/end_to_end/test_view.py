@@ -134,7 +134,7 @@ WRONG = [
     (("--host", "0.0.0.0"), r"--host 0\.0\.0\.0: others than you can reach this address; give --token"),
     (("--host", "::"), r"--host ::: others than you can reach"),
     (("--host", "example.invalid"), r"--host example\.invalid: others than you can reach"),
-    (("--token",), r"--token shows the token, and there is no terminal; use --token-file, or set RIGHTCALL_VIEW_TOKEN"),
+    (("--token",), r"there is no terminal to show the new token on; use --token-file, or set RIGHTCALL_VIEW_TOKEN"),
     (("--token-file", "nothing"), r"--token-file nothing: No such file or directory"),
     (("--token-file", "run.json"), r"a token has 16 to 1,024 ASCII characters"),
     (("--port", "65536"), r"Invalid value for '--port'"),
@@ -247,3 +247,15 @@ def test_without_the_extra_one_line_names_it(missing: str) -> None:
 
     assert done.returncode == 2
     assert done.stderr == f"rightcall: web pages need {missing}: pip install 'rightcall[view]'\n"
+
+
+def test_a_browser_is_opened_if_it_is_wanted(tmp_path: Path, runs: Path) -> None:
+    opened = tmp_path / "opened"
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {opened}.part && mv {opened}.part {opened}\n')
+    browser.chmod(0o700)
+    with viewer(str(runs), "--port", "0", "--open", BROWSER=f"{browser} %s") as server:
+        assert server.get("/", "HEAD")[1] == ""
+        server.end()
+
+    assert opened.read_text() == f"http://127.0.0.1:{server.port}/\n"

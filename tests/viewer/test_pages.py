@@ -241,8 +241,30 @@ def test_the_history_of_a_case_says_in_which_run_it_began_to_fail(tmp_path: Path
     assert made[3].short_id in began
     assert f'href="/runs/{made[3].folder.name}/cases/{LAPTOP}"' in began
     assert f'href="/compare?a={made[2].folder.name}&amp;b={made[3].folder.name}"' in began
-    assert "began" not in browser.get(f"/runs/{made[0].folder.name}/cases/{LAPTOP}").text
+    assert "stopped passing" not in browser.get(f"/runs/{made[0].folder.name}/cases/{LAPTOP}").text
     assert "began" not in browser.get(f"/runs/{made[2].folder.name}/cases/{LAPTOP}").text
+
+
+def test_a_case_that_never_passed_is_said_to_fail_since_its_first_run(tmp_path: Path, runs: Path) -> None:
+    made = [new_run(runs, *results_of(tmp_path, laptop_search=WRONG)) for _ in range(3)]
+
+    page = text_of(Browser(runs).get(f"/runs/{made[2].folder.name}/cases/{LAPTOP}").text)
+
+    assert f"✗ failed {made[0].short_id} just now the first run: it never passed before ✗ failed" in page
+
+
+def test_where_a_case_began_to_fail_is_shown_however_long_ago_it_was(tmp_path: Path, runs: Path) -> None:
+    right, wrong = [results_of(tmp_path, laptop_search=calls) for calls in (RIGHT, WRONG)]
+    made = [new_run(runs, *(right if number < 3 else wrong)) for number in range(45)]
+    new_run(runs, *right)
+
+    page = Browser(runs).get(f"/runs/{made[40].folder.name}/cases/{LAPTOP}").text
+    history = re.findall(r'<li[^>]*>.*?/(2\d{7}T[^/"]*)/|<li class="this">', page)
+
+    assert f"{made[3].short_id}</a>" in page
+    assert "stopped passing here" in page
+    assert f'href="/compare?a={made[2].folder.name}&amp;b={made[3].folder.name}"' in page
+    assert len(history) == 21 + 2 + 5
 
 
 def test_a_case_leads_to_its_neighbours_its_failures_and_its_repeats(tmp_path: Path, runs: Path) -> None:
@@ -342,3 +364,30 @@ def test_a_case_shows_the_spans_that_its_run_kept_and_says_where_they_cannot_be_
     assert "execute_tool search" in shown.text
     assert damaged.status == 200
     assert "spans.jsonl: the line of &#39;gift_card&#39; is damaged" in damaged.text
+
+
+KEY = "sk-proj-" + "aB3" * 16
+
+
+def test_secrets_are_shown_on_no_page_unless_they_are_wanted(tmp_path: Path, runs: Path) -> None:
+    asked = call("search", query="laptop", password="hunter2-and-more", header=f"Bearer {KEY}")
+    broken = replace(asked, output=None, error=f"refused: {KEY}", span_id=SPAN["span_id"])
+    made = [
+        new_run(runs, *results_of(tmp_path, laptop_search=calls), agent=f"https://bob:{KEY}@host.example/")
+        for calls in ((asked, RIGHT[1]), (broken, call("reserve", item="P010", token=KEY)))
+    ]
+    kept = {"case_id": "laptop_search", "repeat": 0, "left_out": 3, "spans": [{**SPAN, "attributes": {"key": KEY}}]}
+    (made[1].folder / "spans.jsonl").write_text(json.dumps(kept) + "\n")
+    where = f"/runs/{made[1].folder.name}"
+    addresses = [
+        *("/", where, f"{where}/cases/{LAPTOP}", f"{where}/tools/{key_of('search')}"),
+        f"/compare?a={made[0].folder.name}&b={made[1].folder.name}",
+    ]
+    shut = [Browser(runs).get(address) for address in addresses]
+    opened = Browser(runs, redacts=False).get(addresses[2])
+
+    assert {answer.status for answer in shut} == {200}
+    assert not [answer for answer in shut if KEY in answer.text or "hunter2" in answer.text]
+    assert "[redacted: " in shut[2].text
+    assert "3 spans of this case were not kept" in shut[2].text
+    assert KEY in opened.text

@@ -84,9 +84,9 @@ class Answer:
 class Browser:
     """Asks a viewer of some runs, as a browser on this machine would unless told otherwise."""
 
-    def __init__(self, runs: Path, token: Token | None = None, host: str = "127.0.0.1") -> None:
-        self.library = Library(runs)
-        self.app = make_app(self.library, Hosts(host, PORT), token)
+    def __init__(self, runs: Path, token: Token | None = None, *, redacts: bool = True) -> None:
+        self.library = Library(runs, redacts=redacts)
+        self.app = make_app(self.library, Hosts("127.0.0.1", PORT), token)
 
     def get(self, address: str, **headers: str) -> Answer:
         return self.ask("GET", address, headers)

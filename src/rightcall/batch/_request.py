@@ -21,6 +21,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """The text of an expectation, and a name for it."""
     case_globs: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    case_ids: frozenset[str] | None = None
+    """Only these of the cases chosen by the two above, where not all of them are meant."""
     join: Join = "auto"
     case_attribute: str = CASE_ATTRIBUTE
     input_format: str | None = None
@@ -36,7 +38,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             DocumentError: the eval set is wrong.
             InputError: it cannot be read, or no case is chosen.
         """
-        return selected(load_eval_set(self.evalset).cases, self.case_globs, self.tags) if self.evalset else []
+        chosen = selected(load_eval_set(self.evalset).cases, self.case_globs, self.tags) if self.evalset else []
+        return chosen if self.case_ids is None else [case for case in chosen if case.id in self.case_ids]
 
     def read(self, source: str | list[str]) -> Iterator[Trajectory]:
         """The trajectories in a file, or in files that are read as one.

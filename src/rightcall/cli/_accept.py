@@ -137,6 +137,10 @@ def _run(options: Options) -> Run:
     if len(options.traces) != 1:
         raise click.UsageError("give traces with --evalset and the file to edit, or one run")
     run = open_run(options.traces[0], Path(options.runs) if options.runs is not None else RUNS)
+    if not run.header.evalset:
+        raise StoreError(
+            f"run {run.short_id} was held against one expectation, of no eval set; accept its traces instead"
+        )
     if run.header.options.get("redact") is True:
         raise StoreError(
             f"run {run.short_id} was kept with --redact: what its secrets were is not known, and must not be expected; "

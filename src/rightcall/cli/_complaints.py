@@ -11,6 +11,7 @@ def complain(problem: object) -> None:
     The text may quote a stranger's, so it is made harmless; and it may quote secrets, so it goes without them.
     """
     from rightcall.redaction import redacted_text
-    from rightcall.reports import printable
+    from rightcall.reports import printable, unobeyed
 
-    click.echo(f"rightcall: {printable(redacted_text(str(problem)), one_line=True)}", err=True)
+    harmless = unobeyed(printable(redacted_text(str(problem)), one_line=True))
+    click.echo(f"rightcall: {harmless}", err=True)

@@ -17,6 +17,7 @@ from rightcall.reports import (
     Report,
     concise_lines,
     concise_report,
+    detail_lines,
     ending,
     full_lines,
     full_report,
@@ -54,12 +55,10 @@ FORMATS: dict[str, Callable[[Report, Style], Iterator[str]]] = {
     "html": lambda report, _: _html(report),
 }
 """The formats, each a function of a report that gives its text."""
-PRIVATE = frozenset({"html"})
-"""The formats whose files are their owner's alone: everything that was recorded is in them, to be looked at."""
 
 
 def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say how results are told: `--format`, `--max-detail`, `--output-file` and `--redact`."""
+    """Add the options that say how results are told: `--format`, `--max-detail`, `--output-file` and so on."""
     added = [
         click.option(
             "--format",
@@ -78,6 +77,12 @@ def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="How many cases that did not pass the full format tells in detail.",
         ),
         click.option("--output-file", metavar="FILE", help="Write all results to this file as JSON."),
+        click.option(
+            "--print-detailed-results",
+            "is_detailed",
+            is_flag=True,
+            help="Print every evaluator of every case, with its score and how it came to it.",
+        ),
         redact_option,
     ]
     for option in reversed(added):
@@ -93,7 +98,13 @@ class Telling:
     """
 
     def __init__(
-        self, formats: Sequence[str], output_file: str | None, max_detail: int, *, redacts: bool = True
+        self,
+        formats: Sequence[str],
+        output_file: str | None,
+        max_detail: int,
+        *,
+        redacts: bool = True,
+        is_detailed: bool = False,
     ) -> None:
         asked = [tuple(each.split("=", 1)) for each in formats]
         self._files = [(each[0], each[1]) for each in asked if len(each) == 2]
@@ -106,12 +117,15 @@ class Telling:
         self._printed = [each[0] for each in asked if len(each) == 1] or default_formats()
         self._max_detail = max_detail
         self._redacts = redacts
+        self._is_detailed = is_detailed
+        if is_detailed and not {"full", "concise"} & set(self._printed):
+            raise click.UsageError(f"--print-detailed-results is for people, and {self._printed[0]} is printed")
         self._screen = Screen()
 
     @property
     def wants_results(self) -> Literal["", "bad", "all"]:
         """Which complete results are wanted at the end: `concise` needs none, `full` those that did not pass."""
-        if self._files or not set(self._printed) <= {"concise", "full"}:
+        if self._files or self._is_detailed or not set(self._printed) <= {"concise", "full"}:
             return "all"
         return "bad" if "full" in self._printed else ""
 
@@ -129,10 +143,12 @@ class Telling:
         """
         if self._redacts:
             report = redacted_report(report)
+        for line in detail_lines(report, self._screen.paper()) if self._is_detailed else ():
+            self._screen.line(*line)
         for name in dict.fromkeys(self._printed):
             self._print(name, report)
         for name, path in self._files:
-            with new_file(path, is_private=name in PRIVATE) as file:
+            with new_file(path) as file:
                 file.writelines(FORMATS[name](report, Style(max_detail=self._max_detail)))
 
     def _print(self, name: str, report: Report) -> None:

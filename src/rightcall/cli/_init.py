@@ -81,8 +81,9 @@ def _tell_adopted(screen: Screen, folder: Path, found: Found, evalset: str, writ
 
 def _tell_agent(screen: Screen, found: Found) -> None:
     name = found.framework.name
-    screen.line(f"\nThis project uses {name}. For `rightcall run` its agent is {found.framework.advice}:")
+    screen.line(f"\nThis project uses {name}. For `rightcall run` its agent is")
     screen.line(f"  {found.agent}" + ("" if found.is_seen else "      (an example: no agent was seen)"))
+    screen.line(f"that is, {found.framework.advice}.")
     if found.tools:
         names = [one.name for one in found.tools]
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""

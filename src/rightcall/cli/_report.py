@@ -10,7 +10,7 @@ from rightcall.errors import nearest
 from rightcall.reports import Report, markdown_report
 from rightcall.store import Run
 
-from ._formats import FORMATS, PRIVATE, Style, append_step_summary
+from ._formats import FORMATS, Style, append_step_summary
 from ._redacting import no_redact_option
 from ._stored import compared, name_of, opened, report_of, sides_in
 from ._writing import new_file
@@ -45,7 +45,7 @@ def command(run: str, formats: tuple[str, ...], baseline: str | None, runs: str 
             for piece in pieces:
                 click.echo(piece, nl=False)
         else:
-            with new_file(file, is_private=name in PRIVATE) as written:
+            with new_file(file) as written:
                 written.writelines(pieces)
         if name == "github":
             append_step_summary(report)

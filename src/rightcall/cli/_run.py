@@ -11,9 +11,9 @@ import msgspec
 
 from rightcall.errors import InputError, RightcallError
 from rightcall.places import OWN_FILE, PROJECT_FILE, project_of
-from rightcall.projects import load_configuration
 
 from ._choosing import files_in_play
+from ._configured import configured
 from ._formats import format_options
 from ._running import Running
 from ._sizes import Number, size
@@ -82,29 +82,8 @@ def _watched(context: click.Context, options: dict[str, Any]) -> Callable[[], li
 
 def _wishes(context: click.Context, options: dict[str, Any]) -> Wishes:
     """The options of the command line and, where that says nothing, of the project's configuration."""
-    settable = [name for name in options if name not in ("names", "resume", "failed")]
-    written = {"formats": "format", "cases": "case", "tags": "tag"}
-    known = [*[written.get(name, name) for name in settable], "agent", "evalset"]
-    configuration = load_configuration(Path.cwd(), known)
-    given = {name for name in options if context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE}
-    for name in settable:
-        key = written.get(name, name)
-        if name not in given and key in configuration.values:
-            options[name] = _converted(context, name, configuration.values[key], f"{configuration.path}: {key}")
+    configuration, given = configured(context, options, never=("names", "resume", "failed"))
     try:
         return msgspec.convert({**options, "given": sorted(given), "configuration": configuration}, Wishes)
     except msgspec.ValidationError as problem:
         raise InputError(f"{configuration.path}: {problem}") from None
-
-
-def _converted(context: click.Context, name: str, value: Any, where: str) -> Any:
-    """A value of the configuration, checked as if it had been given on the command line."""
-    [parameter] = [one for one in context.command.params if one.name == name]
-    if parameter.multiple and isinstance(value, str):
-        value = [value]
-    if isinstance(parameter, click.Option) and parameter.is_flag and not isinstance(value, bool):
-        raise InputError(f"{where} is true or false, not {value!r:.80}")
-    try:
-        return parameter.process_value(context, str(value) if isinstance(value, (int, float)) else value)
-    except click.BadParameter as problem:
-        raise InputError(f"{where}: {problem.message}") from None

@@ -17,7 +17,7 @@ from rightcall.redaction import redacted, redacted_text
 from rightcall.reports import Report
 from rightcall.results import Aggregates, CaseResult, Tally, Totals, measures_of
 from rightcall.runner import CaseFinished, Event, Job, Plan, RunFinished, RunStarted, WorkerReplaced, run
-from rightcall.store import RUNS, Journal, Run, case_digest, commit_of, create_run, file_digest, list_runs, open_run
+from rightcall.store import RUNS, Journal, Run, case_digest, commit_of, create_run, file_digest, open_run
 from rightcall.verdicts import judge_run
 
 from ._choosing import choose
@@ -27,6 +27,7 @@ from ._progress import Progress
 from ._recordings import Recordings
 from ._spans import SpanKeeping
 from ._stopping import Stopping
+from ._stored import failed_in, last_run_of
 from ._wishes import Wishes
 
 _INTERRUPTED = 130
@@ -37,6 +38,10 @@ class Running:
 
     def __init__(self, wishes: Wishes, telling: Telling | None = None) -> None:
         self._run = open_run(wishes.resume, wishes.runs_folder) if wishes.resume is not None else None
+        if self._run is not None and not self._run.header.agent:
+            raise StoreError(
+                f"run {self._run.short_id} has recorded traces, which no agent of this command was run for"
+            )
         self._wishes = wishes if self._run is None else wishes.resumed(self._run)
         self._wishes.check()
         self._chosen = choose(self._wishes.names, self._wishes.configuration, self._wishes.trust, self._wishes.recorded)
@@ -52,7 +57,11 @@ class Running:
         }
         wishes = self._wishes
         self._telling = telling or Telling(
-            wishes.formats, wishes.output_file, wishes.max_detail, redacts=wishes.redact is not False
+            wishes.formats,
+            wishes.output_file,
+            wishes.max_detail,
+            redacts=wishes.redact is not False,
+            is_detailed=wishes.is_detailed,
         )
         self._tally = Tally(self._wishes.min_repeat_pass)
         self._aggregates = Aggregates()
@@ -83,15 +92,7 @@ class Running:
         cases = selected(self._chosen.eval_set.cases, wishes.cases, wishes.tags)
         if not wishes.failed:
             return cases
-        last = self._last_run()
-        results = list(last.results())
-        bad = {result.case_id for result in results if not result.passed}
-        if last.header.finished is None:  # what a run did not get round to did not pass either
-            bad |= {case.id for case in cases} - {result.case_id for result in results}
-        chosen = [case for case in cases if case.id in bad]
-        if not chosen:
-            raise StoreError(f"no case of the last run ({last.short_id}) that is meant failed; leave --failed out")
-        return chosen
+        return failed_in(last_run_of(self._chosen.eval_set.path, wishes.runs_folder), cases)
 
     def _check_reach(self) -> None:
         """Refuse to answer for tools that nobody here can answer for. Raises `AgentError`."""
@@ -105,16 +106,6 @@ class Running:
                 f"{mocked.source}: the case {mocked.id!r:.80} mocks tools, and nobody can stand in for those of {named}"
                 "; take the mocks out, or choose other cases with --case or --tag"
             )
-
-    def _last_run(self) -> Run:
-        """The newest run of this eval set."""
-        folders = list_runs(self._wishes.runs_folder)
-        meant = Path(self._chosen.eval_set.path).resolve()
-        for folder in reversed(folders):
-            found = open_run(str(folder))
-            if Path(found.header.evalset).resolve() == meant:
-                return found
-        raise StoreError(f"{self._wishes.runs_folder}: no run of {self._chosen.eval_set.path} yet, so none failed")
 
     def _take_up(self) -> None:
         """Count what an earlier attempt has finished. What has changed since then is run again."""

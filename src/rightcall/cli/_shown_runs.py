@@ -11,7 +11,7 @@ import msgspec
 from rightcall.decoding import dump_json
 from rightcall.errors import StoreError, shown
 from rightcall.redaction import redacted
-from rightcall.reports import Paper, diagnosis, headline, trajectory_lines
+from rightcall.reports import Paper, diagnosis, headline, trajectory_lines, unobeyed_json
 from rightcall.results import CaseResult
 from rightcall.store import RUNS, Run, open_run
 from rightcall.trajectory import Trajectory
@@ -72,7 +72,7 @@ def json_line(key: str, name: str, trajectory: Trajectory) -> str:
     document = msgspec.to_builtins(trajectory)
     for call in document["calls"]:
         call["unrecorded"].sort()
-    return dump_json({key: name, **document})
+    return unobeyed_json(dump_json({key: name, **document}))
 
 
 def _show(screen: Screen, paper: Paper, result: CaseResult, run: Run) -> None:

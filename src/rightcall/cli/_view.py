@@ -13,6 +13,7 @@ from rightcall.errors import MissingExtraError, ViewerError
 from rightcall.store import RUNS
 
 from ._complaints import complain
+from ._redacting import no_redact_option
 
 if TYPE_CHECKING:
     from rightcall.viewer import Token
@@ -29,8 +30,15 @@ _LONGEST_TOKEN = 4_096
 @click.option("--token", "makes_token", is_flag=True, help="Make a token that readers have to know, and show it once.")
 @click.option("--token-file", metavar="FILE", help=f"Take the token from a file; ${_VARIABLE} may have it as well.")
 @click.option("--open/--no-open", "opens", default=None, help="Open a browser; by default, if there is a screen.")
+@no_redact_option
 def command(
-    runs: str | None, port: int | None, host: str, makes_token: bool, token_file: str | None, opens: bool | None
+    runs: str | None,
+    port: int | None,
+    host: str,
+    makes_token: bool,
+    token_file: str | None,
+    opens: bool | None,
+    no_redact: bool,
 ) -> int:
     """Show runs as web pages, to this machine only.
 
@@ -51,7 +59,8 @@ def command(
         if opens or (opens is None and _has_screen()):
             _open(listener.url)
 
-    listener.serve(make_app(Library(folder), listener.hosts, token), started)
+    library = Library(folder, redacts=not no_redact)
+    listener.serve(make_app(library, listener.hosts, token), started)
     return 0
 
 
@@ -88,7 +97,7 @@ def _token(makes_token: bool, file: str | None) -> Token | None:
     if not makes_token:
         return None
     if sys.stderr is None or not sys.stderr.isatty():
-        raise ViewerError(f"--token shows the token, and there is no terminal; use --token-file, or set {_VARIABLE}")
+        raise ViewerError(f"there is no terminal to show the new token on; use --token-file, or set {_VARIABLE}")
     made = new_token()
     click.echo(f"token: {made}", err=True)
     return Token(made)

@@ -52,6 +52,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     formats: list[str] = []
     max_detail: int = 10
     output_file: str | None = None
+    is_detailed: bool = False
     redact: bool | None = None
     """Whether secrets are left out: of everything, or of nothing. Of what is told only, where nobody says."""
 

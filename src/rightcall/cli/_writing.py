@@ -11,15 +11,15 @@ from rightcall.errors import RightcallError
 
 
 @contextmanager
-def new_file(path: str, *, is_private: bool = False) -> Iterator[IO[str]]:
-    """A file to write a text to, that is there when it is whole and not before; a private one is its owner's alone.
+def new_file(path: str) -> Iterator[IO[str]]:
+    """A file to write a text to, that is there when it is whole and not before. It is its owner's alone.
 
     Raises:
         RightcallError: it cannot be written.
     """
     unfinished = f"{path}.{os.getpid()}.part"
     try:
-        with open(unfinished, "w", encoding="utf-8", opener=_private if is_private else None) as file:
+        with open(unfinished, "w", encoding="utf-8", opener=_private) as file:
             yield file
         os.replace(unfinished, path)
     except OSError as problem:

@@ -12,14 +12,14 @@ from ._comparison import (
 )
 from ._environment import policy, render, script, stylesheet
 from ._facts import RunFacts, facts_of, report_facts
-from ._groups import Group, Grouping, RunCounts
+from ._groups import Group, Grouping, RunCounts, ToolTotal
 from ._keys import case_key, key_of
 from ._links import Crumb, Links
 from ._message import MessagePage, message_html
 from ._report import check_installed, html_report
 from ._rows import CaseRow, row_of
 from ._rules import group_words
-from ._run import ROWS_A_PAGE, Choice, RunPage, ToolTotal, run_html, run_page
+from ._run import ROWS_A_PAGE, Choice, RunPage, run_html, run_page
 from ._runs import RunLine, RunsPage, picture, runs_html
 from ._texts import Shown, shown_text, visible
 from ._times import When, when

@@ -57,6 +57,8 @@ class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
     is_this: bool = False
     began: bool = False
     """Whether this is the run in which the case stopped passing."""
+    is_first: bool = False
+    """Whether the case did not pass in this run, which is the first of all that have it."""
     changed: str = ""
     """Where what changed since the run before is shown."""
 

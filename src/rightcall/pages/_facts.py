@@ -32,7 +32,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 def facts_of(header: Header, id: str = "", *, is_running: bool = False) -> RunFacts:
     """What a header says. `id` is what the run goes by in addresses, that of the header by default."""
-    known = (("agent", header.agent), ("eval set", header.evalset), *header.known())
+    known = (("agent", header.agent or "recorded traces"), ("eval set", header.evalset), *header.known())
     return RunFacts(
         id=id or header.id,
         name=header.id[:_SHORT_ID],

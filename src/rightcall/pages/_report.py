@@ -98,7 +98,7 @@ class _Articles:
         for pile in (self._bad, self._good):
             for line, whole in pile.texts[:left]:
                 fits = bool(whole) and room > 0
-                room -= len(whole) if fits else 0
+                room -= len(whole.encode()) if fits else 0
                 yield whole if fits else line
             left -= min(left, len(pile.texts))
 
@@ -117,4 +117,4 @@ class _Pile:
 
     def add(self, line: str, whole: str) -> None:
         self.texts.append((line, whole))
-        self.size += len(whole)
+        self.size += len(whole.encode())

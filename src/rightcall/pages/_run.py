@@ -10,7 +10,7 @@ from rightcall.results import EvaluatorTotals, Totals
 
 from ._environment import render
 from ._facts import RunFacts
-from ._groups import Group, RunCounts
+from ._groups import Group, RunCounts, ToolTotal
 from ._keys import key_of
 from ._links import Crumb, Links
 from ._rows import CaseRow
@@ -19,7 +19,6 @@ from ._texts import percent
 
 ROWS_A_PAGE = 200
 MOST_GROUPS = 30
-MOST_TOOLS = 50
 _FILTERS = (
     ("", "All"),
     ("failed", "Failed"),
@@ -85,14 +84,6 @@ class GroupView(msgspec.Struct, frozen=True):
     is_chosen: bool = False
 
 
-class ToolTotal(msgspec.Struct, frozen=True):
-    """How often a tool was called, and how often that failed."""
-
-    name: str
-    calls: int
-    errors: int
-
-
 class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be seen of a run."""
 
@@ -116,7 +107,6 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     after: str = ""
     notes: tuple[str, ...] = ()
     tools: tuple[ToolTotal, ...] = ()
-    more_tools: int = 0
 
 
 def run_page(
@@ -128,7 +118,6 @@ def run_page(
     rows: Sequence[CaseRow] = (),
     matched: int = 0,
     notes: Sequence[str] = (),
-    tools: Sequence[ToolTotal] = (),
 ) -> RunPage:
     """The page of a run.
 
@@ -140,7 +129,6 @@ def run_page(
         rows: Those of the page asked for, `ROWS_A_PAGE` at most.
         matched: How many there are on all pages.
         notes: What else there is to say, one sentence each.
-        tools: The tools that were called, the first ones of which are listed.
     """
     choice = choice or Choice()
     groups = tuple([_group(group, facts, choice, links) for group in counts.groups])
@@ -164,8 +152,7 @@ def run_page(
         before=_paged(facts, choice, choice.page - 1, links) if choice.page > 1 else "",
         after=_paged(facts, choice, choice.page + 1, links) if choice.page < pages else "",
         notes=tuple(notes),
-        tools=tuple(tools[:MOST_TOOLS]),
-        more_tools=max(0, len(tools) - MOST_TOOLS),
+        tools=counts.tools,
     )
 
 

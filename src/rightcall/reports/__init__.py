@@ -3,12 +3,15 @@
 from ._changes import change_words, comparison_lines, score_words, totals_words, verdict_lines
 from ._characters import cell_count, fit, printable, wrap
 from ._concise import concise_lines, concise_report, ending
+from ._details import detail_lines
 from ._diff import diff_lines
 from ._durations import duration_text, seconds_between, seconds_text
+from ._escaping import unobeyed, unobeyed_json
 from ._full import diagnosis, full_lines, full_report
 from ._github import github_report, github_summary
 from ._headlines import headline
 from ._json import json_case, json_evidence, json_report
+from ._json_schema import report_schema
 from ._junit import junit_report
 from ._markdown import markdown_report
 from ._marks import order_text
@@ -33,6 +36,7 @@ __all__ = [
     "comparison_lines",
     "concise_lines",
     "concise_report",
+    "detail_lines",
     "diagnosis",
     "diff_lines",
     "duration_text",
@@ -52,6 +56,7 @@ __all__ = [
     "paths_of",
     "printable",
     "redacted_report",
+    "report_schema",
     "rows",
     "score_words",
     "seconds_between",
@@ -60,6 +65,8 @@ __all__ = [
     "summary",
     "totals_words",
     "trajectory_lines",
+    "unobeyed",
+    "unobeyed_json",
     "verdict_lines",
     "wrap",
 ]

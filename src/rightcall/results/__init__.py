@@ -2,7 +2,7 @@
 
 from ._aggregates import Aggregates, EvaluatorTotals, Measure, measures_of
 from ._alignment import Alignment, Step
-from ._case import CaseResult, PlacedFinding, Source, Totals, Written, gravest
+from ._case import CaseResult, PlacedFinding, SavedCase, Source, Totals, Written, gravest
 from ._codes import CODES, Code, explain
 from ._differences import Difference, text_pair
 from ._findings import Finding, NamedCall
@@ -54,6 +54,7 @@ __all__ = [
     "Outcome",
     "PairingJustification",
     "PlacedFinding",
+    "SavedCase",
     "Source",
     "Step",
     "Tally",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rightcall.changes import compare, sides_of
+from rightcall.changes import compare, redacted_comparison, sides_of
 from rightcall.pages import (
     Changes,
     ComparePage,
@@ -39,7 +39,7 @@ def compare_page(library: Library, names: Sequence[str], query: Mapping[str, str
     if len(runs) > 2:
         return _verdicts(library, runs, lines, trail, query, links)
     (old_name, old), (new_name, new) = runs
-    changes = library.changes(old_name, new_name, lambda: _changes(old, new))
+    changes = library.changes(old_name, new_name, lambda: _changes(old, new, library.redacts))
     number, of = page_of(query, len(changes.changed), _SIZE)
     same = "1" if query.get("same") == "1" else ""
     return compare_html(
@@ -60,9 +60,10 @@ def compare_page(library: Library, names: Sequence[str], query: Mapping[str, str
     )
 
 
-def _changes(old: Run, new: Run) -> Changes:
+def _changes(old: Run, new: Run, redacts: bool) -> Changes:
     before, after = (sides_of(run.results(), run.needed) for run in (old, new))
-    return changes_of(compare(before, after), before, after)
+    comparison = compare(before, after)
+    return changes_of(redacted_comparison(comparison) if redacts else comparison, before, after)
 
 
 def _verdicts(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator
 from datetime import datetime
+
+import msgspec
 
 from rightcall.errors import StoreError
 from rightcall.pages import HistoryEntry, Links, case_key, when
@@ -12,8 +14,19 @@ from rightcall.store import Run
 
 from ._library import Library
 
-_MOST_RUNS = 30
-_SEARCHED = 300
+_SEARCHED = 200
+_VERDICTS = 200_000
+"""How many runs, and how many verdicts in them, are looked at: what a library keeps in memory."""
+_BEFORE, _AFTER = 20, 8
+
+
+class _Past(msgspec.Struct, frozen=True):
+    """How the case fared in one run."""
+
+    name: str
+    run: Run
+    key: str
+    verdict: Verdict
 
 
 def history_of(
@@ -21,63 +34,76 @@ def history_of(
 ) -> tuple[HistoryEntry, ...]:
     """The verdicts of a case in runs of the same eval set, the oldest first, with the run in which it began to fail.
 
-    Looked at are this run and those before and after it, within bounds. A run that does not have the case, or cannot
-    be read, is left out. Where no other run has it, there is no history.
+    Shown are this run, those right before and after it, and the one in which it began, however long ago, as far as
+    the search goes. A run that does not have the case, or cannot be read, is left out. Where no other run has it,
+    there is no history.
     """
     names = library.names()
     place = names.index(name) if name in names else 0
-    near = names[max(0, place - _SEARCHED // 2) : place + _SEARCHED // 2]
-    found: list[tuple[str, Run, Verdict]] = []
-    for other, candidate in library.readable(near):
-        if candidate.header.evalset == run.header.evalset:
-            verdict = _verdicts(library, other, candidate).get(case_id)
-            if verdict is not None:
-                found.append((other, candidate, verdict))
-    return _entries(_around(found, name), name, case_key(case_id), now, links) if len(found) > 1 else ()
+    search = _Search(library, run.header.evalset, case_id)
+    newer = list(search.among(reversed(names[max(0, place - _AFTER) : place])))
+    older = list(search.among(names[place:]))
+    if not older or len(older) + len(newer) < 2:
+        return ()
+    began = _beginning(older)
+    shown = [*reversed(newer), *older[: _BEFORE + 1], *older[max(_BEFORE + 1, began) : began + 2]]
+    return tuple([_entry(past, older, began, search.is_complete, now, links) for past in reversed(shown)])
 
 
-def _verdicts(library: Library, name: str, run: Run) -> Mapping[str, Verdict]:
-    try:
-        return library.verdicts(name, run)
-    except StoreError:
-        return {}  # the page of that run says what is wrong with it
-
-
-def _around(found: list[tuple[str, Run, Verdict]], name: str) -> list[tuple[str, Run, Verdict]]:
-    """At most so many, the oldest first, among them the one that is asked about."""
-    found.reverse()
-    place = next((number for number, (other, _, _) in enumerate(found) if other == name), len(found) - 1)
-    end = min(len(found), max(place + 1 + _MOST_RUNS // 3, _MOST_RUNS))
-    return found[max(0, end - _MOST_RUNS) : end]
-
-
-def _entries(
-    found: list[tuple[str, Run, Verdict]], name: str, key: str, now: datetime, links: Links
-) -> tuple[HistoryEntry, ...]:
-    began = _beginning([verdict for _, _, verdict in found], [other for other, _, _ in found], name)
-    return tuple(
-        [
-            HistoryEntry(
-                run=run.short_id,
-                href=links.case(other, key),
-                when=when(run.header.started, now),
-                verdict=verdict,
-                is_this=other == name,
-                began=place == began,
-                changed=links.compare(found[place - 1][0], other) if place == began else "",
-            )
-            for place, (other, run, verdict) in enumerate(found)
-        ]
+def _entry(past: _Past, older: list[_Past], began: int, is_complete: bool, now: datetime, links: Links) -> HistoryEntry:
+    is_beginning = older[0].verdict != "passed" and past is older[began]
+    before = older[began + 1] if began + 1 < len(older) else None
+    return HistoryEntry(
+        run=past.run.short_id,
+        href=links.case(past.name, past.key),
+        when=when(past.run.header.started, now),
+        verdict=past.verdict,
+        is_this=past is older[0],
+        began=is_beginning and before is not None,
+        is_first=is_beginning and before is None and is_complete,
+        changed=links.compare(before.name, past.name) if is_beginning and before is not None else "",
     )
 
 
-def _beginning(verdicts: list[Verdict], names: list[str], name: str) -> int | None:
-    """Where the row of runs begins in which the case has not passed up to this one; none where it passes, or before
-    which nobody knows.
-    """
-    if name not in names or verdicts[names.index(name)] == "passed":
-        return None
-    place = names.index(name)
-    while place > 0 and verdicts[place - 1] != "passed":
-        place -= 1
-    return place if place > 0 else None
+class _Search:
+    """Looks for a case in runs of an eval set, until it has looked at as much as it may."""
+
+    def __init__(self, library: Library, evalset: str, case_id: str) -> None:
+        self._library = library
+        self._evalset = evalset
+        self._case_id = case_id
+        self._runs_left = _SEARCHED
+        self._verdicts_left = _VERDICTS
+        self.is_complete = True
+        """Whether nothing was left out so far because there was too much of it."""
+
+    def among(self, names: Iterable[str]) -> Iterator[_Past]:
+        """The runs that have it, in the order of their names."""
+        for name in names:
+            if self._runs_left <= 0 or self._verdicts_left <= 0:
+                self.is_complete = False
+                return
+            self._runs_left -= 1
+            past = self._past(name)
+            if past is not None:
+                yield past
+
+    def _past(self, name: str) -> _Past | None:
+        try:
+            run = self._library.run(name)
+            if run is None or run.header.evalset != self._evalset:
+                return None
+            verdicts = self._library.verdicts(name, run)
+        except StoreError:
+            return None  # the page of that run says what is wrong with it
+        self._verdicts_left -= len(verdicts)
+        verdict = verdicts.get(self._case_id)
+        return _Past(name, run, case_key(self._case_id), verdict) if verdict is not None else None
+
+
+def _beginning(older: list[_Past]) -> int:
+    """How many runs ago the case stopped passing, given the runs from this one back; all where it never passed."""
+    failing = 0
+    while older[0].verdict != "passed" and failing + 1 < len(older) and older[failing + 1].verdict != "passed":
+        failing += 1
+    return failing

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from sys import intern
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from rightcall.errors import StoreError
 from rightcall.pages import CaseRow, Choice, Grouping, RunCounts, ToolTotal, case_key, key_of, row_of
+from rightcall.redaction import redacted
 from rightcall.results import Aggregates, CaseResult, EvaluatorTotals, Tally, Totals, Verdict, measures_of
-from rightcall.store import Line, Run, RunSpans, SpanIndex
+from rightcall.store import Line, Run, SpanIndex
 
 from ._columns import Columns
+from ._redacting import RedactedSpans
 
 _RANKS = {"error": 0, "failed": 1, "not_measured": 2, "passed": 3}
 
@@ -35,8 +40,9 @@ class Index:
     the order of gravity, then as the cases are written in their file, then by repeat.
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, *, redacts: bool = True) -> None:
         self.run = run
+        self._redacts = redacts
         self.columns = Columns()
         self._entries: dict[str, Entry] = {}
         self._lines: dict[int, str] = {}
@@ -46,7 +52,7 @@ class Index:
         self._sorted: list[Entry] | None = None
         self._grouping = Grouping()
         self._spans = SpanIndex(run.folder)
-        self._tools: list[ToolTotal] | None = None
+        self._tools: tuple[ToolTotal, ...] | None = None
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -94,22 +100,23 @@ class Index:
         return [entry.row for entry in self.entries() if choice.accepts(entry.row)]
 
     def result(self, entry: Entry) -> CaseResult:
-        """The whole result of a row, read from the journal now. Raises `StoreError`."""
+        """The whole result of a row, read from the journal now, as it may be shown. Raises `StoreError`."""
         line = next(self.run.lines(entry.begin, entry.number - 1), None)
         if line is None:
             raise StoreError(f"{self.run.folder}: the journal has changed while it was read; look again")
-        return line.entry.result
+        return self._shown(line.entry.result)
 
-    def spans(self, result: CaseResult) -> RunSpans:
-        """The spans that were recorded for a result, where the run kept them. Raises `StoreError`."""
-        return self._spans.spans(result.case_id, result.repeat)
+    def spans(self, result: CaseResult) -> tuple[Mapping[str, Any], int]:
+        """The spans of a result, where the run kept them, and how many it could not keep. Raises `StoreError`."""
+        found = self._spans.spans(result.case_id, result.repeat)
+        return RedactedSpans(found) if self._redacts else found, found.left_out
 
-    def tools(self) -> list[ToolTotal]:
+    def tools(self) -> tuple[ToolTotal, ...]:
         """How often each tool was called so far, and how often that failed, the one called most first."""
         if self._tools is None:
             counts = self.columns.counts(self._lines)
             totals = [ToolTotal(name, calls, errors) for name, (calls, errors) in counts.items()]
-            self._tools = sorted(totals, key=lambda total: (-total.calls, total.name))
+            self._tools = tuple(sorted(totals, key=lambda total: (-total.calls, total.name)))
         return self._tools
 
     def totals(self) -> Totals:
@@ -128,15 +135,19 @@ class Index:
 
     def counts(self) -> RunCounts:
         """What the rows come to so far."""
-        return self._grouping.counts(self.totals(), self.evaluators())
+        return replace(self._grouping.counts(self.totals(), self.evaluators()), tools=self.tools())
 
     def tool(self, key: str) -> str | None:
         """The name of the tool that goes by this key."""
         return next((name for name in self.columns.tools() if key_of(name) == key), None)
 
+    def _shown(self, result: CaseResult) -> CaseResult:
+        return redacted(result) if self._redacts else result
+
     def _take(self, line: Line) -> None:
         result = line.entry.result
-        row = row_of(result)
+        # Of a case that passed a row tells nothing that could be a secret, and looking for one takes time.
+        row = row_of(result if result.passed else self._shown(result))
         before = self._entries.pop(row.key, None)
         if before is not None:
             del self._lines[before.number]

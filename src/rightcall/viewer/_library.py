@@ -15,6 +15,7 @@ from rightcall.results import Verdict
 from rightcall.store import Run, list_runs, open_run, run_folder
 
 from ._index import Index
+from ._redacting import redacted_run
 from ._shelf import Shelf
 
 _ROWS = 60_000
@@ -54,11 +55,13 @@ class Library:
     """A folder of runs, or one run's own folder.
 
     A run goes by the name of its folder: others that lie there, and links that lead elsewhere, are not there for the
-    viewer. What was read is kept within bounds, so memory does not grow with the number of runs.
+    viewer. What was read is kept within bounds, so memory does not grow with the number of runs. Secrets are left out,
+    unless it does not redact.
     """
 
-    def __init__(self, folder: Path, *, rows: int = _ROWS, headers: int = _HEADERS) -> None:
+    def __init__(self, folder: Path, *, redacts: bool = True, rows: int = _ROWS, headers: int = _HEADERS) -> None:
         self.folder = folder
+        self.redacts = redacts
         self.is_alone = (folder / _FILES[0]).is_file()
         self._headers: Shelf[_Header] = Shelf(headers)
         self._indices: Shelf[Index] = Shelf(rows)
@@ -89,7 +92,8 @@ class Library:
         stamp = _stamp(folder / _FILES[0])
         kept = self._headers.get(name)
         if kept is None or kept.stamp != stamp:
-            kept = _Header(open_run(str(folder)), stamp)
+            opened = open_run(str(folder))
+            kept = _Header(redacted_run(opened) if self.redacts else opened, stamp)
             self._headers.put(name, kept)
         return kept.run
 
@@ -98,7 +102,7 @@ class Library:
         index = self._indices.get(name)
         size = _stamp(run.folder / _FILES[1])[1]
         if index is None or index.is_behind(size):
-            index = Index(run)
+            index = Index(run, redacts=self.redacts)
         try:
             index.extend(run)
         finally:

@@ -40,7 +40,7 @@ def line_of(library: Library, name: str, run: Run, now: datetime) -> RunLine:
         started=when(header.started, now),
         branch=(header.branch or "")[:_LONGEST],
         commit=(header.commit or "")[:_COMMIT],
-        agent=header.agent[:_LONGEST],
+        agent=(header.agent or "recorded traces")[:_LONGEST],
         evalset=header.evalset[:_LONGEST],
         totals=totals,
         took=_took(header.started, now) if is_running else _seconds(header.seconds),

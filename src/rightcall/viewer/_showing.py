@@ -48,7 +48,6 @@ def shown_run(library: Library, name: str, query: Mapping[str, str], links: Link
         rows=rows[(number - 1) * ROWS_A_PAGE : number * ROWS_A_PAGE],
         matched=len(rows),
         notes=_notes(library, run, index, line.state),
-        tools=index.tools(),
     )
     return run_html(page, links)
 
@@ -90,9 +89,10 @@ def _notes(library: Library, run: Run, index: Index, state: str) -> list[str]:
 def _spans(index: Index, result: CaseResult) -> tuple[Mapping[str, Any], list[str]]:
     """What was recorded for a result, and why it cannot be shown: a case is worth looking at without its spans."""
     try:
-        return index.spans(result), []
+        spans, left_out = index.spans(result)
     except StoreError as problem:
         return {}, [str(problem)]
+    return spans, [f"{left_out:,} spans of this case were not kept"] if left_out else []
 
 
 def _neighbours(index: Index, entry: Entry, name: str, links: Links) -> Neighbours:
