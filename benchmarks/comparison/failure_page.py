@@ -1,7 +1,9 @@
 """The page on which texts of failures stand side by side."""
 
+import os
 import re
 from collections.abc import Iterator, Sequence
+from unittest.mock import patch
 
 from benchmarks.environments import ROOT
 from rightcall import CheckFailedError, Trajectory, check
@@ -22,13 +24,14 @@ def filled_failure_page() -> str:
 
 
 def our_text(given: Input) -> str:
-    """What `check` says of a path that went wrong.
+    """What `check` says of a path that went wrong, on lines of one width, whatever terminal this is.
 
     Raises:
         ValueError: it did not go wrong.
     """
     try:
-        check(Trajectory.of(given.actual), list(given.expected), args="exact")
+        with patch.dict(os.environ, COLUMNS="120"):
+            check(Trajectory.of(given.actual), list(given.expected), args="exact")
     except CheckFailedError as problem:
         return str(problem)
     raise ValueError(f"{given.label}: nothing is wrong with it")
