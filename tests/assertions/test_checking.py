@@ -221,7 +221,7 @@ def test_the_place_of_a_result_is_the_line_of_the_test() -> None:
     assert Path(result.source.file).name == "test_checking.py"
 
 
-@pytest.mark.parametrize("subject", [3, None, object()], ids=str)
+@pytest.mark.parametrize("subject", [3, None, object()], ids=["a number", "nothing", "an object"])
 def test_what_has_no_calls_is_refused(subject: Any) -> None:
     with pytest.raises(InputError, match="no calls can be read"):
         check(subject, ["search"])

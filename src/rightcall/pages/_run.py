@@ -101,7 +101,6 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     """Which group is chosen, in words."""
     rows: tuple[CaseRow, ...] = ()
     matched: int = 0
-    pages: int = 1
     before: str = ""
     after: str = ""
     notes: tuple[str, ...] = ()
@@ -111,6 +110,11 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     def is_running(self) -> bool:
         """Whether the run is not over yet."""
         return self.facts.is_running
+
+    @property
+    def pages(self) -> int:
+        """How many pages of cases there are; one at least."""
+        return _pages(self.matched)
 
 
 def run_page(
@@ -130,12 +134,12 @@ def run_page(
         counts: What it comes to.
         links: Where other pages are.
         choice: Which of its cases are asked for.
-        rows: Those of the page asked for, `ROWS_A_PAGE` at most, of `matched` on all pages.
+        rows: Those of the page asked for, `ROWS_A_PAGE` at most.
+        matched: How many there are on all pages.
         notes: What else there is to say, one sentence each.
     """
     choice = choice or Choice()
     groups = tuple([_group(group, facts, choice, links) for group in counts.groups])
-    pages = max(1, -(-matched // ROWS_A_PAGE))
     return RunPage(
         title=f"{facts.name} {facts.subject}".strip(),
         trail=_trail(facts, links),
@@ -150,9 +154,8 @@ def run_page(
         chosen=next((f"{group.tool} {group.words}".strip() for group in groups if group.is_chosen), choice.rule),
         rows=tuple(rows),
         matched=matched,
-        pages=pages,
         before=_paged(facts, choice, choice.page - 1, links) if choice.page > 1 else "",
-        after=_paged(facts, choice, choice.page + 1, links) if choice.page < pages else "",
+        after=_paged(facts, choice, choice.page + 1, links) if choice.page < _pages(matched) else "",
         notes=tuple(notes),
         tools=counts.tools,
     )
@@ -166,6 +169,10 @@ def problem_key(code: str, tool: str) -> str:
 def run_html(page: RunPage, links: Links) -> str:
     """The page of a run as HTML. Raises `MissingExtraError`."""
     return render("run.html", page, links)
+
+
+def _pages(matched: int) -> int:
+    return max(1, -(-matched // ROWS_A_PAGE))
 
 
 def _trail(facts: RunFacts, links: Links) -> tuple[Crumb, ...]:
