@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rightcall.decoding import dump_json
-from rightcall.evalsets import Case
 
 from ._folders import telling
+
+if TYPE_CHECKING:  # a quarter of a second, which whoever only reads runs should not pay
+    from rightcall.evalsets import Case
 
 _LENGTH = 32
 
