@@ -34,15 +34,18 @@ if TYPE_CHECKING:
     from .evaluators import (
         EVALUATORS as EVALUATORS,
         AgentExecution as AgentExecution,
+        Config as Config,
         ContainsConfig as ContainsConfig,
         ContainsCriteria as ContainsCriteria,
         ContainsEvaluator as ContainsEvaluator,
+        Criteria as Criteria,
         Evaluator as Evaluator,
         ExactMatchConfig as ExactMatchConfig,
         ExactMatchCriteria as ExactMatchCriteria,
         ExactMatchEvaluator as ExactMatchEvaluator,
         Example as Example,
         ExampleResult as ExampleResult,
+        Execution as Execution,
         ExecutionOrderConfig as ExecutionOrderConfig,
         ExecutionOrderCriteria as ExecutionOrderCriteria,
         ExecutionOrderEvaluator as ExecutionOrderEvaluator,
@@ -87,6 +90,8 @@ if TYPE_CHECKING:
         ToolTrajectoryEvaluationCriteria as ToolTrajectoryEvaluationCriteria,
         ToolTrajectoryEvaluator as ToolTrajectoryEvaluator,
         ToolTrajectoryEvaluatorConfig as ToolTrajectoryEvaluatorConfig,
+        WaitingConfig as WaitingConfig,
+        WaitingEvaluator as WaitingEvaluator,
         evaluator_type as evaluator_type,
         run_evaluation as run_evaluation,
     )
@@ -150,6 +155,7 @@ if TYPE_CHECKING:
         Trajectory as Trajectory,
     )
     from .verdicts import (
+        Judging as Judging,
         judge as judge,
     )
 
@@ -216,9 +222,11 @@ _HOMES: dict[str, tuple[str, ...]] = {
     ),
     "evaluators": (
         "AgentExecution",
+        "Config",
         "ContainsConfig",
         "ContainsCriteria",
         "ContainsEvaluator",
+        "Criteria",
         "EVALUATORS",
         "Evaluator",
         "ExactMatchConfig",
@@ -226,6 +234,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "ExactMatchEvaluator",
         "Example",
         "ExampleResult",
+        "Execution",
         "ExecutionOrderConfig",
         "ExecutionOrderCriteria",
         "ExecutionOrderEvaluator",
@@ -270,6 +279,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "ToolTrajectoryEvaluationCriteria",
         "ToolTrajectoryEvaluator",
         "ToolTrajectoryEvaluatorConfig",
+        "WaitingConfig",
+        "WaitingEvaluator",
         "evaluator_type",
         "run_evaluation",
     ),
@@ -295,7 +306,10 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "eval_set_schema",
         "load_eval_set",
     ),
-    "verdicts": ("judge",),
+    "verdicts": (
+        "Judging",
+        "judge",
+    ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

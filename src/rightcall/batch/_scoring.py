@@ -82,22 +82,22 @@ class Scoring:
 
     def _in_order(self) -> Iterator[Scored]:
         """The first trajectory held against the first case, and so on."""
-        scorer, waiting = Scorer(self._request), iter(self._request.cases())
+        waiting = iter(self._request.cases())
+        pairs = ((next(waiting, None), trajectory) for _, trajectory in self._sources.trajectories())
         self.strangers = 0
-        for _, trajectory in self._sources.trajectories():
-            case = next(waiting, None)
-            if case is None:
-                self.strangers += 1
-                continue
-            yield self._repeated(scorer.score(case, trajectory))
+        with Scorer(self._request) as scorer:
+            for scored in scorer.scored_as(pairs):
+                if isinstance(scored, Scored):
+                    yield self._repeated(scored)
+                else:
+                    self.strangers += 1
 
     def _scored(self) -> Iterator[tuple[str, Scored | Stranger]]:
         if self._workers > 1 and sum(map(_size, self._sources.files)) >= _WORTH_A_POOL:
             yield from self._scored_by_others()
             return
-        scorer = Scorer(self._request)
-        for name, trajectory in self._sources.trajectories():
-            yield name, scorer.scored(trajectory)
+        with Scorer(self._request) as scorer:
+            yield from scorer.scored(self._sources.trajectories())
 
     def _scored_by_others(self) -> Iterator[tuple[str, Scored | Stranger]]:
         with Pool(self._request, self._workers) as pool:

@@ -18,17 +18,18 @@ from rightcall.reports import Report
 from rightcall.results import Aggregates, CaseResult, Tally, Totals, measures_of
 from rightcall.runner import CaseFinished, Event, Job, Plan, RunFinished, RunStarted, WorkerReplaced, run
 from rightcall.store import RUNS, Journal, Run, case_digest, commit_of, create_run, file_digest, list_runs, open_run
-from rightcall.verdicts import broken, judge
 
 from ._choosing import choose
 from ._complaints import complain
 from ._formats import Telling
+from ._judgements import Judgements
 from ._progress import Progress
 from ._recordings import Recordings
 from ._stopping import Stopping
 from ._wishes import Wishes
 
 _INTERRUPTED = 130
+_MOMENT = 0.05
 
 
 class Running:
@@ -55,6 +56,7 @@ class Running:
         self._warnings: Counter[str] = Counter()
         self._replaced: Counter[str] = Counter()
         self._finished: set[tuple[str, int]] = set()
+        self._judgements = Judgements(self._cases)
 
     def run(self) -> int:
         """Run what is left to be run, and tell how it went."""
@@ -147,14 +149,15 @@ class Running:
         progress = Progress(total, total - plan.total)
         events = run(plan, self._wishes.run_options(self._chosen.eval_set), stopping)
         is_complete = False
-        with closing(events):  # type: ignore[type-var]
+        with self._judgements, closing(events):  # type: ignore[type-var]
             try:
                 for event in events:
                     if isinstance(event, RunStarted) and journal is None:
                         journal = self._open_journal()
-                    is_complete = isinstance(event, RunFinished) and not event.stopped
                     if journal is not None and self._hear(event, journal, progress):
                         break
+                    if isinstance(event, RunFinished) and not event.stopped and journal is not None:
+                        is_complete = self._await_judgements(journal, progress, stopping)
             finally:
                 progress.clear()
                 self._recordings.save()
@@ -190,27 +193,34 @@ class Running:
         """Deal with an event. Whether that was enough."""
         if isinstance(event, WorkerReplaced) and event.was_altered:
             self._replaced[event.reason] += 1
-        if not isinstance(event, CaseFinished):
-            progress.draw()
-            return False
-        result = self._judged(event)
-        self._recordings.take(event)
-        journal.append(result, self._digests[result.case_id])
-        self._count(result)
-        if not result.passed:
-            journal.sync()
-            progress.clear()
-            self._telling.tell(result)
-        progress.take(result)
-        return self._wishes.fail_fast and not result.passed
-
-    def _judged(self, event: CaseFinished) -> CaseResult:
-        case = self._cases[event.case_id]
-        if event.outcome.error is not None or event.trajectory is None:
-            result = broken(case, event.outcome, event.trajectory)
+        if isinstance(event, CaseFinished):
+            self._recordings.take(event)
+            self._judgements.submit(event)
         else:
-            result = judge(case, event.trajectory)
-        return msgspec.structs.replace(result, repeat=event.repeat, outcome=event.outcome)
+            progress.draw()
+        return self._take_judged(journal, progress)
+
+    def _await_judgements(self, journal: Journal, progress: Progress, stopping: Stopping) -> bool:
+        """Wait for evaluators that take longer than the agent. Whether all of them were waited for."""
+        while self._judgements.are_open:
+            if stopping.is_asked or self._take_judged(journal, progress, _MOMENT):
+                return False
+            progress.draw()
+        return True
+
+    def _take_judged(self, journal: Journal, progress: Progress, seconds: float = 0.0) -> bool:
+        """Take the results that are there, or come in so many seconds. Whether that was enough."""
+        for result in self._judgements.finished(seconds):
+            journal.append(result, self._digests[result.case_id])
+            self._count(result)
+            if not result.passed:
+                journal.sync()
+                progress.clear()
+                self._telling.tell(result)
+            progress.take(result)
+            if self._wishes.fail_fast and not result.passed:
+                return True
+        return False
 
     def _count(self, result: CaseResult) -> None:
         self._tally.add(result)

@@ -36,6 +36,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     input: Any = None
     turns: tuple[Any, ...] = ()
     """The inputs of a conversation of several turns."""
+    expected_behavior: str = ""
+    """What the agent should do, in words, for evaluators that read."""
     session: Any = None
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = {}

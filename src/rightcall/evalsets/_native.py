@@ -108,6 +108,7 @@ class Compiling:
             checks=tuple(checks),
             input=written.input,
             turns=tuple(turn.input for turn in written.turns or ()),
+            expected_behavior=written.expected_behavior,
             session=written.session,
             tags=written.tags,
             metadata=written.metadata,

@@ -51,6 +51,7 @@ class WrittenCase(UserModel):
     description: StrictStr = ""
     input: Any = None
     turns: tuple[WrittenTurn, ...] | None = None
+    expected_behavior: StrictStr = ""
     session: Any = None
     tags: tuple[StrictStr, ...] = ()
     metadata: dict[StrictStr, Any] = {}

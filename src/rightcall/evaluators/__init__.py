@@ -10,7 +10,7 @@ from ._contains import (
     RegexMatchCriteria,
 )
 from ._count import ToolCallCountEvaluationCriteria, ToolCallCountEvaluator, ToolCallCountEvaluatorConfig
-from ._criteria import ExpectedCall
+from ._criteria import Config, Criteria, ExpectedCall
 from ._evaluator import Evaluator
 from ._exact_match import ExactMatchConfig, ExactMatchCriteria, ExactMatchEvaluator
 from ._examples import Example, ExampleResult, ExecutionOrderScorer, run_evaluation
@@ -19,6 +19,7 @@ from ._execution_order import ExecutionOrderConfig, ExecutionOrderCriteria, Exec
 from ._final_output import FinalOutput, FinalOutputConfig, FinalOutputCriteria
 from ._forbidden import ForbiddenTools, ForbiddenToolsConfig, ForbiddenToolsCriteria
 from ._json_similarity import JsonSimilarityConfig, JsonSimilarityCriteria, JsonSimilarityEvaluator
+from ._loop import CONCURRENCY, Loop
 from ._mistakes import UserModel, mistakes
 from ._order import ToolCallOrderEvaluationCriteria, ToolCallOrderEvaluator, ToolCallOrderEvaluatorConfig
 from ._output import (
@@ -46,20 +47,25 @@ from ._trajectory import (
     ToolTrajectoryEvaluatorConfig,
 )
 from ._unavailable import UNAVAILABLE, UnavailableEvaluator, unavailable
+from ._waiting import Execution, WaitingConfig, WaitingEvaluator
 
 __all__ = [
+    "CONCURRENCY",
     "EVALUATORS",
     "UNAVAILABLE",
     "AgentExecution",
+    "Config",
     "ContainsConfig",
     "ContainsCriteria",
     "ContainsEvaluator",
+    "Criteria",
     "Evaluator",
     "ExactMatchConfig",
     "ExactMatchCriteria",
     "ExactMatchEvaluator",
     "Example",
     "ExampleResult",
+    "Execution",
     "ExecutionOrderConfig",
     "ExecutionOrderCriteria",
     "ExecutionOrderEvaluator",
@@ -76,6 +82,7 @@ __all__ = [
     "JsonSimilarityConfig",
     "JsonSimilarityCriteria",
     "JsonSimilarityEvaluator",
+    "Loop",
     "QualityConfig",
     "RecallCriteria",
     "RegexMatch",
@@ -107,6 +114,8 @@ __all__ = [
     "ToolTrajectoryEvaluatorConfig",
     "UnavailableEvaluator",
     "UserModel",
+    "WaitingConfig",
+    "WaitingEvaluator",
     "evaluator_type",
     "mistakes",
     "run_evaluation",

@@ -111,6 +111,13 @@ CODES: dict[str, Code] = {
             "the tool it was written for.",
         ),
         (
+            "RC404",
+            "evaluator-timed-out",
+            "An evaluator that waits for somebody, or code of your own, gave no answer in time. The result is `error`, "
+            "without a score; what the other evaluators say of the case stands. If it needs the time, allow more with "
+            "`timeout` in its configuration.",
+        ),
+        (
             "RC501",
             "agent-raised",
             "The agent raised an exception, or called `sys.exit`, while it was run for this case, so there is nothing "

@@ -1,6 +1,7 @@
 """Judges one case: a case and a trajectory in, a result out."""
 
 from ._joining import CASE_ATTRIBUTE, Join, Joining
-from ._judging import broken, judge, unjudged
+from ._judging import broken, judge, unjudged, waits
+from ._waiting import Judging
 
-__all__ = ["CASE_ATTRIBUTE", "Join", "Joining", "broken", "judge", "unjudged"]
+__all__ = ["CASE_ATTRIBUTE", "Join", "Joining", "Judging", "broken", "judge", "unjudged", "waits"]
