@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint check bench docs clean
+.PHONY: help demo test lint check bench docs browser clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -12,7 +12,7 @@ help: ## List the targets
 demo: $(VENV)/.installed ## Run the built-in example
 	@$(BIN)/rightcall demo
 
-test: $(VENV)/.tested ## Run the tests
+test: $(VENV)/.tested browser ## Run the tests
 	$(BIN)/python -m pytest -n auto
 
 lint: $(VENV)/.checked ## Check format, style, types and layers
@@ -28,6 +28,9 @@ bench: $(VENV)/.tested ## Measure against other tools, in environments of their 
 
 docs: $(VENV)/.documented ## Build the documentation into site/, dead links being errors
 	$(BIN)/mkdocs build --strict --quiet
+
+browser: $(VENV)/.tested
+	@sh tests/browser/provide.sh $(VENV)/axe
 
 clean: ## Remove what the other targets made
 	rm -rf $(VENV) .bench site

@@ -10,8 +10,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .assertions import (
+        Calls as Calls,
+        calls as calls,
+        check as check,
+        soft as soft,
+    )
     from .errors import (
         AgentError as AgentError,
+        CheckFailedError as CheckFailedError,
         ConfigurationError as ConfigurationError,
         CriteriaError as CriteriaError,
         DocumentError as DocumentError,
@@ -20,6 +27,7 @@ if TYPE_CHECKING:
         LimitError as LimitError,
         MissingExtraError as MissingExtraError,
         MockError as MockError,
+        NotMeasuredError as NotMeasuredError,
         RightcallError as RightcallError,
         StoreError as StoreError,
         UnknownNameError as UnknownNameError,
@@ -164,6 +172,7 @@ __version__ = "0.1.0"
 _HOMES: dict[str, tuple[str, ...]] = {
     "errors": (
         "AgentError",
+        "CheckFailedError",
         "ConfigurationError",
         "CriteriaError",
         "DocumentError",
@@ -172,6 +181,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "LimitError",
         "MissingExtraError",
         "MockError",
+        "NotMeasuredError",
         "RightcallError",
         "StoreError",
         "UnknownNameError",
@@ -309,6 +319,12 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "verdicts": (
         "Judging",
         "judge",
+    ),
+    "assertions": (
+        "Calls",
+        "calls",
+        "check",
+        "soft",
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

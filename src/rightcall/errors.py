@@ -11,10 +11,14 @@
     ├── AgentError              an agent cannot be found, loaded or asked
     ├── StoreError              the folder of a run cannot be found, read or written
     ├── LimitError              the work is larger than a limit allows
-    └── MissingExtraError       an optional dependency is not installed
+    ├── MissingExtraError       an optional dependency is not installed
+    └── NotMeasuredError        an assertion cannot be decided: what it is about was not recorded, or judging broke
+    AssertionError              Python's own
+    └── CheckFailedError        an assertion does not hold: the agent made other calls than expected
 
 An agent that did badly is never an exception, and neither is a fault while judging one trajectory: the
-first is a finding, the second a result whose verdict is `error`.
+first is a finding, the second a result whose verdict is `error`. Assertions in tests, which are there to raise, are
+what the last two are for.
 """
 
 from __future__ import annotations
@@ -85,6 +89,25 @@ class LimitError(RightcallError):
 
 class MissingExtraError(RightcallError):
     """A feature needs an optional dependency; the message says which extra to install."""
+
+
+class NotMeasuredError(RightcallError):
+    """An assertion can be neither confirmed nor refuted: something was not recorded, or judging broke.
+
+    It is no `AssertionError`, because nobody knows that the agent did badly. `results` has the results behind it.
+    """
+
+    def __init__(self, message: str, results: tuple[object, ...] = ()) -> None:
+        super().__init__(message)
+        self.results = results
+
+
+class CheckFailedError(AssertionError):
+    """An assertion about calls does not hold. Its first line names the call; `results` has the results behind it."""
+
+    def __init__(self, message: str, results: tuple[object, ...] = ()) -> None:
+        super().__init__(message)
+        self.results = results
 
 
 def shown(value: object) -> str:

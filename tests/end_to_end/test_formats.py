@@ -144,6 +144,17 @@ def test_elsewhere_they_are_told_concisely(folder: Path) -> None:
     assert [without_time(line) for line in lines] == [CONCISE, "1 failed"]
 
 
+def test_what_an_agent_says_begins_no_line_and_so_is_no_command_in_a_ci_log(folder: Path) -> None:
+    agent = "from rightcall import tool\n\ndef answer(question):\n    tool('pay\\n::error::forged')(print)()\n"
+    (folder / "agent.py").write_text(agent, encoding="utf-8")
+
+    done = rightcall("run", "--workers", "1", cwd=folder)
+
+    assert done.returncode == 1
+    assert "`pay\\n::error::forged(" in done.stdout
+    assert [line for line in done.stdout.splitlines() if line.startswith("::")] == []
+
+
 def test_several_formats_are_printed_and_written_at_once(folder: Path) -> None:
     code, lines = score(
         folder,

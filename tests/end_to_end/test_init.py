@@ -17,11 +17,14 @@ TEMPLATE = Path(package.__file__).parent / "cli" / "template"
 FILES = {
     "shop_agent.py",
     "evals/shop.yaml",
+    "evals/evalset.schema.json",
     "traces/shop.jsonl",
     ".github/workflows/rightcall.yml",
     "rightcall.toml",
     ".gitignore",
 }
+SETTINGS = {".github/workflows/rightcall.yml", "rightcall.toml", ".gitignore"}
+BEGINNING = {*SETTINGS, "evals/agent.yaml", "evals/evalset.schema.json", "traces/agent.jsonl"}
 SENTENCE = "RC104 reserve_two: `reserve_item` was called with other arguments: $.quantity: 2 ≠ 1"
 
 
@@ -177,7 +180,7 @@ def test_files_that_are_there_are_left_alone_and_named(tmp_path: Path) -> None:
         ({"pyproject.toml": '[project]\ndependencies = ["google-adk"]\n'}, "my_agent", "Google's ADK"),
     ],
 )
-def test_a_project_with_a_framework_gets_the_beginning_of_an_eval_set(
+def test_a_project_with_a_framework_gets_files_for_its_own_agent(
     tmp_path: Path, files: dict[str, str], agent: str, framework: str
 ) -> None:
     for name, text in files.items():
@@ -187,11 +190,137 @@ def test_a_project_with_a_framework_gets_the_beginning_of_an_eval_set(
     done = rightcall("init", cwd=tmp_path)
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert set(files_in(tmp_path)) == {*files, "evals/agent.yaml"}
+    assert set(files_in(tmp_path)) == {*files, *BEGINNING}
     assert f"This project uses {framework}." in done.stdout
-    assert f"  rightcall run {agent} evals/agent.yaml" in done.stdout
+    assert tomllib.loads((tmp_path / "rightcall.toml").read_text("utf-8")) == {
+        "agent": agent,
+        "evalset": "evals/agent.yaml",
+    }
     assert yaml.safe_load((tmp_path / "evals/agent.yaml").read_text("utf-8"))["agent"] == agent
     assert rightcall("check", "evals/agent.yaml", cwd=tmp_path).returncode == 0
+
+
+LANGGRAPH = """\
+from langchain_core.tools import tool
+from langgraph.prebuilt import create_react_agent
+
+def now(): ...
+
+@tool
+def search(query: str, limit: int = 5): ...
+
+async def book(flight: int, config: RunnableConfig): ...
+
+graph = create_react_agent(model, tools=[now, search, book])
+"""
+OPENAI = """\
+from agents import Agent, RunContextWrapper, function_tool
+
+@function_tool
+async def buy(wrapper: RunContextWrapper[int], amount: float): ...
+
+helper = Agent(name="helper", tools=[buy])
+"""
+PYDANTIC_AI = """\
+from pydantic_ai import Agent, RunContext
+
+helper = Agent("model")
+
+@helper.tool(retries=2)
+def now(ctx: RunContext[int]): ...
+"""
+ADK = """\
+from google.adk.agents import Agent
+
+def roll(sides: int, tool_context): ...
+
+root_agent = Agent(tools=[roll])
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "tools", "sentence"),
+    [
+        (
+            LANGGRAPH,
+            "now, search, book",
+            '`search` was called with other arguments: $.query: "this one" ≠ "another one"',
+        ),
+        (OPENAI, "buy", "`buy` was called with other arguments: $.amount: 1.5 ≠ 2.5"),
+        (PYDANTIC_AI, "now", "`now()` was called, but not expected"),
+        (ADK, "roll", "`roll` was called with other arguments: $.sides: 1 ≠ 2"),
+        ("import langgraph\n", None, "`get_weather` was called with other arguments: $.city: "),
+        ("import langgraph\ndef broken(:\n", None, "`get_weather` was called with other arguments: $.city: "),
+    ],
+    ids=["langgraph", "openai-agents", "pydantic-ai", "adk", "no-tools", "no-python"],
+)
+def test_the_first_score_has_one_failure_on_purpose_about_a_tool_of_the_project(
+    tmp_path: Path, text: str, tools: str | None, sentence: str
+) -> None:
+    (tmp_path / "helper").mkdir()
+    (tmp_path / "helper/agent.py").write_text(text, "utf-8")
+
+    screen = rightcall("init", cwd=tmp_path).stdout
+    done = rightcall("score", "traces", "--evalset", "evals/agent.yaml", cwd=tmp_path)
+
+    assert ("Tools that were seen: " in screen) == (tools is not None)
+    assert tools is None or f"Tools that were seen: {tools}\n" in screen
+    assert done.returncode == 1
+    assert f"fails_on_purpose: {sentence}" in done.stdout
+    assert "\n1 passed, 1 failed in " in done.stdout
+
+
+def test_an_agent_of_openai_agents_gets_a_function_that_asks_it(tmp_path: Path) -> None:
+    (tmp_path / "bot.py").write_text(OPENAI, "utf-8")
+
+    rightcall("init", cwd=tmp_path)
+
+    written = (tmp_path / "rightcall_agent.py").read_text("utf-8")
+    assert "from bot import helper\n" in written
+    assert "Runner.run(helper, question)" in written
+    assert tomllib.loads((tmp_path / "rightcall.toml").read_text("utf-8"))["agent"] == "rightcall_agent.py:answer"
+
+
+def test_an_eval_set_of_adk_that_is_there_is_used_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "helper").mkdir()
+    (tmp_path / "helper/agent.py").write_text(ADK, "utf-8")
+    (tmp_path / "helper/dice.evalset.json").write_text('{"eval_set_id": "dice", "eval_cases": []}', "utf-8")
+    (tmp_path / "requirements.txt").write_text("google-adk\n", "utf-8")
+
+    done = rightcall("init", cwd=tmp_path)
+
+    assert done.returncode == 0
+    assert set(files_in(tmp_path)) == {"helper/agent.py", "helper/dice.evalset.json", "requirements.txt", *SETTINGS}
+    configuration = tomllib.loads((tmp_path / "rightcall.toml").read_text("utf-8"))
+    assert configuration == {"agent": "helper", "evalset": "helper/dice.evalset.json"}
+    steps = yaml.safe_load((tmp_path / ".github/workflows/rightcall.yml").read_text("utf-8"))["jobs"]["evals"]["steps"]
+    assert [step["run"] for step in steps if "run" in step] == [
+        "pip install -r requirements.txt 'rightcall[run]'",
+        "rightcall check helper/dice.evalset.json",
+        "rightcall run",
+    ]
+
+
+def test_options_in_pyproject_are_not_shadowed_by_a_file(tmp_path: Path) -> None:
+    (tmp_path / "ask.py").write_text(PYDANTIC_AI, "utf-8")
+    (tmp_path / "pyproject.toml").write_text('[tool.rightcall]\nagent = "ask.py:helper"\n', "utf-8")
+
+    rightcall("init", cwd=tmp_path)
+
+    assert set(files_in(tmp_path)) == {"ask.py", "pyproject.toml", *BEGINNING} - {"rightcall.toml"}
+
+
+def test_a_name_that_yaml_would_take_for_something_else_stays_a_name(tmp_path: Path) -> None:
+    (tmp_path / "a: b #c").mkdir()
+    text = PYDANTIC_AI.replace("def now(ctx: RunContext[int])", "def null(true: str)")
+    (tmp_path / "a: b #c/ask.py").write_text(text, "utf-8")
+
+    rightcall("init", cwd=tmp_path)
+
+    assert rightcall("check", "evals/agent.yaml", cwd=tmp_path).returncode == 0
+    written = yaml.safe_load((tmp_path / "evals/agent.yaml").read_text("utf-8"))
+    assert written["agent"] == "a: b #c/ask.py:helper"
+    assert list(written["cases"][0]["expect"]["calls"][0]) == ["null"]
 
 
 def test_a_package_of_ones_own_called_agents_is_no_framework(tmp_path: Path) -> None:
@@ -238,4 +367,4 @@ def test_the_template_is_part_of_the_package() -> None:
 
     assert wheel == {"packages": ["src/rightcall"]}
     assert {part for part in parts if any(fnmatch(part, pattern) for pattern in ignored)} == set()
-    assert len([path for path in files_in(TEMPLATE) if "__pycache__" not in path]) == len(FILES)
+    assert len([path for path in files_in(TEMPLATE) if "__pycache__" not in path]) == len(FILES) - 1

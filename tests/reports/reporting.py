@@ -4,43 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
-from unicodedata import category
+
+from tests.hostile import corpus
+from tests.hostile.corpus import harmful, named, obeyed
 
 from rightcall import CaseResult, EvaluationResult, Outcome, ToolCall, Trajectory
 from rightcall.reports import Report
 from rightcall.results import Aggregates, Finding, PlacedFinding, Source, Tally, Verdict, measures_of
 
-_UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+__all__ = ["HOSTILE", "evaluation", "harmful", "hostile_report", "named", "obeyed", "report", "result", "verdicts"]
 
-HOSTILE = [
-    "=1+1",
-    "@SUM(A1)",
-    "]]>",
-    "a|b\\|c",
-    "::error::x",
-    "\n::error file=x::y",
-    "%0A::error::x",
-    "##[error]x",
-    "</testsuite>",
-    '"/><script>alert(1)</script>',
-    "\x00\x07\x08\x1b[31mred\x1b]8;;http://e.vil\x07",
-    "\x85\x9b31m",
-    "\ud800",
-    "\ufffe\uffff",
-    "\u202eabc\u2066",
-    "\u2028\u2029",
-    "\r\n# heading\n- item",
-    "`",
-    "``` `` `\\`",
-    "@everyone and @octocat",
-    "[x](javascript:alert(1)) ![x](http://e.vil/x.png)",
-    "http://e.vil www.e.vil a@b.c #1 GH-2 :smile:",
-    "<details><img src=x onerror=alert(1)>",
-    "&lt;&#64;",
-    "{{7*7}} ${{ github.token }} $a$",
-    " ",
-    "x" * 1_000_000,
-]
+HOSTILE = [*corpus.SHORT, corpus.LONG[0]]
 
 
 def evaluation(evaluator: str, verdict: Verdict, score: float | None) -> EvaluationResult:
@@ -86,7 +60,7 @@ def hostile_report(text: str) -> Report:
             findings=(finding, finding),
             results=(evaluation(text, verdict, 0.5),),
             outcome=outcome,
-            calls=[text[:100]],
+            calls=[text[:100] or "empty"],
         )
         for verdict in verdicts()
     ]
@@ -95,13 +69,3 @@ def hostile_report(text: str) -> Report:
 
 def verdicts() -> Iterator[Verdict]:
     yield from ("failed", "error", "not_measured")
-
-
-def obeyed(text: str) -> list[str]:
-    """The lines that GitHub Actions takes for commands when a program prints them."""
-    return [line for line in text.split("\n") if line.lstrip().startswith("::") or "##[" in line]
-
-
-def harmful(text: str) -> set[str]:
-    """The characters in a text that a terminal, or a reader's eye, would obey."""
-    return {character for character in set(text) if category(character) in _UNSEEN and character not in "\n\u200b"}

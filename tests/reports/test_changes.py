@@ -1,7 +1,7 @@
 """What changed between runs, on a screen."""
 
 import pytest
-from tests.reports.reporting import HOSTILE, harmful, obeyed, result
+from tests.reports.reporting import HOSTILE, harmful, named, obeyed, result
 
 from rightcall import CaseResult, ToolCall, Trajectory
 from rightcall.changes import compare, sides_of
@@ -111,10 +111,10 @@ def test_more_than_two_runs_are_a_table_of_the_cases_that_flip() -> None:
     ]
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text)[:40])
+@pytest.mark.parametrize("text", HOSTILE, ids=named)
 @pytest.mark.parametrize("width", [30, 200])
 def test_whatever_is_said_stays_text_on_one_line(text: str, width: int) -> None:
-    name = text[:10_000]
+    name = text[:10_000] or "empty"
     before = [result(text, calls=["a"])]
     after = [result(text, "failed", trajectory=Trajectory(calls=(ToolCall(name, {text: text}, text),)))]
 

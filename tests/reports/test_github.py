@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from tests.reports.reporting import HOSTILE, harmful, hostile_report, obeyed, report, result
+from tests.reports.reporting import HOSTILE, harmful, hostile_report, named, obeyed, report, result
 
 from rightcall.reports import Report, github_report, github_summary
 from rightcall.results import Source
@@ -51,7 +51,7 @@ def test_ten_are_ten() -> None:
     assert [each[5] for each in found] == ["no"] * 5 + list("abcde")
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text)[:40])
+@pytest.mark.parametrize("text", HOSTILE, ids=named)
 def test_nothing_but_our_own_commands_is_printed(text: str) -> None:
     made = hostile_report(text)
 

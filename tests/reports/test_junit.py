@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 from junitparser import JUnitXml
-from tests.reports.reporting import HOSTILE, evaluation, harmful, hostile_report, obeyed, report, result
+from tests.reports.reporting import HOSTILE, evaluation, harmful, hostile_report, named, obeyed, report, result
 
 from rightcall import Outcome, ToolCall, Trajectory
 from rightcall.reports import Report, junit_report
@@ -126,7 +126,7 @@ def test_a_parser_of_junit_reads_the_counts() -> None:
     assert [type(each).__name__ for case in suite for each in case.result] == ["Failure", "Error", "Error"]
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text)[:40])
+@pytest.mark.parametrize("text", HOSTILE, ids=named)
 def test_whatever_is_said_stays_text(text: str) -> None:
     document = written(hostile_report(text))
 

@@ -3,7 +3,7 @@
 import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from tests.reports.reporting import HOSTILE, harmful, hostile_report, obeyed, report, result
+from tests.reports.reporting import HOSTILE, harmful, hostile_report, named, obeyed, report, result
 
 from rightcall.changes import compare, sides_of
 from rightcall.reports import Report, markdown_report
@@ -79,10 +79,10 @@ def test_a_run_like_its_baseline_says_so() -> None:
     assert text.endswith("Every case is as it was.\n")
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text)[:40])
+@pytest.mark.parametrize("text", HOSTILE, ids=named)
 def test_whatever_is_said_stays_code(text: str) -> None:
     made = hostile_report(text)
-    other = [result(text, calls=[text[:90], "b"])]
+    other = [result(text, calls=[text[:90] or "empty", "b"])]
     comparison = compare(sides_of(other), sides_of(made.results()))
 
     comment = "".join(markdown_report(made, comparison, text))

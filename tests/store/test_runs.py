@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from msgspec.structs import replace
 from tests.builders import call
 
 from rightcall import CaseResult, Outcome, StoreError, ToolCall, Trajectory, load_eval_set
@@ -266,3 +267,72 @@ def test_a_header_says_who_ran_what_and_names_no_remote(tmp_path: Path) -> None:
     assert document["options"] == {"repeat": 3}
     assert document["finished"] is None
     assert "remote" not in json.dumps(document)
+
+
+def test_a_journal_can_be_read_on_from_any_line(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    written(run, result("a"), result("b"))
+    first, second = run.lines()
+    written(run, result("c"))
+    with (run.folder / "cases.jsonl").open("ab") as file:
+        file.write(b'{"digest": "torn')
+
+    [third] = run.lines(second.end, second.number)
+
+    assert (first.begin, first.end, first.number) == (0, second.begin, 1)
+    assert (third.begin, third.number, third.entry.result.case_id) == (second.end, 3, "c")
+    assert (run.folder / "cases.jsonl").read_bytes()[third.begin : third.end].endswith(b"}\n")
+
+
+def test_a_damaged_line_has_its_number_wherever_reading_began(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    written(run, result("a"))
+    [first] = run.lines()
+    with (run.folder / "cases.jsonl").open("a") as file:
+        file.write("{}\n")
+
+    with pytest.raises(StoreError, match=r"cases\.jsonl:2: this line is damaged"):
+        list(run.lines(first.end, first.number))
+
+
+def test_whether_a_run_is_being_written_is_told_without_getting_in_the_way(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    before = run.is_being_written
+    journal = run.journal()
+
+    assert not before
+    assert run.is_being_written
+    journal.close()
+    assert not run.is_being_written
+    run.journal().close()
+
+
+HEADS = ["a", "ü\u2028", '"\\', "\ud800", '", "repeat": 7, "verdict": "passed"', "\n", ""]
+
+
+@pytest.mark.parametrize("case_id", HEADS, ids=ascii)
+def test_verdicts_are_read_without_results_whatever_the_ids(tmp_path: Path, case_id: str) -> None:
+    run = new_run(tmp_path)
+    verdicts = ("failed", "passed", "not_measured")
+    results = [replace(result(case_id, 1), verdict=verdict) for verdict in verdicts]
+    written(run, *results, replace(result("other"), verdict="failed"))
+
+    assert run.verdicts() == {case_id: "not_measured", "other": "failed"}
+    assert run.verdicts() == {each.case_id: each.verdict for each in run.results()}
+
+
+def test_verdicts_of_repeats_are_taken_together(tmp_path: Path) -> None:
+    results = [replace(result("a", repeat), verdict=("passed", "failed")[repeat % 2]) for repeat in range(4)]
+    strict, lenient = new_run(tmp_path), new_run(tmp_path, options={"min_repeat_pass": 2})
+    for run in (strict, lenient):
+        written(run, *results)
+
+    assert (strict.verdicts(), lenient.verdicts()) == ({"a": "failed"}, {"a": "passed"})
+
+
+def test_a_damaged_line_is_told_by_whoever_reads_verdicts_as_well(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    (run.folder / "cases.jsonl").write_bytes(b'{"digest": "x", "case_id": 5}\n')
+
+    with pytest.raises(StoreError, match=r"cases\.jsonl:1: this line is damaged .*; take it out"):
+        run.verdicts()

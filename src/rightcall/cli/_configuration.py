@@ -32,6 +32,16 @@ def project_of(place: Path) -> Path | None:
     return next((one for one in folders if (one / OWN_FILE).is_file() or (one / PROJECT_FILE).is_file()), None)
 
 
+def is_configured(folder: Path) -> bool:
+    """Whether a folder itself has options in one of the two files; a file that cannot be read has none."""
+    if (folder / OWN_FILE).is_file():
+        return True
+    try:
+        return "rightcall" in _decoded(folder / PROJECT_FILE)[1].get("tool", {})
+    except InputError:
+        return False
+
+
 def load_configuration(place: Path, known: Iterable[str]) -> Configuration:
     """What the project of a place says of these options; they may be written with `-` or `_`.
 

@@ -24,6 +24,7 @@ from rightcall.reports import (
     json_report,
     junit_report,
     markdown_report,
+    printable,
 )
 from rightcall.results import CaseResult
 
@@ -106,7 +107,7 @@ class Telling:
         """Print what is to be said of one result as soon as it is there."""
         if "concise" in self._printed:
             for line in concise_lines(result):
-                self._screen.line(line)
+                self._screen.line(printable(line, one_line=True))
 
     def finish(self, report: Report) -> None:
         """Print and write everything else.
@@ -123,7 +124,7 @@ class Telling:
     def _print(self, name: str, report: Report) -> None:
         if name == "concise":
             for text in ending(report):
-                self._screen.line(text)
+                self._screen.line(printable(text, one_line=True))
         elif name == "full":
             for line in full_lines(report, self._screen.paper(), self._max_detail):
                 self._screen.line(*line)

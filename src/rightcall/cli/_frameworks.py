@@ -13,6 +13,8 @@ from pathlib import Path
 
 import msgspec
 
+from ._seen_tools import SeenTool, tools_in
+
 _MOST_FILES = 2_000
 _MOST_FOLDERS = 5_000
 _MOST_BYTES = 1 << 20
@@ -33,6 +35,10 @@ class Framework(msgspec.Struct, frozen=True):
     example: str
     """What an agent is called where no such line is found."""
     advice: str
+    scope: str
+    """The instrumentation that records its traces, as these name it."""
+    adapter: str = ""
+    """The text of a module with a function that asks an agent, where agents are no functions themselves."""
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -41,9 +47,23 @@ class Found(msgspec.Struct, frozen=True):
     framework: Framework
     agent: str
     is_seen: bool
+    tools: tuple[SeenTool, ...] = ()
+    adapter: tuple[tuple[str, str], ...] = ()
+    """A file that makes the agent one that can be run, and its text, where that is needed."""
 
 
 _MADE = r"^(\w+)\s*(?::[^=\n]+)?=\s*"
+_ADAPTER_FILE = "rightcall_agent.py"
+_ADAPTER = '''\
+"""The agent, as `rightcall run` asks it: one question in, one answer out."""
+
+from agents import Runner
+from {module} import {agent}
+
+
+async def answer(question: str) -> str:
+    return str((await Runner.run({agent}, question)).final_output)
+'''
 _FRAMEWORKS = (
     Framework(
         name="Google's ADK",
@@ -52,6 +72,7 @@ _FRAMEWORKS = (
         agent=r"^(root_agent)\s*(?::[^=\n]+)?=",
         example="my_agent",
         advice="the folder of the agent, in which agent.py has `root_agent`",
+        scope="gcp.vertex.agent",
     ),
     Framework(
         name="LangGraph",
@@ -60,6 +81,7 @@ _FRAMEWORKS = (
         agent=_MADE + r"(?:\w+\.compile|create_react_agent|create_agent)\(",
         example="graph.py:graph",
         advice="the file and the name of the compiled graph",
+        scope="openinference.instrumentation.langchain",
     ),
     Framework(
         name="OpenAI Agents",
@@ -68,6 +90,8 @@ _FRAMEWORKS = (
         agent=r"^(?:async )?def (answer|main|run)\(\s*\w",
         example="agent.py:answer",
         advice="a function that takes the input and returns (await Runner.run(agent, input)).final_output",
+        scope="openinference.instrumentation.openai_agents",
+        adapter=_ADAPTER,
     ),
     Framework(
         name="pydantic-ai",
@@ -76,6 +100,7 @@ _FRAMEWORKS = (
         agent=_MADE + r"Agent(?:\[[^\n]*\])?\(",
         example="agent.py:agent",
         advice="the file and the name of the Agent",
+        scope="pydantic-ai",
     ),
 )
 
@@ -83,10 +108,12 @@ _FRAMEWORKS = (
 def framework_of(folder: Path) -> Found | None:
     """The framework that the Python files of a folder import or, where none does, that its dependencies name."""
     texts = list(_texts(folder))
+    modules = [(path, text) for path, text in texts if path.suffix == ".py"]
     for framework in _FRAMEWORKS:
-        found = _imported(framework, [(path, text) for path, text in texts if path.suffix == ".py"])
-        if found is not None:
-            return found
+        users = _users_of(framework, modules)
+        if users:
+            tools = tools_in([text for _, text in (*users, *modules)])
+            return msgspec.structs.replace(_imported(framework, users), tools=tools)
     for framework in _FRAMEWORKS:
         required = re.compile(rf"(?:^|[\"'\s]){framework.required}(?![\w-])", re.MULTILINE)
         if any(required.search(text) for path, text in texts if path.suffix != ".py"):
@@ -94,14 +121,29 @@ def framework_of(folder: Path) -> Found | None:
     return None
 
 
-def _imported(framework: Framework, modules: list[tuple[Path, str]]) -> Found | None:
+def _users_of(framework: Framework, modules: list[tuple[Path, str]]) -> list[tuple[Path, str]]:
     imports = re.compile(rf"^\s*(?:from|import)\s+{framework.imported}(?![\w])", re.MULTILINE)
-    users = [(path, text) for path, text in modules if imports.search(text)]
+    return [(path, text) for path, text in modules if imports.search(text)]
+
+
+def _imported(framework: Framework, users: list[tuple[Path, str]]) -> Found:
     for path, text in users:
         agent = re.search(framework.agent, text, re.MULTILINE)
         if agent is not None:
             return Found(framework, _named(path, agent[1]), True)
-    return Found(framework, framework.example, False) if users else None
+    return _adapted(framework, users) or Found(framework, framework.example, False)
+
+
+def _adapted(framework: Framework, users: list[tuple[Path, str]]) -> Found | None:
+    """The agent of a framework whose agents are no functions, run by a function that is written for it."""
+    inside = {path.parent for path, _ in users if path.name == "__init__.py"}
+    for path, text in users:
+        agent = re.search(_MADE + r"Agent(?:\[[^\n]*\])?\(", text, re.MULTILINE)
+        if framework.adapter and agent and path.parent not in inside and path.stem.isidentifier():
+            file = path.with_name(_ADAPTER_FILE).as_posix()
+            text = framework.adapter.format(module=path.stem, agent=agent[1])
+            return Found(framework, f"{file}:answer", True, adapter=((file, text),))
+    return None
 
 
 def _named(path: Path, name: str) -> str:

@@ -9,27 +9,12 @@ import click
 
 from rightcall.errors import RightcallError
 
+from ._beginnings import EVALSET_FILE, beginning_of, settings_of
+from ._configuration import is_configured
 from ._frameworks import Found, framework_of
 from ._project import IGNORE_FILE, Written, project_files, write_files
 from ._terminal import Screen
 
-_SKELETON = """\
-# What the agent is asked, and which tools it should call then.
-# Write cases of your own; `rightcall check {file}` says whether they hold together.
-
-# {framework}: {advice}.{guess}
-agent: {agent}
-
-cases:
-  - id: first                        # every case has an id of its own
-    input: What is the weather?      # what the agent is given
-    expect:
-      calls:                         # these calls, in this order, and no others
-        - get_weather: {{city: {{$any: true}}}}   # the arguments that matter; a $ matcher where a value may vary
-      # never: [delete_order]        # must not be called
-      # output: {{$contains: sunny}}   # what it says in the end
-"""
-_SKELETON_FILE = "evals/agent.yaml"
 _EVAL_SETS = (
     "evals/*.yaml",
     "evals/*.yml",
@@ -48,35 +33,26 @@ def command(folder: Path, force: bool) -> int:
     """Make a project in DIR, or here: an agent, an eval set, recorded traces, a workflow for CI.
 
     Nothing that exists is overwritten. Where DIR has an agent made with ADK, LangGraph, OpenAI Agents or
-    pydantic-ai, only the beginning of an eval set for that agent is written.
+    pydantic-ai, all that is written is for that agent and its tools; an eval set that it has is used.
     """
     if folder.exists() and not folder.is_dir():
         raise RightcallError(f"{folder} is not a folder")
-    there = _eval_set_in(folder)
-    if there is not None and not force:
+    there, found, screen = _eval_set_in(folder), framework_of(folder), Screen()
+    if there is not None and found is not None and found.is_seen and not is_configured(folder):
+        evalset = there.relative_to(folder).as_posix()
+        _tell_adopted(screen, folder, found, evalset, write_files(folder, settings_of(found.agent, evalset, folder)))
+    elif there is not None and not force:
         raise RightcallError(f"{there} is an eval set already; nothing was written. --force writes what is missing")
-    screen, found = Screen(), framework_of(folder)
-    if found is None:
+    elif found is None:
         _tell_project(screen, folder, write_files(folder, project_files()))
     else:
-        _tell_skeleton(screen, folder, found, write_files(folder, {_SKELETON_FILE: _skeleton(found)}))
+        _tell_beginning(screen, folder, found, write_files(folder, beginning_of(found, folder)))
     return 0
 
 
 def _eval_set_in(folder: Path) -> Path | None:
     found = [path for pattern in _EVAL_SETS for path in folder.glob(pattern)]
-    return min(found) if found else None
-
-
-def _skeleton(found: Found) -> str:
-    guess = "" if found.is_seen else " The name below is an example: write yours."
-    return _SKELETON.format(
-        file=_SKELETON_FILE,
-        framework=found.framework.name,
-        advice=found.framework.advice,
-        agent=found.agent,
-        guess=guess,
-    )
+    return min([path for path in found if not path.name.endswith(".schema.json")], default=None)
 
 
 def _tell_files(screen: Screen, folder: Path, written: Written) -> None:
@@ -90,20 +66,41 @@ def _tell_files(screen: Screen, folder: Path, written: Written) -> None:
 def _tell_project(screen: Screen, folder: Path, written: Written) -> None:
     _tell_files(screen, folder, written)
     screen.line("\nNext:")
-    if folder.resolve() != Path.cwd():
-        screen.line(f"  cd {shlex.quote(str(folder))}")
+    _tell_where(screen, folder)
     screen.line("  rightcall run                                      # one case fails on purpose")
     screen.line("  rightcall score traces --evalset evals/shop.yaml   # the same, from recorded traces")
     screen.line("evals/shop.yaml says how to mend what fails, and how cases are written.")
 
 
-def _tell_skeleton(screen: Screen, folder: Path, found: Found, written: Written) -> None:
+def _tell_beginning(screen: Screen, folder: Path, found: Found, written: Written) -> None:
     _tell_files(screen, folder, written)
+    _tell_agent(screen, found)
+    screen.line("\nNext:")
+    _tell_where(screen, folder)
+    screen.line(f"  rightcall score traces --evalset {EVALSET_FILE}   # no model needed; one case fails on purpose")
+    screen.line("  rightcall run                                       # your agent, on the same cases")
+    screen.line(f"{EVALSET_FILE} is a beginning: write what your agent is asked, and what it should call.")
+
+
+def _tell_adopted(screen: Screen, folder: Path, found: Found, evalset: str, written: Written) -> None:
+    _tell_files(screen, folder, written)
+    _tell_agent(screen, found)
+    screen.line("\nNext:")
+    _tell_where(screen, folder)
+    screen.line(f"  rightcall check {shlex.quote(evalset)}   # your eval set, as it is")
+    screen.line("  rightcall run   # your agent, on its cases")
+
+
+def _tell_agent(screen: Screen, found: Found) -> None:
     name = found.framework.name
     screen.line(f"\nThis project uses {name}. For `rightcall run` its agent is {found.framework.advice}:")
     screen.line(f"  {found.agent}" + ("" if found.is_seen else "      (an example: no agent was seen)"))
-    screen.line("Its calls are captured from the spans it emits, or from tools marked with rightcall's @tool.")
-    screen.line("\nNext: write what you expect, then")
+    if found.tools:
+        names = [one.name for one in found.tools]
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        screen.line(f"Tools that were seen: {', '.join(names[:5])}{more}")
+
+
+def _tell_where(screen: Screen, folder: Path) -> None:
     if folder.resolve() != Path.cwd():
         screen.line(f"  cd {shlex.quote(str(folder))}")
-    screen.line(f"  rightcall run {shlex.quote(found.agent)} {_SKELETON_FILE}")

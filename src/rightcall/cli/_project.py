@@ -8,18 +8,23 @@ from pathlib import Path
 
 import msgspec
 
+from rightcall.decoding import dump_json
 from rightcall.errors import RightcallError
 
 AGENT_FILE = "shop_agent.py"
 EVALSET_FILE = "evals/shop.yaml"
 TRACES_FILE = "traces/shop.jsonl"
 IGNORE_FILE = ".gitignore"
+WORKFLOW_FILE = ".github/workflows/rightcall.yml"
+SCHEMA_FILE = "evals/evalset.schema.json"
+SCHEMA_LINE = "# yaml-language-server: $schema=evalset.schema.json"
+"""What tells an editor to check and complete an eval set by the schema beside it."""
 
 _FILES = {
     AGENT_FILE: AGENT_FILE,
     EVALSET_FILE: EVALSET_FILE,
     TRACES_FILE: TRACES_FILE,
-    ".github/workflows/rightcall.yml": "github/workflows/rightcall.yml",
+    WORKFLOW_FILE: "github/workflows/rightcall.yml",
     "rightcall.toml": "rightcall.toml",
     IGNORE_FILE: "gitignore",
 }
@@ -36,7 +41,15 @@ class Written(msgspec.Struct, frozen=True):
 def project_files() -> dict[str, str]:
     """The text of each file of the example project."""
     template = resources.files(__package__) / "template"
-    return {name: template.joinpath(*kept.split("/")).read_text(encoding="utf-8") for name, kept in _FILES.items()}
+    kept = {name: template.joinpath(*file.split("/")).read_text(encoding="utf-8") for name, file in _FILES.items()}
+    return {**kept, SCHEMA_FILE: schema_text()}
+
+
+def schema_text() -> str:
+    """The JSON Schema of eval sets, as a file: what `rightcall schema` prints."""
+    from rightcall.evalsets import eval_set_schema
+
+    return dump_json(eval_set_schema(), indent=2) + "\n"
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> Written:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 import msgspec
 
@@ -139,7 +138,7 @@ class Running:
         for repeat in range(self._wishes.repeat):
             for case in self._cases.values():
                 if (case.id, repeat) not in self._finished:
-                    yield _job(case, repeat, self._recordings.of(case.id))
+                    yield Job.of(case, repeat, self._recordings.of(case.id))
 
     def _carry_out(self, plan: Plan, stopping: Stopping, began: float, journal: Journal | None) -> bool:
         """Run the plan. Whether all of it was run."""
@@ -268,18 +267,6 @@ class Running:
         if is_enough and is_complete and totals.failed and not totals.error and not totals.not_measured:
             return 0
         return totals.exit_code
-
-
-def _job(case: Case, repeat: int, recording: list[Any] | None) -> Job:
-    return Job(
-        case_id=case.id,
-        repeat=repeat,
-        turns=case.turns or (case.input,),
-        is_conversation=bool(case.turns),
-        session=case.session,
-        mocks=case.mocks,
-        recording=recording,
-    )
 
 
 def _literal(case_id: str) -> str:

@@ -29,7 +29,7 @@ def report_of(run: Run) -> Report:
     header = run.header
     totals, evaluators = header.totals, header.evaluators
     if totals is None or header.finished is None:
-        tally, aggregates = Tally(needed_of(run)), Aggregates()
+        tally, aggregates = Tally(run.needed), Aggregates()
         for result in run.results():
             tally.add(result)
             aggregates.add(measures_of(result.results))
@@ -47,13 +47,7 @@ def report_of(run: Run) -> Report:
 
 def sides_in(run: Run) -> dict[str, Side]:
     """What a run has of each of its cases. Raises `StoreError`."""
-    return sides_of(run.results(), needed_of(run))
-
-
-def needed_of(run: Run) -> int | None:
-    """How many repeats of a case had to pass in a run; `None` means all."""
-    needed = run.header.options.get("min_repeat_pass")
-    return needed if isinstance(needed, int) else None
+    return sides_of(run.results(), run.needed)
 
 
 def name_of(run: Run) -> str:

@@ -4,6 +4,7 @@ from ._cases import Case, Check, EvalSet, Format
 from ._converting import convert_eval_set
 from ._editing import Editing
 from ._expecting import criteria_path
+from ._given import compile_expectation
 from ._loading import load_eval_set, load_expectation, parse_eval_set
 from ._schema import eval_set_schema
 from ._selecting import selected
@@ -15,6 +16,7 @@ __all__ = [
     "Editing",
     "EvalSet",
     "Format",
+    "compile_expectation",
     "convert_eval_set",
     "criteria_path",
     "dump_yaml",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -11,6 +11,9 @@ from rightcall.evaluators import Evaluator
 from rightcall.results import Source
 
 Format: TypeAlias = Literal["native", "uipath", "adk"]
+
+_LISTS = ("expected", "expected_output", "tool_calls", "tool_calls_order", "tool_outputs")
+"""The keys of criteria that list calls."""
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -23,6 +26,16 @@ class Check(msgspec.Struct, frozen=True):
     source: Callable[[str | None], Source]
     """Where a part of the criteria is written, given by the path that a finding has."""
     weight: float = 1.0
+
+    def lists(self) -> Iterator[tuple[str, Sequence[Any]]]:
+        """The lists of calls in the criteria that are not empty, each with its path."""
+        for key in _LISTS:
+            calls = getattr(self.criteria, key, None)
+            if isinstance(calls, tuple) and calls:
+                yield key, calls
+        for turn, calls in enumerate(getattr(self.criteria, "expected_turns", None) or ()):
+            if isinstance(calls, tuple) and calls:
+                yield f"expected_turns[{turn}]", calls
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):

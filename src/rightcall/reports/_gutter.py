@@ -13,8 +13,6 @@ from ._marks import MARKS, STYLES, difference_texts, order_text
 from ._paper import Line, Paper, line_length
 from ._paths import Path
 
-_AROUND = 2
-_MOST_STEPS = 40
 _LABELS = {
     "RC101": "expected here, nothing matched",
     "RC103": "called at another place",
@@ -64,7 +62,7 @@ class Gutter:
     def path(self, path: Path, calls: Sequence[ToolCall]) -> Iterator[Line]:
         """The lines that list expected calls, each with its verdict, and the mark below the gravest problem."""
         yield self.bar()
-        steps, shown = _steps(path)
+        steps, shown = path.shown_steps()
         column = self._column(path, [steps[place] for place in shown], calls)
         below: Source | None = None
         before = -1
@@ -150,12 +148,3 @@ class Gutter:
             line = self.bar(" ", _INDENT, " " * shown.start, ("^" * shown.length, "red"))
             left = self._room - shown.start - shown.length - 1
             yield (*line, (f" {label}", "red")) if label and len(label) <= left else line
-
-
-def _steps(path: Path) -> tuple[list[Step], list[int]]:
-    """The steps that matter, and the places among them of those that are shown: the wrong ones, with some around."""
-    steps = [step for step in path.alignment.steps if step.kind != "extra" or path.shows_extras or path.is_told(step)]
-    telling = [place for place, step in enumerate(steps) if path.kind(step) != "match"]
-    near = sorted({place + by for place in telling for by in range(-_AROUND, _AROUND + 1)})
-    shown = [place for place in near if 0 <= place < len(steps)]
-    return steps, (shown or list(range(len(steps))))[:_MOST_STEPS]

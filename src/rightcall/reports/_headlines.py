@@ -61,7 +61,7 @@ def _told(result: CaseResult) -> Iterator[str]:
         yield from [CODES[each.finding.code].name for each in result.findings[:1] if each.finding.code in CODES]
     for one in result.results:
         if not one.passed:
-            yield f"{one.evaluator} {_fared(result, one)}"
+            yield f"{one.evaluator} {fared(result, one)}"
     counts: Counter[str] = Counter()
     for one in result.results:
         mine = Counter([each.finding.code for each in result.findings if each.expectation == one.evaluator])
@@ -71,7 +71,7 @@ def _told(result: CaseResult) -> Iterator[str]:
             yield f"{word} {counts[code]}"
 
 
-def _fared(result: CaseResult, one: EvaluationResult) -> str:
+def fared(result: CaseResult, one: EvaluationResult) -> str:
     """How much of an expectation holds: so many of so many where they can be counted, else its score."""
     if one.verdict == "not_measured":
         return "?"

@@ -20,12 +20,16 @@ from rightcall.results import (
 _IN_ORDER = ("EXACT", "IN_ORDER")
 _BY_WEIGHT = ("RC101", "RC104", "RC106", "RC103", "RC102", "RC301")
 """What is told first of several problems with one path."""
+_AROUND = 2
+_MOST_STEPS = 40
 
 
 class Path(msgspec.Struct, frozen=True):
     """One list of expected calls, lined up with the actual ones; with its problems, the gravest one first."""
 
     alignment: Alignment
+    place: str
+    """Which part of the criteria lists the expected calls, such as `expected`; empty where that is not known."""
     sources: tuple[Source, ...]
     heeds_order: bool
     shows_extras: bool
@@ -54,6 +58,15 @@ class Path(msgspec.Struct, frozen=True):
         """Whether no other call is written on the same line."""
         return sum(each.line == source.line for each in self.sources) == 1
 
+    def shown_steps(self) -> tuple[list[Step], list[int]]:
+        """The steps that matter, and the places among them of those to show: the wrong ones, with some around."""
+        every = self.alignment.steps
+        steps = [step for step in every if step.kind != "extra" or self.shows_extras or self.is_told(step)]
+        telling = [place for place, step in enumerate(steps) if self.kind(step) != "match"]
+        near = sorted({place + by for place in telling for by in range(-_AROUND, _AROUND + 1)})
+        shown = [place for place in near if 0 <= place < len(steps)]
+        return steps, (shown or list(range(len(steps))))[:_MOST_STEPS]
+
     @property
     def matched(self) -> tuple[int, int] | None:
         """How many of the expected calls are right, of how many; none where that is not known of all of them."""
@@ -81,7 +94,7 @@ def paths_of(result: CaseResult, one: EvaluationResult) -> Iterator[Path]:
         path = f"expected_turns[{turn}]" if by_turn else next(iter(written), "")
         problems = [each for each in placed if _is_about(each, path, alignment)]
         problems.sort(key=lambda each: _weight(each.finding.code))
-        yield Path(alignment, written.get(path, ()), heeds_order, is_trajectory, tuple(problems))
+        yield Path(alignment, path, written.get(path, ()), heeds_order, is_trajectory, tuple(problems))
 
 
 def _is_about(placed: PlacedFinding, path: str, alignment: Alignment) -> bool:

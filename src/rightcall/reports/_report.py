@@ -25,6 +25,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str = ""
     """Empty where nothing was run."""
     agent: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
+    """What else is known of the run, by name, such as its branch."""
     notes: tuple[str, ...] = ()
     """What there is to say of the run as a whole."""
     warnings: Mapping[str, int] = {}

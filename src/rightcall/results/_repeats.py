@@ -21,7 +21,11 @@ class Tally:
 
     def add(self, result: CaseResult) -> None:
         """Count the result of one repeat."""
-        self._verdicts.setdefault(result.case_id, []).append(result.verdict)
+        self.count(result.case_id, result.verdict)
+
+    def count(self, case_id: str, verdict: Verdict) -> None:
+        """Count the verdict of one repeat."""
+        self._verdicts.setdefault(case_id, []).append(verdict)
 
     def verdict(self, case_id: str) -> Verdict:
         """The verdict of a case so far."""
@@ -30,6 +34,10 @@ class Tally:
         if worst == "failed" and self._needed is not None and verdicts.count("passed") >= self._needed:
             return gravest([verdict for verdict in verdicts if verdict != "failed"])
         return worst
+
+    def verdicts(self) -> dict[str, Verdict]:
+        """The verdict of each case so far."""
+        return {case_id: self.verdict(case_id) for case_id in self._verdicts}
 
     def totals(self) -> Totals:
         """How many cases there were, by verdict."""

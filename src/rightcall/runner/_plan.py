@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+
+if TYPE_CHECKING:
+    from rightcall.evalsets import Case
 
 DEFAULT_TIMEOUT = 300.0
 DEFAULT_MEMORY = 2 << 30
@@ -27,6 +30,19 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     mocks: Mapping[str, Any] = {}
     recording: Sequence[Any] | None = None
     """What the tools are to answer, as recorded; `None` where they are not to be replayed."""
+
+    @classmethod
+    def of(cls, case: Case, repeat: int = 0, recording: Sequence[Any] | None = None) -> Job:
+        """The job that a case is."""
+        return cls(
+            case_id=case.id,
+            repeat=repeat,
+            turns=case.turns or (case.input,),
+            is_conversation=bool(case.turns),
+            session=case.session,
+            mocks=case.mocks,
+            recording=recording,
+        )
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

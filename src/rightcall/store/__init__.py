@@ -3,7 +3,7 @@
 from ._commits import commit_of
 from ._digest import case_digest, file_digest, files_digest
 from ._header import Header
-from ._journal import Entry, Journal
+from ._journal import Entry, Journal, Line
 from ._runs import RUNS, Run, create_run, list_runs, open_run
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "Entry",
     "Header",
     "Journal",
+    "Line",
     "Run",
     "case_digest",
     "commit_of",

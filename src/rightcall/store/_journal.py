@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 import msgspec
@@ -18,6 +18,7 @@ from ._folders import open_private, telling, write_all
 
 FILE = "cases.jsonl"
 _SYNC_EVERY = 0.05
+_ATTEMPTS, _PAUSE = 5, 0.01
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -25,6 +26,15 @@ class Entry(msgspec.Struct, frozen=True):
 
     digest: str
     result: CaseResult
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A line of a journal, and where it stands in the file: its first byte, the one after its last, its number."""
+
+    begin: int
+    end: int
+    number: int
+    entry: Entry
 
 
 class Journal:
@@ -79,11 +89,15 @@ class Journal:
     def _lock(self) -> None:
         import fcntl
 
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(self._descriptor)
-            raise StoreError(f"{self._path}: another process is writing to this run") from None
+        for attempt in range(_ATTEMPTS):
+            try:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except OSError:
+                # Whoever only asks `is_being_written` holds the lock for microseconds: that is no other process.
+                sleep(_PAUSE if attempt < _ATTEMPTS - 1 else 0)
+        os.close(self._descriptor)
+        raise StoreError(f"{self._path}: another process is writing to this run")
 
     def _drop_torn_line(self) -> int:
         """Cut off what a killed process left of a line."""
@@ -101,19 +115,49 @@ def read_journal(folder: Path) -> Iterator[Entry]:
     Raises:
         StoreError: the file cannot be read, or a line in it is no result.
     """
+    return (line.entry for line in read_lines(folder))
+
+
+def read_lines(folder: Path, begin: int = 0, number: int = 0) -> Iterator[Line]:
+    """The lines of a run's journal from a place on, at which `number` lines have been read.
+
+    Raises:
+        StoreError: the file cannot be read, or a line in it is no result.
+    """
     path = folder / FILE
     if not path.exists():
         return
     with telling(path), path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
+        lines.seek(begin)
+        for number, line in enumerate(lines, start=number + 1):  # noqa: B020 - it counts on
             if not line.endswith(b"\n"):
                 return
             try:
-                yield _entry(load_json(line))
+                yield Line(begin, begin + len(line), number, _entry(load_json(line)))
             except InputError as problem:
                 raise StoreError(
                     f"{path}:{number}: this line is damaged ({problem}); take it out, and what it told is run again"
                 ) from None
+            begin += len(line)
+
+
+def is_being_written(folder: Path) -> bool:
+    """Whether a process has the journal of a run open to write to it. What cannot be told counts as no."""
+    import fcntl
+
+    try:
+        descriptor = os.open(folder / FILE, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def _entry(fields: Any) -> Entry:

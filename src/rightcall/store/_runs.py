@@ -14,11 +14,12 @@ import msgspec
 
 import rightcall
 from rightcall.errors import StoreError
-from rightcall.results import CaseResult, EvaluatorTotals, Totals
+from rightcall.results import CaseResult, EvaluatorTotals, Tally, Totals, Verdict
 
 from ._folders import make_private, telling
 from ._header import FILE as HEADER_FILE, Header, read_header, write_header
-from ._journal import Entry, Journal, read_journal
+from ._journal import Entry, Journal, Line, is_being_written, read_journal, read_lines
+from ._verdicts import read_verdicts
 
 RUNS = Path(".rightcall") / "runs"
 """Where runs are kept, below the folder that commands are given in."""
@@ -38,9 +39,35 @@ class Run(msgspec.Struct, frozen=True):
         """The beginning of its id, for people."""
         return self.header.id[:_SHOWN]
 
+    @property
+    def needed(self) -> int | None:
+        """How many repeats of a case have to pass; `None` means all."""
+        needed = self.header.options.get("min_repeat_pass")
+        return needed if isinstance(needed, int) else None
+
+    def verdicts(self) -> dict[str, Verdict]:
+        """The verdict of each case, all its repeats taken together, without reading its results.
+
+        Raises:
+            StoreError: the journal cannot be read.
+        """
+        tally = Tally(self.needed)
+        for (case_id, _), verdict in read_verdicts(self.folder).items():
+            tally.count(case_id, verdict)
+        return tally.verdicts()
+
     def entries(self) -> Iterator[Entry]:
         """Every line of its journal. Raises `StoreError`."""
         return read_journal(self.folder)
+
+    def lines(self, begin: int = 0, number: int = 0) -> Iterator[Line]:
+        """The lines of its journal from a place on, at which `number` lines have been read. Raises `StoreError`."""
+        return read_lines(self.folder, begin, number)
+
+    @property
+    def is_being_written(self) -> bool:
+        """Whether a process is at work on it now, as far as that can be told."""
+        return is_being_written(self.folder)
 
     def results(self) -> Iterator[CaseResult]:
         """The result of every case and repeat, the last one where there are several, in the order of the journal.

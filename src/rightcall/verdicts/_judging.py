@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Any
+
+import msgspec
 
 from rightcall.evalsets import Case, Check
 from rightcall.results import CaseResult, Cause, EvaluationResult, Finding, Outcome, PlacedFinding, Written, gravest
@@ -18,8 +19,6 @@ _CODES: dict[Cause, str] = {
     "output": "RC505",
     "mock": "RC506",
 }
-_LISTS = ("expected", "expected_output", "tool_calls", "tool_calls_order", "tool_outputs")
-"""The keys of criteria that list calls."""
 _MOST_WRITTEN = 200
 
 
@@ -56,6 +55,15 @@ def judged(case: Case, trajectory: Trajectory, results: Sequence[EvaluationResul
         written=tuple(_written(case.checks, results)),
         warnings=trajectory.warnings,
     )
+
+
+def judge_run(case: Case, outcome: Outcome, trajectory: Trajectory | None, repeat: int = 0) -> CaseResult:
+    """The result of a case that an agent was run for: judged if the agent came to an end, else an error."""
+    if outcome.error is not None or trajectory is None:
+        result = broken(case, outcome, trajectory)
+    else:
+        result = judge(case, trajectory)
+    return msgspec.structs.replace(result, repeat=repeat, outcome=outcome)
 
 
 def unjudged(case: Case, code: str, reason: str, trajectory: Trajectory | None = None) -> CaseResult:
@@ -112,17 +120,6 @@ def _written(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> It
     """Where each call is written that an expectation lists which did not pass."""
     for check, result in zip(checks, results, strict=True):
         if not result.passed:
-            for path, calls in _lists(check.criteria):
+            for path, calls in check.lists():
                 places = [check.source(f"{path}[{index}]") for index in range(min(len(calls), _MOST_WRITTEN))]
                 yield Written(check.key, path, tuple(places))
-
-
-def _lists(criteria: Any) -> Iterator[tuple[str, Sequence[Any]]]:
-    """The lists of calls in criteria, each with its path."""
-    for key in _LISTS:
-        calls = getattr(criteria, key, None)
-        if isinstance(calls, tuple) and calls:
-            yield key, calls
-    for turn, calls in enumerate(getattr(criteria, "expected_turns", None) or ()):
-        if isinstance(calls, tuple) and calls:
-            yield f"expected_turns[{turn}]", calls

@@ -1,0 +1,73 @@
+"""What is known of a run: from its header, or from a report of it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from rightcall.reports import Report, duration_text
+from rightcall.results import value_text
+from rightcall.store import Header
+
+from ._times import When, when
+
+_SHORT_ID = 4
+_COMMIT = 10
+_TEXT = 200
+
+
+class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """A run: what it goes by, when it began, how long it took, and everything else by name."""
+
+    id: str
+    """What it goes by in addresses."""
+    name: str
+    """What it goes by on a page."""
+    subject: str
+    """Its eval set."""
+    started: When | None = None
+    took: str = ""
+    known: tuple[tuple[str, str], ...] = ()
+    is_running: bool = False
+    is_finished: bool = True
+    """Whether it came to its end; a run that is neither this nor running was broken off."""
+
+
+def facts_of(header: Header, id: str = "", *, is_running: bool = False) -> RunFacts:
+    """What a header says. `id` is what the run goes by in addresses, that of the header by default."""
+    options = {name: value for name, value in header.options.items() if value not in (None, False, "", [], ())}
+    known = (
+        ("agent", header.agent),
+        ("eval set", header.evalset),
+        ("branch", header.branch or ""),
+        ("commit", (header.commit or "")[:_COMMIT]),
+        *[(name.replace("_", " "), value_text(value, 80)) for name, value in options.items()],
+        ("Rightcall", header.rightcall),
+        ("Python", header.python),
+        ("platform", header.platform),
+    )
+    return RunFacts(
+        id=id or header.id,
+        name=header.id[:_SHORT_ID],
+        subject=header.evalset[:_TEXT],
+        started=when(header.started),
+        took=_took(header.seconds),
+        known=tuple([(name[:_TEXT], value[:_TEXT]) for name, value in known if value]),
+        is_running=is_running,
+        is_finished=header.finished is not None,
+    )
+
+
+def report_facts(report: Report) -> RunFacts:
+    """What a report says of its run; there may be none, where recorded traces were scored."""
+    known = (("run", report.run_id), ("agent", report.agent), ("eval set", report.subject), *report.facts)
+    return RunFacts(
+        id=report.run_id[:_TEXT],
+        name=report.run_id[:_TEXT] or "Report",
+        subject=report.subject[:_TEXT],
+        took=_took(report.seconds),
+        known=tuple([(name[:_TEXT], value[:_TEXT]) for name, value in known if value]),
+    )
+
+
+def _took(seconds: float | None) -> str:
+    return duration_text(round(max(0.0, seconds) * 1e9)) if seconds is not None else ""

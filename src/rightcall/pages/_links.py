@@ -1,0 +1,56 @@
+"""Where pages are: at addresses of the viewer, or inside of one file."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from ._keys import key_of
+
+
+class Crumb(msgspec.Struct, frozen=True):
+    """A step of the way to a page, from the first one; the page itself has no address here."""
+
+    text: str
+    href: str = ""
+
+
+class Links(msgspec.Struct, frozen=True):
+    """The addresses of pages. An empty one means that there is no such page, and no link to it.
+
+    In one file there are only anchors: cases and calls have them, other runs, tools and comparisons do not.
+    """
+
+    is_one_file: bool = False
+
+    def runs(self, **query: str | int) -> str:
+        """All runs. A query leaves out what is empty."""
+        return "" if self.is_one_file else f"/{_query(query)}"
+
+    def run(self, run_id: str, **query: str | int) -> str:
+        """A run, filtered and paged: `verdict`, `rule`, `tool` (its key), `q` (a text), `page`."""
+        return "#main" if self.is_one_file else f"/runs/{_part(run_id)}{_query(query)}"
+
+    def case(self, run_id: str, key: str, **query: str | int) -> str:
+        """A case of a run, by its key; `calls` is which page of its calls."""
+        if self.is_one_file:
+            return f"#case-{key}"
+        return f"/runs/{_part(run_id)}/cases/{_part(key)}{_query(query)}"
+
+    def tool(self, run_id: str, name: str, **query: str | int) -> str:
+        """A tool of a run, by its name."""
+        return "" if self.is_one_file else f"/runs/{_part(run_id)}/tools/{key_of(name)}{_query(query)}"
+
+    def compare(self, before: str, after: str, **query: str | int) -> str:
+        """Two runs, one against the other."""
+        return "" if self.is_one_file else f"/compare{_query({'a': before, 'b': after, **query})}"
+
+
+def _part(text: str) -> str:
+    return quote(text, safe="", errors="backslashreplace")
+
+
+def _query(query: dict[str, str | int]) -> str:
+    given = {key: value for key, value in query.items() if value not in ("", 0)}
+    return f"?{urlencode(given, errors='backslashreplace')}" if given else ""

@@ -1,0 +1,72 @@
+"""What failures have in common: the rule that was broken, and the tool it was broken by."""
+
+from __future__ import annotations
+
+import re
+
+from rightcall.results import CODES, CaseResult, Finding, PlacedFinding
+
+Problem = tuple[str, str]
+"""A code and the name of a tool; the name is empty where no single tool is to blame."""
+
+_GRAVEST = ("RC107", "RC101", "RC104", "RC106", "RC105", "RC103", "RC102", "RC108")
+_TOLD = {
+    "RC101": "never called, or too seldom",
+    "RC102": "called, but not expected",
+    "RC103": "called out of order",
+    "RC104": "called with other arguments",
+    "RC105": "called more or less often than allowed",
+    "RC106": "gave something else back",
+    "RC107": "called, and must never be",
+    "RC301": "not recorded, so not measured",
+    "RC506": "called in a way that no mock answers",
+}
+_PREAMBLE = "not measured: "
+_QUOTED = re.compile(r"`([^`(]{1,200})")
+_NAME = 200
+
+
+def group_words(code: str, tool: str) -> str:
+    """What a group of failures has in common, after the name of its tool: `called out of order`."""
+    if tool and code in _TOLD:
+        return _TOLD[code]
+    return CODES[code].name.replace("-", " ") if code in CODES else code
+
+
+def problems_of(result: CaseResult) -> tuple[Problem, ...]:
+    """What is wrong with a case, the gravest first, each once whoever found it."""
+    return tuple(dict.fromkeys([(placed.finding.code, _tool(placed.finding)) for placed in told_findings(result)]))
+
+
+def told_findings(result: CaseResult) -> list[PlacedFinding]:
+    """The findings of a case that did not pass, the gravest first; what several expectations found is told once.
+
+    A finding that only says that something was not measured is left out where another says what.
+    """
+    if result.passed:
+        return []
+    blamed = {one.evaluator for one in result.results if not one.passed}
+    mine = [each for each in result.findings if each.expectation in blamed or not result.results] or result.findings
+    once = {(each.finding.code, each.finding.message): each for each in reversed(mine)}
+    told = [each for each in reversed(once.values()) if not each.finding.message.startswith(_PREAMBLE)]
+    return sorted(told or list(mine[:1]), key=lambda each: _weight(result, each.finding))
+
+
+def _weight(result: CaseResult, finding: Finding) -> int:
+    """Where a finding stands: first what the verdict comes from."""
+    if result.verdict == "error" and finding.code >= "RC4":
+        return -1
+    if result.verdict == "not_measured" and finding.code.startswith("RC3"):
+        return -1
+    return _GRAVEST.index(finding.code) if finding.code in _GRAVEST else len(_GRAVEST)
+
+
+def _tool(finding: Finding) -> str:
+    """The tool that a finding is about: of the call it names, or the first word in it that is quoted."""
+    call = finding.expected or finding.actual
+    if call is not None:
+        return call.text.partition("(")[0][:_NAME]
+    if finding.path is not None and finding.path.startswith("tool_calls_count."):
+        return finding.path.partition(".")[2][:_NAME]
+    quoted = _QUOTED.search(finding.message) if finding.code in ("RC301", "RC506") else None
+    return quoted[1] if quoted else ""

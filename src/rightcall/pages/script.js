@@ -1,0 +1,78 @@
+// Comfort for the pages of Rightcall: keys, copying, and news of a run that is not over. No page needs it to be read.
+"use strict";
+
+const find = (selector) => document.querySelector(selector);
+
+// Where j and k, n and p go in a list: from one element with `data-stop` to the next, or the next that did not pass.
+const step = (by, failing) => {
+  const here = document.activeElement.closest("[data-stop]");
+  const side = by > 0 ? Node.DOCUMENT_POSITION_FOLLOWING : Node.DOCUMENT_POSITION_PRECEDING;
+  const stops = [...document.querySelectorAll("[data-stop]")].filter(
+    (each) => !each.hidden && !(failing && each.dataset.stop === "passed") && (!here || here.compareDocumentPosition(each) & side),
+  );
+  const there = by > 0 ? stops[0] : stops[stops.length - 1];
+  if (!there) return;
+  if (failing && there.firstElementChild instanceof HTMLDetailsElement) there.firstElementChild.open = true;
+  there.querySelector("summary, a").focus();
+  there.scrollIntoView({ block: "nearest" });
+};
+const steps = { j: [1, false], k: [-1, false], n: [1, true], p: [-1, true] };
+
+// Keys click links and buttons that are there for everybody: an element says by `data-key` which key is its own.
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input:not([type=checkbox]), select, textarea")) return;
+  const target = /^[a-z]$/.test(event.key) ? find(`[data-key~="${event.key}"]`) : null;
+  if (event.key === "?") {
+    find("#help").togglePopover();
+  } else if (event.key === "/" && find("input[type=search]")) {
+    find("input[type=search]").focus();
+  } else if (target) {
+    target.click();
+  } else if (event.key in steps) {
+    step(...steps[event.key]);
+  } else {
+    return;
+  }
+  event.preventDefault();
+});
+
+// Buttons that copy need this script, so they are hidden without it.
+const showCopyButtons = () => {
+  for (const button of document.querySelectorAll("button.copy[hidden]")) button.hidden = false;
+};
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("button.copy");
+  if (!button) return;
+  const source = document.getElementById(button.dataset.copy);
+  try {
+    await navigator.clipboard.writeText(source.textContent);
+    button.textContent = "Copied";
+  } catch {
+    getSelection().selectAllChildren(source);
+    button.textContent = "Selected";
+  }
+  setTimeout(() => (button.textContent = "Copy"), 1500);
+});
+showCopyButtons();
+
+// A run that is not over: the elements marked `data-live` are taken anew from the same address, each by its id.
+const refresh = async () => {
+  try {
+    const answer = await fetch(location.href, { cache: "no-store" });
+    if (!answer.ok) return;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    for (const old of document.querySelectorAll("[data-live][id]")) {
+      const fresh = page.getElementById(old.id);
+      if (fresh && fresh.outerHTML !== old.outerHTML && !old.contains(document.activeElement)) old.replaceWith(fresh);
+    }
+    if (!page.documentElement.hasAttribute("data-running")) delete document.documentElement.dataset.running;
+  } catch {
+    return; // the viewer was stopped; what is on the page stays as it was
+  }
+};
+const watch = async () => {
+  if (!("running" in document.documentElement.dataset)) return;
+  if (!document.hidden) await refresh();
+  setTimeout(watch, 1000);
+};
+if (location.protocol !== "file:") setTimeout(watch, 1000);

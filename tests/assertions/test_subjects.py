@@ -1,0 +1,98 @@
+"""What assertions take."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rightcall import AgentExecution, InputError, ToolCall, Trajectory, capture, tool
+from rightcall.assertions import trajectory_of
+
+MESSAGES = [
+    {"role": "user", "content": "a laptop"},
+    {
+        "role": "assistant",
+        "tool_calls": [
+            {"id": "1", "type": "function", "function": {"name": "search", "arguments": '{"query": "laptop"}'}}
+        ],
+    },
+]
+
+
+@tool
+def search(query: str) -> str:
+    return query.upper()
+
+
+with capture() as seen:
+    search("laptop")
+[SPAN] = seen.spans
+
+
+def agent_span(digit: str) -> dict[str, Any]:
+    operation = {"key": "gen_ai.operation.name", "value": {"stringValue": "invoke_agent"}}
+    times = {"startTimeUnixNano": "1", "endTimeUnixNano": "2"}
+    return {"traceId": digit * 32, "spanId": digit * 16, "name": "agent", "attributes": [operation], **times}
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        [{"search": {"query": "laptop"}}],
+        [{"name": "search", "args": {"query": "laptop"}}],
+        [ToolCall("search", {"query": "laptop"})],
+        Trajectory.of([{"name": "search", "args": {"query": "laptop"}}]),
+        MESSAGES,
+        {"messages": MESSAGES},
+        json.dumps(MESSAGES).encode(),
+        [SPAN],
+        (SPAN,),
+        AgentExecution(agent_trace=[SPAN]),
+    ],
+    ids=["short", "spelt out", "ToolCall", "Trajectory", "messages", "log", "bytes", "spans", "tuple", "execution"],
+)
+def test_calls_can_be_read_from_what_a_test_has(subject: Any) -> None:
+    [call] = trajectory_of(subject).calls
+
+    assert (call.name, call.args) == ("search", {"query": "laptop"})
+
+
+def test_a_name_alone_has_no_recorded_arguments() -> None:
+    [call] = trajectory_of(["search"]).calls
+
+    assert "args" in call.unrecorded
+
+
+def test_captured_calls_can_be_asked_about_inside_of_the_block_and_after_it() -> None:
+    with capture() as captured:
+        search("laptop")
+        inside = trajectory_of(captured)
+        search("phone")
+
+    assert inside.names == ("search",)
+    assert trajectory_of(captured).names == ("search", "search")
+
+
+def test_a_capture_without_calls_is_a_fact_where_tools_are_marked() -> None:
+    with capture() as captured:
+        pass
+
+    assert trajectory_of(captured).calls_recorded
+
+
+def test_an_empty_list_says_nothing_about_calls() -> None:
+    assert not trajectory_of([]).calls_recorded
+    assert trajectory_of(Trajectory()).calls_recorded
+
+
+def test_a_path_is_read_if_it_holds_one_run(tmp_path: Path) -> None:
+    log = tmp_path / "log.json"
+    log.write_text(json.dumps(MESSAGES))
+
+    assert trajectory_of(log).names == ("search",)
+    assert trajectory_of(str(log)).names == ("search",)
+    with pytest.raises(InputError, match="runs, and an assertion is about one"):
+        trajectory_of({"resourceSpans": [{"scopeSpans": [{"spans": [agent_span("1"), agent_span("2")]}]}]})
+    with pytest.raises(InputError, match="nowhere"):
+        trajectory_of("nowhere.json")

@@ -1,0 +1,1 @@
+"""Pages in a real browser. A package, so that pytest ends the browser with the last of its tests."""

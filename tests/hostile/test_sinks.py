@@ -1,0 +1,131 @@
+"""The matrix of hostile texts and of everything that tells results to somebody: what is said stays text.
+
+What `rightcall.reports` exports, or the command line has as a format, is in this matrix, or a test fails.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from xml.etree import ElementTree
+
+import pytest
+from tests.hostile import corpus
+from tests.hostile.corpus import harmful, obeyed
+from tests.hostile.results import hostile_results, hostile_trajectory, tool_name
+
+from rightcall import CaseResult, reports
+from rightcall.changes import compare, sides_of
+from rightcall.cli._formats import FORMATS
+from rightcall.reports import Line, Paper, Report
+from rightcall.results import Aggregates, Tally, measures_of
+
+PAPER = Paper(width=80)
+
+
+@lru_cache(maxsize=512)
+def results_of(text: str) -> tuple[CaseResult, ...]:
+    return tuple(hostile_results(text))
+
+
+def report_of(text: str) -> Report:
+    """A report of results that say nothing but the text."""
+    results = results_of(text)
+    tally, aggregates = Tally(), Aggregates()
+    for each in results:
+        tally.add(each)
+        aggregates.add(measures_of(each.results))
+    return Report(
+        results=lambda: iter(results),
+        totals=tally.totals(),
+        evaluators=aggregates.by_evaluator(),
+        subject=text,
+        run_id=text,
+        agent=text,
+        notes=(text,),
+        warnings={text: 2},
+    )
+
+
+def plain(lines: Iterable[Line]) -> str:
+    return "\n".join("".join(part if isinstance(part, str) else part[0] for part in line) for line in lines)
+
+
+def comparison(text: str) -> str:
+    first, second, third = results_of(text)
+    changed = compare(sides_of([first, second]), sides_of([third]))
+    return plain(reports.comparison_lines(changed, PAPER, (text, text)))
+
+
+def verdicts(text: str) -> str:
+    first, second, third = [sides_of([result]) for result in results_of(text)]
+    return plain(reports.verdict_lines([first, second, third], [text] * 3, PAPER))
+
+
+SINKS: dict[str, Callable[[str], str]] = {
+    "full_report": lambda text: "".join(reports.full_report(report_of(text), PAPER)),
+    "concise_report": lambda text: "".join(reports.concise_report(report_of(text))),
+    "json_report": lambda text: "".join(reports.json_report(report_of(text))),
+    "junit_report": lambda text: "".join(reports.junit_report(report_of(text))),
+    "github_report": lambda text: "".join(reports.github_report(report_of(text))),
+    "github_summary": lambda text: "".join(reports.github_summary(report_of(text))),
+    "markdown_report": lambda text: "".join(reports.markdown_report(report_of(text))),
+    "comparison_lines": comparison,
+    "verdict_lines": verdicts,
+    "diagnosis": lambda text: plain(line for each in results_of(text) for line in reports.diagnosis(each, PAPER, text)),
+    "headline": lambda text: plain(reports.headline(each, PAPER) for each in results_of(text)),
+    "trajectory_lines": lambda text: plain(reports.trajectory_lines(hostile_trajectory(text), text, PAPER)),
+}
+"""What each of them makes of a text that stands wherever somebody else than us may say something."""
+
+READ_BY_CI = {"junit_report", "github_summary", "markdown_report"}
+"""What is printed where a line may be a command, and has none of its own."""
+GATED = {"concise_lines", "ending"}
+"""Lines that are made harmless by whoever prints them: the terminal's `Screen`, and `concise_report`."""
+EDITS = {"diff_lines"}
+"""A diff of the user's own file has to be that file's text, to the letter."""
+PARTS = {
+    *("Line", "Paper", "Part", "Report", "cell_count", "fit", "full_lines"),
+    *("json_case", "json_evidence", "printable", "wrap"),
+}
+"""What the others are made of."""
+
+
+def test_everything_that_tells_results_is_in_the_matrix() -> None:
+    assert set(reports.__all__) == set(SINKS) | GATED | EDITS | PARTS
+    assert {f"{name}_report" for name in FORMATS} <= set(SINKS)
+
+
+@pytest.mark.parametrize("kind", corpus.PAYLOADS)
+@pytest.mark.parametrize("sink", SINKS)
+def test_what_is_said_stays_text(sink: str, kind: str) -> None:
+    for text in corpus.PAYLOADS[kind]:
+        told = SINKS[sink](text)
+
+        assert harmful(told) == set(), ascii(text)
+        assert sink not in READ_BY_CI or obeyed(told) == [], ascii(text)
+
+
+@pytest.mark.parametrize("sink", SINKS)
+def test_long_texts_do_no_more_harm_than_short_ones(sink: str) -> None:
+    for text in corpus.LONG[1:]:
+        assert harmful(SINKS[sink](text)) == set(), ascii(text[:10])
+
+
+@pytest.mark.parametrize("kind", corpus.PAYLOADS)
+def test_json_gives_back_what_was_said(kind: str) -> None:
+    for text in corpus.PAYLOADS[kind]:
+        document = json.loads(SINKS["json_report"](text))
+
+        assert document["evalset"] == text
+        assert document["cases"][0]["trajectory"]["calls"][0]["name"] == tool_name(text)
+        assert document["cases"][0]["trajectory"]["calls"][1]["output"] == text
+
+
+@pytest.mark.parametrize("kind", corpus.PAYLOADS)
+def test_junit_has_as_many_cases_as_there_were(kind: str) -> None:
+    for text in corpus.PAYLOADS[kind]:
+        root = ElementTree.fromstring(SINKS["junit_report"](text).encode())
+
+        assert len(root.findall("testsuite/testcase")) == 3
