@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .version import __version__ as __version__
+
 if TYPE_CHECKING:
     from .assertions import (
         Calls as Calls,
@@ -166,8 +168,6 @@ if TYPE_CHECKING:
         Judging as Judging,
         judge as judge,
     )
-
-__version__ = "0.1.0"
 
 _HOMES: dict[str, tuple[str, ...]] = {
     "errors": (

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from rightcall.decoding import dump_json
+from rightcall.projects import OWN_FILE, is_configured
 
-from ._configuration import OWN_FILE, is_configured
 from ._frameworks import Found
 from ._project import IGNORE_FILE, SCHEMA_FILE, SCHEMA_LINE, WORKFLOW_FILE, project_files, schema_text
 from ._seen_tools import Parameter, SeenTool

@@ -9,15 +9,12 @@ from pathlib import Path
 import click
 import msgspec
 
-from rightcall.errors import AgentError, RightcallError
+from rightcall.errors import RightcallError
 from rightcall.evalsets import EvalSet, load_eval_set
+from rightcall.projects import OWN_FILE, Configuration, agent_files, home_of, home_of_recorded, is_elsewhere
 from rightcall.store import files_digest
 
-from ._configuration import OWN_FILE, PROJECT_FILE, Configuration, project_of
-from ._sources import sources_of
-
 _DATA = (".yaml", ".yml", ".json")
-_ELSEWHERE = ("cmd:", "http://", "https://")
 
 
 class Chosen(msgspec.Struct, frozen=True):
@@ -31,11 +28,11 @@ class Chosen(msgspec.Struct, frozen=True):
     @property
     def is_elsewhere(self) -> bool:
         """Whether the agent is a program or an endpoint, so that its tools are out of reach."""
-        return self.agent.startswith(_ELSEWHERE)
+        return is_elsewhere(self.agent)
 
     def agent_digest(self) -> str | None:
         """The digest of the files that the agent is made of; none where they cannot be known."""
-        sources = sources_of(self.agent, _place(self.agent), self.project)
+        sources = agent_files(self.agent, self.project)
         return files_digest(sources) if sources else None
 
 
@@ -57,9 +54,9 @@ def choose(
     if agent is not None:
         return Chosen(agent, Path.cwd(), eval_set)
     if recorded is not None and recorded[0] not in (eval_set.agent, configuration.values.get("agent")):
-        return Chosen(recorded[0], _home_of_recorded(recorded[0], trust), eval_set)
+        return Chosen(recorded[0], home_of_recorded(recorded[0], trust), eval_set)
     if eval_set.agent is not None:
-        project = _home(eval_set.agent, Path(eval_set.path), trust)
+        project = home_of(eval_set.agent, Path(eval_set.path), trust)
         return Chosen(eval_set.agent, project, eval_set)
     return Chosen(_configured(configuration, "agent"), configuration.folder, eval_set)
 
@@ -93,43 +90,3 @@ def _configured(configuration: Configuration, key: str) -> str:
         what = "an eval set" if key == "evalset" else "an agent"
         raise click.UsageError(f"{what} is missing: name it on the command line, or as {key!r} in {OWN_FILE}")
     return os.path.relpath(configuration.folder / value) if key == "evalset" else value
-
-
-def _home(agent: str, evalset: Path, trust: bool) -> Path:
-    """Where the agent that an eval set names is looked for: in the eval set's project, and nowhere else."""
-    project = project_of(evalset)
-    homes = [home for home in (project, evalset.resolve().parent) if home is not None]
-    home = next((home for home in homes if (home / _place(agent)).exists()), homes[0])
-    if not trust and not (project is not None and _is_inside(agent, home, project)):
-        raise AgentError(
-            f"{evalset} names the agent {agent!r:.200}, which is not inside the project of the eval set "
-            f"({project or f'no folder above it has {OWN_FILE} or {PROJECT_FILE}'}); name the agent on the command "
-            "line, or give --trust"
-        )
-    return home
-
-
-def _home_of_recorded(agent: str, trust: bool) -> Path:
-    """Where the agent of a run that is resumed is looked for: a run is data, and may come from anybody."""
-    here = Path.cwd()
-    if not trust and not _is_inside(agent, here, project_of(here) or here):
-        raise AgentError(
-            f"the run was made with the agent {agent!r:.200}, which is not inside this project; name it on the command "
-            "line again, or give --trust"
-        )
-    return here
-
-
-def _is_inside(agent: str, home: Path, project: Path) -> bool:
-    if agent.startswith(_ELSEWHERE):
-        return False
-    place = _place(agent)
-    below = Path(*place.split(".")) if not place.endswith(".py") and "/" not in place else Path(place)
-    found = [home / place, home / below.with_suffix(".py"), home / below / "__init__.py"]
-    return any(one.exists() and one.resolve().is_relative_to(project.resolve()) for one in found)
-
-
-def _place(agent: str) -> str:
-    """The file, folder or module of an agent's name."""
-    place, colon, name = agent.rpartition(":")
-    return place if colon and name.replace(".", "_").isidentifier() else agent

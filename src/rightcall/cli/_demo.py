@@ -13,13 +13,13 @@ import click
 
 from rightcall.errors import MissingExtraError, RightcallError
 from rightcall.evalsets import Case, load_eval_set
+from rightcall.projects import load_configuration
 from rightcall.reports import concise_lines
 from rightcall.results import CaseResult, EvaluationResult, call_text
 from rightcall.store import open_run
 from rightcall.trajectory import Trajectory
 from rightcall.verdicts import judge
 
-from ._configuration import load_configuration
 from ._formats import Telling
 from ._project import AGENT_FILE, EVALSET_FILE, project_files, write_files
 from ._running import Running

@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 
 from rightcall.errors import RightcallError
+from rightcall.projects import is_configured
 
 from ._beginnings import EVALSET_FILE, beginning_of, settings_of
-from ._configuration import is_configured
 from ._frameworks import Found, framework_of
 from ._project import IGNORE_FILE, Written, project_files, write_files
 from ._terminal import Screen

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-import rightcall
 from rightcall.errors import RightcallError, nearest
+from rightcall.version import __version__
 
 from ._complaints import complain
 
@@ -82,7 +82,7 @@ class LazyCommands(click.Group):
 
 
 @click.group(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(rightcall.__version__, message="rightcall %(version)s")
+@click.version_option(__version__, message="rightcall %(version)s")
 def _rightcall() -> None:
     """Did the agent make the right calls?
 

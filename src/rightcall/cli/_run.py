@@ -8,8 +8,8 @@ import click
 import msgspec
 
 from rightcall.errors import InputError
+from rightcall.projects import load_configuration
 
-from ._configuration import load_configuration
 from ._formats import format_options
 from ._running import Running
 from ._sizes import Number, size

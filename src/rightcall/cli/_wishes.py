@@ -10,10 +10,9 @@ import msgspec
 
 from rightcall.errors import StoreError
 from rightcall.evalsets import EvalSet
+from rightcall.projects import Configuration
 from rightcall.runner import DEFAULT_MEMORY, DEFAULT_TIMEOUT, RunOptions
 from rightcall.store import RUNS, Run
-
-from ._configuration import Configuration
 
 _Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 

@@ -8,9 +8,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import rightcall
 from rightcall.errors import MissingExtraError
 from rightcall.reports import printable
+from rightcall.version import __version__
 
 from ._links import Links
 from ._texts import percent, pieces, score_text, seconds_text
@@ -78,7 +78,7 @@ def environment() -> Environment:
     made.filters |= {"score": score_text, "seconds": seconds_text}
     # The stylesheet and the script are files of this package: the only text that is not escaped.
     own = {"style": Markup(stylesheet()), "script": Markup(script()), "policy": policy()}  # noqa: S704
-    made.globals |= {"own": own, "signs": SIGNS, "words": WORDS, "version": rightcall.__version__}
+    made.globals |= {"own": own, "signs": SIGNS, "words": WORDS, "version": __version__}
     return made
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-import rightcall
 from rightcall.decoding import dump_json
 from rightcall.results import CaseResult
+from rightcall.version import __version__
 
 from ._report import Report
 
@@ -20,7 +20,7 @@ def json_report(report: Report) -> Iterator[str]:
     findings and the trajectory that was judged, `totals` the cases by verdict, and `evaluators` the results of each
     evaluator by verdict with their mean score.
     """
-    yield dump_json({"rightcall": rightcall.__version__, "evalset": report.subject})[:-1] + ', "cases": ['
+    yield dump_json({"rightcall": __version__, "evalset": report.subject})[:-1] + ', "cases": ['
     cases = report.documents() if report.documents is not None else map(CaseResult.to_json, report.results())
     separator = "\n"
     for case in cases:

@@ -1,6 +1,7 @@
 """Runs an agent over cases, in processes of its own, and tells what happens."""
 
 from ._events import CaseFinished, CaseStarted, Event, Quiet, RunFinished, RunStarted, WorkerReplaced
+from ._keeping import KeptAgent
 from ._plan import DEFAULT_MEMORY, DEFAULT_TIMEOUT, Job, Plan, RunOptions
 from ._supervision import run
 
@@ -11,6 +12,7 @@ __all__ = [
     "CaseStarted",
     "Event",
     "Job",
+    "KeptAgent",
     "Plan",
     "Quiet",
     "RunFinished",

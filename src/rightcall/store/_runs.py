@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-import rightcall
 from rightcall.errors import StoreError
 from rightcall.results import CaseResult, EvaluatorTotals, Tally, Totals, Verdict
+from rightcall.version import __version__
 
 from ._folders import make_private, telling
 from ._header import FILE as HEADER_FILE, Header, read_header, write_header
@@ -123,7 +123,7 @@ def create_run(runs: Path, **known: Any) -> Run:
     header = Header(
         id=identity,
         started=now.isoformat(),
-        rightcall=rightcall.__version__,
+        rightcall=__version__,
         python=platform.python_version(),
         platform=platform.platform(),
         **known,

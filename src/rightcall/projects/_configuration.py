@@ -42,8 +42,10 @@ def is_configured(folder: Path) -> bool:
         return False
 
 
-def load_configuration(place: Path, known: Iterable[str]) -> Configuration:
+def load_configuration(place: Path, known: Iterable[str] | None = None) -> Configuration:
     """What the project of a place says of these options; they may be written with `-` or `_`.
+
+    Without `known` every option is taken as it is.
 
     Raises:
         InputError: the file cannot be read, or names an option that is not known.
@@ -57,7 +59,7 @@ def load_configuration(place: Path, known: Iterable[str]) -> Configuration:
     values = document if path == own else document.get("tool", {}).get("rightcall", {})
     if not isinstance(values, dict):
         raise InputError(f"{path}: tool.rightcall is a table of options, not {type(values).__name__}")
-    options = {name.replace("_", "-") for name in known}
+    options = {name.replace("_", "-") for name in (values if known is None else known)}
     for key in values:
         if key.replace("_", "-") not in options:
             line = _line_of(key, text)

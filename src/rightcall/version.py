@@ -1,0 +1,3 @@
+"""Which version of Rightcall this is."""
+
+__version__ = "0.1.0"
