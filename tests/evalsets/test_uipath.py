@@ -105,7 +105,8 @@ def test_judges_code_and_older_evaluators_are_errors_by_name_and_import_nothing(
     assert result.verdict == "error"
     assert [each.finding.message for each in result.findings] == [
         "'Judge' (llm-judge-trajectory-similarity) is not yet available: it needs a language model as a judge",
-        "'Mine' (file://../evaluators/custom/mine.py:MineEvaluator) is not yet available: its code is yours",
+        "'Mine' (file://../evaluators/custom/mine.py:MineEvaluator) was not judged: its code is yours, "
+        "and is not imported here",
         "'Older' (legacy-evaluator) is not yet available: it is in UiPath's older form, without a version",
     ]
 

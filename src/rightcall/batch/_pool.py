@@ -169,6 +169,7 @@ def _begin(request: Request) -> None:
     """Make a worker of this process. It is not the one to be interrupted, but who asked for the work."""
     global _worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.stdout = sys.stderr  # evaluators of the user's own may print, and the result is somebody else's
     _worker = _Worker(request)
 
 

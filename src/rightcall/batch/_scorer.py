@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from rightcall.errors import InputError
-from rightcall.evalsets import Case, load_expectation
+from rightcall.evalsets import Case
 from rightcall.reports import json_evidence
 from rightcall.results import CaseResult, Measure, measures_of
 from rightcall.trajectory import Trajectory
@@ -105,7 +105,6 @@ class Scorer:
 
 
 def _case_finder(request: Request) -> Callable[[Trajectory], Case | None]:
-    if request.expectation is not None:
-        case = load_expectation(*request.expectation)("")
+    if (case := request.expected()) is not None:
         return lambda trajectory: case
     return Joining(request.cases(), request.join, request.case_attribute).case_of

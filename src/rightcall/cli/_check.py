@@ -8,7 +8,7 @@ import click
 
 from rightcall.errors import RightcallError
 from rightcall.evalsets import EvalSet, load_eval_set
-from rightcall.evaluators import UnavailableEvaluator
+from rightcall.evaluators import CODE_OF_YOURS, UnavailableEvaluator
 
 from ._complaints import complain
 from ._terminal import Screen
@@ -45,7 +45,9 @@ def _unavailable(eval_set: EvalSet) -> list[str]:
     missing = [each for each in evaluators if isinstance(each, UnavailableEvaluator)]
     counted = Counter((each.id, each.type_id, each.reason) for each in missing)
     return [
-        f"{name!r} ({wanted}) is not yet available: {reason}; {_count(cases, 'case')} cannot pass"
+        f"{name!r} ({wanted}) was not checked: {reason}"
+        if reason == CODE_OF_YOURS
+        else f"{name!r} ({wanted}) is not yet available: {reason}; {_count(cases, 'case')} cannot pass"
         for (name, wanted, reason), cases in counted.items()
     ]
 

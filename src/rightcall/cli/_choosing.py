@@ -11,6 +11,7 @@ import msgspec
 
 from rightcall.errors import RightcallError
 from rightcall.evalsets import EvalSet, load_eval_set
+from rightcall.extensions import load_eval_set_with_code
 from rightcall.projects import OWN_FILE, Configuration, agent_files, home_of, home_of_recorded, is_elsewhere
 from rightcall.store import files_digest
 
@@ -50,7 +51,7 @@ def choose(
     agent, path = _split(names)
     if path is None:
         path = recorded[1] if recorded is not None else _configured(configuration, "evalset")
-    eval_set = load_eval_set(path)
+    eval_set = load_eval_set_with_code(path, trust=trust)
     if agent is not None:
         return Chosen(agent, Path.cwd(), eval_set)
     if recorded is not None and recorded[0] not in (eval_set.agent, configuration.values.get("agent")):

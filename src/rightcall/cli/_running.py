@@ -18,6 +18,7 @@ from rightcall.results import Aggregates, CaseResult, Tally, Totals, measures_of
 from rightcall.runner import CaseFinished, Event, Job, Plan, RunFinished, RunStarted, WorkerReplaced, run
 from rightcall.store import RUNS, Journal, Run, case_digest, commit_of, create_run, file_digest, list_runs, open_run
 
+from ._aside import aside
 from ._choosing import choose
 from ._complaints import complain
 from ._formats import Telling
@@ -148,7 +149,7 @@ class Running:
         progress = Progress(total, total - plan.total)
         events = run(plan, self._wishes.run_options(self._chosen.eval_set), stopping)
         is_complete = False
-        with self._judgements, closing(events):  # type: ignore[type-var]
+        with aside(), self._judgements, closing(events):  # type: ignore[type-var]
             try:
                 for event in events:
                     if isinstance(event, RunStarted) and journal is None:

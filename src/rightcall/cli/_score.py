@@ -18,6 +18,7 @@ from rightcall.errors import InputError
 from rightcall.reports import Report, json_case
 from rightcall.results import Aggregates, Totals, Verdict, gravest
 
+from ._aside import aside
 from ._complaints import complain
 from ._formats import Telling, format_options
 from ._kept import Kept
@@ -36,6 +37,7 @@ from ._recorded import RecordedOptions, joining_options
     help="How many processes share the work; as many as there are cores by default.",
 )
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that does not pass.")
+@click.option("--trust", is_flag=True, help="Import evaluators an eval set names though they are outside its project.")
 @format_options
 def command(**options: Any) -> int:
     """Hold recorded traces against expectations, without running anything.
@@ -51,6 +53,7 @@ class Options(RecordedOptions, frozen=True, kw_only=True):
     expect: str | None
     workers: int | None
     fail_fast: bool
+    trust: bool
     formats: tuple[str, ...]
     max_detail: int
     output_file: str | None
@@ -58,7 +61,7 @@ class Options(RecordedOptions, frozen=True, kw_only=True):
     def request(self) -> Request:
         """What is asked of those who score."""
         expectation = _expectation(self.expect) if self.expect is not None else None
-        return msgspec.structs.replace(super().request(), expectation=expectation)
+        return msgspec.structs.replace(super().request(), expectation=expectation, trust=self.trust)
 
 
 class _Scoring:
@@ -80,7 +83,7 @@ class _Scoring:
 
     def run(self) -> int:
         started = perf_counter()
-        with Kept() as kept:
+        with Kept() as kept, aside():
             for scored in self._taken():
                 if self._telling.wants_results and scored.evidence:
                     kept.add(json_case(scored.result, scored.evidence))

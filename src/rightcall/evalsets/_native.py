@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path as FilePath
-from typing import Any
+from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
 from rightcall.decoding import Path
-from rightcall.errors import CriteriaError, DocumentError, shown
+from rightcall.errors import CriteriaError, DocumentError, UnknownNameError, shown
 from rightcall.evaluators import (
     EVALUATORS,
     Evaluator,
     UnavailableEvaluator,
     evaluator_type,
+    is_code,
     unavailable,
 )
 from rightcall.limits import Limits
@@ -29,16 +30,21 @@ from ._pages import Draft
 from ._turns import turn_keys, turn_place, turn_values
 from ._written import WrittenCase, WrittenDefaults, WrittenEvalSet
 
+FindCode: TypeAlias = Callable[[str], type[Evaluator[Any, Any, Any]]]
+"""What finds an evaluator that is code of the user's, by the name that a file has for it."""
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
 _DEFAULT = ("config", "default_evaluation_criteria")
+_DEFAULTS = {"default_evaluation_criteria", "defaultEvaluationCriteria"}
 
 
 class Compiling:
     """One eval set while it is made of what was written."""
 
-    def __init__(self, draft: Draft, limits: Limits) -> None:
+    def __init__(self, draft: Draft, limits: Limits, find_code: FindCode | None = None) -> None:
         self._draft = draft
         self._limits = limits
+        self._find_code = find_code
+        self._code: dict[str, type[Evaluator[Any, Any, Any]]] = {}
         self._defaults = WrittenDefaults()
         self._own: dict[str, Own] = {}
 
@@ -87,11 +93,12 @@ class Compiling:
         own: dict[str, Own] = {}
         for name, evaluator in written.evaluators.items():
             type_id = evaluator.type
-            if not unavailable(type_id):
-                with self._draft.placing(("evaluators", name, "type")):
-                    type_id = evaluator_type(type_id).type_id
-                with self._draft.placing(("evaluators", name, "config")):
-                    EVALUATORS[type_id](name, evaluator.config, limits=self._limits)
+            with self._draft.placing(("evaluators", name, "type")):
+                type_id = _resolved(type_id)
+                kind = self._kind(type_id)
+            with self._draft.placing(("evaluators", name, "config")):
+                if kind is not None:
+                    kind(name, evaluator.config, limits=self._limits)
             own[name] = Own(type_id, evaluator.config, float(evaluator.weight))
         return own
 
@@ -130,9 +137,20 @@ class Compiling:
         return Check(key, evaluator, criteria, source, expected.weight)
 
     def _evaluator(self, key: str, expected: Expected) -> Evaluator[Any, Any, Any]:
-        if unavailable(expected.type_id):
+        kind = self._kind(expected.type_id)
+        if kind is None:
             return UnavailableEvaluator(expected.type_id, key, limits=self._limits)
-        return EVALUATORS[expected.type_id](key, expected.config, limits=self._limits)
+        return kind(key, expected.config, limits=self._limits)
+
+    def _kind(self, type_id: str) -> type[Evaluator[Any, Any, Any]] | None:
+        """The evaluator of a type; none where it is not available, or code that is not to be imported."""
+        if type_id in EVALUATORS:
+            return EVALUATORS[type_id]
+        if self._find_code is None or not is_code(type_id):
+            return None
+        if type_id not in self._code:
+            self._code[type_id] = self._find_code(type_id)
+        return self._code[type_id]
 
     def _turns_check(self, key: str, written: WrittenCase, place: Path) -> Check:
         """What the turns of a conversation expect under one key, as one check."""
@@ -154,7 +172,7 @@ class Compiling:
             raise self._problem(str(problem), turn_place(place, key, steps)) from None
 
     def _sources(self, key: str, place: Path, expected: Expected) -> Callable[[str | None], Source]:
-        if expected.criteria is None and key in self._own:
+        if expected.criteria is None and key in self._own and _DEFAULTS & self._own[key].config.keys():
             place = ("evaluators", key, *_DEFAULT)
 
         def source(path: str | None) -> Source:
@@ -177,6 +195,18 @@ class Compiling:
 
     def _problem(self, message: str, path: Path) -> DocumentError:
         return self._draft.problem(message, path)
+
+
+def _resolved(type_id: str) -> str:
+    """A type by our own id, if it has one. Raises `UnknownNameError`."""
+    if unavailable(type_id):
+        return type_id
+    try:
+        return evaluator_type(type_id).type_id
+    except UnknownNameError:
+        if is_code(type_id):
+            return type_id
+        raise
 
 
 def _mistaken(model: Any, expected: Expected) -> Path:

@@ -7,7 +7,7 @@ from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from rightcall.evaluators import EVALUATORS, UNAVAILABLE
+from rightcall.evaluators import EVALUATORS, UNAVAILABLE, installed_evaluators
 
 from ._expecting import SHORTHANDS
 from ._mocks import ANSWERS, WrittenAnswer, WrittenError, WrittenMock
@@ -21,6 +21,8 @@ _SCALARS: dict[Any, Schema] = {
     int: {"type": "integer"},
     float: {"type": "number"},
 }
+_CODE = r"\.py:[A-Za-z_][\w.]*$"
+"""What the name of code ends with."""
 _MATCH_TYPES = ["EXACT", "IN_ORDER", "ANY_ORDER", "UNORDERED", "SUBSET"]
 _CALL: Schema = {
     "anyOf": [
@@ -100,8 +102,9 @@ def _mock() -> Schema:
 
 
 def _evaluator() -> Schema:
-    known = {"enum": [*EVALUATORS, *UNAVAILABLE]}
-    named = {"type": "string", "pattern": "^(uipath-|file://|tool_trajectory_avg_score$|response_match_score$|never$)"}
+    known = {"enum": [*EVALUATORS, *UNAVAILABLE, *installed_evaluators()]}
+    others = "uipath-|file://|tool_trajectory_avg_score$|response_match_score$|never$"
+    named = {"type": "string", "pattern": f"^({others})|{_CODE}"}
     return _object(WrittenEvaluator, type={"anyOf": [known, named]}, config={"type": "object"})
 
 
@@ -112,7 +115,9 @@ def _expect(is_open: bool) -> Schema:
     # ADK's names are, in files that were converted, those of evaluators of their own, which take the shorthand.
     keys["tool_trajectory_avg_score"] = _expectation("tool-trajectory", _VALUES["calls"] if is_open else None)
     keys["response_match_score"] = _expectation("response-match", _VALUES["response-match"] if is_open else None)
-    return {"type": "object", "properties": keys, "additionalProperties": is_open}
+    keys |= {key: {} for key in installed_evaluators() if key not in keys}
+    code: Schema = {"patternProperties": {_CODE: {}}}
+    return {"type": "object", "properties": keys, **code, "additionalProperties": is_open}
 
 
 def _expectation(type_id: str, shorthand: Schema | None) -> Schema:

@@ -1,6 +1,16 @@
 """One question per module: a trajectory and criteria in, a result out."""
 
 from ._args import ToolCallArgsEvaluationCriteria, ToolCallArgsEvaluator, ToolCallArgsEvaluatorConfig
+from ._base import (
+    BaseEvaluationCriteria,
+    BaseEvaluator,
+    BaseEvaluatorConfig,
+    BaseEvaluatorJustification,
+    BooleanEvaluationResult,
+    ErrorEvaluationResult,
+    NumericEvaluationResult,
+)
+from ._code import evaluator
 from ._contains import (
     ContainsConfig,
     ContainsCriteria,
@@ -11,6 +21,7 @@ from ._contains import (
 )
 from ._count import ToolCallCountEvaluationCriteria, ToolCallCountEvaluator, ToolCallCountEvaluatorConfig
 from ._criteria import Config, Criteria, ExpectedCall
+from ._custom import CustomEvaluator, custom_type
 from ._evaluator import Evaluator
 from ._exact_match import ExactMatchConfig, ExactMatchCriteria, ExactMatchEvaluator
 from ._examples import Example, ExampleResult, ExecutionOrderScorer, run_evaluation
@@ -18,7 +29,9 @@ from ._execution import AgentExecution
 from ._execution_order import ExecutionOrderConfig, ExecutionOrderCriteria, ExecutionOrderEvaluator
 from ._final_output import FinalOutput, FinalOutputConfig, FinalOutputCriteria
 from ._forbidden import ForbiddenTools, ForbiddenToolsConfig, ForbiddenToolsCriteria
+from ._installed import GROUP, installed_evaluators, is_code, names_file, split_code
 from ._json_similarity import JsonSimilarityConfig, JsonSimilarityCriteria, JsonSimilarityEvaluator
+from ._judgement import Judgement
 from ._loop import CONCURRENCY, Loop
 from ._mistakes import UserModel, mistakes
 from ._order import ToolCallOrderEvaluationCriteria, ToolCallOrderEvaluator, ToolCallOrderEvaluatorConfig
@@ -46,19 +59,28 @@ from ._trajectory import (
     ToolTrajectoryEvaluator,
     ToolTrajectoryEvaluatorConfig,
 )
-from ._unavailable import UNAVAILABLE, UnavailableEvaluator, unavailable
+from ._unavailable import CODE_OF_YOURS, UNAVAILABLE, UnavailableEvaluator, unavailable
 from ._waiting import Execution, WaitingConfig, WaitingEvaluator
 
 __all__ = [
+    "CODE_OF_YOURS",
     "CONCURRENCY",
     "EVALUATORS",
+    "GROUP",
     "UNAVAILABLE",
     "AgentExecution",
+    "BaseEvaluationCriteria",
+    "BaseEvaluator",
+    "BaseEvaluatorConfig",
+    "BaseEvaluatorJustification",
+    "BooleanEvaluationResult",
     "Config",
     "ContainsConfig",
     "ContainsCriteria",
     "ContainsEvaluator",
     "Criteria",
+    "CustomEvaluator",
+    "ErrorEvaluationResult",
     "Evaluator",
     "ExactMatchConfig",
     "ExactMatchCriteria",
@@ -82,7 +104,9 @@ __all__ = [
     "JsonSimilarityConfig",
     "JsonSimilarityCriteria",
     "JsonSimilarityEvaluator",
+    "Judgement",
     "Loop",
+    "NumericEvaluationResult",
     "QualityConfig",
     "RecallCriteria",
     "RegexMatch",
@@ -116,9 +140,15 @@ __all__ = [
     "UserModel",
     "WaitingConfig",
     "WaitingEvaluator",
+    "custom_type",
+    "evaluator",
     "evaluator_type",
+    "installed_evaluators",
+    "is_code",
     "mistakes",
+    "names_file",
     "run_evaluation",
     "select",
+    "split_code",
     "unavailable",
 ]

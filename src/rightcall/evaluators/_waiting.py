@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
@@ -23,6 +24,7 @@ from ._selection import Selection, select
 if TYPE_CHECKING:
     import asyncio
 
+_OURS = str(Path(__file__).parents[1])
 DEFAULT_TIMEOUT = 60.0
 """Seconds that one evaluation may take, unless its configuration says otherwise."""
 
@@ -218,7 +220,7 @@ class WaitingEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
         # An event loop ends with SystemExit and KeyboardInterrupt, and this one serves many.
         except (Exception, SystemExit, KeyboardInterrupt) as problem:  # noqa: BLE001 - a fault costs this result only
             reason = f"{type(problem).__name__} while judging: {problem}"
-            return self.broken(execution, "RC402", reason, traceback=traceback.format_exc())
+            return self.broken(execution, "RC402", reason, traceback=_told(problem))
 
     def _checked(self, execution: Execution, result: Any) -> EvaluationResult:
         if not isinstance(result, EvaluationResult):
@@ -226,6 +228,15 @@ class WaitingEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
         if result.verdict in ("passed", "failed") and not is_score(result.score):
             return self.broken(execution, "RC402", f"{self.id!r} gave the score {shown(result.score)}; one is 0 to 1")
         return result
+
+
+def _told(problem: BaseException) -> str:
+    """The traceback of an exception, without our own lines, unless there are no others."""
+    told = traceback.TracebackException.from_exception(problem, limit=-200)
+    theirs = [frame for frame in told.stack if not frame.filename.startswith(_OURS)]
+    if theirs:
+        told.stack = traceback.StackSummary.from_list(theirs)
+    return "".join(told.format())
 
 
 def is_score(value: object) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 from rightcall.decoding import dump_json
 from rightcall.evalsets import Case
+from rightcall.evaluators import CustomEvaluator
 
 from ._folders import telling
 
@@ -24,9 +25,14 @@ def case_digest(case: Case, *others: object) -> str:
         [check.key, check.evaluator.type_id, _written(check.evaluator.config), _written(check.criteria), check.weight]
         for check in case.checks
     ]
+    code = [
+        [check.evaluator.fingerprint, _written(check.evaluator.settings)]
+        for check in case.checks
+        if isinstance(check.evaluator, CustomEvaluator)
+    ]
     content = [case.id, case.input, list(case.turns), case.session, dict(case.mocks), checks, list(map(str, others))]
     if any(check.evaluator.waits for check in case.checks):  # these are told more
-        content += [case.expected_behavior, dict(case.metadata)]
+        content += [case.expected_behavior, dict(case.metadata), code]
     return _hashed(dump_json(content).encode())
 
 

@@ -1,0 +1,141 @@
+"""Evaluators of the user's own, in whole commands."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.processes import rightcall
+
+AGENT = """
+from rightcall import tool
+
+@tool
+def search(query: str) -> list[str]:
+    return [query]
+
+def answer(query: str) -> str:
+    search(query)
+    return f"Found {query}, please"
+"""
+CHECKS = """
+import asyncio, time
+from pydantic import BaseModel
+from rightcall import Judgement, evaluator
+
+class Words(BaseModel):
+    words: list[str]
+
+@evaluator
+def polite(output):
+    print("looked at", output)
+    return "please" in output
+
+@evaluator
+async def mentions(output, criteria: Words):
+    await asyncio.sleep(0.001)
+    found = [word for word in criteria.words if word in output]
+    return Judgement(len(found) / len(criteria.words), "something is missing", {"found": found})
+
+def broken(calls):
+    raise ConnectionError("nobody there")
+
+def endless(output):
+    while True:
+        time.sleep(0.01)
+"""
+EVALSET = """\
+agent: agent.py:answer
+evaluators:
+  polite: {type: "checks.py:polite"}
+  mentions: {type: "checks.py:mentions"}
+  broken: {type: "checks.py:broken"}
+  endless: {type: "checks.py:endless", config: {timeout: 0.2}}
+cases:
+  - {id: good, input: {query: a laptop}, expect: {calls: [search], polite: true, mentions: {words: [laptop]}}}
+  - {id: bad, input: {query: a book}, expect: {calls: [search], mentions: {words: [book, laptop]}}}
+  - {id: broken, input: {query: x}, expect: {calls: [book], polite: true, broken: true}}
+  - {id: endless, input: {query: y}, expect: {calls: [search], endless: true}}
+"""
+TRACE = {"messages": [{"role": "user", "content": "a laptop"}, {"role": "assistant", "content": "Yes, please"}]}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    for name, text in (("agent.py", AGENT), ("checks.py", CHECKS), ("shop.yaml", EVALSET), ("rightcall.toml", "")):
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def verdicts(printed: str) -> dict[str, dict[str, str]]:
+    cases = json.loads(printed)["cases"]
+    return {case["case_id"]: {one["evaluator"]: one["verdict"] for one in case["evaluations"]} for case in cases}
+
+
+def test_a_run_mixes_evaluators_of_all_kinds_and_what_breaks_leaves_the_others_standing(project: Path) -> None:
+    done = rightcall("run", "shop.yaml", "--format", "json", cwd=project)
+
+    assert verdicts(done.stdout) == {
+        "good": {"calls": "passed", "polite": "passed", "mentions": "passed"},
+        "bad": {"calls": "passed", "mentions": "failed"},
+        "broken": {"calls": "failed", "polite": "passed", "broken": "error"},
+        "endless": {"calls": "passed", "endless": "error"},
+    }
+    assert json.loads(done.stdout)["totals"] == {"passed": 1, "failed": 1, "not_measured": 0, "error": 2}
+    assert "looked at" not in done.stdout
+    assert "looked at" in done.stderr
+    assert done.returncode == 1
+
+
+def test_every_report_shows_what_stands_beside_what_broke(project: Path) -> None:
+    formats = [f"--format={name}" for name in ("full", "concise", "junit", "github", "markdown")]
+    done = rightcall(
+        "run", "shop.yaml", "--case", "broken", *[f"{each}={each[9:]}.txt" for each in formats], cwd=project
+    )
+
+    assert done.returncode == 2
+    for name in ("full", "concise", "junit", "github", "markdown"):
+        text = (project / f"{name}.txt").read_text()
+        assert "book" in text, name
+        assert "ConnectionError" in text, name
+
+
+def test_a_run_is_resumed_and_a_changed_evaluator_is_asked_again(project: Path) -> None:
+    rightcall("run", "shop.yaml", "--case", "good", cwd=project)
+
+    same = rightcall("run", "--resume", "last", cwd=project)
+    (project / "checks.py").write_text(CHECKS.replace('"please" in', '"sorry" in'))
+    changed = rightcall("run", "--resume", "last", cwd=project)
+
+    assert (same.returncode, "changed" in same.stderr) == (0, False)
+    assert (changed.returncode, "changed" in changed.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_recorded_traces_are_scored_by_them(project: Path, workers: str) -> None:
+    for name in ("a", "b"):
+        (project / f"{name}.json").write_text(json.dumps(TRACE))
+    written = "evaluators: {polite: {type: 'checks.py:polite'}}\\ncases: [{id: one, expect: {polite: true}}]"
+    (project / "one.yaml").write_text(written.replace("\\n", "\n"))
+
+    done = rightcall("score", "a.json", "--evalset", "one.yaml", "--workers", workers, "--format", "json", cwd=project)
+    each = rightcall("score", "a.json", "b.json", "--expect", "{'checks.py:polite': true}", cwd=project)
+
+    assert (done.returncode, verdicts(done.stdout)) == (0, {"one": {"polite": "passed"}})
+    assert each.returncode == 0, each.stderr
+
+
+def test_code_outside_of_the_project_is_imported_with_trust_only(project: Path) -> None:
+    (project / "rightcall.toml").unlink()
+
+    refused = rightcall("run", "agent.py:answer", "shop.yaml", "--case", "good", cwd=project)
+    trusted = rightcall("run", "agent.py:answer", "shop.yaml", "--case", "good", "--trust", cwd=project)
+
+    assert (refused.returncode, trusted.returncode) == (2, 0)
+    assert "shop.yaml:3:12: the evaluator 'checks.py:polite' is not inside the project" in refused.stderr
+
+
+def test_check_says_what_it_did_not_check(project: Path) -> None:
+    done = rightcall("check", "shop.yaml", cwd=project)
+
+    assert done.returncode == 0
+    assert "'polite' (checks.py:polite) was not checked: its code is yours" in done.stdout
