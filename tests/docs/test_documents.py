@@ -39,6 +39,7 @@ WRITTEN = {
     "WrittenEvalSet": "Top level",
     "WrittenDefaults": "Defaults",
     "WrittenEvaluator": "Evaluators of your own",
+    "WrittenOverall": "All cases together",
     "WrittenCase": "Cases",
     "WrittenTurn": "Turns",
 }

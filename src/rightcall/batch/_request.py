@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from rightcall.evalsets import Case, load_expectation, selected
+from rightcall.evalsets import Case, OverallCheck, load_expectation, selected
 from rightcall.extensions import CodeFinder, load_eval_set_with_code
 from rightcall.readers import Grouping, read
 from rightcall.trajectory import Trajectory
@@ -40,9 +40,14 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             DocumentError: the eval set is wrong.
             InputError: it cannot be read, or no case is chosen.
         """
+        return self.load()[0]
+
+    def load(self) -> tuple[list[Case], tuple[OverallCheck, ...]]:
+        """The cases chosen from the eval set, and what it asks of all together. Raises as `cases` does."""
         if self.evalset is None:
-            return []
-        return selected(load_eval_set_with_code(self.evalset, trust=self.trust).cases, self.case_globs, self.tags)
+            return [], ()
+        eval_set = load_eval_set_with_code(self.evalset, trust=self.trust)
+        return selected(eval_set.cases, self.case_globs, self.tags), eval_set.overall
 
     def expected(self) -> Case | None:
         """The one case that all traces belong to, if there is an expectation for all of them.
@@ -53,7 +58,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         if self.expectation is None:
             return None
         finder = CodeFinder(Path.cwd() / "expectation", self.trust)
-        return load_expectation(*self.expectation, find_code=finder.find)("")
+        return load_expectation(*self.expectation, find_code=finder)("")
 
     def read(self, source: str | list[str]) -> Iterator[Trajectory]:
         """The trajectories in a file, or in files that are read as one.

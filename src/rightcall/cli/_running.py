@@ -14,9 +14,10 @@ import msgspec
 from rightcall.errors import AgentError, StoreError
 from rightcall.evalsets import Case, selected
 from rightcall.reports import Report
-from rightcall.results import Aggregates, CaseResult, Tally, Totals, measures_of
+from rightcall.results import Aggregates, CaseResult, OverallResult, Tally, Totals, measures_of
 from rightcall.runner import CaseFinished, Event, Job, Plan, RunFinished, RunStarted, WorkerReplaced, run
 from rightcall.store import RUNS, Journal, Run, case_digest, commit_of, create_run, file_digest, list_runs, open_run
+from rightcall.verdicts import Overall, exit_code
 
 from ._aside import aside
 from ._choosing import choose
@@ -57,6 +58,8 @@ class Running:
         self._replaced: Counter[str] = Counter()
         self._finished: set[tuple[str, int]] = set()
         self._judgements = Judgements(self._cases)
+        self._overall = Overall(self._chosen.eval_set.overall)
+        self._all: tuple[OverallResult, ...] = ()
 
     def run(self) -> int:
         """Run what is left to be run, and tell how it went."""
@@ -144,6 +147,7 @@ class Running:
     def _carry_out(self, plan: Plan, stopping: Stopping, began: float, journal: Journal | None) -> bool:
         """Run the plan. Whether all of it was run."""
         if not plan.total:
+            self._all = self._overall.results()
             return True
         total = len(self._cases) * self._wishes.repeat
         progress = Progress(total, total - plan.total)
@@ -165,7 +169,9 @@ class Running:
                     journal.close()
         if self._run is not None:
             evaluators = self._aggregates.by_evaluator()
-            self._run.finish(self._tally.totals(), evaluators, monotonic() - began, is_complete=is_complete)
+            self._all = self._overall.results() if is_complete else ()
+            seconds = monotonic() - began
+            self._run.finish(self._tally.totals(), evaluators, seconds, is_complete=is_complete, overall=self._all)
         return is_complete
 
     def _open_journal(self) -> Journal:
@@ -226,12 +232,14 @@ class Running:
         self._tally.add(result)
         self._aggregates.add(measures_of(result.results))
         self._warnings.update(result.warnings)
+        self._overall.add(self._overall.see(self._cases[result.case_id], result))
 
     def _report(self, totals: Totals, seconds: float) -> Report:
         return Report(
             results=self._results,
             totals=totals,
             evaluators=self._aggregates.by_evaluator(),
+            overall=self._all,
             subject=self._chosen.eval_set.path,
             seconds=seconds,
             run_id=self._run.short_id if self._run is not None else "",
@@ -266,8 +274,8 @@ class Running:
         share, cases = self._wishes.min_pass, sum(msgspec.structs.astuple(totals))
         is_enough = share is not None and cases > 0 and totals.passed / cases >= share
         if is_enough and is_complete and totals.failed and not totals.error and not totals.not_measured:
-            return 0
-        return totals.exit_code
+            return exit_code(0, self._all)
+        return exit_code(totals.exit_code, self._all)
 
 
 def _literal(case_id: str) -> str:

@@ -16,7 +16,8 @@ import msgspec
 from rightcall.batch import Request, Scored, Scoring
 from rightcall.errors import InputError
 from rightcall.reports import Report, json_case
-from rightcall.results import Aggregates, Totals, Verdict, gravest
+from rightcall.results import Aggregates, OverallResult, Totals, Verdict, gravest
+from rightcall.verdicts import exit_code
 
 from ._aside import aside
 from ._complaints import complain
@@ -79,6 +80,7 @@ class _Scoring:
         self._warnings: Counter[str] = Counter()
         request = msgspec.structs.replace(options.request(), wants_evidence=self._telling.wants_results)
         self._sources = options.sources(request)
+        self._overall: tuple[OverallResult, ...] = ()
         self._scoring = Scoring(request, self._sources, workers=options.workers)
 
     def run(self) -> int:
@@ -90,14 +92,17 @@ class _Scoring:
             if self._scoring.strangers:
                 complain(f"not judged, because they belong to no case: {self._scoring.strangers:,} trajectories")
             totals = self._totals()
+            if not (self._options.fail_fast and totals.exit_code):  # else some cases were not looked at
+                self._overall = self._scoring.overall.results()
             self._telling.finish(self._report(kept, totals, perf_counter() - started))
-        return totals.exit_code or (2 if self._sources.unreadable else 0)
+        return exit_code(totals.exit_code, self._overall) or (2 if self._sources.unreadable else 0)
 
     def _report(self, kept: Kept, totals: Totals, seconds: float) -> Report:
         return Report(
             results=kept.results,
             totals=totals,
             evaluators=self._aggregates.by_evaluator(),
+            overall=self._overall,
             subject=self._options.evalset or self._options.expect or "",
             seconds=seconds,
             warnings=self._warnings,

@@ -38,6 +38,7 @@ def report_of(run: Run) -> Report:
         results=run.results,
         totals=totals,
         evaluators=evaluators,
+        overall=header.overall,
         subject=header.evalset,
         seconds=header.seconds or 0.0,
         run_id=run.short_id,

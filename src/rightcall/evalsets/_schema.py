@@ -7,11 +7,17 @@ from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from rightcall.evaluators import EVALUATORS, UNAVAILABLE, installed_evaluators
+from rightcall.evaluators import (
+    EVALUATORS,
+    UNAVAILABLE,
+    ClassificationConfig,
+    ClassificationEvaluator,
+    installed_evaluators,
+)
 
 from ._expecting import SHORTHANDS
 from ._mocks import ANSWERS, WrittenAnswer, WrittenError, WrittenMock
-from ._written import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenEvaluator, WrittenTurn
+from ._written import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenEvaluator, WrittenOverall, WrittenTurn
 
 Schema = dict[str, Any]
 
@@ -48,6 +54,7 @@ def eval_set_schema() -> Schema:
     """The schema. Keys are complete and closed; in files with evaluators of their own, `expect` may use those."""
     definitions = {
         "evaluator": _evaluator(),
+        "overall": _overall(),
         "defaults": _object(WrittenDefaults, match={"examples": _MATCH_TYPES, "type": "string"}),
         "mock": _mock(),
         **{_name(type_id): _criteria(type_id) for type_id in EVALUATORS},
@@ -59,6 +66,7 @@ def eval_set_schema() -> Schema:
         WrittenEvalSet,
         defaults=_ref("defaults"),
         evaluators={"type": "object", "additionalProperties": _ref("evaluator")},
+        overall={"type": "object", "additionalProperties": _ref("overall")},
         cases={"type": "array", "minItems": 1},
     )
     cases = {kind: {"properties": {"cases": {"items": _ref(f"case_{kind}")}}} for kind in ("open", "closed")}
@@ -106,6 +114,19 @@ def _evaluator() -> Schema:
     others = "uipath-|file://|tool_trajectory_avg_score$|response_match_score$|never$"
     named = {"type": "string", "pattern": f"^({others})|{_CODE}"}
     return _object(WrittenEvaluator, type={"anyOf": [known, named]}, config={"type": "object"})
+
+
+def _overall() -> Schema:
+    kind = ClassificationEvaluator.type_id
+    named = {"anyOf": [{"const": kind}, {"enum": [*installed_evaluators()]}, {"type": "string", "pattern": _CODE}]}
+    schema = _object(WrittenOverall, type=named, config={"type": "object"})
+    choices = {name: {"enum": [*get_args(ClassificationConfig.model_fields[name].annotation)]} for name in _CHOICES}
+    config = _object(ClassificationConfig, **choices, classes={"type": "array", "items": {"type": "string"}})
+    is_ours = {"properties": {"type": {"const": kind}}, "required": ["type"]}
+    return {**schema, "if": is_ours, "then": {"properties": {"config": config}}}
+
+
+_CHOICES = ("metric", "averaging")
 
 
 def _expect(is_open: bool) -> Schema:

@@ -33,20 +33,28 @@ class CodeFinder:
             ConfigurationError: it is not to be trusted, cannot be imported, or is no evaluator.
             UnknownNameError: there is no such file, or nothing of that name in it.
         """
+        target = self.target(type_id)
+        split = split_code(type_id)
+        if split is None:
+            return custom_type(target, type_id, _version(type_id))
+        return custom_type(target, ":".join(split), _fingerprint(self._file(type_id, split[0])))
+
+    def target(self, type_id: str) -> Any:
+        """The function or class that a type names. Raises as `find` does."""
         if (split := split_code(type_id)) is not None:
             return self._in_file(type_id, *split)
         if type_id in installed_evaluators():
             return _installed(type_id)
         raise ConfigurationError(f"{type_id!r:.200} is no evaluator; {_FORMS}")
 
-    def _in_file(self, type_id: str, place: str, name: str) -> type[Evaluator[Any, Any, Any]]:
+    def _in_file(self, type_id: str, place: str, name: str) -> Any:
         file = self._file(type_id, place)
         try:
             with contextlib.redirect_stdout(sys.stderr):  # what is printed there belongs to nobody's report
                 module = import_file(file, self._search, "the evaluator")
         except AgentError as problem:
             raise ConfigurationError(str(problem)) from None
-        return custom_type(_named(module, name, place), f"{place}:{name}", _fingerprint(file))
+        return _named(module, name, place)
 
     def _file(self, type_id: str, place: str) -> Path:
         """The file, if it is there and may be imported."""
@@ -65,16 +73,20 @@ class CodeFinder:
         return file
 
 
-def _installed(name: str) -> type[Evaluator[Any, Any, Any]]:
+def _installed(name: str) -> Any:
     found = installed_evaluators()[name]
     try:
         with contextlib.redirect_stdout(sys.stderr):
-            target = found.load()
+            return found.load()
     except Exception as problem:  # noqa: BLE001 - whatever it is, it is told
         reason = f"{type(problem).__name__}: {problem}"
         raise ConfigurationError(f"the evaluator {name!r} ({found.value}) cannot be imported: {reason}") from None
-    version = found.dist.version if found.dist is not None else ""
-    return custom_type(target, name, f"{found.value} {version}")
+
+
+def _version(name: str) -> str:
+    """Changes when another version of a package is installed."""
+    found = installed_evaluators()[name]
+    return f"{found.value} {found.dist.version if found.dist is not None else ''}"
 
 
 def _named(module: ModuleType, dotted: str, place: str) -> Any:

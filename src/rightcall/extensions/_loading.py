@@ -22,4 +22,4 @@ def load_eval_set_with_code(path: str | Path, *, trust: bool = False, limits: Li
         DocumentError: the file is wrong, or names code that is not there, cannot be imported or is not to be trusted.
         InputError: the file cannot be read.
     """
-    return load_eval_set(path, limits, CodeFinder(Path(path), trust).find)
+    return load_eval_set(path, limits, CodeFinder(Path(path), trust))

@@ -25,18 +25,22 @@ from ._justifications import (
     TurnScore,
 )
 from ._outcome import Cause, Outcome
+from ._overall import OTHER, ClassFigures, Classification, OverallResult
 from ._repeats import Tally
 from ._result import Account, EvaluationResult, Explanation, Told, Verdict
 from ._text import call_text, value_text
 
 __all__ = [
     "CODES",
+    "OTHER",
     "Account",
     "Aggregates",
     "Alignment",
     "AnswersJustification",
     "CaseResult",
     "Cause",
+    "ClassFigures",
+    "Classification",
     "Code",
     "ComparedAnswer",
     "CountCheck",
@@ -54,6 +58,7 @@ __all__ = [
     "Measure",
     "NamedCall",
     "Outcome",
+    "OverallResult",
     "PairingJustification",
     "PlacedFinding",
     "Source",
