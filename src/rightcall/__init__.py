@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         Calls as Calls,
         calls as calls,
         check as check,
+        evaluate as evaluate,
         soft as soft,
     )
     from .errors import (
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         RightcallError as RightcallError,
         StoreError as StoreError,
         UnknownNameError as UnknownNameError,
+        ViewerError as ViewerError,
     )
     from .evalsets import (
         Case as Case,
@@ -202,6 +204,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "RightcallError",
         "StoreError",
         "UnknownNameError",
+        "ViewerError",
     ),
     "limits": (
         "DEFAULT_LIMITS",
@@ -356,6 +359,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "Calls",
         "calls",
         "check",
+        "evaluate",
         "soft",
     ),
 }

@@ -219,3 +219,17 @@ def test_recorded_traces_have_them_too_and_a_case_without_a_trace_leaves_them_un
     assert done.returncode == 1
     assert "overall kinds: not measured: 1 of 3 cases gave no answer" in less.stdout
     assert less.returncode == 2
+
+
+def test_a_secret_that_an_evaluator_tells_is_in_no_report(sorter: Path) -> None:
+    secret = "AKIA" + "IOSFODNN7EXAMPLQ"
+    told = f"from rightcall import Judgement\ndef spread(rows): return Judgement(0.0, 'key {secret}', ['{secret}'])\n"
+    (sorter / "sorter.py").write_text(f"def answer(text): return {{'kind': text}}\n{told}")
+
+    done = rightcall("run", "sorter.yaml", "--redact", "--format", "json", cwd=sorter)
+    report = rightcall("report", "last", cwd=sorter)
+    header = next((sorter / ".rightcall" / "runs").glob("*/run.json")).read_text()
+
+    assert json.loads(done.stdout)["overall"][1]["verdict"] == "failed"
+    for text in (done.stdout, report.stdout, header):
+        assert secret not in text

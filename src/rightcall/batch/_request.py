@@ -23,6 +23,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """The text of an expectation, and a name for it."""
     case_globs: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    case_ids: frozenset[str] | None = None
+    """Only these of the cases chosen by the two above, where not all of them are meant."""
     join: Join = "auto"
     case_attribute: str = CASE_ATTRIBUTE
     input_format: str | None = None
@@ -47,7 +49,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         if self.evalset is None:
             return [], ()
         eval_set = load_eval_set_with_code(self.evalset, trust=self.trust)
-        return selected(eval_set.cases, self.case_globs, self.tags), eval_set.overall
+        chosen = selected(eval_set.cases, self.case_globs, self.tags)
+        if self.case_ids is not None:
+            chosen = [case for case in chosen if case.id in self.case_ids]
+        return chosen, eval_set.overall
 
     def expected(self) -> Case | None:
         """The one case that all traces belong to, if there is an expectation for all of them.

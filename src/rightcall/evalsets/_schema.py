@@ -16,6 +16,7 @@ from rightcall.evaluators import (
 )
 
 from ._expecting import SHORTHANDS
+from ._hints import with_hint, with_question
 from ._mocks import ANSWERS, WrittenAnswer, WrittenError, WrittenMock
 from ._written import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenEvaluator, WrittenOverall, WrittenTurn
 
@@ -136,6 +137,7 @@ def _expect(is_open: bool) -> Schema:
     # ADK's names are, in files that were converted, those of evaluators of their own, which take the shorthand.
     keys["tool_trajectory_avg_score"] = _expectation("tool-trajectory", _VALUES["calls"] if is_open else None)
     keys["response_match_score"] = _expectation("response-match", _VALUES["response-match"] if is_open else None)
+    keys = {key: with_question(key, schema) for key, schema in keys.items()}
     keys |= {key: {} for key in installed_evaluators() if key not in keys}
     code: Schema = {"patternProperties": {_CODE: {}}}
     return {"type": "object", "properties": keys, **code, "additionalProperties": is_open}
@@ -170,7 +172,7 @@ def _object(model: type[BaseModel], /, **known: Schema) -> Schema:
     """An object with the keys of a model, in snake_case and in camelCase, and no others."""
     fields = model.model_fields
     keys = {(field.alias or name) if name == "json_schema" else name: field for name, field in fields.items()}
-    properties = {key: known.get(key, _type(field.annotation)) for key, field in keys.items()}
+    properties = {key: with_hint(key, known.get(key, _type(field.annotation))) for key, field in keys.items()}
     schema: Schema = {"type": "object", "properties": _both(properties), "additionalProperties": False}
     if model.__doc__:
         schema["description"] = " ".join(model.__doc__.split())

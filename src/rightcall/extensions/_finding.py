@@ -12,7 +12,7 @@ from typing import Any
 from rightcall.agents import SearchPath, import_file
 from rightcall.errors import AgentError, ConfigurationError, UnknownNameError, nearest
 from rightcall.evaluators import Evaluator, custom_type, installed_evaluators, split_code
-from rightcall.projects import OWN_FILE, PROJECT_FILE, project_of
+from rightcall.places import OWN_FILE, PROJECT_FILE, project_of
 
 _FORMS = "an evaluator of your own is named as file.py:Name, or by the name that an installed package gives it"
 

@@ -10,7 +10,7 @@ from rightcall.results import EvaluatorTotals, Totals
 
 from ._environment import render
 from ._facts import RunFacts
-from ._groups import Group, RunCounts
+from ._groups import Group, RunCounts, ToolTotal
 from ._keys import key_of
 from ._links import Crumb, Links
 from ._rows import CaseRow
@@ -79,6 +79,8 @@ class GroupView(msgspec.Struct, frozen=True):
     words: str
     cases: int
     href: str
+    key: str
+    """What `problem_key` gives for each of these cases."""
     is_chosen: bool = False
 
 
@@ -104,6 +106,7 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     before: str = ""
     after: str = ""
     notes: tuple[str, ...] = ()
+    tools: tuple[ToolTotal, ...] = ()
 
 
 def run_page(
@@ -132,7 +135,7 @@ def run_page(
     pages = max(1, -(-matched // ROWS_A_PAGE))
     return RunPage(
         title=f"{facts.name} {facts.subject}".strip(),
-        trail=(Crumb("Runs", links.runs()), Crumb(facts.name)),
+        trail=(Crumb(facts.name),) if links.is_one_file else (Crumb("Runs", links.runs()), Crumb(facts.name)),
         is_running=facts.is_running,
         facts=facts,
         totals=counts.totals,
@@ -149,7 +152,13 @@ def run_page(
         before=_paged(facts, choice, choice.page - 1, links) if choice.page > 1 else "",
         after=_paged(facts, choice, choice.page + 1, links) if choice.page < pages else "",
         notes=tuple(notes),
+        tools=counts.tools,
     )
+
+
+def problem_key(code: str, tool: str) -> str:
+    """What a rule and a tool go by together, without a space in it."""
+    return key_of(f"{code} {tool}")
 
 
 def run_html(page: RunPage, links: Links) -> str:
@@ -163,7 +172,8 @@ def _tiles(facts: RunFacts, counts: RunCounts, links: Links) -> Iterator[Tile]:
     yield Tile("Passed", f"{totals.passed:,}", "passed" if totals.passed else "")
     for name, label in (("failed", "Failed"), ("error", "Errors"), ("not_measured", "Not measured")):
         count: int = getattr(totals, name)
-        yield Tile(label, f"{count:,}", name if count else "", links.run(facts.id, verdict=name) if count else "")
+        href = links.run(facts.id, verdict=name) if count and not links.is_one_file else ""
+        yield Tile(label, f"{count:,}", name if count else "", href)
     yield Tile("Pass rate", percent(totals.passed, number))
     yield Tile("Duration", facts.took or "–")
     yield Tile("Calls a case", f"{counts.calls:.1f}" if counts.calls is not None else "–")
@@ -173,7 +183,8 @@ def _group(group: Group, facts: RunFacts, choice: Choice, links: Links) -> Group
     tool = key_of(group.tool) if group.tool else ""
     is_chosen = bool(choice.rule) and (choice.rule, choice.tool) == (group.code, tool)
     href = links.run(facts.id, rule=group.code, tool=tool)
-    return GroupView(group.code[:40], group.tool, group_words(group.code, group.tool), group.cases, href, is_chosen)
+    words, key = group_words(group.code, group.tool), problem_key(group.code, group.tool)
+    return GroupView(group.code[:40], group.tool, words, group.cases, href, key, is_chosen)
 
 
 def _filters(facts: RunFacts, results: Totals, choice: Choice, links: Links) -> Iterator[FilterView]:

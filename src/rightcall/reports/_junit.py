@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 from rightcall.results import CaseResult, OverallResult, Totals, Verdict
 
-from ._durations import extent
+from ._durations import bounded_seconds, extent, seconds_between
 from ._escaping import xml_attribute, xml_text
 from ._report import Report
 
 _PRINTED = 4_000
 _MOST_FINDINGS = 50
-_SECOND = 1_000_000_000
 
 
 def junit_report(report: Report) -> Iterator[str]:
@@ -127,11 +126,11 @@ def _time(result: CaseResult) -> str:
     if result.outcome is not None:
         return _seconds(result.outcome.seconds)
     begin, end = extent(result.trajectory.calls) if result.trajectory is not None else (None, None)
-    return _seconds((end - begin) / _SECOND if begin is not None and end is not None else 0.0)
+    return _seconds(seconds_between(begin, end) or 0.0)
 
 
 def _seconds(seconds: float) -> str:
-    return f"{max(0.0, seconds):.3f}"
+    return f"{bounded_seconds(seconds):.3f}"
 
 
 def _score(score: float | None) -> str:

@@ -90,7 +90,7 @@ def _calls(result: CaseResult) -> Sequence[ToolCall]:
 
 def _table(check: Check, path: Path, calls: Sequence[ToolCall], paper: Paper) -> Iterator[str]:
     if path.place.startswith("expected_turns"):
-        yield f"turn {path.place.removeprefix('expected_turns').strip('[]')}:"
+        yield f"turn {int(path.place.removeprefix('expected_turns').strip('[]')) + 1}:"
     expected = dict(check.lists()).get(path.place, ())
     steps, shown = path.shown_steps()
     texts = [_pair(steps[place], path, expected, calls, check, paper) for place in shown]
