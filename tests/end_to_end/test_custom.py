@@ -177,7 +177,7 @@ def sorter(project: Path) -> Path:
 
 
 def test_figures_over_all_cases_are_in_every_report_and_count_in_the_exit_code(sorter: Path) -> None:
-    names = ("full", "concise", "junit", "github", "markdown", "json")
+    names = ("full", "concise", "junit", "github", "markdown", "json", "html")
     formats = [f"--format={name}={name}.txt" for name in names]
 
     done = rightcall("run", "sorter.yaml", *formats, cwd=sorter)

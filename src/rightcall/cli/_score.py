@@ -15,6 +15,7 @@ import msgspec
 
 from rightcall.batch import Request, Scored, Scoring
 from rightcall.errors import InputError
+from rightcall.extensions import code_files
 from rightcall.reports import Report, json_case
 from rightcall.results import Aggregates, CaseResult, OverallResult, Totals, Verdict, gravest
 from rightcall.store import RUNS
@@ -63,7 +64,8 @@ def command(context: click.Context, /, is_watching: bool, **options: Any) -> int
     from ._watching import watch
 
     given = [one for one in (asked.evalset, asked.expect) if one is not None]
-    return watch(lambda: _Scoring(asked).run(), lambda: lambda: (*given, *trace_files(asked.traces)))
+    code = code_files(asked.evalset) if asked.evalset is not None else []
+    return watch(lambda: _Scoring(asked).run(), lambda: lambda: (*given, *code, *trace_files(asked.traces)))
 
 
 class Options(RecordedOptions, frozen=True, kw_only=True):

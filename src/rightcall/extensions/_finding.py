@@ -20,10 +20,10 @@ _FORMS = "an evaluator of your own is named as file.py:Name, or by the name that
 class CodeFinder:
     """Finds evaluators of the user's own that one eval set names: in its project and, without trust, nowhere else."""
 
-    def __init__(self, evalset: Path, trust: bool = False) -> None:
+    def __init__(self, evalset: Path, trust: bool = False, remedy: str = "give --trust") -> None:
         self._folder = evalset.resolve().parent
         self._project = project_of(evalset)
-        self._trust = trust
+        self._trust, self._remedy = trust, remedy
         self._search = SearchPath()
 
     def find(self, type_id: str) -> type[Evaluator[Any, Any, Any]]:
@@ -49,12 +49,21 @@ class CodeFinder:
 
     def _in_file(self, type_id: str, place: str, name: str) -> Any:
         file = self._file(type_id, place)
+        _forget_if_changed(file)
         try:
             with contextlib.redirect_stdout(sys.stderr):  # what is printed there belongs to nobody's report
                 module = import_file(file, self._search, "the evaluator")
         except AgentError as problem:
             raise ConfigurationError(str(problem)) from None
         return _named(module, name, place)
+
+    def files(self, type_id: str) -> list[Path]:
+        """The files that an evaluator is made of, as far as they are known."""
+        split = split_code(type_id)
+        try:
+            return _beside(self._file(type_id, split[0])) if split is not None else []
+        except (ConfigurationError, UnknownNameError):
+            return []
 
     def _file(self, type_id: str, place: str) -> Path:
         """The file, if it is there and may be imported."""
@@ -68,7 +77,7 @@ class CodeFinder:
         if not self._trust and not (self._project and file.is_relative_to(self._project.resolve())):
             where = self._project or f"no folder above it has {OWN_FILE} or {PROJECT_FILE}"
             raise ConfigurationError(
-                f"the evaluator {type_id!r:.200} is not inside the project of the eval set ({where}); give --trust"
+                f"the evaluator {type_id!r:.200} is not inside the project of the eval set ({where}); {self._remedy}"
             )
         return file
 
@@ -99,10 +108,29 @@ def _named(module: ModuleType, dotted: str, place: str) -> Any:
     return value
 
 
+_imported: dict[Path, str] = {}
+"""The fingerprint that files had when they were imported."""
+
+
+def _forget_if_changed(file: Path) -> None:
+    """Have a file imported anew, and those beside it, if one of them has changed: some programs live long."""
+    now = _fingerprint(file)
+    if _imported.setdefault(file, now) == now:
+        return
+    _imported[file] = now
+    for name, module in list(sys.modules.items()):
+        origin = getattr(module, "__file__", None)
+        if origin is not None and Path(origin).resolve().parent == file.parent:
+            del sys.modules[name]
+
+
 def _fingerprint(file: Path) -> str:
     """Changes when the file does, or one beside it, which it may import."""
     content = hashlib.sha256()
-    for one in sorted(file.parent.glob("*.py")):
-        if one.name[0] != "." and one.is_file():
-            content.update(one.read_bytes())
+    for one in _beside(file):
+        content.update(one.read_bytes())
     return content.hexdigest()[:32]
+
+
+def _beside(file: Path) -> list[Path]:
+    return sorted([one for one in file.parent.glob("*.py") if one.name[0] != "." and one.is_file()])
