@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -14,11 +13,9 @@ from tests.browser.runs import project_runs
 from rightcall.pages import case_key, key_of
 
 Browse = Callable[..., Page]
-SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 PAGES = {
     "runs": "/",
     "run": "/runs/{run}",
-    "failed cases": "/runs/{run}?verdict=failed",
     "failing case": "/runs/{run}/cases/{failing}",
     "passing case": "/runs/{run}/cases/{passing}",
     "tool": "/runs/{run}/tools/{tool}",
@@ -47,9 +44,9 @@ def address(examples: Path, serve: Callable[[Path], str]) -> Callable[[str], str
 def test_nothing_on_a_page_is_out_of_reach_in_any_light(page: Page, address: Callable[[str], str], name: str) -> None:
     page.goto(address(name))
 
-    for scheme in SCHEMES:
-        page.emulate_media(color_scheme=scheme)
-        assert violations(page) == [], scheme
+    assert violations(page) == []
+    page.emulate_media(color_scheme="dark")
+    assert violations(page, "color-contrast") == []
 
 
 @pytest.mark.parametrize("name", PAGES)

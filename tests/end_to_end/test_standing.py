@@ -61,6 +61,14 @@ def test_it_says_what_failed_last_what_changed_and_what_to_do(project: Path) -> 
     assert re.search(r"^Run before [0-9a-f]{4}: 3 passed, 1 failed; reserve_two passes now$", third, re.MULTILINE)
 
 
+def test_on_a_narrow_terminal_the_argument_is_still_seen(project: Path) -> None:
+    rightcall("run", cwd=project)
+
+    shown = rightcall(cwd=project, COLUMNS="50").stdout
+
+    assert "\n  ✗ reserve_two\n    `reserve_item` was called with other\n    arguments: $.quantity: 2 ≠ 1\n" in shown
+
+
 def test_from_a_folder_below_it_is_the_same_project(project: Path) -> None:
     rightcall("run", cwd=project)
 
@@ -96,7 +104,7 @@ def test_a_terminal_without_unicode_gets_ascii(project: Path) -> None:
 
     assert done.returncode == 0
     assert done.stdout.isascii()
-    assert "\n  x reserve_two " in done.stdout
+    assert "\n  x reserve_two" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,7 @@ def beside(text: str) -> str:
 SINKS: dict[str, Callable[[str], str]] = {
     "full_report": lambda text: "".join(reports.full_report(report_of(text), PAPER)),
     "concise_report": lambda text: "".join(reports.concise_report(report_of(text))),
+    "detail_lines": lambda text: plain(reports.detail_lines(report_of(text), PAPER)),
     "json_report": lambda text: "".join(reports.json_report(report_of(text))),
     "junit_report": lambda text: "".join(reports.junit_report(report_of(text))),
     "github_report": lambda text: "".join(reports.github_report(report_of(text))),
@@ -98,8 +99,8 @@ GATED = {"concise_lines", "ending"}
 """Lines that are made harmless by whoever prints them: the terminal's `Screen`, and `concise_report`."""
 EDITS = {"diff_lines"}
 """A diff of the user's own file has to be that file's text, to the letter."""
-PARTS = {"full_lines"}
-"""What `full_report` is made of."""
+PARTS = {"full_lines", "redacted_report"}
+"""What `full_report` is made of, and a report that tells nothing by itself."""
 TELLING = re.compile(r".*(_report|_summary|_lines|_html)|diagnosis|headline|ending|side_by_side")
 """What functions are called that tell results."""
 

@@ -49,8 +49,8 @@ def line(text: str = "x", passed: int = 1, failed: int = 0) -> RunLine:
 def test_the_picture_has_a_dot_a_finished_run_the_oldest_first() -> None:
     dots = picture([line("new", 1, 1), line("none", 0, 0), line("old", 2, 0)])
 
-    assert [(dot.name, dot.x, dot.y, dot.is_whole) for dot in dots] == [("old", 2, 10, True), ("new", 98, 55, False)]
-    assert (dots[0].before, dots[1].before) == (None, (2, 10))
+    assert [(dot.name, dot.x, dot.y, dot.is_whole) for dot in dots] == [("old", 2, 18, True), ("new", 98, 63, False)]
+    assert (dots[0].before, dots[1].before) == (None, (2, 18))
     assert dots[1].says == "run new, 2026-01-02 03:04:05 UTC: 50 % passed (1 passed, 1 failed)"
 
 

@@ -196,7 +196,8 @@ def test_files_that_nobody_asked_for_are_left_alone(project: Path) -> None:
 
 def test_the_configuration_can_list_eval_sets(project: Path) -> None:
     (project / "evals" / "other.yaml").write_text("hello: world")
-    (project / "pytest.ini").write_text("[pytest]\nrightcall_evalsets =\n    evals/**/sh*.yaml\n    more/*.json\n")
+    (project / "evals" / "test_config.json").write_text('{"criteria": {}}')
+    (project / "pytest.ini").write_text("[pytest]\nrightcall_evalsets =\n    evals/**/sh*.yaml\n    evals/*.json\n")
 
     done = run(project, "-m", "smoke", "-q")
 
@@ -207,7 +208,7 @@ def test_a_glob_that_is_none_is_refused(project: Path) -> None:
     done = run(project, "-o", "rightcall_evalsets=/evals/*.yaml")
 
     assert done.returncode == 4
-    assert "rightcall_evalsets: " in done.stderr
+    assert "rightcall_evalsets: /evals/*.yaml: globs are meant from the root folder" in done.stderr
 
 
 def test_the_agent_can_be_named_on_the_command_line_or_in_the_configuration(project: Path) -> None:
@@ -312,9 +313,10 @@ def test_runs_are_kept_where_the_user_says(project: Path, arguments: list[str], 
 def test_results_that_cannot_be_kept_are_told_and_tests_go_on(project: Path) -> None:
     (project / ".rightcall").write_text("a file is in the way")
 
-    done = run(project, "evals/shop.yaml::laptop")
+    done = run(project, "evals/shop.yaml::laptop", "--rightcall-report=report.txt")
 
     assert counts(done) == {"passed": 1}
+    assert "results were not kept" in (project / "report.txt").read_text()
     assert f"rightcall: results were not kept: {project}/.rightcall/runs" in done.stdout
 
 

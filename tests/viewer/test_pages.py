@@ -370,11 +370,12 @@ KEY = "sk-proj-" + "aB3" * 16
 
 
 def test_secrets_are_shown_on_no_page_unless_they_are_wanted(tmp_path: Path, runs: Path) -> None:
+    named = call(f"fetch {KEY}")
     asked = call("search", query="laptop", password="hunter2-and-more", header=f"Bearer {KEY}")
     broken = replace(asked, output=None, error=f"refused: {KEY}", span_id=SPAN["span_id"])
     made = [
         new_run(runs, *results_of(tmp_path, laptop_search=calls), agent=f"https://bob:{KEY}@host.example/")
-        for calls in ((asked, RIGHT[1]), (broken, call("reserve", item="P010", token=KEY)))
+        for calls in ((named, asked, RIGHT[1]), (named, broken, call("reserve", item="P010", token=KEY)))
     ]
     kept = {"case_id": "laptop_search", "repeat": 0, "left_out": 3, "spans": [{**SPAN, "attributes": {"key": KEY}}]}
     (made[1].folder / "spans.jsonl").write_text(json.dumps(kept) + "\n")
@@ -385,9 +386,11 @@ def test_secrets_are_shown_on_no_page_unless_they_are_wanted(tmp_path: Path, run
     ]
     shut = [Browser(runs).get(address) for address in addresses]
     opened = Browser(runs, redacts=False).get(addresses[2])
+    links = [re.findall(r'href="(/runs/[^"#]+)', answer.text) for answer in shut]
 
     assert {answer.status for answer in shut} == {200}
     assert not [answer for answer in shut if KEY in answer.text or "hunter2" in answer.text]
     assert "[redacted: " in shut[2].text
     assert "3 spans of this case were not kept" in shut[2].text
     assert KEY in opened.text
+    assert {Browser(runs).get(unescape(link)).status for found in links for link in found} == {200}

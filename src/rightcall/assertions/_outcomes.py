@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from rightcall.errors import CheckFailedError, NotMeasuredError
-from rightcall.evalsets import Case
+from rightcall.evalsets import Case, Check
 from rightcall.redaction import redacted, redacted_text
 from rightcall.reports import Paper, side_by_side, summary
 from rightcall.results import CaseResult, Source
@@ -20,7 +20,6 @@ Listener = Callable[[Case, CaseResult], None]
 waiting: ContextVar[list[Problem] | None] = ContextVar("rightcall_waiting", default=None)
 """Where problems are put that are to be raised together; `None` where each is raised at once."""
 _listeners: list[Listener] = []
-_UNNAMED = ""
 _MARGIN = 6
 
 
@@ -77,9 +76,9 @@ def together(problems: Sequence[Problem]) -> Problem:
     return kind("\n".join(lines), tuple([result for each in problems for result in each.results]))
 
 
-def unnamed(checks: Sequence[object], place: Source) -> Case:
+def unnamed(checks: Sequence[Check], place: Source) -> Case:
     """A case made of checks alone."""
-    return Case(id=_UNNAMED, source=place, checks=tuple(checks))  # type: ignore[arg-type]
+    return Case(id="", source=place, checks=tuple(checks))
 
 
 def calling_place() -> Source:

@@ -20,6 +20,7 @@ from ._glances import Case, Glance, glances, troubles_of, verdicts_of
 
 _RUNS = Path(".rightcall") / "runs"
 _MOST_LISTED = 5
+_MOST_LINES = 3
 _NARROWEST, _WIDEST = 40, 120
 _WORDS = {"passed": "passed", "failed": "failed", "error": "in error", "not_measured": "not measured"}
 _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
@@ -113,10 +114,21 @@ def _totals(run: Glance) -> str:
 def _trouble_lines(run: Glance, troubles: list[Case]) -> Iterator[str]:
     for case in troubles:
         line, width = f"  {_mark(case.verdict)} {case.id}  {case.message}".rstrip(), _width()
-        yield line if len(line) <= width else line[: width - 3] + "..."
+        yield from [line] if len(line) <= width else _wrapped(case, width)
     more = sum([run.totals.get(name, 0) for name in _MARKS]) - len(troubles)
     if more > 0:
         yield f"    and {more:,} more"
+
+
+def _wrapped(case: Case, width: int) -> Iterator[str]:
+    """A case and what is wrong with it on lines of its own, as many as are needed to see the argument."""
+    from textwrap import wrap
+
+    yield f"  {_mark(case.verdict)} {case.id}"[:width]
+    lines = wrap(_harmless(case.message), width - 4)
+    yield from [f"    {line}" for line in lines[:_MOST_LINES]]
+    if len(lines) > _MOST_LINES:
+        yield "    ..."
 
 
 def _since(project: Project, last: Glance) -> Iterator[str]:

@@ -89,7 +89,6 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
 
     title: str
     trail: tuple[Crumb, ...] = ()
-    is_running: bool = False
     facts: RunFacts
     totals: Totals
     tiles: tuple[Tile, ...]
@@ -102,11 +101,20 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     """Which group is chosen, in words."""
     rows: tuple[CaseRow, ...] = ()
     matched: int = 0
-    pages: int = 1
     before: str = ""
     after: str = ""
     notes: tuple[str, ...] = ()
     tools: tuple[ToolTotal, ...] = ()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the run is not over yet."""
+        return self.facts.is_running
+
+    @property
+    def pages(self) -> int:
+        """How many pages of cases there are; one at least."""
+        return _pages(self.matched)
 
 
 def run_page(
@@ -132,11 +140,9 @@ def run_page(
     """
     choice = choice or Choice()
     groups = tuple([_group(group, facts, choice, links) for group in counts.groups])
-    pages = max(1, -(-matched // ROWS_A_PAGE))
     return RunPage(
         title=f"{facts.name} {facts.subject}".strip(),
-        trail=(Crumb(facts.name),) if links.is_one_file else (Crumb("Runs", links.runs()), Crumb(facts.name)),
-        is_running=facts.is_running,
+        trail=_trail(facts, links),
         facts=facts,
         totals=counts.totals,
         tiles=tuple(_tiles(facts, counts, links)),
@@ -148,9 +154,8 @@ def run_page(
         chosen=next((f"{group.tool} {group.words}".strip() for group in groups if group.is_chosen), choice.rule),
         rows=tuple(rows),
         matched=matched,
-        pages=pages,
         before=_paged(facts, choice, choice.page - 1, links) if choice.page > 1 else "",
-        after=_paged(facts, choice, choice.page + 1, links) if choice.page < pages else "",
+        after=_paged(facts, choice, choice.page + 1, links) if choice.page < _pages(matched) else "",
         notes=tuple(notes),
         tools=counts.tools,
     )
@@ -164,6 +169,15 @@ def problem_key(code: str, tool: str) -> str:
 def run_html(page: RunPage, links: Links) -> str:
     """The page of a run as HTML. Raises `MissingExtraError`."""
     return render("run.html", page, links)
+
+
+def _pages(matched: int) -> int:
+    return max(1, -(-matched // ROWS_A_PAGE))
+
+
+def _trail(facts: RunFacts, links: Links) -> tuple[Crumb, ...]:
+    here = Crumb(facts.name)
+    return (here,) if links.is_one_file else (Crumb("Runs", links.runs()), here)
 
 
 def _tiles(facts: RunFacts, counts: RunCounts, links: Links) -> Iterator[Tile]:

@@ -16,7 +16,7 @@ from ._texts import percent
 from ._times import When
 
 State = Literal["finished", "running", "unfinished", "unreadable"]
-_TOP, _HEIGHT = 10.0, 90.0
+_TOP, _HEIGHT = 18.0, 90.0
 _FEWEST = 2
 
 

@@ -26,11 +26,17 @@ if TYPE_CHECKING:
     from ._plugin import Plugin
 
 
+_ADK_SETTINGS = "test_config.json"
+"""What ADK keeps beside eval sets, and globs name along with them."""
+
+
 class EvalSetFile(pytest.File):
     """An eval set. One that is wrong is an error of the collection, with its line and column."""
 
     def collect(self) -> Iterable[CaseItem]:
         """A test for each case, in the order of the file."""
+        if self.path.name == _ADK_SETTINGS:
+            return
         try:
             eval_set = load_trusted(os.path.relpath(self.path), self.config)
         except RightcallError as problem:

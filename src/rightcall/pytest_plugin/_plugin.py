@@ -31,6 +31,9 @@ class Plugin:
     """What Rightcall does in one session of pytest."""
 
     def __init__(self, config: pytest.Config) -> None:
+        for glob in config.getini("rightcall_evalsets"):
+            if Path(glob).is_absolute():
+                raise pytest.UsageError(f"rightcall_evalsets: {glob}: globs are meant from the root folder")
         self._config = config
         self._began = monotonic()
         self._listed: set[Path] | None = None
@@ -140,8 +143,5 @@ class Plugin:
     def _is_listed(self, path: Path) -> bool:
         if self._listed is None:
             root, globs = self._config.rootpath, self._config.getini("rightcall_evalsets")
-            try:
-                self._listed = {found.resolve() for glob in globs for found in root.glob(glob)}
-            except (NotImplementedError, ValueError) as problem:
-                raise pytest.UsageError(f"rightcall_evalsets: {problem}") from None
+            self._listed = {found.resolve() for glob in globs for found in root.glob(glob)}
         return bool(self._listed) and path.resolve() in self._listed

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pytest
 
 _NONE = "none"
+_LOST = "results were not kept"
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,9 +72,7 @@ class Records:
         for path in self._config.getoption("rightcall_report"):
             try:
                 file = self._config.invocation_params.dir / path
-                write_report(
-                    file, [run for run, _ in self._finished], [totals for _, totals in self._finished], seconds
-                )
+                write_report(file, self._finished, seconds, [f"{_LOST}: {problem}" for problem in self._problems])
                 self._written.append(path)
             except RightcallError as problem:
                 self._problems[str(problem)] = None
@@ -88,7 +87,7 @@ class Records:
         for path in self._written:
             yield f"rightcall: report written to {path}", {}
         for problem in self._problems:
-            yield f"rightcall: results were not kept: {problem}", {"red": True, "bold": True}
+            yield f"rightcall: {_LOST}: {problem}", {"red": True, "bold": True}
 
     def _run(self, record: Record) -> tuple[Run, Journal]:
         key = (record.evalset, record.agent)
@@ -110,7 +109,7 @@ class Records:
     def _folder(self) -> Path:
         config = self._config
         given, written = config.getoption("rightcall_runs"), config.getini("rightcall_runs")
-        if _NONE in (given or written, written if given is None else None):
+        if (given or written) == _NONE:
             self._temporary = self._temporary or tempfile.TemporaryDirectory(prefix="rightcall-")
             return Path(self._temporary.name)
         return config.invocation_params.dir / given if given else config.rootpath / (written or RUNS)

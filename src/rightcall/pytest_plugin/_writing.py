@@ -40,7 +40,7 @@ FORMATS: dict[str, Callable[[Report], Iterator[str]]] = {
 """The formats, by the ending of a file's name."""
 
 
-def write_report(path: Path, runs: Sequence[Run], totals: Sequence[Totals], seconds: float) -> None:
+def write_report(path: Path, runs: Sequence[tuple[Run, Totals]], seconds: float, notes: Sequence[str]) -> None:
     """Write all results of some runs to a file, without secrets, all of it or nothing.
 
     Raises:
@@ -51,7 +51,7 @@ def write_report(path: Path, runs: Sequence[Run], totals: Sequence[Totals], seco
     try:
         try:
             with open(unfinished, "w", encoding="utf-8", opener=_private if form is _html else None) as file:
-                file.writelines(form(redacted_report(_report(runs, totals, seconds))))
+                file.writelines(form(redacted_report(_report(runs, seconds, notes))))
             os.replace(unfinished, path)
         finally:
             unfinished.unlink(missing_ok=True)
@@ -83,7 +83,8 @@ def format_of(path: Path) -> Callable[[Report], Iterator[str]]:
     return FORMATS[path.suffix.lower()]
 
 
-def _report(runs: Sequence[Run], totals: Sequence[Totals], seconds: float) -> Report:
+def _report(finished: Sequence[tuple[Run, Totals]], seconds: float, notes: Sequence[str]) -> Report:
+    runs = [run for run, _ in finished]
     aggregates, warnings = Aggregates(), Counter[str]()
     for result in chain.from_iterable(run.results() for run in runs):
         aggregates.add(measures_of(result.results))
@@ -91,13 +92,14 @@ def _report(runs: Sequence[Run], totals: Sequence[Totals], seconds: float) -> Re
     names = Totals.__struct_fields__
     return Report(
         results=lambda: chain.from_iterable(run.results() for run in runs),
-        totals=Totals(*[sum(getattr(each, name) for each in totals) for name in names]),
+        totals=Totals(*[sum(getattr(totals, name) for _, totals in finished) for name in names]),
         evaluators=aggregates.by_evaluator(),
         subject=", ".join(dict.fromkeys([run.header.evalset for run in runs])),
         seconds=seconds,
         run_id=runs[0].short_id if runs else "",
         agent=", ".join(dict.fromkeys([run.header.agent for run in runs])),
         facts=runs[0].header.known() if len(runs) == 1 else (),
+        notes=tuple(notes),
         warnings=warnings,
     )
 

@@ -36,10 +36,10 @@ class Columns:
     def __len__(self) -> int:
         return len(self._tools)
 
-    def add(self, line: int, calls: Sequence[ToolCall]) -> None:
-        """Take in the calls of the result on a line."""
-        for position, call in enumerate(calls):
-            self._tools.append(self._numbers.setdefault(call.name, len(self._numbers)))
+    def add(self, line: int, calls: Sequence[ToolCall], names: Sequence[str]) -> None:
+        """Take in the calls of the result on a line, under these names."""
+        for position, (call, name) in enumerate(zip(calls, names, strict=True)):
+            self._tools.append(self._numbers.setdefault(name, len(self._numbers)))
             self._lines.append(line)
             self._positions.append(position)
             self._times.append(_duration(call))

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from rightcall.errors import StoreError
 from rightcall.pages import CaseRow, Choice, Grouping, RunCounts, ToolTotal, case_key, key_of, row_of
-from rightcall.redaction import redacted
+from rightcall.redaction import redacted, redacted_text
 from rightcall.results import Aggregates, CaseResult, EvaluatorTotals, Tally, Totals, Verdict, measures_of
 from rightcall.store import Line, Run, SpanIndex
 
@@ -52,6 +52,7 @@ class Index:
         self._sorted: list[Entry] | None = None
         self._grouping = Grouping()
         self._spans = SpanIndex(run.folder)
+        self._named: dict[str, str | None] = {}
         self._tools: tuple[ToolTotal, ...] | None = None
 
     def __len__(self) -> int:
@@ -144,10 +145,20 @@ class Index:
     def _shown(self, result: CaseResult) -> CaseResult:
         return redacted(result) if self._redacts else result
 
+    def _name(self, name: str) -> str:
+        """The name of a tool, as it may be shown: the same object where that is all of it."""
+        if self._redacts and name not in self._named:
+            shown = redacted_text(name)
+            self._named[name] = None if shown == name else shown
+        return self._named.get(name) or name
+
     def _take(self, line: Line) -> None:
         result = line.entry.result
-        # Of a case that passed a row tells nothing that could be a secret, and looking for one takes time.
-        row = row_of(result if result.passed else self._shown(result))
+        calls = result.trajectory.calls if result.trajectory is not None else ()
+        names = [self._name(call.name) for call in calls]
+        # Of a case that passed a row tells nothing but names, and looking for secrets everywhere takes time.
+        is_plain = result.passed and all([call.name is name for call, name in zip(calls, names, strict=True)])
+        row = row_of(result if is_plain else self._shown(result))
         before = self._entries.pop(row.key, None)
         if before is not None:
             del self._lines[before.number]
@@ -163,8 +174,7 @@ class Index:
             tuple([self._seen.setdefault(measure, len(self._seen)) for measure in measures]),
         )
         self._lines[line.number] = row.key
-        if result.trajectory is not None:
-            self.columns.add(line.number, result.trajectory.calls)
+        self.columns.add(line.number, calls, names)
 
 
 def _place(entry: Entry) -> tuple[int, tuple[str, int, int], int, str]:
