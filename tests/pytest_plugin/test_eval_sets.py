@@ -396,3 +396,20 @@ def test_results_in_the_run_are_complete(whole: tuple[Path, Done]) -> None:
 
     assert [result.outcome.stdout for result in results[:2]] == ["asked for laptop\n", "asked for phone\n"]
     assert os.path.relpath(results[1].findings[0].source.file) == "evals/shop.yaml"
+
+
+def test_evaluators_that_are_code_of_the_project_judge_and_others_need_trust(project: Path) -> None:
+    (project / "checks.py").write_text("def polite(output):\n    return 'please' in output\n")
+    (project / "evals" / "own.yaml").write_text(
+        "agent: agent.py:answer\nevaluators: {polite: {type: 'checks.py:polite'}}\n"
+        "cases: [{id: a, input: {query: x}, expect: {calls: [search], polite: true}}]\n"
+    )
+
+    done = run(project, "evals/own.yaml")
+    (project / "checks.py").rename(project.parent / "checks.py")
+    outside = (project / "evals" / "own.yaml").read_text().replace("checks.py", "../checks.py")
+    (project / "evals" / "own.yaml").write_text(outside)
+    refused = run(project, "evals/own.yaml")
+
+    assert failures(done) == {"evals/own.yaml::a": "'polite' scored 0, and 1 is needed (polite)"}
+    assert "give --rightcall-trust" in refused.stdout

@@ -1,6 +1,17 @@
 """One question per module: a trajectory and criteria in, a result out."""
 
 from ._args import ToolCallArgsEvaluationCriteria, ToolCallArgsEvaluator, ToolCallArgsEvaluatorConfig
+from ._base import (
+    BaseEvaluationCriteria,
+    BaseEvaluator,
+    BaseEvaluatorConfig,
+    BaseEvaluatorJustification,
+    BooleanEvaluationResult,
+    ErrorEvaluationResult,
+    NumericEvaluationResult,
+)
+from ._classification import ClassificationConfig, ClassificationEvaluator
+from ._code import evaluator
 from ._contains import (
     ContainsConfig,
     ContainsCriteria,
@@ -10,7 +21,9 @@ from ._contains import (
     RegexMatchCriteria,
 )
 from ._count import ToolCallCountEvaluationCriteria, ToolCallCountEvaluator, ToolCallCountEvaluatorConfig
-from ._criteria import ExpectedCall
+from ._criteria import Config, Criteria, ExpectedCall
+from ._custom import CustomEvaluator, custom_type
+from ._custom_overall import CustomOverall, UnimportedOverall, function_of_rows
 from ._evaluator import Evaluator
 from ._exact_match import ExactMatchConfig, ExactMatchCriteria, ExactMatchEvaluator
 from ._examples import Example, ExampleResult, ExecutionOrderScorer, run_evaluation
@@ -18,7 +31,10 @@ from ._execution import AgentExecution
 from ._execution_order import ExecutionOrderConfig, ExecutionOrderCriteria, ExecutionOrderEvaluator
 from ._final_output import FinalOutput, FinalOutputConfig, FinalOutputCriteria
 from ._forbidden import ForbiddenTools, ForbiddenToolsConfig, ForbiddenToolsCriteria
+from ._installed import GROUP, installed_evaluators, is_code, names_file, split_code
 from ._json_similarity import JsonSimilarityConfig, JsonSimilarityCriteria, JsonSimilarityEvaluator
+from ._judgement import Judgement
+from ._loop import CONCURRENCY, Loop
 from ._mistakes import UserModel, mistakes
 from ._order import ToolCallOrderEvaluationCriteria, ToolCallOrderEvaluator, ToolCallOrderEvaluatorConfig
 from ._output import (
@@ -27,6 +43,7 @@ from ._output import (
     ToolCallOutputEvaluator,
     ToolCallOutputEvaluatorConfig,
 )
+from ._overall import OverallEvaluator, Row
 from ._quality import (
     ExpectedCallsCriteria,
     QualityConfig,
@@ -45,21 +62,38 @@ from ._trajectory import (
     ToolTrajectoryEvaluator,
     ToolTrajectoryEvaluatorConfig,
 )
-from ._unavailable import UNAVAILABLE, UnavailableEvaluator, unavailable
+from ._unavailable import CODE_OF_YOURS, UNAVAILABLE, UnavailableEvaluator, unavailable
+from ._waiting import Execution, WaitingConfig, WaitingEvaluator
 
 __all__ = [
+    "CODE_OF_YOURS",
+    "CONCURRENCY",
     "EVALUATORS",
+    "GROUP",
     "UNAVAILABLE",
     "AgentExecution",
+    "BaseEvaluationCriteria",
+    "BaseEvaluator",
+    "BaseEvaluatorConfig",
+    "BaseEvaluatorJustification",
+    "BooleanEvaluationResult",
+    "ClassificationConfig",
+    "ClassificationEvaluator",
+    "Config",
     "ContainsConfig",
     "ContainsCriteria",
     "ContainsEvaluator",
+    "Criteria",
+    "CustomEvaluator",
+    "CustomOverall",
+    "ErrorEvaluationResult",
     "Evaluator",
     "ExactMatchConfig",
     "ExactMatchCriteria",
     "ExactMatchEvaluator",
     "Example",
     "ExampleResult",
+    "Execution",
     "ExecutionOrderConfig",
     "ExecutionOrderCriteria",
     "ExecutionOrderEvaluator",
@@ -76,6 +110,10 @@ __all__ = [
     "JsonSimilarityConfig",
     "JsonSimilarityCriteria",
     "JsonSimilarityEvaluator",
+    "Judgement",
+    "Loop",
+    "NumericEvaluationResult",
+    "OverallEvaluator",
     "QualityConfig",
     "RecallCriteria",
     "RegexMatch",
@@ -84,6 +122,7 @@ __all__ = [
     "ResponseMatch",
     "ResponseMatchConfig",
     "ResponseMatchCriteria",
+    "Row",
     "Selection",
     "SingleToolUse",
     "SingleToolUseCriteria",
@@ -106,10 +145,20 @@ __all__ = [
     "ToolTrajectoryEvaluator",
     "ToolTrajectoryEvaluatorConfig",
     "UnavailableEvaluator",
+    "UnimportedOverall",
     "UserModel",
+    "WaitingConfig",
+    "WaitingEvaluator",
+    "custom_type",
+    "evaluator",
     "evaluator_type",
+    "function_of_rows",
+    "installed_evaluators",
+    "is_code",
     "mistakes",
+    "names_file",
     "run_evaluation",
     "select",
+    "split_code",
     "unavailable",
 ]

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import msgspec
 
 from rightcall.errors import MissingExtraError
-from rightcall.reports import Report
+from rightcall.reports import Report, overall_line
 from rightcall.results import CODES, CaseResult, Code
 
 from ._case import CasePage, brief_case_page
@@ -52,7 +52,8 @@ def html_report(report: Report) -> Iterator[str]:
     for result in report.results():
         articles.add(result)
     counts = articles.grouping.counts(report.totals, report.evaluators)
-    page = run_page(report_facts(report), counts, _LINKS, notes=report.notes[:100], matched=articles.number)
+    notes = [*map(overall_line, report.overall), *report.notes][:100]
+    page = run_page(report_facts(report), counts, _LINKS, notes=notes, matched=articles.number)
     stream = template.stream(page=page, links=_LINKS, articles=articles, most=MOST_CASES)
     stream.enable_buffering(100)
     yield from stream

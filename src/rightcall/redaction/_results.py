@@ -10,13 +10,13 @@ from typing import Any
 import msgspec
 
 from rightcall.decoding import dump_json, load_json
-from rightcall.results import CaseResult, Difference
+from rightcall.results import CaseResult, Difference, OverallResult
 from rightcall.trajectory import Trajectory
 
 from ._looking import is_suspect
 from ._names import secret_name
 from ._texts import told
-from ._values import Redacting
+from ._values import Redacting, redacted_value
 
 _FIXED = frozenset(
     {"case_id", "verdict", "kind", "evaluator", "operator", "match_type", "args_match", "mode", "cause", "code"}
@@ -48,6 +48,11 @@ def redacted(result: CaseResult) -> CaseResult:
 def redacted_document(document: str) -> str:
     """The same for a result as `to_json` writes it."""
     return dump_json(_redacted_plain(load_json(document))) if is_suspect(document) else document
+
+
+def redacted_overall(result: OverallResult) -> OverallResult:
+    """What is said of all cases together, without secrets: its reason, its details and the names of classes."""
+    return msgspec.convert(redacted_value(msgspec.to_builtins(result)), OverallResult)
 
 
 def redacted_trajectory(trajectory: Trajectory) -> Trajectory:

@@ -10,6 +10,7 @@ from ._justifications import (
     AnswersJustification,
     ComparedAnswer,
     CountCheck,
+    CustomJustification,
     ExecutionOrderJustification,
     ExplainedCall,
     FinalOutputJustification,
@@ -24,21 +25,26 @@ from ._justifications import (
     TurnScore,
 )
 from ._outcome import Cause, Outcome
+from ._overall import OTHER, ClassFigures, Classification, OverallResult
 from ._repeats import Tally
 from ._result import Account, EvaluationResult, Explanation, Told, Verdict, without_details
 from ._text import call_text, value_text
 
 __all__ = [
     "CODES",
+    "OTHER",
     "Account",
     "Aggregates",
     "Alignment",
     "AnswersJustification",
     "CaseResult",
     "Cause",
+    "ClassFigures",
+    "Classification",
     "Code",
     "ComparedAnswer",
     "CountCheck",
+    "CustomJustification",
     "Difference",
     "EvaluationResult",
     "EvaluatorTotals",
@@ -52,6 +58,7 @@ __all__ = [
     "Measure",
     "NamedCall",
     "Outcome",
+    "OverallResult",
     "PairingJustification",
     "PlacedFinding",
     "SavedCase",

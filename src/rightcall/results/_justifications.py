@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from ._alignment import Alignment
@@ -146,6 +148,13 @@ class ExecutionOrderJustification(Justification, frozen=True, tag="execution-ord
     alignment: Alignment
 
 
+class CustomJustification(Justification, frozen=True, tag="custom"):
+    """What an evaluator of the user's own says: its reason, and details of whatever form, as plain data."""
+
+    reason: str = ""
+    details: Any = None
+
+
 KNOWN_JUSTIFICATIONS = (
     ToolCallOrderEvaluatorJustification
     | ToolCallCountEvaluatorJustification
@@ -157,4 +166,5 @@ KNOWN_JUSTIFICATIONS = (
     | ExecutionOrderJustification
     | FinalOutputJustification
     | AnswersJustification
+    | CustomJustification
 )

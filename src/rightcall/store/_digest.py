@@ -27,6 +27,9 @@ def case_digest(case: Case, *others: object) -> str:
         for check in case.checks
     ]
     content = [case.id, case.input, list(case.turns), case.session, dict(case.mocks), checks, list(map(str, others))]
+    if any(check.evaluator.waits for check in case.checks):  # these are told more
+        code = [check.evaluator.fingerprint for check in case.checks]
+        content += [case.expected_behavior, dict(case.metadata), code]
     return _hashed(dump_json(content).encode())
 
 
