@@ -120,7 +120,7 @@ def test_keys_that_are_secrets_are_redacted_and_stay_apart() -> None:
 
 
 def test_thirty_thousand_keys_that_are_secrets_come_to_an_end() -> None:
-    """What is linear takes seconds; what is not takes hours."""
+    """What is linear takes a second; what is not takes minutes."""
     shown = redacted_value({f"ghp_{number:036}": number for number in range(30_000)})
 
     assert list(shown)[-1] == "[redacted: github-token] (30000)"
