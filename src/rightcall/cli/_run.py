@@ -10,6 +10,7 @@ import msgspec
 from rightcall.errors import InputError
 from rightcall.projects import load_configuration
 
+from ._answers import forget_answers, no_cache_option
 from ._formats import format_options
 from ._running import Running
 from ._sizes import Number, size
@@ -41,6 +42,7 @@ _POSITIVE = Number(min=0, min_open=True)
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that does not pass.")
 @click.option("--record", is_flag=True, help="Keep what the real tools answer beside the eval set.")
 @click.option("--replay", is_flag=True, help="Have the tools answer what was recorded, instead of running them.")
+@no_cache_option
 @click.option("--resume", metavar="RUN", help="Go on with a run that was stopped; what is finished is not run again.")
 @click.option("--runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")
 @click.option("--trust", is_flag=True, help="Run code that an eval set names though it is outside its project.")
@@ -52,7 +54,10 @@ def command(context: click.Context, /, **options: Any) -> int:
     Either may be left out if the eval set or the project's configuration names it. Exit code: 0 all passed, 1 a case
     failed, 2 something could not be measured.
     """
-    return Running(_wishes(context, options)).run()
+    wishes = _wishes(context, options)
+    if wishes.no_cache:
+        forget_answers()
+    return Running(wishes).run()
 
 
 def _wishes(context: click.Context, options: dict[str, Any]) -> Wishes:

@@ -18,6 +18,7 @@ from rightcall.errors import InputError
 from rightcall.reports import Report, json_case
 from rightcall.results import Aggregates, Totals, Verdict, gravest
 
+from ._answers import forget_answers, no_cache_option
 from ._aside import aside
 from ._complaints import complain
 from ._formats import Telling, format_options
@@ -37,6 +38,7 @@ from ._recorded import RecordedOptions, joining_options
     help="How many processes share the work; as many as there are cores by default.",
 )
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that does not pass.")
+@no_cache_option
 @click.option("--trust", is_flag=True, help="Import evaluators an eval set names though they are outside its project.")
 @format_options
 def command(**options: Any) -> int:
@@ -44,6 +46,8 @@ def command(**options: Any) -> int:
 
     TRACES are files or folders. Exit code: 0 all passed, 1 a case failed, 2 something could not be measured.
     """
+    if options.pop("no_cache"):
+        forget_answers()
     return _Scoring(msgspec.convert(options, Options)).run()
 
 

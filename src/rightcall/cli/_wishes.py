@@ -48,6 +48,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     """The agent and the eval set of the run that is resumed."""
     runs: str | None = None
     trust: bool = False
+    no_cache: bool = False
     formats: list[str] = []
     max_detail: int = 10
     output_file: str | None = None

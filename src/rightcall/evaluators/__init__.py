@@ -31,6 +31,8 @@ from ._final_output import FinalOutput, FinalOutputConfig, FinalOutputCriteria
 from ._forbidden import ForbiddenTools, ForbiddenToolsConfig, ForbiddenToolsCriteria
 from ._installed import GROUP, installed_evaluators, is_code, names_file, split_code
 from ._json_similarity import JsonSimilarityConfig, JsonSimilarityCriteria, JsonSimilarityEvaluator
+from ._judge_output import JudgeOutputConfig, JudgeOutputCriteria, LlmJudgeOutput
+from ._judge_trajectory import JudgeTrajectoryConfig, JudgeTrajectoryCriteria, LlmJudgeTrajectory
 from ._judgement import Judgement
 from ._loop import CONCURRENCY, Loop
 from ._mistakes import UserModel, mistakes
@@ -104,7 +106,13 @@ __all__ = [
     "JsonSimilarityConfig",
     "JsonSimilarityCriteria",
     "JsonSimilarityEvaluator",
+    "JudgeOutputConfig",
+    "JudgeOutputCriteria",
+    "JudgeTrajectoryConfig",
+    "JudgeTrajectoryCriteria",
     "Judgement",
+    "LlmJudgeOutput",
+    "LlmJudgeTrajectory",
     "Loop",
     "NumericEvaluationResult",
     "QualityConfig",

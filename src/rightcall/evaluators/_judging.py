@@ -1,0 +1,246 @@
+"""What judges have in common: a question is made of a run, asked, and the judgement told."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Annotated, Any, ClassVar, TypeVar
+
+import msgspec
+from pydantic import BeforeValidator, Field, StrictStr, field_validator
+
+from rightcall.errors import ConfigurationError, shown
+from rightcall.judges import (
+    JudgeError,
+    Question,
+    Rubric,
+    Ruling,
+    Sampling,
+    Settings,
+    ask_callable,
+    ask_endpoint,
+    prompt_text,
+)
+from rightcall.results import (
+    EvaluationResult,
+    Finding,
+    JudgedRubric,
+    JudgedSample,
+    JudgeJustification,
+    NamedCall,
+    call_text,
+)
+
+from ._criteria import Criteria
+from ._mistakes import UserModel
+from ._waiting import Execution, WaitingConfig, WaitingEvaluator
+
+_MARGIN = 0.5
+"""Seconds before the end of its time that a judge is given up, so that there is a better reason than the time."""
+
+
+class WrittenRubric(UserModel):
+    """One thing that is either met or not."""
+
+    id: Annotated[StrictStr, Field(min_length=1, max_length=200)]
+    text: Annotated[StrictStr, Field(min_length=1, max_length=10_000)]
+
+
+def _rubrics(value: Any) -> Any:
+    """Rubrics may be texts alone, which are known by their number then."""
+    if not isinstance(value, (list, tuple)):
+        raise ValueError(f"a list of rubrics is expected, not {shown(value)}")
+    return [{"id": f"{n}", "text": one} if isinstance(one, str) else one for n, one in enumerate(value, 1)]
+
+
+Rubrics = Annotated[tuple[WrittenRubric, ...], BeforeValidator(_rubrics)]
+
+
+class JudgeConfig(WaitingConfig):
+    """How a judge is asked. Where it is, and its key, is said by the environment only."""
+
+    timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 120.0
+    """Seconds that one evaluation may take, with all its answers and all attempts to get them."""
+    model: StrictStr = ""
+    """The model; that of the environment, if it is empty."""
+    prompt: StrictStr = ""
+    """What to judge, in words of the user's own."""
+    rubrics: Rubrics = ()
+    """What is to be met by every case."""
+    samples: Annotated[int, Field(strict=True, ge=1, le=31)] = 1
+    """How many answers are asked for. The majority decides, so that it is an odd number."""
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = 0.0
+    """How varied answers are; with none, the model's own default."""
+    max_tokens: Annotated[int, Field(strict=True, ge=1)] | None = None
+    judge: Annotated[Any, Field(exclude=True)] = None
+    """A function to be asked instead of an endpoint."""
+
+    @field_validator("samples")
+    @classmethod
+    def _is_odd(cls, value: int) -> int:
+        if value % 2 == 0:
+            raise ValueError(f"an odd number is expected, so that there is a majority, not {value}")
+        return value
+
+    @field_validator("judge")
+    @classmethod
+    def _can_be_called(cls, value: Any) -> Any:
+        if value is not None and not callable(value):
+            raise ValueError(f"a function is expected, not {shown(value)}")
+        return value
+
+    @field_validator("prompt")
+    @classmethod
+    def _has_known_placeholders(cls, value: str) -> str:
+        try:
+            prompt_text(value)
+        except ConfigurationError as problem:
+            raise ValueError(str(problem)) from None
+        return value
+
+
+class JudgeCriteria(Criteria):
+    """What is to be met by one case, beside what the configuration says."""
+
+    rubrics: Rubrics = ()
+
+
+ConfigT = TypeVar("ConfigT", bound=JudgeConfig)
+CriteriaT = TypeVar("CriteriaT", bound=JudgeCriteria)
+
+
+class JudgeEvaluator(WaitingEvaluator[ConfigT, CriteriaT]):
+    """Asks a judge about a run. A subclass says what the question is.
+
+    The score is what the judge says, from 0 to 100, divided by 100; with rubrics, the share of them that is met. Of
+    several answers the median counts and, for each rubric, the majority. Whatever is not a judgement is an error: it
+    is never a score.
+    """
+
+    task: ClassVar[str]
+
+    @abstractmethod
+    def question(self, execution: Execution, criteria: CriteriaT, rubrics: tuple[Rubric, ...]) -> Question:
+        """What is asked about an execution. Raises `JudgeError` where there is nothing to ask."""
+
+    @property
+    def lane(self) -> tuple[str, int] | None:
+        """Endpoints are asked by so many at once, whatever evaluators there are."""
+        try:
+            settings = Settings.of_environment()
+        except ConfigurationError:  # it is told when the judge is asked
+            return None
+        return None if self.config.judge is not None else ("judge", settings.concurrency)
+
+    def _default_criteria(self) -> CriteriaT | None:
+        """Without criteria, a run is judged by what the evaluator and the case say."""
+        given = self.config.default_evaluation_criteria
+        return self.criteria({} if given is None else given)
+
+    async def assess(self, execution: Execution, criteria: CriteriaT) -> EvaluationResult:
+        """What the judge says, or why it says nothing."""
+        try:
+            rubrics = _joined(self.config.rubrics, criteria.rubrics)
+            question = self.question(execution, criteria, rubrics)
+            settings, judgement = await self._ask(question)
+        except JudgeError as problem:
+            return self.broken(execution, problem.code, str(problem))
+        except ConfigurationError as problem:
+            return self.broken(execution, "RC601", str(problem))
+        told = _justification(judgement, self._model(settings), execution, rubrics, settings, self.config.threshold)
+        findings = _findings(judgement, told, rubrics, len(self.config.rubrics), self.config.threshold)
+        return self.scored(execution, judgement.score, told, findings, judgement.warnings)
+
+    def asked(self) -> str:
+        """What the judge is told to do."""
+        return prompt_text(self.config.prompt) if self.config.prompt else self.task
+
+    async def _ask(self, question: Question) -> tuple[Settings, Ruling]:
+        import asyncio
+
+        settings, config = Settings.of_environment(), self.config
+        if config.judge is not None:
+            judge: Callable[[Question], Any] = config.judge
+            return settings, await ask_callable(judge, question, config.samples)
+        settings = _with_model(settings, config.model)
+        sampling = Sampling(settings.model, config.temperature, config.max_tokens)
+        deadline = asyncio.get_running_loop().time() + max(config.timeout - _MARGIN, config.timeout / 2)
+        return settings, await ask_endpoint(question, settings, sampling, config.samples, deadline)
+
+    def _model(self, settings: Settings) -> str:
+        judge = self.config.judge
+        return settings.model if judge is None else str(getattr(judge, "__qualname__", type(judge).__name__))
+
+
+def _with_model(settings: Settings, model: str) -> Settings:
+    return msgspec.structs.replace(settings, model=model) if model else settings
+
+
+def _joined(first: tuple[WrittenRubric, ...], second: tuple[WrittenRubric, ...]) -> tuple[Rubric, ...]:
+    """All rubrics. Those that are known by numbers go on counting. Raises `JudgeError`."""
+    names: dict[str, Rubric] = {}
+    for number, rubric in enumerate((*first, *second), 1):
+        name = f"{number}" if rubric.id.isdecimal() else rubric.id
+        if name in names:
+            raise JudgeError("RC601", f"two rubrics are called {shown(name)}")
+        names[name] = Rubric(name, rubric.text)
+    return tuple(names.values())
+
+
+def _justification(
+    judgement: Ruling,
+    model: str,
+    execution: Execution,
+    rubrics: tuple[Rubric, ...],
+    settings: Settings,
+    threshold: float,
+) -> JudgeJustification:
+    decisive, has_passed = judgement.decisive(), judgement.score >= threshold
+    agreeing = [reply for reply in judgement.samples if (reply.score >= threshold) == has_passed]
+    judged = zip(rubrics, judgement.rubrics, strict=True)
+    return JudgeJustification(
+        model=model,
+        reason=decisive.reason,
+        samples=[JudgedSample(reply.score, reply.reason, reply.call) for reply in judgement.samples],
+        agreement=len(agreeing) / len(judgement.samples),
+        rubrics=[JudgedRubric(one.id, one.text, said.met, share, said.reason) for one, (said, share) in judged],
+        call=_named(decisive.call, execution),
+        input_tokens=judgement.input_tokens,
+        output_tokens=judgement.output_tokens,
+        cost=settings.cost(judgement.input_tokens, judgement.output_tokens),
+        cached=judgement.cached,
+    )
+
+
+def _named(position: int | None, execution: Execution) -> NamedCall | None:
+    if position is None:
+        return None
+    call = execution.calls[position]
+    return NamedCall(position, call_text(call.name, call.args))
+
+
+def _findings(
+    judgement: Ruling, told: JudgeJustification, rubrics: tuple[Rubric, ...], shared: int, threshold: float
+) -> tuple[Finding, ...]:
+    """Why the run is not good enough: each rubric that is not met, or what the judge says of the whole."""
+    if judgement.score >= threshold:
+        return ()
+    if not rubrics:
+        return (Finding("RC110", f"the judge gives {judgement.score:.4g}: {_told(told.reason)}", actual=told.call),)
+    unmet = [(number, one) for number, one in enumerate(told.rubrics) if not one.met]
+    return tuple(
+        [
+            Finding(
+                "RC110",
+                f"the rubric {_told(one.text, 80)!r} is not met: {_told(one.reason)}",
+                actual=told.call,
+                path=f"rubrics[{number - shared}]" if number >= shared else None,
+            )
+            for number, one in unmet
+        ]
+    )
+
+
+def _told(text: str, width: int = 300) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= width else f"{text[: width - 1]}…"
