@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint check bench docs browser clean
+.PHONY: help demo test lint check bench docs screenshots browser clean
 
 help: ## List the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
 
 demo: $(VENV)/.installed ## Run the built-in example
 	@$(BIN)/rightcall demo
@@ -28,6 +28,9 @@ bench: $(VENV)/.tested ## Measure against other tools, in environments of their 
 
 docs: $(VENV)/.documented ## Build the documentation into site/, dead links being errors
 	$(BIN)/mkdocs build --strict --quiet
+
+screenshots: $(VENV)/.tested browser ## Take the pictures of the documentation anew, into docs/images/
+	$(BIN)/python -m tests.browser.screenshots docs/images
 
 browser: $(VENV)/.tested
 	@sh tests/browser/provide.sh $(VENV)/axe

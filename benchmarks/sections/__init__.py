@@ -5,11 +5,13 @@ from benchmarks.figures import Section
 from .agentevals_cli import agentevals_cli
 from .growth import growth
 from .long_orders import hundred_thousand, long_orders
+from .pages import pages
 from .pairing import pairing
 from .reading import reading, reading_1gb
 from .running import runner
 from .startup import startup
 from .ten_calls import agentevals, deepeval, google_adk, uipath
+from .viewing import viewer
 from .weather import weather
 
 __all__ = ["ON_REQUEST", "SECTIONS"]
@@ -27,6 +29,8 @@ SECTIONS: dict[str, Section] = {
     "reading": reading,
     "reading-1gb": reading_1gb,
     "runner": runner,
+    "viewer": viewer,
+    "pages": pages,
     "weather": weather,
     "startup": startup,
 }

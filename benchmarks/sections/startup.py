@@ -22,6 +22,13 @@ evaluator = rightcall.ToolCallOrderEvaluator(id="order", config={"strict": False
 criteria = evaluator.criteria({"tool_calls_order": ["search", "answer", "read"]})
 assert 0.6 < evaluator.evaluate(trajectory, criteria).score < 0.7
 """
+_PYTEST = """
+import os, pytest, sys, tempfile
+os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+with tempfile.TemporaryDirectory() as folder:
+    ended = pytest.main(["-q", "-c", os.devnull, "--rootdir", folder, folder, *sys.argv[1:]])
+sys.exit(ended != pytest.ExitCode.NO_TESTS_COLLECTED)
+"""
 _LOADED = "import json, sys; print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
 
 
@@ -34,12 +41,15 @@ def startup(workers: Workers, pace: Pace) -> Iterator[Figure]:
         ("import and first evaluation", 0.30, [sys.executable, "-c", _FIRST_EVALUATION]),
     )
     for name, limit, command in commands:
-        yield partial(_above_bare, f"{name}, above bare Python", limit, command, pace.startup_rounds)
+        bare = [sys.executable, "-c", "pass"]
+        yield partial(_above, f"{name}, above bare Python", limit, command, bare, pace.startup_rounds)
+    pytest = [sys.executable, "-c", _PYTEST, "-p", "no:cacheprovider"]
+    plugin = [*pytest, "-p", "rightcall.pytest_plugin"]
+    yield partial(_above, "pytest with the plugin, above without", 0.01, plugin, pytest, 3 * pace.startup_rounds)
     yield _third_party
 
 
-def _above_bare(figure: str, limit: float, command: list[str], rounds: int) -> Iterator[Line]:
-    bare = [sys.executable, "-c", "pass"]
+def _above(figure: str, limit: float, command: list[str], bare: list[str], rounds: int) -> Iterator[Line]:
     cost(command)  # The first start compiles bytecode and fills the disk's cache.
     above = [cost(command).seconds - cost(bare).seconds for _ in range(rounds)]
     yield under(figure, None, max(0.0, median(above)), limit)

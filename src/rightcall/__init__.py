@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         Calls as Calls,
         calls as calls,
         check as check,
+        evaluate as evaluate,
         soft as soft,
     )
     from .errors import (
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         RightcallError as RightcallError,
         StoreError as StoreError,
         UnknownNameError as UnknownNameError,
+        ViewerError as ViewerError,
     )
     from .evalsets import (
         Case as Case,
@@ -94,6 +96,7 @@ if TYPE_CHECKING:
         ResponseMatch as ResponseMatch,
         ResponseMatchConfig as ResponseMatchConfig,
         ResponseMatchCriteria as ResponseMatchCriteria,
+        Row as Row,
         SingleToolUse as SingleToolUse,
         SingleToolUseCriteria as SingleToolUseCriteria,
         ToolCallArgsEvaluationCriteria as ToolCallArgsEvaluationCriteria,
@@ -145,6 +148,8 @@ if TYPE_CHECKING:
         Alignment as Alignment,
         AnswersJustification as AnswersJustification,
         CaseResult as CaseResult,
+        ClassFigures as ClassFigures,
+        Classification as Classification,
         ComparedAnswer as ComparedAnswer,
         CountCheck as CountCheck,
         CustomJustification as CustomJustification,
@@ -160,6 +165,7 @@ if TYPE_CHECKING:
         JudgeJustification as JudgeJustification,
         NamedCall as NamedCall,
         Outcome as Outcome,
+        OverallResult as OverallResult,
         PairingJustification as PairingJustification,
         PlacedFinding as PlacedFinding,
         Source as Source,
@@ -207,6 +213,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "RightcallError",
         "StoreError",
         "UnknownNameError",
+        "ViewerError",
     ),
     "limits": (
         "DEFAULT_LIMITS",
@@ -220,6 +227,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "Alignment",
         "AnswersJustification",
         "CaseResult",
+        "ClassFigures",
+        "Classification",
         "ComparedAnswer",
         "CountCheck",
         "CustomJustification",
@@ -235,6 +244,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "JudgedSample",
         "NamedCall",
         "Outcome",
+        "OverallResult",
         "PairingJustification",
         "PlacedFinding",
         "Source",
@@ -309,6 +319,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "ResponseMatch",
         "ResponseMatchConfig",
         "ResponseMatchCriteria",
+        "Row",
         "SingleToolUse",
         "SingleToolUseCriteria",
         "ToolCallArgsEvaluationCriteria",
@@ -366,6 +377,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "Calls",
         "calls",
         "check",
+        "evaluate",
         "soft",
     ),
 }

@@ -10,6 +10,7 @@
     ├── UnknownNameError        no evaluator, code or command has this name
     ├── AgentError              an agent cannot be found, loaded or asked
     ├── StoreError              the folder of a run cannot be found, read or written
+    ├── ViewerError             the local web pages cannot be served as asked
     ├── LimitError              the work is larger than a limit allows
     ├── MissingExtraError       an optional dependency is not installed
     └── NotMeasuredError        an assertion cannot be decided: what it is about was not recorded, or judging broke
@@ -81,6 +82,10 @@ class AgentError(RightcallError):
 
 class StoreError(RightcallError):
     """The folder of a run cannot be found, read or written."""
+
+
+class ViewerError(RightcallError):
+    """The local web pages cannot be served as asked: an address that is taken, a token that is missing."""
 
 
 class LimitError(RightcallError):

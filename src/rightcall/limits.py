@@ -54,6 +54,12 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     captured_spans: int = 20_000
     """Spans of one run that are kept while it is captured."""
 
+    kept_bytes: int = 1024 * 1024
+    """Size of the spans that a run keeps of one run of a case, as JSON. How many are left out is counted."""
+
+    kept_text: int = 64 * 1024
+    """Characters of one text in the attributes of a span that is kept. What is longer is cut."""
+
     explanation_bytes: int = 64 * 1024
     """Size of the explanations in one result. What is left out is counted."""
 

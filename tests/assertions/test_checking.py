@@ -120,6 +120,20 @@ def test_a_case_of_an_eval_set_is_named() -> None:
         check(MADE, case, match="in_order")
 
 
+def test_turns_are_told_by_their_numbers() -> None:
+    made = Trajectory.of([ToolCall("search", {}, turn=0), ToolCall("pay", {}, turn=1)])
+
+    text = failure(made, {"calls": {"expected_turns": [["search"], ["book"]]}})
+
+    assert text.splitlines() == [
+        "turn 2: `book` was never called (and 1 more; calls 1/2)",
+        "turn 2:",
+        "  expected   actual",
+        "− 1 book",
+        "+            2 pay()",
+    ]
+
+
 @pytest.mark.parametrize(
     ("subject", "expected"),
     [
@@ -207,7 +221,7 @@ def test_the_place_of_a_result_is_the_line_of_the_test() -> None:
     assert Path(result.source.file).name == "test_checking.py"
 
 
-@pytest.mark.parametrize("subject", [3, None, object()], ids=str)
+@pytest.mark.parametrize("subject", [3, None, object()], ids=["a number", "nothing", "an object"])
 def test_what_has_no_calls_is_refused(subject: Any) -> None:
     with pytest.raises(InputError, match="no calls can be read"):
         check(subject, ["search"])

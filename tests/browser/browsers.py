@@ -10,11 +10,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Request, expect, sync_playwright
 
 AXE = Path(__file__).parents[2] / ".venv" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _HOSTS = {"127.0.0.1", "localhost"}
+_PATIENCE = 30_000
+"""Milliseconds until something that should happen did not: much, for busy machines."""
+_NOT_FOUND = "the server responded with a status of 404"
+"""What a browser logs of a page that says that there is none."""
 _LOCAL = {"about", "blob", "data", "file"}
 _ARGUMENTS = [
     "--disable-background-networking",
@@ -52,6 +56,7 @@ def started_browser() -> Iterator[Browser]:
 
     While it runs, the thread has a running event loop, so no other test may use asyncio meanwhile.
     """
+    expect.set_options(timeout=_PATIENCE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=find_browser(), args=_ARGUMENTS, chromium_sandbox=os.geteuid() != 0, headless=True
@@ -72,7 +77,7 @@ class Watch:
         """A new page in a context of its own, with these options of the context."""
         defaults = {"viewport": {"width": 1280, "height": 800}, "timezone_id": "UTC", "locale": "en-GB"}
         context = self._browser.new_context(**{**defaults, **options})
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(_PATIENCE)
         self._contexts.append(context)
         context.on("request", self._requested)
         context.on("console", self._said)
@@ -90,7 +95,8 @@ class Watch:
             self.troubles.append(f"request: {request.url[:200]}")
 
     def _said(self, message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning"):
+        is_of_page = message.page is not None and message.location["url"] == message.page.url
+        if message.type in ("error", "warning") and not (is_of_page and _NOT_FOUND in message.text):
             self.troubles.append(f"console: {message.text[:500]}")
 
     def _asked(self, dialog: Dialog) -> None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page
 from tests.browser.browsers import Watch, is_ci, lacking, started_browser
+from tests.browser.runs import made_once, write_example_runs, write_large_run
+from tests.browser.serving import Viewer
+from tests.hostile.results import write_hostile_runs
 
 
 @pytest.fixture(scope="package")
@@ -37,3 +41,49 @@ def browse(watch: Watch) -> Iterator[Callable[..., Page]]:
 def page(browse: Callable[..., Page]) -> Page:
     """A page of a desktop's size, in a light scheme."""
     return browse()
+
+
+@pytest.fixture
+def watch_page(watch: Watch) -> Page:
+    """A page on which something is expected to go wrong."""
+    return watch.open()
+
+
+@pytest.fixture(scope="package")
+def serve(browser: Browser) -> Iterator[Callable[[Path], str]]:
+    """Shows a folder of runs, and says where; the same viewer is used for the same folder."""
+    viewers: dict[Path, Viewer] = {}
+
+    def serve(runs: Path) -> str:
+        if runs not in viewers:
+            viewers[runs] = Viewer(runs)
+        return viewers[runs].url
+
+    yield serve
+    for viewer in viewers.values():
+        viewer.close()
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A folder that all test processes have in common."""
+    base = tmp_path_factory.getbasetemp()
+    return base if worker_id == "master" else base.parent
+
+
+@pytest.fixture(scope="package")
+def examples(browser: Browser, shared: Path) -> Path:
+    """A folder with real runs, in `runs`: of the examples, and of a new project before and after a mistake."""
+    return made_once(shared / "examples", write_example_runs)
+
+
+@pytest.fixture(scope="package")
+def large(browser: Browser, shared: Path) -> Path:
+    """A folder with a run of 10,000 cases, in `runs`."""
+    return made_once(shared / "large", write_large_run)
+
+
+@pytest.fixture(scope="package")
+def hostile(browser: Browser, shared: Path) -> Path:
+    """A folder with runs that say hostile texts only, in `runs`."""
+    return made_once(shared / "hostile", lambda folder: write_hostile_runs(folder / "runs"))

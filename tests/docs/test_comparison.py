@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 from benchmarks.comparison.equivalents import EQUIVALENTS
-from benchmarks.comparison.inputs import INPUTS
+from benchmarks.comparison.failure_page import FAILURE_PAGE, filled_failure_page, our_text
+from benchmarks.comparison.failures import FAILURES
+from benchmarks.comparison.inputs import INPUTS, Input
 from benchmarks.comparison.modes import MODES
-from benchmarks.comparison.recording import PEERS, recorded
+from benchmarks.comparison.recording import PEERS, TELLERS, recorded, recorded_failures
 from benchmarks.comparison.tables import PAGES, differing, filled, table
 
 from rightcall.evaluators import EVALUATORS
@@ -59,3 +61,34 @@ def test_the_answers_of_a_peer_are_those_of_the_version_that_the_page_names(peer
     assert f"`{peer}` {answers['version']}," in section_of(peer)
     assert set(EQUIVALENTS[peer]) == set(answers["modes"])
     assert {len(cells) for cells in answers["modes"].values()} == {len(INPUTS)}
+
+
+def test_the_texts_of_failures_are_those_that_the_code_makes() -> None:
+    assert filled_failure_page() == FAILURE_PAGE.read_text(encoding="utf-8"), "python -m benchmarks.comparison"
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    list(
+        zip(
+            FAILURES,
+            ("book_hotel nights", "check_policy", "close_account", "check_stock", "get_details filter.id"),
+            strict=True,
+        )
+    ),
+    ids=[given.label for given in FAILURES],
+)
+def test_the_first_line_of_a_failure_names_the_call_and_the_argument_to_blame(given: Input, named: str) -> None:
+    first = our_text(given).splitlines()[0]
+
+    assert [word for word in named.split() if word not in first] == []
+
+
+@pytest.mark.parametrize("peer", TELLERS)
+def test_the_texts_of_a_peer_are_those_of_the_version_that_the_page_names(peer: str) -> None:
+    told = recorded_failures()[peer]
+
+    version = re.escape(told["version"])
+
+    assert re.search(rf"`{peer}`\s{version}\s", FAILURE_PAGE.read_text(encoding="utf-8"))
+    assert list(told["texts"]) == [given.label for given in FAILURES]

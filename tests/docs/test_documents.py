@@ -22,11 +22,12 @@ import pytest
 from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
-from rightcall import CaseResult, EvaluationResult, Limits, ToolCall, Trajectory, errors
+from rightcall import Calls, CaseResult, EvaluationResult, Limits, ToolCall, Trajectory, errors, redaction
 from rightcall.evalsets import _written, load_eval_set, load_expectation
 from rightcall.evalsets._expecting import SHORTHANDS
 from rightcall.evaluators import EVALUATORS
 from rightcall.matchers import MATCHERS, compile_value
+from rightcall.redaction import SHAPES
 from rightcall.results import CODES, Alignment, Finding, Justification, PlacedFinding, Source, Step, Totals, Written
 from rightcall.verdicts import Join
 
@@ -39,6 +40,7 @@ WRITTEN = {
     "WrittenEvalSet": "Top level",
     "WrittenDefaults": "Defaults",
     "WrittenEvaluator": "Evaluators of your own",
+    "WrittenOverall": "All cases together",
     "WrittenCase": "Cases",
     "WrittenTurn": "Turns",
 }
@@ -235,6 +237,13 @@ def test_every_command_and_its_options_are_in_the_reference(command: str) -> Non
     assert options - set(re.findall(r"(--[\w-]+)", page.split("\n## ")[0] + section)) == set()
 
 
+def test_every_kind_of_secret_is_in_the_reference() -> None:
+    page = reference("redaction.md")
+
+    assert {shape.name for shape in SHAPES} - names_in_code(page) == set()
+    assert {name for name in redaction.__all__ if name not in names_in_code(page.replace("(", "`("))} == set()
+
+
 @pytest.mark.parametrize("code", EXIT_CODES)
 def test_every_exit_code_is_in_the_reference(code: int) -> None:
     assert re.search(rf"^\| {code} \|", reference("command-line.md"), re.MULTILINE)
@@ -321,6 +330,20 @@ def test_every_field_of_a_trajectory_is_in_the_reference(kind: Any) -> None:
     assert set(kind.__struct_fields__) - names_in_code(reference("trajectory.md")) == set()
 
 
+def test_every_rule_of_an_assertion_is_in_the_reference() -> None:
+    rules = {name for name in vars(Calls) if not name.startswith("_")}
+
+    assert rules - set(re.findall(r"`(\w+)\(", sections_of(reference("assertions.md"))["calls"])) == set()
+
+
+def test_every_option_of_the_pytest_plugin_is_in_the_reference() -> None:
+    source = (ROOT / "src" / "rightcall" / "pytest_plugin" / "_entry.py").read_text(encoding="utf-8")
+    options = set(re.findall(r"(?:addoption|addini)\(\s*\"([\w-]+)\"", source))
+
+    assert len(options) >= 8
+    assert options - names_in_code(sections_of(reference("pytest-plugin.md"))["Options"]) == set()
+
+
 @pytest.mark.parametrize("page", DOCUMENTS, ids=name_of)
 def test_every_relative_link_leads_to_a_file_and_a_heading(page: Path) -> None:
     text = _BLOCK.sub("", page.read_text(encoding="utf-8"))
@@ -331,6 +354,14 @@ def test_every_relative_link_leads_to_a_file_and_a_heading(page: Path) -> None:
             file = (page.parent / target).resolve() if target else page
             assert file.is_file(), f"{link} leads nowhere"
             assert not anchor or anchor in anchors_of(file), f"{link} leads to no heading"
+
+
+@pytest.mark.parametrize("picture", sorted((ROOT / "docs" / "images").iterdir()), ids=name_of)
+def test_every_picture_is_shown_somewhere_and_small(picture: Path) -> None:
+    shown = {link for page in PAGES for link in _LINK.findall(page.read_text(encoding="utf-8"))}
+
+    assert [link for link in shown if link.endswith(f"images/{picture.name}")]
+    assert picture.stat().st_size <= 150_000
 
 
 def test_every_page_is_in_the_navigation() -> None:

@@ -139,3 +139,97 @@ def test_check_says_what_it_did_not_check(project: Path) -> None:
 
     assert done.returncode == 0
     assert "'polite' (checks.py:polite) was not checked: its code is yours" in done.stdout
+
+
+OVERALL = """\
+agent: sorter.py:answer
+overall:
+  kinds: {type: classification, config: {output: /kind, metric: f1, threshold: THRESHOLD}}
+  spread: {type: "sorter.py:spread"}
+cases:
+  - {id: a, input: {text: spam}, metadata: {class: spam}, expect: {output: {kind: spam}}}
+  - {id: b, input: {text: ham}, metadata: {class: ham}, expect: {output: {kind: ham}}}
+  - {id: c, input: {text: ham}, metadata: {class: spam}, expect: {output: {criteria: {kind: spam}, threshold: 0.0}}}
+"""
+SORTER = """
+def answer(text):
+    return {"kind": text}
+
+def spread(rows):
+    return len({row.output["kind"] for row in rows}) == 2
+"""
+RECORDED = """\
+overall:
+  kinds: {type: classification, config: {metric: f1, threshold: 0.9}}
+  spread: {type: "sorter.py:spread"}
+cases:
+  - {id: a, metadata: {class: spam}, expect: {output: {$any: true}}}
+  - {id: b, metadata: {class: ham}, expect: {output: {$any: true}}}
+  - {id: c, metadata: {class: spam}, expect: {output: {$any: true}}}
+"""
+
+
+@pytest.fixture
+def sorter(project: Path) -> Path:
+    (project / "sorter.py").write_text(SORTER)
+    (project / "sorter.yaml").write_text(OVERALL.replace("THRESHOLD", "0.9"))
+    return project
+
+
+def test_figures_over_all_cases_are_in_every_report_and_count_in_the_exit_code(sorter: Path) -> None:
+    names = ("full", "concise", "junit", "github", "markdown", "json", "html")
+    formats = [f"--format={name}={name}.txt" for name in names]
+
+    done = rightcall("run", "sorter.yaml", *formats, cwd=sorter)
+
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "sorter.yaml:3:3: overall kinds: failed: macro f1 0.6667 over 3 cases, and 0.9 is needed" in done.stdout
+    assert "overall spread: passed" in done.stdout
+    for name in names:
+        assert "macro f1 0.6667 over 3 cases" in (sorter / f"{name}.txt").read_text(), name
+    assert "| `spam` | 1 | 1 | 1.00 | 0.50 | 0.67 |" in (sorter / "markdown.txt").read_text()
+    assert "  spam        1     1       1.00    0.50  0.67\n" in (sorter / "full.txt").read_text()
+    [kinds, _] = json.loads((sorter / "json.txt").read_text())["overall"]
+    assert kinds["classification"]["matrix"] == [[1, 0, 0], [1, 1, 0]]
+
+
+def test_they_are_kept_with_the_run_and_judged_anew_when_it_is_resumed(sorter: Path) -> None:
+    rightcall("run", "sorter.yaml", cwd=sorter)
+    report = rightcall("report", "last", cwd=sorter)
+    (sorter / "sorter.yaml").write_text(OVERALL.replace("THRESHOLD", "0.6"))
+    resumed = rightcall("run", "--resume", "last", cwd=sorter)
+
+    assert "overall `kinds` failed" in report.stdout
+    assert (resumed.returncode, "0.6 is needed" in resumed.stdout) == (0, True), resumed.stdout + resumed.stderr
+
+
+def test_recorded_traces_have_them_too_and_a_case_without_a_trace_leaves_them_unmeasured(sorter: Path) -> None:
+    for number, kind in enumerate(("spam", "ham", "ham")):
+        said = {"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": kind}]}
+        (sorter / f"{number}.json").write_text(json.dumps(said))
+    (sorter / "sorter.yaml").write_text(RECORDED)
+    (sorter / "sorter.py").write_text("def spread(rows): return len(rows) == 3")
+    given = ("--evalset", "sorter.yaml", "--join", "order")
+
+    done = rightcall("score", "0.json", "1.json", "2.json", *given, "--format", "json", cwd=sorter)
+    less = rightcall("score", "0.json", "1.json", *given, cwd=sorter)
+
+    kinds, spread = json.loads(done.stdout)["overall"]
+    assert (kinds["verdict"], kinds["classification"]["cases"], spread["verdict"]) == ("failed", 3, "passed")
+    assert done.returncode == 1
+    assert "overall kinds: not measured: 1 of 3 cases gave no answer" in less.stdout
+    assert less.returncode == 2
+
+
+def test_a_secret_that_an_evaluator_tells_is_in_no_report(sorter: Path) -> None:
+    secret = "AKIA" + "IOSFODNN7EXAMPLQ"
+    told = f"from rightcall import Judgement\ndef spread(rows): return Judgement(0.0, 'key {secret}', ['{secret}'])\n"
+    (sorter / "sorter.py").write_text(f"def answer(text): return {{'kind': text}}\n{told}")
+
+    done = rightcall("run", "sorter.yaml", "--redact", "--format", "json", cwd=sorter)
+    report = rightcall("report", "last", cwd=sorter)
+    header = next((sorter / ".rightcall" / "runs").glob("*/run.json")).read_text()
+
+    assert json.loads(done.stdout)["overall"][1]["verdict"] == "failed"
+    for text in (done.stdout, report.stdout, header):
+        assert secret not in text

@@ -277,7 +277,7 @@ def test_an_agent_of_openai_agents_gets_a_function_that_asks_it(tmp_path: Path) 
 
     written = (tmp_path / "rightcall_agent.py").read_text("utf-8")
     assert "from bot import helper\n" in written
-    assert "Runner.run(helper, question)" in written
+    assert "return await Runner.run(helper, question)" in written
     assert tomllib.loads((tmp_path / "rightcall.toml").read_text("utf-8"))["agent"] == "rightcall_agent.py:answer"
 
 

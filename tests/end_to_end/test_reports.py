@@ -1,6 +1,7 @@
 """`rightcall report` and `rightcall diff`, in real processes, over real runs."""
 
 import json
+import os
 import stat
 from pathlib import Path
 from xml.etree import ElementTree
@@ -131,6 +132,8 @@ def test_a_run_that_was_killed_is_counted_as_far_as_it_came(shop: Path, tmp_path
     assert done.returncode == 0
     assert done.stderr == f"rightcall: run {header['id'][:4]} did not come to its end; what it has is shown\n"
     assert done.stdout.startswith("### ❌ Rightcall: 1 failed\n")
+    page = rightcall("report", str(killed), "--format", "html", cwd=shop).stdout
+    assert '<p class="note">this run did not come to its end; what it has is shown</p>' in page
 
 
 def test_two_runs_are_compared_flips_first(shop: Path, first: str) -> None:
@@ -161,3 +164,41 @@ def test_a_flip_to_the_worse_can_be_a_failure(shop: Path, first: str, order: tup
     runs = (first, "last")
 
     assert rightcall("diff", runs[order[0]], runs[order[1]], "--fail-on-flip", cwd=shop).returncode == code
+
+
+def test_a_run_is_written_as_one_html_file_for_its_owner_alone(shop: Path) -> None:
+    done = rightcall("report", "last", "--format", "html=report.html", cwd=shop)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    page = (shop / "report.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert page.endswith("</html>")
+    assert '<strong class="mono">amount</strong> <code><mark class="wanted">2</mark></code>' in page
+    assert stat.S_IMODE((shop / "report.html").stat().st_mode) == 0o600
+
+
+def test_html_is_printed_where_no_file_is_named(shop: Path) -> None:
+    done = rightcall("report", "last", "--format", "html", cwd=shop)
+
+    assert done.returncode == 0
+    assert done.stdout.startswith("<!doctype html>")
+
+
+def test_recorded_traces_are_told_as_html_without_a_run(shop: Path) -> None:
+    (shop / "traces.json").write_text('[{"role": "user", "content": "hi"}]')
+
+    done = rightcall("score", "traces.json", "--evalset", "shop.yaml", "--format", "html=scored.html", cwd=shop)
+
+    assert done.returncode == 2
+    assert "laptop" in (shop / "scored.html").read_text(encoding="utf-8")
+
+
+def test_without_jinja_html_is_refused_in_one_line_before_anything_is_run(shop: Path, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['jinja2'] = None\n")
+    search = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+
+    done = rightcall("run", "agent.py:answer", "shop.yaml", "--format", "html=x.html", cwd=shop, PYTHONPATH=search)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "rightcall: web pages need jinja2: pip install 'rightcall[view]'\n"
+    assert not (shop / "x.html").exists()

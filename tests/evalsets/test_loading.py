@@ -402,3 +402,17 @@ def test_an_expectation_alone_makes_cases() -> None:
     assert judge(case_of("trace 2"), Trajectory.of(["search", "delete"])).case_id == "trace 2"
     with pytest.raises(DocumentError, match="--expect:1:1: an expectation is an object"):
         load_expectation("[search]", "--expect")
+
+
+def test_an_object_of_pretty_json_is_where_its_first_key_stands(tmp_path: Path) -> None:
+    calls = [{"name": "search", "args": {"query": "laptop"}}, {"pay": {"amount": 2}}]
+    path = tmp_path / "shop.json"
+    path.write_text(json.dumps({"cases": [{"id": "laptop", "expect": {"calls": calls}}]}, indent=2))
+    [case] = load_eval_set(path).cases
+
+    result = judge(case, Trajectory.of([]))
+
+    assert [(str(placed.source), placed.source.excerpt.strip()) for placed in result.findings] == [
+        (f"{path}:8:13", '"name": "search",'),
+        (f"{path}:14:13", '"pay": {'),
+    ]

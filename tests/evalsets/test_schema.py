@@ -85,3 +85,35 @@ def test_an_editor_can_complete_the_keys() -> None:
     assert {"id", "input", "turns", "expect", "mocks", "tags"} <= completions(schema, "case_closed")
     assert {"calls", "order", "never", "output", "tool-f1", "contains"} <= completions(schema, "expect_closed")
     assert completions(schema, "mock") == {*("when", "positional", "returns", "each", "sequence", "raises", "then")}
+
+
+def test_editors_have_something_to_say_of_every_key_that_is_written_often() -> None:
+    definitions = eval_set_schema()["$defs"]
+    keys = {
+        **eval_set_schema()["properties"],
+        **definitions["case_closed"]["properties"],
+        **definitions["expect_closed"]["properties"],
+        **definitions["mock"]["properties"],
+    }
+
+    silent = [key for key, schema in keys.items() if not schema.get("description") and "doNotSuggest" not in schema]
+
+    assert set(silent) <= {"$schema", "name", "description"}
+    assert definitions["expect_closed"]["properties"]["calls"]["description"].startswith("Whether the agent took")
+
+
+def test_names_of_other_tools_are_allowed_but_not_proposed() -> None:
+    keys = eval_set_schema()["$defs"]["expect_closed"]["properties"]
+
+    assert {key for key, schema in keys.items() if schema.get("doNotSuggest")} == {
+        *[key for key in keys if key.startswith("uipath-")],
+        "tool_trajectory_avg_score",
+        "response_match_score",
+    }
+
+
+def test_what_init_writes_is_valid_and_names_the_schema_beside_it() -> None:
+    text = (ROOT / "src/rightcall/cli/template/evals/shop.yaml").read_text(encoding="utf-8")
+
+    assert text.startswith("# yaml-language-server: $schema=evalset.schema.json\n")
+    assert mistakes(text) == []

@@ -12,6 +12,7 @@ from tests.evalsets import uipath_files
 
 from rightcall import DocumentError, Trajectory, convert_eval_set, judge, load_eval_set, load_eval_set_with_code
 from rightcall.evaluators import CustomEvaluator, installed_evaluators
+from rightcall.extensions import code_files
 
 CHECKS = """\
 IMPORTED = __import__("builtins").__dict__.setdefault("checks_imported", [])
@@ -179,3 +180,24 @@ def test_an_evaluator_in_uipaths_layout_is_found_by_its_schema(tmp_path: Path, x
     [case] = load_eval_set_with_code(path).cases
 
     assert judge(case, Trajectory.of(["look_up"])).verdict == verdict
+
+
+def test_code_that_has_changed_is_imported_anew(tmp_path: Path) -> None:
+    path = project(tmp_path)
+    answer = Trajectory.of([], output="Yes, please")
+
+    before = judge(load_eval_set_with_code(path).cases[0], answer)
+    (tmp_path / "checks.py").write_text(CHECKS.replace('"please"', '"sorry"'))
+    after = judge(load_eval_set_with_code(path).cases[0], answer)
+
+    assert (before.verdict, after.verdict) == ("passed", "failed")
+
+
+def test_the_files_of_code_are_known_without_importing_them(tmp_path: Path, imported: list[str]) -> None:
+    path = project(tmp_path)
+    (tmp_path / "helper.py").touch()
+
+    assert [file.name for file in code_files(path)] == ["checks.py", "helper.py"]
+    path.write_text("cases: nonsense")
+    assert code_files(path) == []
+    assert imported == []

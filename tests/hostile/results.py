@@ -49,7 +49,7 @@ def hostile_case(text: str) -> Case:
     if len(text) > _LONG:  # it stands in a result so often that the journal would not take a line with more
         criteria = {"tool-trajectory": criteria["tool-trajectory"]}
     checks = [_check(type_id, text, written, source) for type_id, written in criteria.items()]
-    return Case(id=text or "empty", source=source, checks=tuple(checks), input=text, tags=(text,))
+    return Case(id=text, source=source, checks=tuple(checks), input=text, tags=(text,))
 
 
 def hostile_trajectory(text: str) -> Trajectory:
@@ -66,15 +66,29 @@ def hostile_trajectory(text: str) -> Trajectory:
     )
 
 
+def gathered_result(kind: str) -> CaseResult:
+    """A case with a call for every payload of a kind, which is its tool, argument, output and error."""
+    texts = corpus.PAYLOADS[kind]
+    calls = [
+        ToolCall(tool_name(text), {text: text, "same": number}, text, text if number % 3 == 0 else None)
+        for number, text in enumerate(texts)
+    ]
+    source = Source("hostile.yaml", 3, 5, kind)
+    expected = [{"name": tool_name(text), "args": {"same": number + number % 2}} for number, text in enumerate(texts)]
+    check = _check("tool-trajectory", "calls", {"expected": expected}, source)
+    trajectory = Trajectory(calls=tuple(calls), input=texts[0], output=texts[-1])
+    return judge(Case(id=kind, source=source, checks=(check,), input=texts[0]), trajectory)
+
+
 def tool_name(text: str) -> str:
     """The text as far as a tool may be called by it."""
-    return text[: DEFAULT_LIMITS.name_length] or "empty"
+    return text[: DEFAULT_LIMITS.name_length]
 
 
 def write_hostile_runs(runs: Path) -> Run:
     """A folder with a run for every kind of payload and, as the last one, a run with all of them; that one."""
-    for texts in corpus.PAYLOADS.values():
-        write_run(runs, hostile_results(texts[0]), texts[-1])
+    for kind, texts in corpus.PAYLOADS.items():
+        write_run(runs, (gathered_result(kind), *hostile_results(texts[0])), texts[-1])
     return write_run(runs, _every_payload(), corpus.SHORT[0])
 
 
@@ -102,7 +116,7 @@ def write_run(runs: Path, results: Iterable[CaseResult], text: str = "", **known
 
 def _every_payload() -> Iterator[CaseResult]:
     causes: tuple[Cause, ...] = ("raised", "timed_out", "died", "memory", "output", "mock")
-    for number, text in enumerate(dict.fromkeys(each or "empty" for each in (*corpus.SHORT, *corpus.LONG))):
+    for number, text in enumerate([*corpus.SHORT, *corpus.LONG]):
         case = hostile_case(text)
         outcome = Outcome(seconds=0.1, cause=causes[number % 6], error=text, traceback=text, stdout=text)
         if number % 10 == 0:

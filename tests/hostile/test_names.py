@@ -32,7 +32,7 @@ def watch(event, arguments):
 
 sys.addaudithook(watch)
 """
-FILES = {"cases.jsonl", "run.json"}
+FILES = {"cases.jsonl", "run.json", "spans.jsonl"}
 EVENTS = ("open", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.link", "os.symlink", "os.scandir", "os.listdir")
 
 

@@ -1,21 +1,24 @@
 """The matrix of hostile texts and of everything that tells results to somebody: what is said stays text.
 
-What `rightcall.reports` exports, or the command line has as a format, is in this matrix, or a test fails.
+What `rightcall.reports` or `rightcall.pages` exports to tell results, or the command line has as a format, is in this
+matrix, or a test fails. Pages that only a viewer makes are tried in a browser, in `tests/browser/test_hostile_runs.py`.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import pytest
 from tests.hostile import corpus
 from tests.hostile.corpus import harmful, obeyed
-from tests.hostile.results import hostile_results, hostile_trajectory, tool_name
+from tests.hostile.results import hostile_case, hostile_results, hostile_trajectory, tool_name
 
-from rightcall import CaseResult, reports
+from rightcall import CaseResult, pages, reports
 from rightcall.changes import compare, sides_of
 from rightcall.cli._formats import FORMATS
 from rightcall.reports import Line, Paper, Report
@@ -63,14 +66,23 @@ def verdicts(text: str) -> str:
     return plain(reports.verdict_lines([first, second, third], [text] * 3, PAPER))
 
 
+def beside(text: str) -> str:
+    """What a failing test of pytest says."""
+    lines = [line for each in results_of(text) for line in reports.side_by_side(hostile_case(text), each, PAPER)]
+    return "\n".join([*map(reports.summary, results_of(text)), *lines])
+
+
 SINKS: dict[str, Callable[[str], str]] = {
     "full_report": lambda text: "".join(reports.full_report(report_of(text), PAPER)),
     "concise_report": lambda text: "".join(reports.concise_report(report_of(text))),
+    "detail_lines": lambda text: plain(reports.detail_lines(report_of(text), PAPER)),
     "json_report": lambda text: "".join(reports.json_report(report_of(text))),
     "junit_report": lambda text: "".join(reports.junit_report(report_of(text))),
     "github_report": lambda text: "".join(reports.github_report(report_of(text))),
     "github_summary": lambda text: "".join(reports.github_summary(report_of(text))),
     "markdown_report": lambda text: "".join(reports.markdown_report(report_of(text))),
+    "html_report": lambda text: "".join(pages.html_report(report_of(text))),
+    "side_by_side": beside,
     "comparison_lines": comparison,
     "verdict_lines": verdicts,
     "diagnosis": lambda text: plain(line for each in results_of(text) for line in reports.diagnosis(each, PAPER, text)),
@@ -81,19 +93,22 @@ SINKS: dict[str, Callable[[str], str]] = {
 
 READ_BY_CI = {"junit_report", "github_summary", "markdown_report"}
 """What is printed where a line may be a command, and has none of its own."""
+IN_A_BROWSER = {"case_html", "compare_html", "message_html", "run_html", "runs_html", "tool_html", "verdicts_html"}
+"""Pages of the viewer."""
 GATED = {"concise_lines", "ending"}
 """Lines that are made harmless by whoever prints them: the terminal's `Screen`, and `concise_report`."""
 EDITS = {"diff_lines"}
 """A diff of the user's own file has to be that file's text, to the letter."""
-PARTS = {
-    *("Line", "Paper", "Part", "Report", "cell_count", "fit", "full_lines"),
-    *("json_case", "json_evidence", "printable", "wrap"),
-}
-"""What the others are made of."""
+PARTS = {"full_lines", "redacted_report"}
+"""What `full_report` is made of, and a report that tells nothing by itself."""
+TELLING = re.compile(r".*(_report|_summary|_lines|_html)|diagnosis|headline|ending|side_by_side")
+"""What functions are called that tell results."""
 
 
 def test_everything_that_tells_results_is_in_the_matrix() -> None:
-    assert set(reports.__all__) == set(SINKS) | GATED | EDITS | PARTS
+    known = set(SINKS) | IN_A_BROWSER | GATED | EDITS | PARTS
+
+    assert {name for name in (*reports.__all__, *pages.__all__) if TELLING.fullmatch(name)} == known
     assert {f"{name}_report" for name in FORMATS} <= set(SINKS)
 
 
@@ -111,6 +126,26 @@ def test_what_is_said_stays_text(sink: str, kind: str) -> None:
 def test_long_texts_do_no_more_harm_than_short_ones(sink: str) -> None:
     for text in corpus.LONG[1:]:
         assert harmful(SINKS[sink](text)) == set(), ascii(text[:10])
+
+
+class Elements(HTMLParser):
+    """The elements of a document, and the attributes of each."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: set[tuple[str, str]] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found |= {(tag, ""), *((tag, name) for name, _ in attrs)}
+
+
+@pytest.mark.parametrize("kind", corpus.PAYLOADS)
+def test_html_has_no_other_elements_than_for_harmless_texts(kind: str) -> None:
+    harmless = Elements(SINKS["html_report"]("word")).found
+
+    for text in corpus.PAYLOADS[kind]:
+        assert Elements(SINKS["html_report"](text)).found <= harmless, ascii(text)
 
 
 @pytest.mark.parametrize("kind", corpus.PAYLOADS)

@@ -11,15 +11,16 @@ class Seen(HTMLParser):
     def __init__(self, page: str) -> None:
         super().__init__()
         self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
+        self._texts: list[str] = []
         self.feed(page)
         self.close()
+        self.text = "".join(self._texts)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs)))
 
     def handle_data(self, data: str) -> None:
-        self.text += data
+        self._texts.append(data)
 
     def count(self, tag: str) -> int:
         return sum(name == tag for name, _ in self.elements)

@@ -186,7 +186,7 @@ def test_a_header_is_told_by_name_without_what_says_nothing() -> None:
     assert (facts.name, facts.is_finished) == ("8f2c", False)
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+@pytest.mark.parametrize("text", [text[:20_000] for text in HOSTILE], ids=range(len(HOSTILE)))
 def test_nothing_that_strangers_wrote_becomes_more_than_text(text: str) -> None:
     facts = RunFacts(id=text, name=text, subject=text, known=((text, text),))
     row = msgspec.structs.replace(

@@ -88,3 +88,14 @@ def test_a_time_is_told_for_people_and_for_programs_and_any_other_text_stands_fo
 
     assert now.absolute == "2026-11-16 03:00:00 UTC"
     assert when("yesterday").absolute == "yesterday"
+
+
+def test_accents_piled_upon_a_letter_are_escaped_after_the_eighth() -> None:
+    shown = shown_text("a" + "\u0301" * 200 + "b")
+
+    assert shown.head == "a" + "\u0301" * 8 + "\\u0301" * 192 + "b"
+
+
+@pytest.mark.parametrize("text", ["Việt Nam", "שָׁלוֹם", "नमस्ते दुनिया", "ภาษาไทยเป็นภาษา"])
+def test_writing_with_accents_is_left_as_it_is(text: str) -> None:
+    assert shown_text(text).head == text

@@ -60,7 +60,7 @@ def hostile_report(text: str) -> Report:
             findings=(finding, finding),
             results=(evaluation(text, verdict, 0.5),),
             outcome=outcome,
-            calls=[text[:100] or "empty"],
+            calls=[text[:100]],
         )
         for verdict in verdicts()
     ]

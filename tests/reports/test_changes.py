@@ -114,7 +114,7 @@ def test_more_than_two_runs_are_a_table_of_the_cases_that_flip() -> None:
 @pytest.mark.parametrize("text", HOSTILE, ids=named)
 @pytest.mark.parametrize("width", [30, 200])
 def test_whatever_is_said_stays_text_on_one_line(text: str, width: int) -> None:
-    name = text[:10_000] or "empty"
+    name = text[:10_000]
     before = [result(text, calls=["a"])]
     after = [result(text, "failed", trajectory=Trajectory(calls=(ToolCall(name, {text: text}, text),)))]
 

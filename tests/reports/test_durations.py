@@ -3,7 +3,7 @@
 import pytest
 
 from rightcall import ToolCall, Trajectory
-from rightcall.reports import Paper, trajectory_lines
+from rightcall.reports import Paper, seconds_between, seconds_text, trajectory_lines
 
 MS, SECOND = 10**6, 10**9
 
@@ -32,3 +32,28 @@ def took(nanoseconds: int) -> str:
 )
 def test_a_duration_has_the_unit_that_suits_it(nanoseconds: int, text: str) -> None:
     assert took(nanoseconds) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (1.5, "1.50s"),
+        (0.0, "0ms"),
+        (-3.0, "0ms"),
+        (float("nan"), "0ms"),
+        (float("inf"), "11574074d"),
+        (1e300, "11574074d"),
+    ],
+)
+def test_seconds_that_somebody_else_wrote_are_told_whatever_they_are(seconds: float, text: str) -> None:
+    assert seconds_text(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "seconds"),
+    [(0, 1_500_000_000, 1.5), (5, 5, 0.0), (9, 5, None), (None, 5, None), (5, None, None), (-(10**400), 10**400, 1e12)],
+)
+def test_the_time_between_any_two_times_can_be_calculated_with(
+    begin: int | None, end: int | None, seconds: float | None
+) -> None:
+    assert seconds_between(begin, end) == seconds

@@ -1,6 +1,10 @@
 """Markdown: the comment of a pull request."""
 
+from html.parser import HTMLParser
+
 import pytest
+from cmarkgfm import github_flavored_markdown_to_html
+from cmarkgfm.cmark import Options
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from tests.reports.reporting import HOSTILE, harmful, hostile_report, named, obeyed, report, result
@@ -82,7 +86,7 @@ def test_a_run_like_its_baseline_says_so() -> None:
 @pytest.mark.parametrize("text", HOSTILE, ids=named)
 def test_whatever_is_said_stays_code(text: str) -> None:
     made = hostile_report(text)
-    other = [result(text, calls=[text[:90] or "empty", "b"])]
+    other = [result(text, calls=[text[:90], "b"])]
     comparison = compare(sides_of(other), sides_of(made.results()))
 
     comment = "".join(markdown_report(made, comparison, text))
@@ -113,3 +117,26 @@ def test_a_large_run_fits_a_comment_and_says_what_is_left_out() -> None:
     assert " more changed cases\n" in text
     assert text.endswith(" more results that did not pass\n")
     assert text.count("- ✅→❌") > 100
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=named)
+def test_github_renders_nothing_but_what_is_ours(text: str) -> None:
+    """By the parser that GitHub uses, which is told to leave HTML alone."""
+    page = _Page()
+    page.feed(github_flavored_markdown_to_html(written(hostile_report(text)), Options.CMARK_OPT_UNSAFE))
+
+    assert page.tags <= {"h3", "h4", "p", "ul", "li", "strong", "code"}
+    assert not page.attributes
+
+
+class _Page(HTMLParser):
+    """Which elements and attributes a page has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str | None]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes += attrs

@@ -64,7 +64,7 @@ def test_a_run_with_hostile_cases_is_for_the_others_as_if_they_were_not_there(
     began = time.monotonic()
 
     finished = finished_of(
-        agent, mixed, project, concurrency=concurrency, workers=2, timeout=TIMEOUT, max_memory=300 << 20
+        agent, mixed, project, concurrency=concurrency, workers=2, timeout=TIMEOUT, max_memory=300 << 20, spans=True
     )
 
     assert {name: essence(finished[name]) for name in clean} == {name: essence(clean[name]) for name in clean}

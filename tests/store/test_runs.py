@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from tests.builders import call
 
 from rightcall import CaseResult, Outcome, StoreError, ToolCall, Trajectory, load_eval_set
+from rightcall.limits import DEFAULT_LIMITS
 from rightcall.results import Source, Totals
 from rightcall.store import Run, case_digest, commit_of, create_run, list_runs, open_run
 from rightcall.verdicts import judge
@@ -85,6 +86,17 @@ def test_folders_and_files_are_for_their_owner_alone_whatever_the_umask(tmp_path
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / ".rightcall").rglob("*")}
     assert modes == {"runs": 0o700, run.folder.name: 0o700, "run.json": 0o600, "cases.jsonl": 0o600}
     assert stat.S_IMODE((tmp_path / ".rightcall").stat().st_mode) == 0o700
+
+
+def test_a_result_too_large_to_be_read_again_keeps_its_verdict_and_says_what_it_lost(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    written(run, result("large", output="x" * (DEFAULT_LIMITS.text_bytes // 2)), result("small"))
+
+    large, small = open_run("last", tmp_path).results()
+
+    assert (large.verdict, large.trajectory) == ("error", None)
+    assert "too large to be kept whole" in large.warnings[0]
+    assert small == result("small")
 
 
 def test_a_torn_last_line_is_dropped_and_written_over(tmp_path: Path) -> None:

@@ -269,3 +269,18 @@ def test_a_capture_may_be_left_in_another_context_than_it_was_entered_in() -> No
     here.run(look, "outside")
 
     assert cases_in(captured) == ["inside"]
+
+
+def test_a_capture_can_be_taken_into_a_context_that_is_older() -> None:
+    older = contextvars.copy_context()
+    with capture() as captured:
+
+        def inside() -> None:
+            with captured.here():
+                look("taken")
+
+        older.run(look, "left out")
+        older.run(inside)
+        older.run(look, "left out again")
+
+    assert cases_in(captured) == ["taken"]

@@ -19,12 +19,12 @@ def _score(mode: str, args_mode: str) -> Score:
     evaluate = create_trajectory_match_evaluator(trajectory_match_mode=mode, tool_args_match_mode=args_mode)
 
     def score(given: Input) -> float:
-        return float(evaluate(outputs=_messages(given.actual), reference_outputs=_messages(given.expected))["score"])
+        return float(evaluate(outputs=messages(given.actual), reference_outputs=messages(given.expected))["score"])
 
     return score
 
 
-def _messages(calls: Iterable[Call]) -> list[dict[str, Any]]:
+def messages(calls: Iterable[Call]) -> list[dict[str, Any]]:
     return [
         {"role": "assistant", "content": "", "tool_calls": [_tool_call(call, position)]}
         for position, call in enumerate(calls)

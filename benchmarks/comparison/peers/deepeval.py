@@ -23,15 +23,15 @@ def _score(with_arguments: bool, **options: bool) -> Score:
         case = LLMTestCase(
             input="a question",
             actual_output="an answer",
-            tools_called=_calls(given.actual),
-            expected_tools=_calls(given.expected),
+            tools_called=calls(given.actual),
+            expected_tools=calls(given.expected),
         )
         return float(metric.measure(case, _show_indicator=False))
 
     return score
 
 
-def _calls(calls: Iterable[Call]) -> list[Any]:
+def calls(calls: Iterable[Call]) -> list[Any]:
     return [ToolCall(name=call["name"], input_parameters=call["args"]) for call in calls]
 
 

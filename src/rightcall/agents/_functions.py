@@ -8,7 +8,7 @@ from typing import Any
 
 from ._agent import Answer, Request
 from ._arguments import Arguments
-from ._outputs import plain
+from ._results import answer_in
 
 
 class FunctionAgent:
@@ -26,10 +26,10 @@ class FunctionAgent:
         positional, named = self._arguments.of(request)
         result = self._function(*positional, **named)
         if inspect.isgenerator(result):
-            return Answer(output=plain(_last_of(result)))
+            return answer_in(_last_of(result))
         if inspect.isawaitable(result) or isinstance(result, AsyncIterable):
-            return Answer(output=plain(_waited_for(result)))
-        return Answer(output=plain(result))
+            return answer_in(_waited_for(result))
+        return answer_in(result)
 
     def close(self) -> None:
         """Take the agent's folder from the search path."""
@@ -49,7 +49,7 @@ class AsyncFunctionAgent:
     async def answer(self, request: Request) -> Answer:
         """The function's answer."""
         positional, named = self._arguments.of(request)
-        return Answer(output=plain(await settled(self._function(*positional, **named))))
+        return answer_in(await settled(self._function(*positional, **named)))
 
     def close(self) -> None:
         """Take the agent's folder from the search path."""

@@ -9,6 +9,7 @@ from typing import Any
 from ._agent import Answer, Request
 from ._functions import is_asynchronous, settled
 from ._outputs import plain
+from ._results import answer_in
 
 METHODS = ("ainvoke", "invoke", "run")
 
@@ -70,15 +71,16 @@ def question(target: Any, request: Request) -> tuple[tuple[Any, ...], dict[str, 
 def answered(result: Any) -> Answer:
     """The answer in what an object gave back.
 
-    A result with a list of `messages` stands for the text of the last one. A result that is no plain value and has an
-    `output` stands for that. Anything else is the output.
+    A result with a list of `messages` stands for the text of the last one. A run result of a framework is known as
+    such. Any other result that is no plain value and has an `output` stands for that. Anything else is the output.
     """
     messages = result.get("messages") if isinstance(result, Mapping) else getattr(result, "messages", None)
     if isinstance(messages, (list, tuple)) and messages:
         return Answer(output=text_of(messages[-1]), messages=plain(_of_this_turn(messages)))
-    if not isinstance(result, (Mapping, str, list, tuple)) and hasattr(result, "output"):
+    answer = answer_in(result)
+    if answer.messages is None and not isinstance(result, (Mapping, str, list, tuple)) and hasattr(result, "output"):
         return Answer(output=plain(result.output))
-    return Answer(output=plain(result))
+    return answer
 
 
 def _of_this_turn(messages: Any) -> list[Any]:

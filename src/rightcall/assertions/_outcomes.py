@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from rightcall.errors import CheckFailedError, NotMeasuredError
-from rightcall.evalsets import Case
+from rightcall.evalsets import Case, Check
+from rightcall.redaction import redacted, redacted_text
 from rightcall.reports import Paper, side_by_side, summary
 from rightcall.results import CaseResult, Source
 
@@ -19,7 +20,6 @@ Listener = Callable[[Case, CaseResult], None]
 waiting: ContextVar[list[Problem] | None] = ContextVar("rightcall_waiting", default=None)
 """Where problems are put that are to be raised together; `None` where each is raised at once."""
 _listeners: list[Listener] = []
-_UNNAMED = ""
 _MARGIN = 6
 
 
@@ -34,22 +34,28 @@ def deliver(case: Case, result: CaseResult) -> CaseResult:
     for listener in tuple(_listeners):
         listener(case, result)
     problem = problem_of(case, result)
-    if problem is None:
-        return result
-    together = waiting.get()
-    if together is None:
-        raise problem
-    together.append(problem)
+    if problem is not None:
+        raise_or_keep(problem)
     return result
 
 
+def raise_or_keep(problem: Problem) -> None:
+    """Raise a problem, or keep it for the end of a `soft` block."""
+    __tracebackhide__ = True
+    kept = waiting.get()
+    if kept is None:
+        raise problem
+    kept.append(problem)
+
+
 def problem_of(case: Case, result: CaseResult, width: int | None = None) -> Problem | None:
-    """The exception that tells why a case did not pass; none if it did."""
+    """The exception that tells why a case did not pass, without secrets; none if it did. Its results are whole."""
     if result.passed:
         return None
     paper = Paper(width=width or _width())
     named = f"{paper.text(result.case_id)}: " if result.case_id else ""
-    text = "\n".join([named + summary(result), *side_by_side(case, result, paper)])
+    shown = redacted(result)
+    text = redacted_text("\n".join([named + summary(shown), *side_by_side(case, shown, paper)]))
     if result.verdict == "failed":
         return CheckFailedError(text, (result,))
     return NotMeasuredError(text, (result,))
@@ -70,9 +76,9 @@ def together(problems: Sequence[Problem]) -> Problem:
     return kind("\n".join(lines), tuple([result for each in problems for result in each.results]))
 
 
-def unnamed(checks: Sequence[object], place: Source) -> Case:
+def unnamed(checks: Sequence[Check], place: Source) -> Case:
     """A case made of checks alone."""
-    return Case(id=_UNNAMED, source=place, checks=tuple(checks))  # type: ignore[arg-type]
+    return Case(id="", source=place, checks=tuple(checks))
 
 
 def calling_place() -> Source:

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from rightcall.evalsets import Case, load_expectation, selected
+from rightcall.evalsets import Case, OverallCheck, load_expectation, selected
 from rightcall.extensions import CodeFinder, load_eval_set_with_code
 from rightcall.readers import Grouping, read
 from rightcall.trajectory import Trajectory
@@ -23,6 +23,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """The text of an expectation, and a name for it."""
     case_globs: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    case_ids: frozenset[str] | None = None
+    """Only these of the cases chosen by the two above, where not all of them are meant."""
     join: Join = "auto"
     case_attribute: str = CASE_ATTRIBUTE
     input_format: str | None = None
@@ -40,9 +42,17 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             DocumentError: the eval set is wrong.
             InputError: it cannot be read, or no case is chosen.
         """
+        return self.load()[0]
+
+    def load(self) -> tuple[list[Case], tuple[OverallCheck, ...]]:
+        """The cases chosen from the eval set, and what it asks of all together. Raises as `cases` does."""
         if self.evalset is None:
-            return []
-        return selected(load_eval_set_with_code(self.evalset, trust=self.trust).cases, self.case_globs, self.tags)
+            return [], ()
+        eval_set = load_eval_set_with_code(self.evalset, trust=self.trust)
+        chosen = selected(eval_set.cases, self.case_globs, self.tags)
+        if self.case_ids is not None:
+            chosen = [case for case in chosen if case.id in self.case_ids]
+        return chosen, eval_set.overall
 
     def expected(self) -> Case | None:
         """The one case that all traces belong to, if there is an expectation for all of them.
@@ -53,7 +63,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         if self.expectation is None:
             return None
         finder = CodeFinder(Path.cwd() / "expectation", self.trust)
-        return load_expectation(*self.expectation, find_code=finder.find)("")
+        return load_expectation(*self.expectation, find_code=finder)("")
 
     def read(self, source: str | list[str]) -> Iterator[Trajectory]:
         """The trajectories in a file, or in files that are read as one.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -13,7 +13,7 @@ from rightcall.evalsets import Case
 from rightcall.reports import json_evidence
 from rightcall.results import CaseResult, Measure, measures_of
 from rightcall.trajectory import Trajectory
-from rightcall.verdicts import Joining, Judging, judge, waits
+from rightcall.verdicts import Joining, Judging, Overall, judge, waits
 
 from ._request import Request
 
@@ -35,6 +35,8 @@ class Scored(msgspec.Struct, frozen=True):
     """All but what the result is known by, as JSON, where it was asked for."""
     measures: tuple[Measure, ...] = ()
     """What each evaluator says of it."""
+    seen: tuple[Any, ...] = ()
+    """What evaluators of all cases together see of it."""
 
 
 class Stranger(msgspec.Struct, frozen=True):
@@ -54,8 +56,10 @@ class Scorer:
 
     def __init__(self, request: Request) -> None:
         self._wants_evidence = request.wants_evidence
-        self._case_of = _case_finder(request)
+        cases, checks = request.load()
+        self._case_of = _case_finder(request, cases)
         self._judging = Judging()
+        self._overall = Overall(checks)
 
     def __enter__(self) -> Scorer:
         return self
@@ -75,15 +79,16 @@ class Scorer:
         self, named: Iterable[tuple[NameT, Case | None, Trajectory]]
     ) -> Iterator[tuple[NameT, Scored | Stranger]]:
         """The results in order, while some more are judged whose evaluators have to wait."""
-        waiting: deque[tuple[NameT, Trajectory, Future[CaseResult] | None]] = deque()
+        waiting: deque[tuple[NameT, Case | None, Trajectory, Future[CaseResult] | None]] = deque()
         problem = None
         try:
             for name, case, trajectory in named:
                 if not waiting and (case is None or not waits(case)):
-                    yield name, STRANGER if case is None else self._light(judge(case, trajectory), trajectory)
+                    yield name, STRANGER if case is None else self._light(case, judge(case, trajectory), trajectory)
                     continue
-                waiting.append((name, trajectory, None if case is None else self._judging.submit(case, trajectory)))
-                while waiting and (len(waiting) > _AHEAD or waiting[0][2] is None or waiting[0][2].done()):
+                judged = None if case is None else self._judging.submit(case, trajectory)
+                waiting.append((name, case, trajectory, judged))
+                while waiting and (len(waiting) > _AHEAD or waiting[0][3] is None or waiting[0][3].done()):
                     yield self._taken(*waiting.popleft())
         except InputError as caught:
             problem = caught  # told when what was read before it has been
@@ -93,18 +98,21 @@ class Scorer:
             raise problem
 
     def _taken(
-        self, name: NameT, trajectory: Trajectory, judged: Future[CaseResult] | None
+        self, name: NameT, case: Case | None, trajectory: Trajectory, judged: Future[CaseResult] | None
     ) -> tuple[NameT, Scored | Stranger]:
-        return name, STRANGER if judged is None else self._light(judged.result(), trajectory)
+        if case is None or judged is None:
+            return name, STRANGER
+        return name, self._light(case, judged.result(), trajectory)
 
-    def _light(self, result: CaseResult, trajectory: Trajectory) -> Scored:
+    def _light(self, case: Case, result: CaseResult, trajectory: Trajectory) -> Scored:
         is_wanted = self._wants_evidence == "all" or (self._wants_evidence == "bad" and not result.passed)
         evidence = json_evidence(result) if is_wanted else ""
         light = msgspec.structs.replace(result, trajectory=None, results=(), written=())
-        return Scored(light, trajectory.trace_id, evidence, measures_of(result.results))
+        seen = self._overall.see(case, result)
+        return Scored(light, trajectory.trace_id, evidence, measures_of(result.results), seen)
 
 
-def _case_finder(request: Request) -> Callable[[Trajectory], Case | None]:
+def _case_finder(request: Request, cases: list[Case]) -> Callable[[Trajectory], Case | None]:
     if (case := request.expected()) is not None:
         return lambda trajectory: case
-    return Joining(request.cases(), request.join, request.case_attribute).case_of
+    return Joining(cases, request.join, request.case_attribute).case_of

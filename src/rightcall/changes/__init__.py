@@ -2,6 +2,7 @@
 
 from ._comparing import CaseChange, Comparison, ScoreChange, compare
 from ._paths import Called, PathChange, called, path_changes
+from ._redacting import redacted_comparison
 from ._sides import Overview, Side, overview, sides_of
 
 __all__ = [
@@ -16,5 +17,6 @@ __all__ = [
     "compare",
     "overview",
     "path_changes",
+    "redacted_comparison",
     "sides_of",
 ]

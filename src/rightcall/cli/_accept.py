@@ -14,7 +14,7 @@ import msgspec
 from rightcall.accepting import CaseOutcome, Observed, accept, collect
 from rightcall.batch import Observing
 from rightcall.decoding import Edit
-from rightcall.errors import InputError, RightcallError
+from rightcall.errors import InputError, RightcallError, StoreError
 from rightcall.evalsets import Case, EvalSet, load_eval_set, selected
 from rightcall.reports import diff_lines
 from rightcall.store import RUNS, Run, open_run
@@ -132,11 +132,21 @@ def _run(options: Options) -> Run:
     """The run that the command line names.
 
     Raises:
-        StoreError: there is no such run.
+        StoreError: there is no such run, or it was kept without its secrets.
     """
     if len(options.traces) != 1:
         raise click.UsageError("give traces with --evalset and the file to edit, or one run")
-    return open_run(options.traces[0], Path(options.runs) if options.runs is not None else RUNS)
+    run = open_run(options.traces[0], Path(options.runs) if options.runs is not None else RUNS)
+    if not run.header.evalset:
+        raise StoreError(
+            f"run {run.short_id} was held against one expectation, of no eval set; accept its traces instead"
+        )
+    if run.header.options.get("redact") is True:
+        raise StoreError(
+            f"run {run.short_id} was kept with --redact: what its secrets were is not known, and must not be expected; "
+            "run the eval set again without --redact"
+        )
+    return run
 
 
 def _observed_in(run: Run, chosen: Sequence[Case]) -> dict[str, Observed]:

@@ -8,11 +8,17 @@ import click
 
 from rightcall.judges import PREFIX
 
-no_cache_option = click.option(
-    "--no-cache", is_flag=True, help="Ask judges again, though nothing has changed, and keep no answers."
-)
 
-
-def forget_answers() -> None:
+def _forget(context: click.Context, option: click.Parameter, is_wanted: bool) -> None:
     """From now on, in this process and those that it starts, nobody looks for answers that were kept."""
-    os.environ[f"{PREFIX}CACHE"] = "off"
+    if is_wanted:
+        os.environ[f"{PREFIX}CACHE"] = "off"
+
+
+no_cache_option = click.option(
+    "--no-cache",
+    is_flag=True,
+    expose_value=False,
+    callback=_forget,
+    help="Ask judges again, though nothing has changed, and keep no answers.",
+)

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from rightcall.decoding import dump_json
-from rightcall.projects import OWN_FILE, is_configured
+from rightcall.places import OWN_FILE
+from rightcall.projects import is_configured
 
 from ._frameworks import Found
 from ._project import IGNORE_FILE, SCHEMA_FILE, SCHEMA_LINE, WORKFLOW_FILE, project_files, schema_text

@@ -11,8 +11,9 @@ import msgspec
 
 from rightcall.errors import RightcallError
 from rightcall.evalsets import EvalSet, load_eval_set
-from rightcall.extensions import load_eval_set_with_code
-from rightcall.projects import OWN_FILE, Configuration, agent_files, home_of, home_of_recorded, is_elsewhere
+from rightcall.extensions import code_files, load_eval_set_with_code
+from rightcall.places import OWN_FILE
+from rightcall.projects import Configuration, agent_files, home_of, home_of_recorded, is_elsewhere
 from rightcall.store import files_digest
 
 _DATA = (".yaml", ".yml", ".json")
@@ -33,8 +34,12 @@ class Chosen(msgspec.Struct, frozen=True):
 
     def agent_digest(self) -> str | None:
         """The digest of the files that the agent is made of; none where they cannot be known."""
-        sources = agent_files(self.agent, self.project)
+        sources = self.sources()
         return files_digest(sources) if sources else None
+
+    def sources(self) -> list[Path]:
+        """The files that the agent is made of, as far as they can be known."""
+        return agent_files(self.agent, self.project)
 
 
 def choose(
@@ -60,6 +65,20 @@ def choose(
         project = home_of(eval_set.agent, Path(eval_set.path), trust)
         return Chosen(eval_set.agent, project, eval_set)
     return Chosen(_configured(configuration, "agent"), configuration.folder, eval_set)
+
+
+def files_in_play(names: Sequence[str], configuration: Configuration, trust: bool) -> list[Path]:
+    """The files that decide what is run on what: configuration, eval set and agent, as far as they can be told."""
+    files = [configuration.path] if configuration.path is not None else []
+    try:
+        chosen = choose(names, configuration, trust)
+    except RightcallError:  # the eval set is wrong, or not there, and will be mended
+        _, path = _split(names)
+        path = path if path is not None else _configured(configuration, "evalset")
+        return [*files, Path(path), *code_files(path)]
+    evalset = Path(chosen.eval_set.path)
+    beside = [evalset.parent / "test_config.json", *(evalset.parent.parent / "evaluators").glob("*.json")]
+    return [*files, evalset, *[path for path in beside if path.is_file()], *code_files(evalset), *chosen.sources()]
 
 
 def _split(names: Sequence[str]) -> tuple[str | None, str | None]:

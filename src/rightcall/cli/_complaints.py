@@ -6,7 +6,12 @@ import click
 
 
 def complain(problem: object) -> None:
-    """Say on one line what stands in the way. The text may quote a stranger's, so it is made harmless."""
-    from rightcall.reports import printable
+    """Say on one line what stands in the way.
 
-    click.echo(f"rightcall: {printable(str(problem), one_line=True)}", err=True)
+    The text may quote a stranger's, so it is made harmless; and it may quote secrets, so it goes without them.
+    """
+    from rightcall.redaction import redacted_text
+    from rightcall.reports import printable, unobeyed
+
+    harmless = unobeyed(printable(redacted_text(str(problem)), one_line=True))
+    click.echo(f"rightcall: {harmless}", err=True)

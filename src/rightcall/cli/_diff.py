@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from rightcall.changes import compare
 from rightcall.reports import comparison_lines, verdict_lines
 
-from ._stored import name_of, opened, sides_in
+from ._redacting import no_redact_option
+from ._stored import compared, name_of, opened, sides_in
 from ._terminal import Screen
 
 
@@ -15,7 +15,8 @@ from ._terminal import Screen
 @click.argument("names", nargs=-1, required=True, metavar="RUN RUN...")
 @click.option("--runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")
 @click.option("--fail-on-flip", is_flag=True, help="Exit with 1 if a case passed in the first run and not in the last.")
-def command(names: tuple[str, ...], runs: str | None, fail_on_flip: bool) -> int:
+@no_redact_option
+def command(names: tuple[str, ...], runs: str | None, fail_on_flip: bool, no_redact: bool) -> int:
     """Say what changed between runs: verdicts that flipped, paths that differ.
 
     RUN is a folder, the beginning of an id, a branch (its newest run), or `last`. A difference is no failure; the exit
@@ -27,7 +28,7 @@ def command(names: tuple[str, ...], runs: str | None, fail_on_flip: bool) -> int
     sides = [sides_in(run) for run in found]
     called = [name_of(run) for run in found]
     screen = Screen()
-    comparison = compare(sides[0], sides[-1])
+    comparison = compared(sides[0], sides[-1], redacts=not no_redact)
     if len(found) == 2:
         lines = comparison_lines(comparison, screen.paper(), (called[0], called[1]))
     else:

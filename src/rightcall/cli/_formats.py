@@ -11,11 +11,13 @@ import click
 import msgspec
 
 from rightcall.errors import RightcallError, nearest
+from rightcall.redaction import redacted
 from rightcall.reports import (
     Paper,
     Report,
     concise_lines,
     concise_report,
+    detail_lines,
     ending,
     full_lines,
     full_report,
@@ -25,9 +27,11 @@ from rightcall.reports import (
     junit_report,
     markdown_report,
     printable,
+    redacted_report,
 )
 from rightcall.results import CaseResult
 
+from ._redacting import redact_option
 from ._terminal import Screen
 from ._writing import check_writable, new_file
 
@@ -48,12 +52,13 @@ FORMATS: dict[str, Callable[[Report, Style], Iterator[str]]] = {
     "junit": lambda report, _: junit_report(report),
     "github": lambda report, _: github_report(report),
     "markdown": lambda report, _: markdown_report(report),
+    "html": lambda report, _: _html(report),
 }
 """The formats, each a function of a report that gives its text."""
 
 
 def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say how results are told: `--format`, `--max-detail` and `--output-file`."""
+    """Add the options that say how results are told: `--format`, `--max-detail`, `--output-file` and so on."""
     added = [
         click.option(
             "--format",
@@ -72,6 +77,13 @@ def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="How many cases that did not pass the full format tells in detail.",
         ),
         click.option("--output-file", metavar="FILE", help="Write all results to this file as JSON."),
+        click.option(
+            "--print-detailed-results",
+            "is_detailed",
+            is_flag=True,
+            help="Print every evaluator of every case, with its score and how it came to it.",
+        ),
+        redact_option,
     ]
     for option in reversed(added):
         command = option(command)
@@ -79,34 +91,48 @@ def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Telling:
-    """Where the results of one command go.
+    """Where the results of one command go: without secrets, unless it is not to redact them.
 
     Raises:
-        RightcallError: a file that is asked for cannot be written.
+        RightcallError: a file that is asked for cannot be written, or a package is missing that it needs.
     """
 
-    def __init__(self, formats: Sequence[str], output_file: str | None, max_detail: int) -> None:
+    def __init__(
+        self,
+        formats: Sequence[str],
+        output_file: str | None,
+        max_detail: int,
+        *,
+        redacts: bool = True,
+        is_detailed: bool = False,
+    ) -> None:
         asked = [tuple(each.split("=", 1)) for each in formats]
         self._files = [(each[0], each[1]) for each in asked if len(each) == 2]
         if output_file is not None:
             self._files.append(("json", output_file))
         for _, path in self._files:
             check_writable(path)
+        if any(each[0] == "html" for each in asked):
+            _check_installed()
         self._printed = [each[0] for each in asked if len(each) == 1] or default_formats()
         self._max_detail = max_detail
+        self._redacts = redacts
+        self._is_detailed = is_detailed
+        if is_detailed and not {"full", "concise"} & set(self._printed):
+            raise click.UsageError(f"--print-detailed-results is for people, and {self._printed[0]} is printed")
         self._screen = Screen()
 
     @property
     def wants_results(self) -> Literal["", "bad", "all"]:
         """Which complete results are wanted at the end: `concise` needs none, `full` those that did not pass."""
-        if self._files or not set(self._printed) <= {"concise", "full"}:
+        if self._files or self._is_detailed or not set(self._printed) <= {"concise", "full"}:
             return "all"
         return "bad" if "full" in self._printed else ""
 
     def tell(self, result: CaseResult) -> None:
         """Print what is to be said of one result as soon as it is there."""
-        if "concise" in self._printed:
-            for line in concise_lines(result):
+        if "concise" in self._printed and not result.passed:
+            for line in concise_lines(redacted(result) if self._redacts else result):
                 self._screen.line(printable(line, one_line=True))
 
     def finish(self, report: Report) -> None:
@@ -115,6 +141,10 @@ class Telling:
         Raises:
             RightcallError: a file cannot be written.
         """
+        if self._redacts:
+            report = redacted_report(report)
+        for line in detail_lines(report, self._screen.paper()) if self._is_detailed else ():
+            self._screen.line(*line)
         for name in dict.fromkeys(self._printed):
             self._print(name, report)
         for name, path in self._files:
@@ -168,3 +198,15 @@ def _checked(_: click.Context, __: click.Parameter, formats: tuple[str, ...]) ->
         if equals and not file:
             raise click.BadParameter(f"{each!r:.40} names no file; write {name}=FILE")
     return formats
+
+
+def _html(report: Report) -> Iterator[str]:
+    from rightcall.pages import html_report  # costs time that no other format needs
+
+    return html_report(report)
+
+
+def _check_installed() -> None:
+    from rightcall.pages import check_installed
+
+    check_installed()

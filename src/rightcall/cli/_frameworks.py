@@ -57,12 +57,12 @@ _ADAPTER_FILE = "rightcall_agent.py"
 _ADAPTER = '''\
 """The agent, as `rightcall run` asks it: one question in, one answer out."""
 
-from agents import Runner
+from agents import Runner, RunResult
 from {module} import {agent}
 
 
-async def answer(question: str) -> str:
-    return str((await Runner.run({agent}, question)).final_output)
+async def answer(question: str) -> RunResult:
+    return await Runner.run({agent}, question)
 '''
 _FRAMEWORKS = (
     Framework(
@@ -89,7 +89,7 @@ _FRAMEWORKS = (
         required=r"openai-agents",
         agent=r"^(?:async )?def (answer|main|run)\(\s*\w",
         example="agent.py:answer",
-        advice="a function that takes the input and returns (await Runner.run(agent, input)).final_output",
+        advice="a function that takes the input and returns await Runner.run(agent, input)",
         scope="openinference.instrumentation.openai_agents",
         adapter=_ADAPTER,
     ),

@@ -8,22 +8,13 @@ from pathlib import Path
 import click
 
 from rightcall.errors import RightcallError
+from rightcall.places import eval_sets_in
 from rightcall.projects import is_configured
 
 from ._beginnings import EVALSET_FILE, beginning_of, settings_of
 from ._frameworks import Found, framework_of
 from ._project import IGNORE_FILE, Written, project_files, write_files
 from ._terminal import Screen
-
-_EVAL_SETS = (
-    "evals/*.yaml",
-    "evals/*.yml",
-    "evals/*.json",
-    "*.evalset.json",
-    "*/*.evalset.json",
-    "*.test.json",
-    "evaluations/eval-sets/*.json",
-)
 
 
 @click.command(name="init")
@@ -37,22 +28,19 @@ def command(folder: Path, force: bool) -> int:
     """
     if folder.exists() and not folder.is_dir():
         raise RightcallError(f"{folder} is not a folder")
-    there, found, screen = _eval_set_in(folder), framework_of(folder), Screen()
-    if there is not None and found is not None and found.is_seen and not is_configured(folder):
-        evalset = there.relative_to(folder).as_posix()
-        _tell_adopted(screen, folder, found, evalset, write_files(folder, settings_of(found.agent, evalset, folder)))
-    elif there is not None and not force:
-        raise RightcallError(f"{there} is an eval set already; nothing was written. --force writes what is missing")
+    there, found, screen = eval_sets_in(folder), framework_of(folder), Screen()
+    if there and found is not None and found.is_seen and not is_configured(folder):
+        written = write_files(folder, settings_of(found.agent, there[0], folder))
+        _tell_adopted(screen, folder, found, there[0], written)
+    elif there and not force:
+        raise RightcallError(
+            f"{folder / there[0]} is an eval set already; nothing was written. --force writes what is missing"
+        )
     elif found is None:
         _tell_project(screen, folder, write_files(folder, project_files()))
     else:
         _tell_beginning(screen, folder, found, write_files(folder, beginning_of(found, folder)))
     return 0
-
-
-def _eval_set_in(folder: Path) -> Path | None:
-    found = [path for pattern in _EVAL_SETS for path in folder.glob(pattern)]
-    return min([path for path in found if not path.name.endswith(".schema.json")], default=None)
 
 
 def _tell_files(screen: Screen, folder: Path, written: Written) -> None:
@@ -68,6 +56,7 @@ def _tell_project(screen: Screen, folder: Path, written: Written) -> None:
     screen.line("\nNext:")
     _tell_where(screen, folder)
     screen.line("  rightcall run                                      # one case fails on purpose")
+    screen.line("  rightcall view                                     # the same in the browser")
     screen.line("  rightcall score traces --evalset evals/shop.yaml   # the same, from recorded traces")
     screen.line("evals/shop.yaml says how to mend what fails, and how cases are written.")
 
@@ -93,8 +82,9 @@ def _tell_adopted(screen: Screen, folder: Path, found: Found, evalset: str, writ
 
 def _tell_agent(screen: Screen, found: Found) -> None:
     name = found.framework.name
-    screen.line(f"\nThis project uses {name}. For `rightcall run` its agent is {found.framework.advice}:")
+    screen.line(f"\nThis project uses {name}. For `rightcall run` its agent is")
     screen.line(f"  {found.agent}" + ("" if found.is_seen else "      (an example: no agent was seen)"))
+    screen.line(f"that is, {found.framework.advice}.")
     if found.tools:
         names = [one.name for one in found.tools]
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""

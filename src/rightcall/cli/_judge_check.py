@@ -14,7 +14,7 @@ from rightcall.errors import InputError, UnknownNameError, nearest
 from rightcall.judges import Agreement, Compared, read_labels
 from rightcall.results import EvaluationResult, JudgeJustification, Measure, measures_of
 
-from ._answers import forget_answers, no_cache_option
+from ._answers import no_cache_option
 from ._aside import aside
 from ._complaints import complain
 from ._recorded import RecordedOptions, joining_options
@@ -46,8 +46,6 @@ def command(**options: Any) -> int:
 
     Exit code: 0, 1 if they agree less than asked for, 2 if a labelled case has no verdict.
     """
-    if options.pop("no_cache"):
-        forget_answers()
     return _Checking(msgspec.convert(options, Options)).run()
 
 

@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("_run", "Run an agent over an eval set, and hold what it calls against what is expected."),
     "score": ("_score", "Hold recorded traces against expectations, without running anything."),
     "report": ("_report", "Write a run as JUnit XML, GitHub annotations, Markdown or JSON."),
+    "view": ("_view", "Show runs as web pages, to this machine only."),
     "diff": ("_diff", "Say what changed between runs: verdicts that flipped, paths that differ."),
     "judge-check": ("_judge_check", "Hold a judge against people: agreement, kappa, the cases they differ on."),
     "accept": ("_accept", "Write what was observed into an eval set, as an edit to review."),
@@ -29,9 +30,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "convert": ("_convert", "Convert an eval set of UiPath or ADK to the native format."),
     "schema": ("_schema", "Print the JSON Schema of eval sets, for editors."),
     "explain": ("_explain", "Say what the code of a finding means and what to do about it."),
+    "completion": ("_completion", "Print the script that completes commands, runs and cases in your shell."),
 }
 """Each command's module and the line about it in the list, so that the list is printed without loading it."""
 
+_COMPLETING = "_RIGHTCALL_COMPLETE"
+"""The variable by which the scripts of `rightcall completion` ask."""
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 EXIT_COULD_NOT_MEASURE = 2
@@ -82,23 +86,29 @@ class LazyCommands(click.Group):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
 
-@click.group(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyCommands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="rightcall %(version)s")
-def _rightcall() -> None:
+@click.pass_context
+def _rightcall(context: click.Context) -> None:
     """Did the agent make the right calls?
 
     Rightcall compares the tools an agent called with those it should have called, and says which call or which
-    argument went wrong.
+    argument went wrong. Without a command it says where the project stands.
     """
+    if context.invoked_subcommand is None:
+        from ._standing import tell_standing
+
+        tell_standing()
 
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    if _COMPLETING in os.environ:
+        from ._completing import complete
+
+        sys.exit(complete(_rightcall, COMMANDS))
     try:
         code = _rightcall.main(prog_name="rightcall", standalone_mode=False)
-    except click.exceptions.NoArgsIsHelpError as problem:
-        problem.show()
-        code = EXIT_COULD_NOT_MEASURE
     except click.ClickException as problem:
         complain(problem.format_message() + _where_to_look(problem))
         code = EXIT_COULD_NOT_MEASURE

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 import click
 
-from rightcall.changes import compare
 from rightcall.errors import nearest
 from rightcall.reports import Report, markdown_report
 from rightcall.store import Run
 
 from ._formats import FORMATS, Style, append_step_summary
-from ._stored import name_of, opened, report_of, sides_in
+from ._redacting import no_redact_option
+from ._stored import compared, name_of, opened, report_of, sides_in
 from ._writing import new_file
 
-_NAMES = ("junit", "github", "markdown", "json")
+_NAMES = ("junit", "github", "markdown", "json", "html")
 
 
 @click.command(name="report")
@@ -25,21 +25,22 @@ _NAMES = ("junit", "github", "markdown", "json")
     "formats",
     multiple=True,
     metavar="NAME[=FILE]",
-    help="junit, github, markdown (the default) or json, printed or written to a file; repeatable.",
+    help="junit, github, markdown (the default), json or html, printed or written to a file; repeatable.",
 )
 @click.option("--baseline", metavar="RUN", help="In Markdown, say what changed against this run.")
 @click.option("--runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")
-def command(run: str, formats: tuple[str, ...], baseline: str | None, runs: str | None) -> int:
-    """Write a run as JUnit XML, GitHub annotations, Markdown or JSON.
+@no_redact_option
+def command(run: str, formats: tuple[str, ...], baseline: str | None, runs: str | None, no_redact: bool) -> int:
+    """Write a run as JUnit XML, GitHub annotations, Markdown, JSON or one HTML file.
 
     RUN is a folder, the beginning of an id, a branch (its newest run), or `last`.
     """
     asked = _asked(formats or ("markdown",))
     found = opened(run, runs)
     other = opened(baseline, runs) if baseline is not None else None
-    report = report_of(found)
+    report = report_of(found, redacts=not no_redact)
     for name, file in asked:
-        pieces = _pieces(name, report, found, other)
+        pieces = _pieces(name, report, (other, found), redacts=not no_redact)
         if file is None:
             for piece in pieces:
                 click.echo(piece, nl=False)
@@ -66,7 +67,9 @@ def _asked(formats: tuple[str, ...]) -> list[tuple[str, str | None]]:
     return asked
 
 
-def _pieces(name: str, report: Report, run: Run, other: Run | None) -> Iterator[str]:
-    if name == "markdown" and other is not None:
-        return markdown_report(report, compare(sides_in(other), sides_in(run)), name_of(other))
+def _pieces(name: str, report: Report, runs: tuple[Run | None, Run], *, redacts: bool) -> Iterator[str]:
+    before, after = runs
+    if name == "markdown" and before is not None:
+        comparison = compared(sides_in(before), sides_in(after), redacts=redacts)
+        return markdown_report(report, comparison, name_of(before))
     return FORMATS[name](report, Style())

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
-from rightcall.errors import InputError
-from rightcall.projects import load_configuration
+from rightcall.errors import InputError, RightcallError
+from rightcall.places import OWN_FILE, PROJECT_FILE, project_of
 
-from ._answers import forget_answers, no_cache_option
+from ._answers import no_cache_option
+from ._choosing import files_in_play
+from ._configured import configured
 from ._formats import format_options
 from ._running import Running
 from ._sizes import Number, size
@@ -43,50 +47,45 @@ _POSITIVE = Number(min=0, min_open=True)
 @click.option("--record", is_flag=True, help="Keep what the real tools answer beside the eval set.")
 @click.option("--replay", is_flag=True, help="Have the tools answer what was recorded, instead of running them.")
 @no_cache_option
+@click.option(
+    "--spans/--no-spans", default=True, help="Keep the spans of each case in the run's folder; done by default."
+)
 @click.option("--resume", metavar="RUN", help="Go on with a run that was stopped; what is finished is not run again.")
 @click.option("--runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")
+@click.option("--watch", "is_watching", is_flag=True, help="Run again whenever the agent or the eval set changes.")
 @click.option("--trust", is_flag=True, help="Run code that an eval set names though it is outside its project.")
 @format_options
 @click.pass_context
-def command(context: click.Context, /, **options: Any) -> int:
+def command(context: click.Context, /, is_watching: bool, **options: Any) -> int:
     """Run AGENT over the cases of EVALSET and judge what it calls.
 
     Either may be left out if the eval set or the project's configuration names it. Exit code: 0 all passed, 1 a case
     failed, 2 something could not be measured.
     """
-    wishes = _wishes(context, options)
-    if wishes.no_cache:
-        forget_answers()
-    return Running(wishes).run()
+    if not is_watching:
+        return Running(_wishes(context, options)).run()
+    from ._watching import watch
+
+    if options["resume"] is not None:
+        raise click.UsageError("--resume goes on with a run that was stopped; --watch begins new ones")
+    return watch(lambda: Running(_wishes(context, dict(options))).run(), lambda: _watched(context, dict(options)))
+
+
+def _watched(context: click.Context, options: dict[str, Any]) -> Callable[[], list[Path]]:
+    """The files of a run; where the configuration is wrong, that is what will be mended."""
+    try:
+        wishes = _wishes(context, options)
+        files = files_in_play(wishes.names, wishes.configuration, wishes.trust)
+    except RightcallError:
+        project = project_of(Path.cwd()) or Path.cwd()
+        files = [project / OWN_FILE, project / PROJECT_FILE, *[Path(name) for name in options["names"]]]
+    return lambda: files
 
 
 def _wishes(context: click.Context, options: dict[str, Any]) -> Wishes:
     """The options of the command line and, where that says nothing, of the project's configuration."""
-    from pathlib import Path
-
-    settable = [name for name in options if name not in ("names", "resume", "failed")]
-    written = {"formats": "format", "cases": "case", "tags": "tag"}
-    known = [*[written.get(name, name) for name in settable], "agent", "evalset"]
-    configuration = load_configuration(Path.cwd(), known)
-    given = {name for name in options if context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE}
-    for name in settable:
-        key = written.get(name, name)
-        if name not in given and key in configuration.values:
-            options[name] = _converted(context, name, configuration.values[key], f"{configuration.path}: {key}")
+    configuration, given = configured(context, options, never=("names", "resume", "failed"))
     try:
         return msgspec.convert({**options, "given": sorted(given), "configuration": configuration}, Wishes)
     except msgspec.ValidationError as problem:
         raise InputError(f"{configuration.path}: {problem}") from None
-
-
-def _converted(context: click.Context, name: str, value: Any, where: str) -> Any:
-    """A value of the configuration, checked as if it had been given on the command line."""
-    [parameter] = [one for one in context.command.params if one.name == name]
-    if parameter.multiple and isinstance(value, str):
-        value = [value]
-    if isinstance(parameter, click.Option) and parameter.is_flag and not isinstance(value, bool):
-        raise InputError(f"{where} is true or false, not {value!r:.80}")
-    try:
-        return parameter.process_value(context, str(value) if isinstance(value, (int, float)) else value)
-    except click.BadParameter as problem:
-        raise InputError(f"{where}: {problem.message}") from None

@@ -13,10 +13,12 @@ import msgspec
 
 from rightcall.errors import AgentError, StoreError
 from rightcall.evalsets import Case, selected
+from rightcall.redaction import redacted, redacted_overall, redacted_text
 from rightcall.reports import Report
-from rightcall.results import Aggregates, CaseResult, Tally, Totals, measures_of
+from rightcall.results import Aggregates, CaseResult, OverallResult, Tally, Totals, measures_of
 from rightcall.runner import CaseFinished, Event, Job, Plan, RunFinished, RunStarted, WorkerReplaced, run
-from rightcall.store import RUNS, Journal, Run, case_digest, commit_of, create_run, file_digest, list_runs, open_run
+from rightcall.store import RUNS, Journal, Run, case_digest, commit_of, create_run, file_digest, open_run
+from rightcall.verdicts import Overall, exit_code
 
 from ._aside import aside
 from ._choosing import choose
@@ -25,7 +27,9 @@ from ._formats import Telling
 from ._judgements import Judgements
 from ._progress import Progress
 from ._recordings import Recordings
+from ._spans import SpanKeeping
 from ._stopping import Stopping
+from ._stored import failed_in, last_run_of
 from ._wishes import Wishes
 
 _INTERRUPTED = 130
@@ -37,6 +41,10 @@ class Running:
 
     def __init__(self, wishes: Wishes, telling: Telling | None = None) -> None:
         self._run = open_run(wishes.resume, wishes.runs_folder) if wishes.resume is not None else None
+        if self._run is not None and not self._run.header.agent:
+            raise StoreError(
+                f"run {self._run.short_id} has recorded traces, which no agent of this command was run for"
+            )
         self._wishes = wishes if self._run is None else wishes.resumed(self._run)
         self._wishes.check()
         self._chosen = choose(self._wishes.names, self._wishes.configuration, self._wishes.trust, self._wishes.recorded)
@@ -44,19 +52,28 @@ class Running:
         if self._chosen.is_elsewhere:
             self._check_reach()
         self._recordings = Recordings(self._chosen.eval_set.path, self._wishes)
+        self._spans = SpanKeeping(self._wishes.spans, redacts=bool(self._wishes.redact))
         # What an agent does depends on its files and on who answers for its tools: other results are not mixed in.
         agent = (self._chosen.agent, self._chosen.agent_digest())
         self._digests = {
             case.id: case_digest(case, *agent, self._recordings.of(case.id)) for case in self._cases.values()
         }
         wishes = self._wishes
-        self._telling = telling or Telling(wishes.formats, wishes.output_file, wishes.max_detail)
+        self._telling = telling or Telling(
+            wishes.formats,
+            wishes.output_file,
+            wishes.max_detail,
+            redacts=wishes.redact is not False,
+            is_detailed=wishes.is_detailed,
+        )
         self._tally = Tally(self._wishes.min_repeat_pass)
         self._aggregates = Aggregates()
         self._warnings: Counter[str] = Counter()
         self._replaced: Counter[str] = Counter()
         self._finished: set[tuple[str, int]] = set()
         self._judgements = Judgements(self._cases)
+        self._overall = Overall(self._chosen.eval_set.overall)
+        self._all: tuple[OverallResult, ...] = ()
 
     def run(self) -> int:
         """Run what is left to be run, and tell how it went."""
@@ -81,15 +98,7 @@ class Running:
         cases = selected(self._chosen.eval_set.cases, wishes.cases, wishes.tags)
         if not wishes.failed:
             return cases
-        last = self._last_run()
-        results = list(last.results())
-        bad = {result.case_id for result in results if not result.passed}
-        if last.header.finished is None:  # what a run did not get round to did not pass either
-            bad |= {case.id for case in cases} - {result.case_id for result in results}
-        chosen = [case for case in cases if case.id in bad]
-        if not chosen:
-            raise StoreError(f"no case of the last run ({last.short_id}) that is meant failed; leave --failed out")
-        return chosen
+        return failed_in(last_run_of(self._chosen.eval_set.path, wishes.runs_folder), cases)
 
     def _check_reach(self) -> None:
         """Refuse to answer for tools that nobody here can answer for. Raises `AgentError`."""
@@ -103,16 +112,6 @@ class Running:
                 f"{mocked.source}: the case {mocked.id!r:.80} mocks tools, and nobody can stand in for those of {named}"
                 "; take the mocks out, or choose other cases with --case or --tag"
             )
-
-    def _last_run(self) -> Run:
-        """The newest run of this eval set."""
-        folders = list_runs(self._wishes.runs_folder)
-        meant = Path(self._chosen.eval_set.path).resolve()
-        for folder in reversed(folders):
-            found = open_run(str(folder))
-            if Path(found.header.evalset).resolve() == meant:
-                return found
-        raise StoreError(f"{self._wishes.runs_folder}: no run of {self._chosen.eval_set.path} yet, so none failed")
 
     def _take_up(self) -> None:
         """Count what an earlier attempt has finished. What has changed since then is run again."""
@@ -144,6 +143,7 @@ class Running:
     def _carry_out(self, plan: Plan, stopping: Stopping, began: float, journal: Journal | None) -> bool:
         """Run the plan. Whether all of it was run."""
         if not plan.total:
+            self._all = self._overall.results()
             return True
         total = len(self._cases) * self._wishes.repeat
         progress = Progress(total, total - plan.total)
@@ -152,36 +152,47 @@ class Running:
         with aside(), self._judgements, closing(events):  # type: ignore[type-var]
             try:
                 for event in events:
-                    if isinstance(event, RunStarted) and journal is None:
-                        journal = self._open_journal()
+                    if isinstance(event, RunStarted):
+                        journal = self._begin(journal)
                     if journal is not None and self._hear(event, journal, progress):
                         break
                     if isinstance(event, RunFinished) and not event.stopped and journal is not None:
                         is_complete = self._await_judgements(journal, progress, stopping)
             finally:
                 progress.clear()
+                self._spans.close()
                 self._recordings.save()
                 if journal is not None:
                     journal.close()
         if self._run is not None:
             evaluators = self._aggregates.by_evaluator()
-            self._run.finish(self._tally.totals(), evaluators, monotonic() - began, is_complete=is_complete)
+            self._all = self._overall.results() if is_complete else ()
+            seconds = monotonic() - began
+            overall = tuple(map(redacted_overall, self._all)) if self._wishes.redact else self._all
+            self._run.finish(self._tally.totals(), evaluators, seconds, is_complete=is_complete, overall=overall)
         return is_complete
 
-    def _open_journal(self) -> Journal:
-        """The journal of a new run; the run's folder is made now, when there is an agent to be run."""
+    def _begin(self, journal: Journal | None) -> Journal:
+        """The journal of the run; the folder of a new one is made now, when there is an agent to be run."""
+        if self._run is None:
+            self._run = self._new_run()
+        journal = journal or self._run.journal()
+        self._spans.begin(self._run)
+        return journal
+
+    def _new_run(self) -> Run:
         commit, branch = commit_of(Path.cwd())
-        self._run = create_run(
+        return create_run(
             self._wishes.runs_folder,
             commit=commit,
             branch=branch,
-            agent=self._chosen.agent,
+            agent=redacted_text(self._chosen.agent) if self._wishes.redact else self._chosen.agent,
             agent_hash=self._chosen.agent_digest(),
             evalset=self._chosen.eval_set.path,
             evalset_hash=file_digest(self._chosen.eval_set.path),
             options=self._kept_options(),
+            planned=len(self._cases) * self._wishes.repeat,
         )
-        return self._run.journal()
 
     def _kept_options(self) -> dict[str, object]:
         kept = self._wishes.kept()
@@ -195,6 +206,7 @@ class Running:
             self._replaced[event.reason] += 1
         if isinstance(event, CaseFinished):
             self._recordings.take(event)
+            self._spans.take(event)
             self._judgements.submit(event)
         else:
             progress.draw()
@@ -211,7 +223,7 @@ class Running:
     def _take_judged(self, journal: Journal, progress: Progress, seconds: float = 0.0) -> bool:
         """Take the results that are there, or come in so many seconds. Whether that was enough."""
         for result in self._judgements.finished(seconds):
-            journal.append(result, self._digests[result.case_id])
+            journal.append(redacted(result) if self._wishes.redact else result, self._digests[result.case_id])
             self._count(result)
             if not result.passed:
                 journal.sync()
@@ -226,16 +238,19 @@ class Running:
         self._tally.add(result)
         self._aggregates.add(measures_of(result.results))
         self._warnings.update(result.warnings)
+        self._overall.add(self._overall.see(self._cases[result.case_id], result))
 
     def _report(self, totals: Totals, seconds: float) -> Report:
         return Report(
             results=self._results,
             totals=totals,
             evaluators=self._aggregates.by_evaluator(),
+            overall=self._all,
             subject=self._chosen.eval_set.path,
             seconds=seconds,
             run_id=self._run.short_id if self._run is not None else "",
             agent=self._chosen.agent,
+            facts=self._run.header.known() if self._run is not None else (),
             notes=tuple(self._notes()),
             warnings=self._warnings,
         )
@@ -245,6 +260,8 @@ class Running:
             yield f"{case_id}: {passed} of {repeats} repeats passed"
         for reason, times in self._replaced.items():
             yield f"note: {reason}" + (f" ({times:,} times)" if times > 1 else "")
+        if self._spans.problem is not None:
+            yield f"note: not all spans are kept, though all results are: {self._spans.problem}"
 
     def _results(self) -> Iterator[CaseResult]:
         if self._run is not None:
@@ -266,8 +283,8 @@ class Running:
         share, cases = self._wishes.min_pass, sum(msgspec.structs.astuple(totals))
         is_enough = share is not None and cases > 0 and totals.passed / cases >= share
         if is_enough and is_complete and totals.failed and not totals.error and not totals.not_measured:
-            return 0
-        return totals.exit_code
+            return exit_code(0, self._all)
+        return exit_code(totals.exit_code, self._all)
 
 
 def _literal(case_id: str) -> str:

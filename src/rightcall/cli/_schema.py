@@ -1,4 +1,4 @@
-"""`rightcall schema`: the JSON Schema of eval sets, for editors."""
+"""`rightcall schema`: the JSON Schema of eval sets, for editors, and of reports, for programs."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import click
 
 from rightcall.decoding import dump_json
 from rightcall.evalsets import eval_set_schema
+from rightcall.reports import report_schema
 
 
 @click.command(name="schema")
-def command() -> int:
+@click.option("--report", "is_of_report", is_flag=True, help="That of reports in JSON instead.")
+def command(is_of_report: bool) -> int:
     """Print the JSON Schema of native eval sets, with which editors complete and check keys."""
-    click.echo(dump_json(eval_set_schema(), indent=2))
+    click.echo(dump_json(report_schema() if is_of_report else eval_set_schema(), indent=2))
     return 0

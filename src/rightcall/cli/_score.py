@@ -15,15 +15,22 @@ import msgspec
 
 from rightcall.batch import Request, Scored, Scoring
 from rightcall.errors import InputError
+from rightcall.extensions import code_files
 from rightcall.reports import Report, json_case
-from rightcall.results import Aggregates, Totals, Verdict, gravest
+from rightcall.results import Aggregates, CaseResult, OverallResult, Totals, Verdict, gravest
+from rightcall.store import RUNS
+from rightcall.verdicts import exit_code
 
-from ._answers import forget_answers, no_cache_option
+from ._answers import no_cache_option
 from ._aside import aside
 from ._complaints import complain
+from ._configured import configured
 from ._formats import Telling, format_options
+from ._keeping import Keeping
 from ._kept import Kept
+from ._options import trace_files
 from ._recorded import RecordedOptions, joining_options
+from ._stored import failed_in, last_run_of
 
 
 @click.command(name="score")
@@ -40,15 +47,27 @@ from ._recorded import RecordedOptions, joining_options
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that does not pass.")
 @no_cache_option
 @click.option("--trust", is_flag=True, help="Import evaluators an eval set names though they are outside its project.")
+@click.option("--keep", is_flag=True, help="Keep the results as a run, to be viewed, reported and compared.")
+@click.option("--runs", metavar="DIR", help="Keep them in this folder of runs; .rightcall/runs by default.")
+@click.option(
+    "--failed", is_flag=True, help="Only cases that did not pass when this eval set was last scored and kept."
+)
+@click.option("--watch", "is_watching", is_flag=True, help="Score again whenever a trace or the eval set changes.")
 @format_options
-def command(**options: Any) -> int:
+@click.pass_context
+def command(context: click.Context, /, is_watching: bool, **options: Any) -> int:
     """Hold recorded traces against expectations, without running anything.
 
     TRACES are files or folders. Exit code: 0 all passed, 1 a case failed, 2 something could not be measured.
     """
-    if options.pop("no_cache"):
-        forget_answers()
-    return _Scoring(msgspec.convert(options, Options)).run()
+    asked = _options(context, options)
+    if not is_watching:
+        return _Scoring(asked).run()
+    from ._watching import watch
+
+    given = [one for one in (asked.evalset, asked.expect) if one is not None]
+    code = code_files(asked.evalset) if asked.evalset is not None else []
+    return watch(lambda: _Scoring(asked).run(), lambda: lambda: (*given, *code, *trace_files(asked.traces)))
 
 
 class Options(RecordedOptions, frozen=True, kw_only=True):
@@ -61,11 +80,42 @@ class Options(RecordedOptions, frozen=True, kw_only=True):
     formats: tuple[str, ...]
     max_detail: int
     output_file: str | None
+    redact: bool | None
+    is_detailed: bool
+    keep: bool
+    runs: str | None
+    failed: bool
+
+    @property
+    def runs_folder(self) -> Path:
+        """Where runs are kept."""
+        return RUNS if self.runs is None else Path(self.runs)
 
     def request(self) -> Request:
         """What is asked of those who score."""
         expectation = _expectation(self.expect) if self.expect is not None else None
-        return msgspec.structs.replace(super().request(), expectation=expectation, trust=self.trust)
+        made = msgspec.structs.replace(super().request(), expectation=expectation, trust=self.trust)
+        if not self.failed or self.evalset is None:
+            return made
+        failed = failed_in(last_run_of(self.evalset, self.runs_folder, is_recorded=True), made.cases())
+        return msgspec.structs.replace(made, case_ids=frozenset([case.id for case in failed]))
+
+    def kept(self) -> dict[str, Any]:
+        """What is worth keeping of them."""
+        return {"cases": self.cases, "tags": self.tags, "fail_fast": self.fail_fast, "redact": self.redact}
+
+
+def _options(context: click.Context, options: dict[str, Any]) -> Options:
+    """The options of the command line and, where that says nothing, of the project's configuration."""
+    configuration, given = configured(context, options, never=("traces", "evalset", "expect", "failed"))
+    evalset = configuration.values.get("evalset")
+    if options["evalset"] is None and options["expect"] is None and isinstance(evalset, str):
+        options["evalset"] = os.path.relpath(configuration.folder / evalset)
+    if "runs" in given:
+        options["keep"] = True
+    elif options["runs"] is not None:
+        options["runs"] = os.path.relpath(configuration.folder / options["runs"])
+    return msgspec.convert(options, Options)
 
 
 class _Scoring:
@@ -74,36 +124,69 @@ class _Scoring:
     def __init__(self, options: Options) -> None:
         if (options.evalset is None) == (options.expect is None):
             raise click.UsageError("give --evalset with a file of cases, or --expect with one expectation")
-        if options.expect is not None and (options.cases or options.tags):
-            raise click.UsageError("--case and --tag choose cases of an eval set; with --expect there are none")
+        if options.expect is not None and (options.cases or options.tags or options.failed):
+            raise click.UsageError(
+                "--case, --tag and --failed choose cases of an eval set; with --expect there are none"
+            )
         self._options = options
-        self._telling = Telling(options.formats, options.output_file, options.max_detail)
+        self._telling = Telling(
+            options.formats,
+            options.output_file,
+            options.max_detail,
+            redacts=options.redact is not False,
+            is_detailed=options.is_detailed,
+        )
         self._verdicts: dict[str, Verdict] = {}
         self._aggregates = Aggregates()
         self._warnings: Counter[str] = Counter()
-        request = msgspec.structs.replace(options.request(), wants_evidence=self._telling.wants_results)
-        self._sources = options.sources(request)
-        self._scoring = Scoring(request, self._sources, workers=options.workers)
+        wanted = "all" if options.keep else self._telling.wants_results
+        self._request = msgspec.structs.replace(options.request(), wants_evidence=wanted)
+        self._sources = options.sources(self._request)
+        self._scoring = Scoring(self._request, self._sources, workers=options.workers)
+        self._keeping: Keeping | None = None
+        self._is_complete = True
+        self._overall: tuple[OverallResult, ...] = ()
 
     def run(self) -> int:
         started = perf_counter()
         with Kept() as kept, aside():
-            for scored in self._taken():
-                if self._telling.wants_results and scored.evidence:
-                    kept.add(json_case(scored.result, scored.evidence))
+            try:
+                for scored in self._taken():
+                    self._keep(scored, kept)
+            finally:
+                if self._keeping is not None:
+                    self._keeping.close()
             if self._scoring.strangers:
                 complain(f"not judged, because they belong to no case: {self._scoring.strangers:,} trajectories")
-            totals = self._totals()
-            self._telling.finish(self._report(kept, totals, perf_counter() - started))
-        return totals.exit_code or (2 if self._sources.unreadable else 0)
+            self._overall = self._scoring.overall.results() if self._is_complete else ()
+            totals, seconds = self._totals(), perf_counter() - started
+            if self._keeping is not None:
+                evaluators = self._aggregates.by_evaluator()
+                self._keeping.finish(totals, evaluators, seconds, is_complete=self._is_complete, overall=self._overall)
+            self._telling.finish(self._report(kept, totals, seconds))
+        return exit_code(totals.exit_code, self._overall) or (2 if self._sources.unreadable else 0)
+
+    def _keep(self, scored: Scored, kept: Kept) -> None:
+        """Keep a result until all are there and, if it is to be a run, for good."""
+        if not scored.evidence:
+            return
+        document = json_case(scored.result, scored.evidence)
+        if self._telling.wants_results:
+            kept.add(document)
+        if self._options.keep:
+            if self._keeping is None:  # made with the first result: traces that cannot be read leave no run behind
+                self._keeping = Keeping(self._options.runs_folder, self._request, self._options.kept())
+            self._keeping.take(CaseResult.from_json(document))
 
     def _report(self, kept: Kept, totals: Totals, seconds: float) -> Report:
         return Report(
             results=kept.results,
             totals=totals,
             evaluators=self._aggregates.by_evaluator(),
+            overall=self._overall,
             subject=self._options.evalset or self._options.expect or "",
             seconds=seconds,
+            run_id=self._keeping.run.short_id if self._keeping is not None else "",
             warnings=self._warnings,
             documents=kept.documents,
         )
@@ -123,6 +206,7 @@ class _Scoring:
                 self._telling.tell(result)
                 yield scored
                 if self._options.fail_fast and not result.passed:
+                    self._is_complete = False
                     return
 
 

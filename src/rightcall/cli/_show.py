@@ -10,11 +10,13 @@ import click
 
 from rightcall.errors import RightcallError
 from rightcall.readers import read
+from rightcall.redaction import redacted_trajectory
 from rightcall.reports import trajectory_lines
 from rightcall.trajectory import Trajectory
 
 from ._complaints import complain
 from ._options import reading_options, trace_files
+from ._redacting import no_redact_option
 from ._shown_runs import json_line, run_named, show_run
 from ._terminal import Screen
 
@@ -30,6 +32,7 @@ _EXIT_COULD_NOT_SHOW = 2
 @click.option("--json", "as_json", is_flag=True, help="Write each trajectory as one line of JSON, with everything.")
 @click.option("--case", "cases", multiple=True, metavar="GLOB", help="Of a run, only cases whose id matches.")
 @click.option("--runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")
+@no_redact_option
 def command(
     traces: tuple[str, ...],
     together: bool,
@@ -37,6 +40,7 @@ def command(
     as_json: bool,
     cases: tuple[str, ...],
     runs: str | None,
+    no_redact: bool,
     **reading: Any,
 ) -> int:
     """Show which calls are in TRACES: the tree, the timing, and what was not recorded.
@@ -49,7 +53,7 @@ def command(
         raise click.UsageError("standard input is read by itself; with --together, give files")
     run = run_named(traces[0], runs, is_meant=bool(cases)) if len(traces) == 1 else None
     if run is not None:
-        return show_run(run, cases, full=full, as_json=as_json)
+        return show_run(run, cases, full=full, as_json=as_json, redacts=not no_redact)
     if cases:
         raise click.UsageError("--case chooses cases of one run; give its folder, the beginning of its id, or last")
     traces = tuple(trace_files(traces))
@@ -60,7 +64,7 @@ def command(
         shown = 0
         try:
             for trajectory in _read(source, reading):
-                show(name, trajectory)
+                show(name, trajectory if no_redact else redacted_trajectory(trajectory))
                 shown += 1
         except RightcallError as problem:
             complain(problem)

@@ -10,7 +10,8 @@ import msgspec
 
 from rightcall.decoding import dump_json
 from rightcall.errors import StoreError, shown
-from rightcall.reports import Paper, diagnosis, headline, trajectory_lines
+from rightcall.redaction import redacted
+from rightcall.reports import Paper, diagnosis, headline, trajectory_lines, unobeyed_json
 from rightcall.results import CaseResult
 from rightcall.store import RUNS, Run, open_run
 from rightcall.trajectory import Trajectory
@@ -38,8 +39,8 @@ def run_named(name: str, runs: str | None, *, is_meant: bool) -> Run | None:
         return None
 
 
-def show_run(run: Run, globs: Sequence[str], *, full: bool, as_json: bool) -> int:
-    """Show the cases of a run whose ids match one of the globs, or all of them.
+def show_run(run: Run, globs: Sequence[str], *, full: bool, as_json: bool, redacts: bool) -> int:
+    """Show the cases of a run whose ids match one of the globs, or all of them; without secrets if it `redacts`.
 
     Raises:
         StoreError: there is no such case, or the run cannot be read.
@@ -50,6 +51,8 @@ def show_run(run: Run, globs: Sequence[str], *, full: bool, as_json: bool) -> in
     for result in run.results():
         if globs and not any(fnmatchcase(result.case_id, glob) or result.case_id == glob for glob in globs):
             continue
+        if redacts:
+            result = redacted(result)
         if as_json:
             if result.trajectory is not None:
                 print(json_line("case_id", result.case_id, result.trajectory))
@@ -69,7 +72,7 @@ def json_line(key: str, name: str, trajectory: Trajectory) -> str:
     document = msgspec.to_builtins(trajectory)
     for call in document["calls"]:
         call["unrecorded"].sort()
-    return dump_json({key: name, **document})
+    return unobeyed_json(dump_json({key: name, **document}))
 
 
 def _show(screen: Screen, paper: Paper, result: CaseResult, run: Run) -> None:

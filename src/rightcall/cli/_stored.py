@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rightcall.changes import Side, sides_of
-from rightcall.reports import Report
+from rightcall.changes import Comparison, Side, compare, redacted_comparison, sides_of
+from rightcall.errors import StoreError
+from rightcall.evalsets import Case
+from rightcall.reports import Report, redacted_report
 from rightcall.results import Aggregates, Tally, measures_of
-from rightcall.store import RUNS, Run, open_run
+from rightcall.store import RUNS, Run, list_runs, open_run
 
 from ._complaints import complain
 
@@ -20,8 +23,8 @@ def opened(name: str, runs: str | None) -> Run:
     return run
 
 
-def report_of(run: Run) -> Report:
-    """What reports of a run are made of. A run that was killed is counted now.
+def report_of(run: Run, *, redacts: bool = True) -> Report:
+    """What reports of a run are made of, without secrets if it `redacts`. A run that was killed is counted now.
 
     Raises:
         StoreError: its journal cannot be read.
@@ -34,20 +37,56 @@ def report_of(run: Run) -> Report:
             tally.add(result)
             aggregates.add(measures_of(result.results))
         totals, evaluators = tally.totals(), aggregates.by_evaluator()
-    return Report(
+    report = Report(
         results=run.results,
         totals=totals,
         evaluators=evaluators,
+        overall=header.overall,
         subject=header.evalset,
         seconds=header.seconds or 0.0,
         run_id=run.short_id,
         agent=header.agent,
+        facts=header.known(),
+        notes=() if header.finished else ("this run did not come to its end; what it has is shown",),
     )
+    return redacted_report(report) if redacts else report
+
+
+def last_run_of(evalset: str, runs: Path, *, is_recorded: bool = False) -> Run:
+    """The newest run of an eval set by an agent or, if it `is_recorded`, of recorded traces. Raises `StoreError`."""
+    meant = Path(evalset).resolve()
+    for folder in reversed(list_runs(runs)):
+        run = open_run(str(folder))
+        if bool(run.header.agent) != is_recorded and Path(run.header.evalset).resolve() == meant:
+            return run
+    raise StoreError(f"{runs}: no run of {evalset} yet, so none failed")
+
+
+def failed_in(run: Run, cases: Sequence[Case]) -> list[Case]:
+    """Those of the cases that did not pass in a run, or that it did not get round to.
+
+    Raises:
+        StoreError: there are none, or the run cannot be read.
+    """
+    results = list(run.results())
+    bad = {result.case_id for result in results if not result.passed}
+    if run.header.finished is None:  # what a run did not get round to did not pass either
+        bad |= {case.id for case in cases} - {result.case_id for result in results}
+    chosen = [case for case in cases if case.id in bad]
+    if not chosen:
+        raise StoreError(f"no case of the last run ({run.short_id}) that is meant failed; leave --failed out")
+    return chosen
 
 
 def sides_in(run: Run) -> dict[str, Side]:
     """What a run has of each of its cases. Raises `StoreError`."""
     return sides_of(run.results(), run.needed)
+
+
+def compared(before: Mapping[str, Side], after: Mapping[str, Side], *, redacts: bool) -> Comparison:
+    """What changed between two runs, as it may be told."""
+    comparison = compare(before, after)
+    return redacted_comparison(comparison) if redacts else comparison
 
 
 def name_of(run: Run) -> str:

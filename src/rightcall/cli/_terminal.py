@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from functools import lru_cache
 
 from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from rightcall.reports import Paper, printable
+from rightcall.reports import Paper, printable, unobeyed
 
 _MARKS = {
     "match": ("✓", "+"),
@@ -27,11 +28,14 @@ class Screen:
     def __init__(self, *, stderr: bool = False) -> None:
         self._console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True, stderr=stderr)
         self._is_plain = not self._console.encoding.lower().startswith("utf")
+        self._is_obeyed = bool(os.environ.get("GITHUB_ACTIONS"))
 
     def line(self, *parts: str | tuple[str, str]) -> None:
         """Print a line made of texts, and of texts with a style."""
         styled = [(part, "") if isinstance(part, str) else part for part in parts]
         made = [(printable(text, plain=self._is_plain), style) for text, style in styled]
+        if self._is_obeyed:
+            made = _unobeyed(made)
         if self._console.legacy_windows:
             self._console.print(Text.assemble(*made))
             return
@@ -50,6 +54,13 @@ class Screen:
         if not style or not text or self._console.color_system is None:
             return text
         return _style(style, self._console.no_color).render(text)
+
+
+def _unobeyed(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """A line that GitHub Actions does not take for a command, though it goes over all it prints."""
+    whole = "".join([text for text, _ in parts])
+    harmless = unobeyed(whole)
+    return parts if harmless == whole else [(harmless, "")]
 
 
 @lru_cache(maxsize=64)

@@ -18,7 +18,7 @@ _Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 
 _KEPT = (
     *("cases", "tags", "workers", "concurrency", "timeout", "max_memory", "repeat", "min_repeat_pass", "min_pass"),
-    *("fail_fast", "record", "replay"),
+    *("fail_fast", "record", "replay", "spans", "redact"),
 )
 """What the header of a run keeps, so that the run can be resumed without being told again. Trust is not among it."""
 
@@ -43,15 +43,18 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     fail_fast: bool = False
     record: bool = False
     replay: bool = False
+    spans: bool = True
     resume: str | None = None
     recorded: tuple[str, str] | None = None
     """The agent and the eval set of the run that is resumed."""
     runs: str | None = None
     trust: bool = False
-    no_cache: bool = False
     formats: list[str] = []
     max_detail: int = 10
     output_file: str | None = None
+    is_detailed: bool = False
+    redact: bool | None = None
+    """Whether secrets are left out: of everything, or of nothing. Of what is told only, where nobody says."""
 
     @property
     def runs_folder(self) -> Path:
@@ -94,4 +97,5 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
             timeout=self.timeout or eval_set.timeout or DEFAULT_TIMEOUT,
             max_memory=self.max_memory or DEFAULT_MEMORY,
             record=self.record,
+            spans=self.spans,
         )

@@ -12,14 +12,14 @@ from rightcall.errors import RightcallError
 
 @contextmanager
 def new_file(path: str) -> Iterator[IO[str]]:
-    """A file to write a text to, that is there when it is whole and not before.
+    """A file to write a text to, that is there when it is whole and not before. It is its owner's alone.
 
     Raises:
         RightcallError: it cannot be written.
     """
     unfinished = f"{path}.{os.getpid()}.part"
     try:
-        with open(unfinished, "w", encoding="utf-8") as file:
+        with open(unfinished, "w", encoding="utf-8", opener=_private) as file:
             yield file
         os.replace(unfinished, path)
     except OSError as problem:
@@ -38,3 +38,7 @@ def check_writable(path: str) -> None:
         raise RightcallError(f"{path}: there is no folder {folder}")
     if not os.access(folder, os.W_OK):
         raise RightcallError(f"{path}: no file can be made in {folder}")
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from rightcall.evaluators import Evaluator
+from rightcall.evaluators import Evaluator, OverallEvaluator
 from rightcall.results import Source
 
 Format: TypeAlias = Literal["native", "uipath", "adk"]
@@ -58,6 +58,13 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     """What tools answer instead of being run, as it is written."""
 
 
+class OverallCheck(msgspec.Struct, frozen=True):
+    """What is asked of all cases together, and where that is written."""
+
+    evaluator: OverallEvaluator
+    source: Source
+
+
 class EvalSet(msgspec.Struct, frozen=True, kw_only=True):
     """The cases of one file. Case ids are unique."""
 
@@ -67,6 +74,8 @@ class EvalSet(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
     format: Format = "native"
     """Whose format the file is in."""
+    overall: tuple[OverallCheck, ...] = ()
+    """What is asked of all cases together."""
     agent: str | None = None
     timeout: float | None = None
     metadata: Mapping[str, Any] = {}

@@ -14,7 +14,7 @@ from ._loading import draft_eval_set
 from ._native import Compiling
 from ._yaml import dump_yaml
 
-_OF_SET = ("$schema", "name", "description", "agent", "defaults", "evaluators", "cases", "metadata")
+_OF_SET = ("$schema", "name", "description", "agent", "defaults", "evaluators", "overall", "cases", "metadata")
 _OF_CASE = (
     "id",
     "name",

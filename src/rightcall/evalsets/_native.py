@@ -5,36 +5,49 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path as FilePath
-from typing import Any, TypeAlias
+from typing import Any, Protocol
 
 from pydantic import ValidationError
 
 from rightcall.decoding import Path
-from rightcall.errors import CriteriaError, DocumentError, UnknownNameError, shown
+from rightcall.errors import CriteriaError, DocumentError, UnknownNameError, nearest, shown
 from rightcall.evaluators import (
     EVALUATORS,
+    ClassificationEvaluator,
+    CustomOverall,
     Evaluator,
+    OverallEvaluator,
     UnavailableEvaluator,
+    UnimportedOverall,
     evaluator_type,
+    function_of_rows,
     is_code,
     unavailable,
 )
 from rightcall.limits import Limits
 from rightcall.results import Source
 
-from ._cases import Case, Check, EvalSet, Format
+from ._cases import Case, Check, EvalSet, Format, OverallCheck
 from ._expecting import Expected, Own, check_defaults, spell_out
 from ._mistakes import first_mistake
 from ._mocks import check_mocks
 from ._pages import Draft
 from ._turns import turn_keys, turn_place, turn_values
-from ._written import WrittenCase, WrittenDefaults, WrittenEvalSet
+from ._written import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenOverall
 
-FindCode: TypeAlias = Callable[[str], type[Evaluator[Any, Any, Any]]]
-"""What finds an evaluator that is code of the user's, by the name that a file has for it."""
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
 _DEFAULT = ("config", "default_evaluation_criteria")
 _DEFAULTS = {"default_evaluation_criteria", "defaultEvaluationCriteria"}
+
+
+class FindCode(Protocol):
+    """Finds what is code of the user's, by the name that a file has for it. Either raises `RightcallError`."""
+
+    def find(self, type_id: str) -> type[Evaluator[Any, Any, Any]]:
+        """The evaluator of a type."""
+
+    def target(self, type_id: str) -> Any:
+        """The function or class itself."""
 
 
 class Compiling:
@@ -63,6 +76,7 @@ class Compiling:
             description=written.description,
             format=format,
             cases=tuple(cases),
+            overall=tuple([self._overall(name, each) for name, each in written.overall.items()]),
             agent=written.agent,
             timeout=written.defaults.timeout,
             metadata=written.metadata,
@@ -101,6 +115,30 @@ class Compiling:
                     kind(name, evaluator.config, limits=self._limits)
             own[name] = Own(type_id, evaluator.config, float(evaluator.weight))
         return own
+
+    def _overall(self, name: str, written: WrittenOverall) -> OverallCheck:
+        place: Path = ("overall", name)
+        with self._draft.placing((*place, "type")):
+            target = self._overall_target(written.type)
+        with self._draft.placing((*place, "config")):
+            evaluator: OverallEvaluator
+            if written.type == ClassificationEvaluator.type_id:
+                evaluator = ClassificationEvaluator(name, written.config)
+            elif target is None:
+                evaluator = UnimportedOverall(written.type, name)
+            else:
+                evaluator = CustomOverall(target, name, written.config)
+        return OverallCheck(evaluator, self._draft.source(place))
+
+    def _overall_target(self, type_id: str) -> Any:
+        """The function that a type names, if it is one of the user's, to be imported."""
+        if type_id == ClassificationEvaluator.type_id:
+            return None
+        if not is_code(type_id):
+            known = (ClassificationEvaluator.type_id,)
+            hint = f"{nearest(type_id, known)}; your own is named as file.py:name"
+            raise UnknownNameError(f"no evaluator of all cases has the type {shown(type_id)}; {hint}")
+        return function_of_rows(self._find_code.target(type_id), type_id) if self._find_code is not None else None
 
     def _case(self, written: WrittenCase, number: int) -> Case:
         place: Path = ("cases", number)
@@ -149,7 +187,7 @@ class Compiling:
         if self._find_code is None or not is_code(type_id):
             return None
         if type_id not in self._code:
-            self._code[type_id] = self._find_code(type_id)
+            self._code[type_id] = self._find_code.find(type_id)
         return self._code[type_id]
 
     def _turns_check(self, key: str, written: WrittenCase, place: Path) -> Check:

@@ -53,10 +53,19 @@ class Page:
         return self._document.value
 
     def source(self, path: Path) -> Source:
-        """Where a part of it is written or, if it is not, the nearest part around it."""
+        """Where a part of it is written or, if it is not, the nearest part around it.
+
+        Of an object in JSON that begins with a brace on a line of its own, that is where its first key stands: the
+        brace says nothing.
+        """
         position = self._document.position(self._spelt(path))
-        line = self._lines[position.line - 1] if position.line <= len(self._lines) else ""
-        return Source(self.name, position.line, position.column, line[:500])
+        number, column, line = position.line, position.column, self._line(position.line)
+        if line.strip() == "{" and (below := self._line(number + 1)).lstrip().startswith('"'):
+            number, column, line = number + 1, len(below) - len(below.lstrip()) + 1, below
+        return Source(self.name, number, column, line[:500])
+
+    def _line(self, number: int) -> str:
+        return self._lines[number - 1] if number <= len(self._lines) else ""
 
     def problem(self, message: str, path: Path = ()) -> DocumentError:
         """The exception that says what is wrong with a part of it."""

@@ -7,11 +7,18 @@ from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from rightcall.evaluators import EVALUATORS, UNAVAILABLE, installed_evaluators
+from rightcall.evaluators import (
+    EVALUATORS,
+    UNAVAILABLE,
+    ClassificationConfig,
+    ClassificationEvaluator,
+    installed_evaluators,
+)
 
 from ._expecting import SHORTHANDS
+from ._hints import with_hint, with_question
 from ._mocks import ANSWERS, WrittenAnswer, WrittenError, WrittenMock
-from ._written import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenEvaluator, WrittenTurn
+from ._written import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenEvaluator, WrittenOverall, WrittenTurn
 
 Schema = dict[str, Any]
 
@@ -49,6 +56,7 @@ def eval_set_schema() -> Schema:
     """The schema. Keys are complete and closed; in files with evaluators of their own, `expect` may use those."""
     definitions = {
         "evaluator": _evaluator(),
+        "overall": _overall(),
         "defaults": _object(WrittenDefaults, match={"examples": _MATCH_TYPES, "type": "string"}),
         "mock": _mock(),
         **{_name(type_id): _criteria(type_id) for type_id in EVALUATORS},
@@ -60,6 +68,7 @@ def eval_set_schema() -> Schema:
         WrittenEvalSet,
         defaults=_ref("defaults"),
         evaluators={"type": "object", "additionalProperties": _ref("evaluator")},
+        overall={"type": "object", "additionalProperties": _ref("overall")},
         cases={"type": "array", "minItems": 1},
     )
     cases = {kind: {"properties": {"cases": {"items": _ref(f"case_{kind}")}}} for kind in ("open", "closed")}
@@ -109,6 +118,19 @@ def _evaluator() -> Schema:
     return _object(WrittenEvaluator, type={"anyOf": [known, named]}, config={"type": "object"})
 
 
+def _overall() -> Schema:
+    kind = ClassificationEvaluator.type_id
+    named = {"anyOf": [{"const": kind}, {"enum": [*installed_evaluators()]}, {"type": "string", "pattern": _CODE}]}
+    schema = _object(WrittenOverall, type=named, config={"type": "object"})
+    choices = {name: {"enum": [*get_args(ClassificationConfig.model_fields[name].annotation)]} for name in _CHOICES}
+    config = _object(ClassificationConfig, **choices, classes={"type": "array", "items": {"type": "string"}})
+    is_ours = {"properties": {"type": {"const": kind}}, "required": ["type"]}
+    return {**schema, "if": is_ours, "then": {"properties": {"config": config}}}
+
+
+_CHOICES = ("metric", "averaging")
+
+
 def _expect(is_open: bool) -> Schema:
     keys = {key: _expectation(shorthand.type_id, _VALUES.get(key, {})) for key, shorthand in SHORTHANDS.items()}
     keys |= {key: _expectation(key, None) for key in EVALUATORS if key not in keys}
@@ -116,6 +138,7 @@ def _expect(is_open: bool) -> Schema:
     # ADK's names are, in files that were converted, those of evaluators of their own, which take the shorthand.
     keys["tool_trajectory_avg_score"] = _expectation("tool-trajectory", _VALUES["calls"] if is_open else None)
     keys["response_match_score"] = _expectation("response-match", _VALUES["response-match"] if is_open else None)
+    keys = {key: with_question(key, schema) for key, schema in keys.items()}
     keys |= {key: {} for key in installed_evaluators() if key not in keys}
     code: Schema = {"patternProperties": {_CODE: {}}}
     return {"type": "object", "properties": keys, **code, "additionalProperties": is_open}
@@ -150,7 +173,7 @@ def _object(model: type[BaseModel], /, **known: Schema) -> Schema:
     """An object with the keys of a model, in snake_case and in camelCase, and no others."""
     fields = model.model_fields
     keys = {(field.alias or name) if name == "json_schema" else name: field for name, field in fields.items()}
-    properties = {key: known.get(key, _type(field.annotation)) for key, field in keys.items()}
+    properties = {key: with_hint(key, known.get(key, _type(field.annotation))) for key, field in keys.items()}
     schema: Schema = {"type": "object", "properties": _both(properties), "additionalProperties": False}
     if model.__doc__:
         schema["description"] = " ".join(model.__doc__.split())

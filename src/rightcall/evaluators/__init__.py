@@ -10,6 +10,7 @@ from ._base import (
     ErrorEvaluationResult,
     NumericEvaluationResult,
 )
+from ._classification import ClassificationConfig, ClassificationEvaluator
 from ._code import evaluator
 from ._contains import (
     ContainsConfig,
@@ -22,6 +23,7 @@ from ._contains import (
 from ._count import ToolCallCountEvaluationCriteria, ToolCallCountEvaluator, ToolCallCountEvaluatorConfig
 from ._criteria import Config, Criteria, ExpectedCall
 from ._custom import CustomEvaluator, custom_type
+from ._custom_overall import CustomOverall, UnimportedOverall, function_of_rows
 from ._evaluator import Evaluator
 from ._exact_match import ExactMatchConfig, ExactMatchCriteria, ExactMatchEvaluator
 from ._examples import Example, ExampleResult, ExecutionOrderScorer, run_evaluation
@@ -43,6 +45,7 @@ from ._output import (
     ToolCallOutputEvaluator,
     ToolCallOutputEvaluatorConfig,
 )
+from ._overall import OverallEvaluator, Row
 from ._quality import (
     ExpectedCallsCriteria,
     QualityConfig,
@@ -76,12 +79,15 @@ __all__ = [
     "BaseEvaluatorConfig",
     "BaseEvaluatorJustification",
     "BooleanEvaluationResult",
+    "ClassificationConfig",
+    "ClassificationEvaluator",
     "Config",
     "ContainsConfig",
     "ContainsCriteria",
     "ContainsEvaluator",
     "Criteria",
     "CustomEvaluator",
+    "CustomOverall",
     "ErrorEvaluationResult",
     "Evaluator",
     "ExactMatchConfig",
@@ -115,6 +121,7 @@ __all__ = [
     "LlmJudgeTrajectory",
     "Loop",
     "NumericEvaluationResult",
+    "OverallEvaluator",
     "QualityConfig",
     "RecallCriteria",
     "RegexMatch",
@@ -123,6 +130,7 @@ __all__ = [
     "ResponseMatch",
     "ResponseMatchConfig",
     "ResponseMatchCriteria",
+    "Row",
     "Selection",
     "SingleToolUse",
     "SingleToolUseCriteria",
@@ -145,12 +153,14 @@ __all__ = [
     "ToolTrajectoryEvaluator",
     "ToolTrajectoryEvaluatorConfig",
     "UnavailableEvaluator",
+    "UnimportedOverall",
     "UserModel",
     "WaitingConfig",
     "WaitingEvaluator",
     "custom_type",
     "evaluator",
     "evaluator_type",
+    "function_of_rows",
     "installed_evaluators",
     "is_code",
     "mistakes",

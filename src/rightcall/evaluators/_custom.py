@@ -32,8 +32,6 @@ class CustomEvaluator(WaitingEvaluator[WaitingConfig, Criteria]):
     """
 
     code: ClassVar[Code]
-    fingerprint: ClassVar[str] = ""
-    """Changes when the code does."""
 
     def __init__(
         self, id: str | None = None, config: Mapping[str, Any] | None = None, *, limits: Limits = DEFAULT_LIMITS
@@ -42,6 +40,7 @@ class CustomEvaluator(WaitingEvaluator[WaitingConfig, Criteria]):
         ours, theirs = _split(dict(config or {}), self.code, name)
         self.settings = _settings(self.code, theirs, name)
         self.reads_calls = self.code.reads_calls
+        self.fingerprint = f"{self.fingerprint} {self.settings!r}"
         super().__init__(id, {**_defaults(self.code, self.settings), **ours}, limits=limits)
         try:
             self._call = self.code.make(self.settings)

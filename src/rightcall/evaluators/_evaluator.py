@@ -64,6 +64,8 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
     """Whether the verdict depends on the calls that were made."""
     waits: ClassVar[bool] = False
     """Whether it may have to wait for somebody, so that several of them are asked at once."""
+    fingerprint: str = ""
+    """Changes when what judges does, where that is code of the user's."""
     config_type: ClassVar[type[Any]]
     criteria_type: ClassVar[type[Any]]
 

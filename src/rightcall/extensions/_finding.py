@@ -12,7 +12,7 @@ from typing import Any
 from rightcall.agents import SearchPath, import_file
 from rightcall.errors import AgentError, ConfigurationError, UnknownNameError, nearest
 from rightcall.evaluators import Evaluator, custom_type, installed_evaluators, split_code
-from rightcall.projects import OWN_FILE, PROJECT_FILE, project_of
+from rightcall.places import OWN_FILE, PROJECT_FILE, project_of
 
 _FORMS = "an evaluator of your own is named as file.py:Name, or by the name that an installed package gives it"
 
@@ -20,10 +20,10 @@ _FORMS = "an evaluator of your own is named as file.py:Name, or by the name that
 class CodeFinder:
     """Finds evaluators of the user's own that one eval set names: in its project and, without trust, nowhere else."""
 
-    def __init__(self, evalset: Path, trust: bool = False) -> None:
+    def __init__(self, evalset: Path, trust: bool = False, remedy: str = "give --trust") -> None:
         self._folder = evalset.resolve().parent
         self._project = project_of(evalset)
-        self._trust = trust
+        self._trust, self._remedy = trust, remedy
         self._search = SearchPath()
 
     def find(self, type_id: str) -> type[Evaluator[Any, Any, Any]]:
@@ -33,20 +33,37 @@ class CodeFinder:
             ConfigurationError: it is not to be trusted, cannot be imported, or is no evaluator.
             UnknownNameError: there is no such file, or nothing of that name in it.
         """
+        target = self.target(type_id)
+        split = split_code(type_id)
+        if split is None:
+            return custom_type(target, type_id, _version(type_id))
+        return custom_type(target, ":".join(split), _fingerprint(self._file(type_id, split[0])))
+
+    def target(self, type_id: str) -> Any:
+        """The function or class that a type names. Raises as `find` does."""
         if (split := split_code(type_id)) is not None:
             return self._in_file(type_id, *split)
         if type_id in installed_evaluators():
             return _installed(type_id)
         raise ConfigurationError(f"{type_id!r:.200} is no evaluator; {_FORMS}")
 
-    def _in_file(self, type_id: str, place: str, name: str) -> type[Evaluator[Any, Any, Any]]:
+    def _in_file(self, type_id: str, place: str, name: str) -> Any:
         file = self._file(type_id, place)
+        _forget_if_changed(file)
         try:
             with contextlib.redirect_stdout(sys.stderr):  # what is printed there belongs to nobody's report
                 module = import_file(file, self._search, "the evaluator")
         except AgentError as problem:
             raise ConfigurationError(str(problem)) from None
-        return custom_type(_named(module, name, place), f"{place}:{name}", _fingerprint(file))
+        return _named(module, name, place)
+
+    def files(self, type_id: str) -> list[Path]:
+        """The files that an evaluator is made of, as far as they are known."""
+        split = split_code(type_id)
+        try:
+            return _beside(self._file(type_id, split[0])) if split is not None else []
+        except (ConfigurationError, UnknownNameError):
+            return []
 
     def _file(self, type_id: str, place: str) -> Path:
         """The file, if it is there and may be imported."""
@@ -60,21 +77,25 @@ class CodeFinder:
         if not self._trust and not (self._project and file.is_relative_to(self._project.resolve())):
             where = self._project or f"no folder above it has {OWN_FILE} or {PROJECT_FILE}"
             raise ConfigurationError(
-                f"the evaluator {type_id!r:.200} is not inside the project of the eval set ({where}); give --trust"
+                f"the evaluator {type_id!r:.200} is not inside the project of the eval set ({where}); {self._remedy}"
             )
         return file
 
 
-def _installed(name: str) -> type[Evaluator[Any, Any, Any]]:
+def _installed(name: str) -> Any:
     found = installed_evaluators()[name]
     try:
         with contextlib.redirect_stdout(sys.stderr):
-            target = found.load()
+            return found.load()
     except Exception as problem:  # noqa: BLE001 - whatever it is, it is told
         reason = f"{type(problem).__name__}: {problem}"
         raise ConfigurationError(f"the evaluator {name!r} ({found.value}) cannot be imported: {reason}") from None
-    version = found.dist.version if found.dist is not None else ""
-    return custom_type(target, name, f"{found.value} {version}")
+
+
+def _version(name: str) -> str:
+    """Changes when another version of a package is installed."""
+    found = installed_evaluators()[name]
+    return f"{found.value} {found.dist.version if found.dist is not None else ''}"
 
 
 def _named(module: ModuleType, dotted: str, place: str) -> Any:
@@ -87,10 +108,29 @@ def _named(module: ModuleType, dotted: str, place: str) -> Any:
     return value
 
 
+_imported: dict[Path, str] = {}
+"""The fingerprint that files had when they were imported."""
+
+
+def _forget_if_changed(file: Path) -> None:
+    """Have a file imported anew, and those beside it, if one of them has changed: some programs live long."""
+    now = _fingerprint(file)
+    if _imported.setdefault(file, now) == now:
+        return
+    _imported[file] = now
+    for name, module in list(sys.modules.items()):
+        origin = getattr(module, "__file__", None)
+        if origin is not None and Path(origin).resolve().parent == file.parent:
+            del sys.modules[name]
+
+
 def _fingerprint(file: Path) -> str:
     """Changes when the file does, or one beside it, which it may import."""
     content = hashlib.sha256()
-    for one in sorted(file.parent.glob("*.py")):
-        if one.name[0] != "." and one.is_file():
-            content.update(one.read_bytes())
+    for one in _beside(file):
+        content.update(one.read_bytes())
     return content.hexdigest()[:32]
+
+
+def _beside(file: Path) -> list[Path]:
+    return sorted([one for one in file.parent.glob("*.py") if one.name[0] != "." and one.is_file()])

@@ -16,6 +16,7 @@ from ._texts import Shown, shown_text
 
 _SHORT = 72
 _TEXT = 2_000
+_BRIEF = 200
 _pretty = json.JSONEncoder(ensure_ascii=False, default=repr, indent=2).encode
 
 
@@ -48,13 +49,13 @@ def call_view(
     *,
     begin: int | None,
     makers: Mapping[str, int],
-    spans: Mapping[str, str],
+    spans: Mapping[str, Any],
     href: str = "",
     sign: str = "",
 ) -> CallView:
     """A call with everything, from where the first one begins; `makers` has the numbers of calls by span id."""
     call = calls[position]
-    span = spans.get(call.span_id, "") if call.span_id is not None else ""
+    span = spans.get(call.span_id) if call.span_id is not None else None
     return CallView(
         number=position + 1,
         name=call.name[:1_000],
@@ -69,7 +70,7 @@ def call_view(
         made_by=makers.get(call.parent_id, 0) if call.parent_id is not None else 0,
         unrecorded=tuple(sorted(call.unrecorded)),
         record=shown_text(_pretty(_plain(call)), 20_000),
-        span=shown_text(span, 20_000, whole=True) if span else None,
+        span=shown_text(_pretty(msgspec.to_builtins(span)), 20_000, whole=True) if span is not None else None,
     )
 
 
@@ -80,9 +81,9 @@ def brief_call_view(position: int, calls: Sequence[ToolCall], sign: str = "") ->
         number=position + 1,
         name=call.name[:200],
         sign=sign,
-        args=None if "args" in call.unrecorded else Shown(value_text(call.args, 300)),
-        output=None if "output" in call.unrecorded else Shown(value_text(call.output, 300)),
-        error=shown_text(call.error, 300) if call.error is not None else None,
+        args=None if "args" in call.unrecorded else Shown(value_text(call.args, _BRIEF)),
+        output=None if "output" in call.unrecorded else Shown(value_text(call.output, _BRIEF)),
+        error=shown_text(call.error, _BRIEF) if call.error is not None else None,
         suspected_error=call.suspected_error,
         internal=call.internal,
         unrecorded=tuple(sorted(call.unrecorded)),

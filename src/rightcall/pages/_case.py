@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from rightcall.reports import duration_text
+from rightcall.reports import seconds_text
 from rightcall.results import CaseResult, Code, Verdict
 from rightcall.trajectory import ToolCall
 
@@ -24,6 +25,7 @@ from ._waterfall import Waterfall, waterfall_of
 CALLS_A_PAGE = 200
 _BRIEF_CALLS = 40
 _BRIEF_STEPS = 60
+_BRIEF_TEXT = 1_000
 _ID = 400
 _LONG = 20_000
 
@@ -55,6 +57,10 @@ class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
     is_this: bool = False
     began: bool = False
     """Whether this is the run in which the case stopped passing."""
+    is_first: bool = False
+    """Whether the case did not pass in this run, which is the first of all that have it."""
+    changed: str = ""
+    """Where what changed since the run before is shown."""
 
 
 class CasePage(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,7 +123,7 @@ def case_page(
     *,
     run_name: str = "",
     calls_page: int = 1,
-    spans: Mapping[str, str] | None = None,
+    spans: Mapping[str, Any] | None = None,
     neighbours: Neighbours | None = None,
     siblings: Sequence[Sibling] = (),
     history: Sequence[HistoryEntry] = (),
@@ -131,7 +137,7 @@ def case_page(
         links: Where other pages are.
         run_name: See above; the id by default.
         calls_page: Which calls are shown, `CALLS_A_PAGE` of them at a time.
-        spans: The recorded spans as text, by their ids.
+        spans: The recorded spans as plain data or structs, by their ids.
         neighbours: The cases before and after it.
         siblings: All repeats of it, itself included; none where it has one only.
         history: How it fared in other runs.
@@ -157,14 +163,14 @@ def case_page(
     )
 
 
-def brief_case_page(result: CaseResult, *, with_calls: bool = True) -> CasePage:
-    """The same, cut to what a file with thousands of cases has room for."""
+def brief_case_page(result: CaseResult) -> CasePage:
+    """The same, cut to what a file with thousands of cases has room for. Of one that passed nothing is compared."""
     calls = result.trajectory.calls if result.trajectory is not None else ()
-    evaluations = evaluation_views(result, _BRIEF_STEPS)
+    evaluations = evaluation_views(result, 0 if result.passed else _BRIEF_STEPS)
     signs = signs_of(evaluations)
-    shown = range(min(len(calls), _BRIEF_CALLS)) if with_calls else ()
+    shown = range(min(len(calls), _BRIEF_CALLS))
     views = tuple([brief_call_view(place, calls, signs.get(place + 1, "")) for place in shown])
-    page = _page(result, evaluations, Waterfall(), views, 2_000)
+    page = _page(result, evaluations, Waterfall(), views, _BRIEF_TEXT)
     return msgspec.structs.replace(page, is_brief=True, calls_left_out=len(calls) - len(views))
 
 
@@ -196,7 +202,7 @@ def _page(
         verdict=result.verdict,
         score=result.score,
         place=str(result.source)[:_ID] if result.source.file else "",
-        took=duration_text(round(max(0.0, outcome.seconds) * 1e9)) if outcome is not None else "",
+        took=seconds_text(outcome.seconds) if outcome is not None else "",
         size=len(trajectory.calls) if trajectory is not None else 0,
         sentence=shown_text(sentence_of(result), 1_000),
         problems=problems,
@@ -219,7 +225,7 @@ def _calls(
     calls: Sequence[ToolCall],
     page: int,
     signs: Mapping[int, str],
-    spans: Mapping[str, str],
+    spans: Mapping[str, Any],
     run_id: str,
     links: Links,
 ) -> tuple[CallView, ...]:

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rightcall.errors import MissingExtraError
-from rightcall.reports import printable
 from rightcall.version import __version__
 
 from ._links import Links
-from ._texts import percent, pieces, score_text, seconds_text
+from ._texts import percent, pieces, score_text, seconds_text, visible
 from ._words import SIGNS, WORDS
 
 if TYPE_CHECKING:
@@ -88,5 +87,5 @@ def _gate(value: Any) -> Any:
     Jinja asks this of every expression, so no template can forget it. Nothing is written for `None`.
     """
     if value.__class__ is str:
-        return printable(value)
+        return visible(value)
     return "" if value is None else value

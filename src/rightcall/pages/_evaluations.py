@@ -95,7 +95,7 @@ class EvaluationView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def evaluation_views(result: CaseResult, most_steps: int = MOST_STEPS) -> tuple[EvaluationView, ...]:
-    """What each evaluator says, those that did not pass first."""
+    """What each evaluator says, those that did not pass first. Without steps, calls are not compared."""
     ordered = sorted(result.results, key=lambda one: one.passed)
     return tuple([_evaluation(result, one, most_steps) for one in ordered])
 
@@ -139,7 +139,7 @@ def _evaluation(result: CaseResult, one: EvaluationResult, most_steps: int) -> E
 
 def _tables(result: CaseResult, one: EvaluationResult, most_steps: int) -> Iterator[TableView]:
     calls = result.trajectory.calls if result.trajectory is not None else ()
-    paths = list(paths_of(result, one))
+    paths = list(paths_of(result, one)) if most_steps else []
     for number, path in enumerate(paths, 1):
         steps = [step for step in path.alignment.steps if step.kind != "extra" or _shows(path, step)]
         views = tuple([_step(step, path, calls) for step in steps[:most_steps]])

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from rightcall.reports import Report, duration_text
-from rightcall.results import value_text
+from rightcall.reports import Report, seconds_text
 from rightcall.store import Header
 
 from ._times import When, when
 
 _SHORT_ID = 4
-_COMMIT = 10
 _TEXT = 200
 
 
@@ -34,17 +32,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 def facts_of(header: Header, id: str = "", *, is_running: bool = False) -> RunFacts:
     """What a header says. `id` is what the run goes by in addresses, that of the header by default."""
-    options = {name: value for name, value in header.options.items() if value not in (None, False, "", [], ())}
-    known = (
-        ("agent", header.agent),
-        ("eval set", header.evalset),
-        ("branch", header.branch or ""),
-        ("commit", (header.commit or "")[:_COMMIT]),
-        *[(name.replace("_", " "), value_text(value, 80)) for name, value in options.items()],
-        ("Rightcall", header.rightcall),
-        ("Python", header.python),
-        ("platform", header.platform),
-    )
+    known = (("agent", header.agent or "recorded traces"), ("eval set", header.evalset), *header.known())
     return RunFacts(
         id=id or header.id,
         name=header.id[:_SHORT_ID],
@@ -70,4 +58,4 @@ def report_facts(report: Report) -> RunFacts:
 
 
 def _took(seconds: float | None) -> str:
-    return duration_text(round(max(0.0, seconds) * 1e9)) if seconds is not None else ""
+    return seconds_text(seconds) if seconds is not None else ""

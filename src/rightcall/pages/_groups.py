@@ -21,6 +21,14 @@ class Group(msgspec.Struct, frozen=True):
     cases: int
 
 
+class ToolTotal(msgspec.Struct, frozen=True):
+    """How often a tool was called, and how often that failed."""
+
+    name: str
+    calls: int
+    errors: int
+
+
 class RunCounts(msgspec.Struct, frozen=True, kw_only=True):
     """What a run comes to."""
 
@@ -33,6 +41,8 @@ class RunCounts(msgspec.Struct, frozen=True, kw_only=True):
     calls: float | None = None
     """Calls a result; `None` where there is none."""
     evaluators: Mapping[str, EvaluatorTotals] = {}
+    tools: tuple[ToolTotal, ...] = ()
+    """The one called most first; none where nobody counted them."""
 
 
 class Grouping:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -30,7 +31,7 @@ class Links(msgspec.Struct, frozen=True):
 
     def run(self, run_id: str, **query: str | int) -> str:
         """A run, filtered and paged: `verdict`, `rule`, `tool` (its key), `q` (a text), `page`."""
-        return "#main" if self.is_one_file else f"/runs/{_part(run_id)}{_query(query)}"
+        return "#cases" if self.is_one_file else f"/runs/{_part(run_id)}{_query(query)}"
 
     def case(self, run_id: str, key: str, **query: str | int) -> str:
         """A case of a run, by its key; `calls` is which page of its calls."""
@@ -45,6 +46,11 @@ class Links(msgspec.Struct, frozen=True):
     def compare(self, before: str, after: str, **query: str | int) -> str:
         """Two runs, one against the other."""
         return "" if self.is_one_file else f"/compare{_query({'a': before, 'b': after, **query})}"
+
+    def beside(self, runs: Sequence[str], **query: str | int) -> str:
+        """Several runs beside each other."""
+        more = _query(query).replace("?", "&")
+        return "" if self.is_one_file else f"/compare?{urlencode([('run', run) for run in runs])}{more}"
 
 
 def _part(text: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from rightcall.reports import seconds_between
 from rightcall.results import CaseResult, Verdict
 
 from ._keys import case_key
@@ -73,4 +74,4 @@ def _seconds(result: CaseResult) -> float | None:
     calls = result.trajectory.calls if result.trajectory is not None else ()
     begin = min((call.start_ns for call in calls if call.start_ns is not None), default=None)
     end = max((call.end_ns for call in calls if call.end_ns is not None), default=None)
-    return (end - begin) / 1e9 if begin is not None and end is not None and end >= begin else None
+    return seconds_between(begin, end)

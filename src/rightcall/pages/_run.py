@@ -10,7 +10,7 @@ from rightcall.results import EvaluatorTotals, Totals
 
 from ._environment import render
 from ._facts import RunFacts
-from ._groups import Group, RunCounts
+from ._groups import Group, RunCounts, ToolTotal
 from ._keys import key_of
 from ._links import Crumb, Links
 from ._rows import CaseRow
@@ -79,6 +79,8 @@ class GroupView(msgspec.Struct, frozen=True):
     words: str
     cases: int
     href: str
+    key: str
+    """What `problem_key` gives for each of these cases."""
     is_chosen: bool = False
 
 
@@ -87,7 +89,6 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
 
     title: str
     trail: tuple[Crumb, ...] = ()
-    is_running: bool = False
     facts: RunFacts
     totals: Totals
     tiles: tuple[Tile, ...]
@@ -100,10 +101,20 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     """Which group is chosen, in words."""
     rows: tuple[CaseRow, ...] = ()
     matched: int = 0
-    pages: int = 1
     before: str = ""
     after: str = ""
     notes: tuple[str, ...] = ()
+    tools: tuple[ToolTotal, ...] = ()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the run is not over yet."""
+        return self.facts.is_running
+
+    @property
+    def pages(self) -> int:
+        """How many pages of cases there are; one at least."""
+        return _pages(self.matched)
 
 
 def run_page(
@@ -129,11 +140,9 @@ def run_page(
     """
     choice = choice or Choice()
     groups = tuple([_group(group, facts, choice, links) for group in counts.groups])
-    pages = max(1, -(-matched // ROWS_A_PAGE))
     return RunPage(
         title=f"{facts.name} {facts.subject}".strip(),
-        trail=(Crumb("Runs", links.runs()), Crumb(facts.name)),
-        is_running=facts.is_running,
+        trail=_trail(facts, links),
         facts=facts,
         totals=counts.totals,
         tiles=tuple(_tiles(facts, counts, links)),
@@ -145,16 +154,30 @@ def run_page(
         chosen=next((f"{group.tool} {group.words}".strip() for group in groups if group.is_chosen), choice.rule),
         rows=tuple(rows),
         matched=matched,
-        pages=pages,
         before=_paged(facts, choice, choice.page - 1, links) if choice.page > 1 else "",
-        after=_paged(facts, choice, choice.page + 1, links) if choice.page < pages else "",
+        after=_paged(facts, choice, choice.page + 1, links) if choice.page < _pages(matched) else "",
         notes=tuple(notes),
+        tools=counts.tools,
     )
+
+
+def problem_key(code: str, tool: str) -> str:
+    """What a rule and a tool go by together, without a space in it."""
+    return key_of(f"{code} {tool}")
 
 
 def run_html(page: RunPage, links: Links) -> str:
     """The page of a run as HTML. Raises `MissingExtraError`."""
     return render("run.html", page, links)
+
+
+def _pages(matched: int) -> int:
+    return max(1, -(-matched // ROWS_A_PAGE))
+
+
+def _trail(facts: RunFacts, links: Links) -> tuple[Crumb, ...]:
+    here = Crumb(facts.name)
+    return (here,) if links.is_one_file else (Crumb("Runs", links.runs()), here)
 
 
 def _tiles(facts: RunFacts, counts: RunCounts, links: Links) -> Iterator[Tile]:
@@ -163,7 +186,8 @@ def _tiles(facts: RunFacts, counts: RunCounts, links: Links) -> Iterator[Tile]:
     yield Tile("Passed", f"{totals.passed:,}", "passed" if totals.passed else "")
     for name, label in (("failed", "Failed"), ("error", "Errors"), ("not_measured", "Not measured")):
         count: int = getattr(totals, name)
-        yield Tile(label, f"{count:,}", name if count else "", links.run(facts.id, verdict=name) if count else "")
+        href = links.run(facts.id, verdict=name) if count and not links.is_one_file else ""
+        yield Tile(label, f"{count:,}", name if count else "", href)
     yield Tile("Pass rate", percent(totals.passed, number))
     yield Tile("Duration", facts.took or "–")
     yield Tile("Calls a case", f"{counts.calls:.1f}" if counts.calls is not None else "–")
@@ -173,7 +197,8 @@ def _group(group: Group, facts: RunFacts, choice: Choice, links: Links) -> Group
     tool = key_of(group.tool) if group.tool else ""
     is_chosen = bool(choice.rule) and (choice.rule, choice.tool) == (group.code, tool)
     href = links.run(facts.id, rule=group.code, tool=tool)
-    return GroupView(group.code[:40], group.tool, group_words(group.code, group.tool), group.cases, href, is_chosen)
+    words, key = group_words(group.code, group.tool), problem_key(group.code, group.tool)
+    return GroupView(group.code[:40], group.tool, words, group.cases, href, key, is_chosen)
 
 
 def _filters(facts: RunFacts, results: Totals, choice: Choice, links: Links) -> Iterator[FilterView]:

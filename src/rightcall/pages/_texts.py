@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from unicodedata import category
+
 import msgspec
 
-from rightcall.reports import duration_text, printable
+from rightcall.reports import printable, seconds_text as told_seconds
 
+_ACCENTS = frozenset({"Mn", "Me"})
+_MOST_ACCENTS = 8
+_PILE = re.compile(r"[^\w\s\x00-\x7f]{9}")
+"""What a pile of accents is among: they are neither letters nor spaces. Almost no text has any of this."""
 MOST_WHOLE = 200_000
 """How many characters of one text a page holds, folded away, beside those that are cut."""
 
@@ -34,11 +41,27 @@ def shown_text(text: str, most: int = 2_000, *, whole: bool = False, one_line: b
     """
     length = len(text)
     if length <= most:
-        return Shown(printable(text, one_line=one_line), length=length)
+        return Shown(visible(text, one_line=one_line), length=length)
     end = most // 3
-    head, tail = [printable(part, one_line=one_line) for part in (text[: most - end], text[length - end :])]
-    kept = printable(text, one_line=one_line) if whole and length <= MOST_WHOLE else ""
+    head, tail = [visible(part, one_line=one_line) for part in (text[: most - end], text[length - end :])]
+    kept = visible(text, one_line=one_line) if whole and length <= MOST_WHOLE else ""
     return Shown(head, tail, length - most, length, kept)
+
+
+def visible(text: str, *, one_line: bool = False) -> str:
+    r"""A text with escapes in place of what nobody would see, or would see all over the lines around it.
+
+    That is what `printable` escapes, and accents piled upon a letter after the eighth, as in `\u0301`.
+    """
+    text = printable(text, one_line=one_line)
+    if text.isascii() or not _PILE.search(text):
+        return text
+    calm: list[str] = []
+    marks = 0
+    for character in text:
+        marks = marks + 1 if category(character) in _ACCENTS else 0
+        calm.append(character if marks <= _MOST_ACCENTS else f"\\u{ord(character):04x}")
+    return "".join(calm)
 
 
 def pieces(text: str) -> list[tuple[str, bool]]:
@@ -56,7 +79,7 @@ def score_text(score: float | None) -> str:
 
 def seconds_text(seconds: float | None) -> str:
     """A duration, or a dash where none is known."""
-    return duration_text(round(max(0.0, seconds) * 1e9)) if seconds is not None else "–"
+    return told_seconds(seconds) if seconds is not None else "–"
 
 
 def percent(part: float, of: float) -> str:

@@ -31,6 +31,7 @@ class BarView(msgspec.Struct, frozen=True, kw_only=True):
     together: str = ""
     """What joins them, in words."""
     turn: int = 0
+    """Which turn of the conversation it belongs to, from 1; 0 where there is one only, or nobody knows."""
     is_error: bool = False
     is_internal: bool = False
 
@@ -51,16 +52,17 @@ def waterfall_of(calls: Sequence[ToolCall], most: int) -> Waterfall:
     starts = [call.start_ns for call in calls if call.start_ns is not None]
     ends = [call.end_ns for call in calls if call.end_ns is not None]
     begin, end = min(starts, default=0), max([*ends, *starts], default=0)
+    has_turns = any([call.turn for call in calls])
     listed: list[BarView] = []
     for row in rows(calls, _MOST_LANES):
         if len(listed) == most:
             break
-        listed.append(_bar(row, begin, max(1, end - begin)))
+        listed.append(_bar(row, begin, max(1, end - begin), has_turns))
     axis = tuple([duration_text((end - begin) * part // 4) for part in range(5)]) if end > begin else ()
     return Waterfall(tuple(listed), axis, len(calls) - len(listed))
 
 
-def _bar(row: Row, begin: int, length: int) -> BarView:
+def _bar(row: Row, begin: int, length: int, has_turns: bool) -> BarView:
     call = row.call
     left = width = 0.0
     took = ""
@@ -80,7 +82,7 @@ def _bar(row: Row, begin: int, length: int) -> BarView:
         took=took,
         bracket=bracket,
         together=together,
-        turn=call.turn + 1 if call.turn is not None else 0,
+        turn=call.turn + 1 if has_turns and call.turn is not None else 0,
         is_error=call.error is not None or call.suspected_error,
         is_internal=call.internal,
     )

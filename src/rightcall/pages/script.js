@@ -13,10 +13,14 @@ const step = (by, failing) => {
   const there = by > 0 ? stops[0] : stops[stops.length - 1];
   if (!there) return;
   if (failing && there.firstElementChild instanceof HTMLDetailsElement) there.firstElementChild.open = true;
-  there.querySelector("summary, a").focus();
+  there.querySelector("summary, a, [tabindex]").focus();
   there.scrollIntoView({ block: "nearest" });
 };
 const steps = { j: [1, false], k: [-1, false], n: [1, true], p: [-1, true] };
+
+for (const button of document.querySelectorAll("[data-step]")) {
+  button.addEventListener("click", () => step(...steps[button.dataset.step]));
+}
 
 // Keys click links and buttons that are there for everybody: an element says by `data-key` which key is its own.
 document.addEventListener("keydown", (event) => {
@@ -43,7 +47,8 @@ const showCopyButtons = () => {
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("button.copy");
   if (!button) return;
-  const source = document.getElementById(button.dataset.copy);
+  const around = document.getElementById(button.dataset.copy);
+  const source = around.querySelector(".whole pre") ?? around.querySelector("pre") ?? around;
   try {
     await navigator.clipboard.writeText(source.textContent);
     button.textContent = "Copied";
@@ -63,7 +68,8 @@ const refresh = async () => {
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     for (const old of document.querySelectorAll("[data-live][id]")) {
       const fresh = page.getElementById(old.id);
-      if (fresh && fresh.outerHTML !== old.outerHTML && !old.contains(document.activeElement)) old.replaceWith(fresh);
+      const inUse = old.contains(document.activeElement) || old.querySelector("input:checked");
+      if (fresh && fresh.outerHTML !== old.outerHTML && !inUse) old.replaceWith(fresh);
     }
     if (!page.documentElement.hasAttribute("data-running")) delete document.documentElement.dataset.running;
   } catch {
@@ -76,3 +82,47 @@ const watch = async () => {
   setTimeout(watch, 1000);
 };
 if (location.protocol !== "file:") setTimeout(watch, 1000);
+
+// One file: filters and search over the cases in it, and links into what is folded.
+const choosing = find("#choosing");
+if (choosing) {
+  const cases = [...document.querySelectorAll("article.case")];
+  const texts = new Map();
+  const textOf = (each) => {
+    if (!texts.has(each)) texts.set(each, each.textContent.toLowerCase());
+    return texts.get(each);
+  };
+  const wanted = { verdict: "", problem: "", text: "" };
+  const choose = (change, words) => {
+    Object.assign(wanted, change);
+    let count = 0;
+    for (const each of cases) {
+      const fits =
+        (!wanted.verdict || each.dataset.stop === wanted.verdict) &&
+        (!wanted.problem || (each.dataset.problems ?? "").split(" ").includes(wanted.problem)) &&
+        (!wanted.text || textOf(each).includes(wanted.text));
+      each.hidden = !fits;
+      count += fits;
+    }
+    for (const button of choosing.querySelectorAll("[data-verdict]")) {
+      button.setAttribute("aria-pressed", String(!wanted.problem && button.dataset.verdict === wanted.verdict));
+    }
+    find("#chosen").textContent = count === cases.length ? "" : `${count.toLocaleString("en")} of ${cases.length.toLocaleString("en")} cases${words ? `: ${words}` : ""}`;
+  };
+  choosing.hidden = false;
+  for (const button of choosing.querySelectorAll("[data-verdict]")) {
+    button.addEventListener("click", () => choose({ verdict: button.dataset.verdict, problem: "" }));
+  }
+  for (const link of document.querySelectorAll("a[data-problem]")) {
+    link.addEventListener("click", () => choose({ verdict: "", problem: link.dataset.problem }, link.parentElement.textContent.trim()));
+  }
+  find("#q").addEventListener("input", (event) => choose({ text: event.target.value.toLowerCase() }));
+  const reveal = () => {
+    const target = document.getElementById(location.hash.slice(1));
+    const folded = target?.querySelector(":scope > details") ?? target?.closest("details");
+    if (folded) folded.open = true;
+    target?.closest("article.case")?.removeAttribute("hidden");
+  };
+  addEventListener("hashchange", reveal);
+  reveal();
+}

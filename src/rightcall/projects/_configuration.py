@@ -11,10 +11,11 @@ from typing import Any
 import msgspec
 
 from rightcall.errors import DocumentError, InputError, nearest
+from rightcall.places import OWN_FILE, PROJECT_FILE, project_of
 
-OWN_FILE = "rightcall.toml"
-PROJECT_FILE = "pyproject.toml"
 _MOST_BYTES = 1 << 20
+_SIZE = re.compile(r"(\d{1,18})\s*([kmgt]?)i?b?", re.IGNORECASE)
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 class Configuration(msgspec.Struct, frozen=True):
@@ -23,13 +24,6 @@ class Configuration(msgspec.Struct, frozen=True):
     folder: Path
     values: dict[str, Any] = {}
     path: Path | None = None
-
-
-def project_of(place: Path) -> Path | None:
-    """The project that a place is in: the nearest folder, from there up, with one of the two files."""
-    place = place.resolve()
-    folders = (place, *place.parents) if place.is_dir() else place.parents
-    return next((one for one in folders if (one / OWN_FILE).is_file() or (one / PROJECT_FILE).is_file()), None)
 
 
 def is_configured(folder: Path) -> bool:
@@ -65,6 +59,18 @@ def load_configuration(place: Path, known: Iterable[str] | None = None) -> Confi
             line = _line_of(key, text)
             raise DocumentError(f"{path}:{line}:1: unknown option {key!r}; {nearest(key, sorted(options))}", line, 1)
     return Configuration(folder, {key.replace("-", "_"): value for key, value in values.items()}, path)
+
+
+def bytes_of(text: str) -> int:
+    """The number of bytes of a size such as `1000000`, `500MB` or `2G`; the units are powers of 1024.
+
+    Raises:
+        InputError: it is no size.
+    """
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise InputError(f"{text!r:.40} is no size; write 1000000, 500MB or 2GB")
+    return int(found[1]) * _UNITS[found[2].lower()]
 
 
 def _decoded(path: Path) -> tuple[str, dict[str, Any]]:

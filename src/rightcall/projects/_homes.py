@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from rightcall.errors import AgentError
+from rightcall.places import OWN_FILE, PROJECT_FILE, project_of
 
-from ._configuration import OWN_FILE, PROJECT_FILE, project_of
 from ._sources import sources_of
 
 _ELSEWHERE = ("cmd:", "http://", "https://")

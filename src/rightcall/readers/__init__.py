@@ -2,6 +2,7 @@
 
 from ._grouping import Grouping
 from ._large import BlockReading, LargeFile, LeftLine, Rest, Waiting, large_file
+from ._raw_spans import raw_span, raw_spans
 from ._reading import INPUT_FORMATS, read, read_messages, read_spans
 from ._survey import Block
 
@@ -15,6 +16,8 @@ __all__ = [
     "Rest",
     "Waiting",
     "large_file",
+    "raw_span",
+    "raw_spans",
     "read",
     "read_messages",
     "read_spans",

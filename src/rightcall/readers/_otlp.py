@@ -35,21 +35,29 @@ def is_otlp_span(document: Any) -> bool:
 
 def otlp_items(document: Mapping[str, Any]) -> Iterator[Item]:
     """Spans and log records of an OTLP document in any spelling, broken parts left out."""
-    if is_otlp_span(document):
-        yield otlp_span(document, "")
-        return
-    if isinstance(document.get("trace"), Mapping):
+    if isinstance(document.get("trace"), Mapping) and not is_otlp_span(document):
         yield from otlp_items(document["trace"])
         return
-    if _has_bare_spans(document):
-        yield from (otlp_span(span, "") for span in document["data"])
-    for resource in _objects(document, _SPAN_LISTS):
-        for scoped in _objects(resource, _SCOPE_LISTS):
-            scope = _scope_name(scoped)
-            yield from (otlp_span(span, scope) for span in _objects(scoped, ("spans",)))
+    yield from (otlp_span(span, scope) for span, scope, _ in spans_in(document))
     for resource in _objects(document, _LOG_LISTS):
         for scoped in _objects(resource, _SCOPE_LISTS):
             yield from (_log(record) for record in _objects(scoped, ("logRecords", "log_records")))
+
+
+def spans_in(document: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str, Any]]:
+    """Every span of an OTLP document, undecoded, with the name of its scope and with its resource."""
+    if is_otlp_span(document):
+        yield document, "", None
+        return
+    if isinstance(document.get("trace"), Mapping):
+        yield from spans_in(document["trace"])
+        return
+    if _has_bare_spans(document):
+        yield from ((span, "", None) for span in document["data"])
+    for resource in _objects(document, _SPAN_LISTS):
+        for scoped in _objects(resource, _SCOPE_LISTS):
+            scope = _scope_name(scoped)
+            yield from ((span, scope, resource.get("resource")) for span in _objects(scoped, ("spans",)))
 
 
 def otlp_span(span: Mapping[str, Any], scope: str) -> Span:
@@ -75,10 +83,14 @@ def otlp_span(span: Mapping[str, Any], scope: str) -> Span:
 def events_in(events: list[Any]) -> list[Event]:
     """Events of OTLP, in any spelling."""
     return [
-        Event(_text(event.get("name")), plain_attributes(event.get("attributes")))
+        Event(_text(event.get("name")), plain_attributes(event.get("attributes")), _event_time(event))
         for event in events
         if isinstance(event, Mapping)
     ]
+
+
+def _event_time(event: Mapping[str, Any]) -> int | None:
+    return nanoseconds(_either(event, "timeUnixNano", "time_unix_nano"))
 
 
 def _log(record: Mapping[str, Any]) -> LogRecord:

@@ -32,27 +32,35 @@ def protobuf_items(data: bytes, where: str) -> Iterator[Item]:
         MissingExtraError: `opentelemetry-proto` is not installed.
         InputError: the bytes are not an OTLP request.
     """
-    if looks_like_framed_protobuf(data[:8]):
-        return _framed_items(data, where)
-    return _request_items(data, where)
+    return (protobuf_span(span, scope) for span, scope, _ in protobuf_spans(data, where))
 
 
-def _framed_items(data: bytes, where: str) -> Iterator[Item]:
+def protobuf_spans(data: bytes, where: str) -> Iterator[tuple[Any, str, Any]]:
+    """The messages of spans in OTLP protobuf bytes, each with the name of its scope and with its resource.
+
+    Raises:
+        MissingExtraError: `opentelemetry-proto` is not installed.
+        InputError: the bytes are not an OTLP request.
+    """
+    for request, part in _requests(data, where):
+        for resource in _parsed(request, part).resource_spans:
+            for scoped in resource.scope_spans:
+                for span in scoped.spans:
+                    yield span, scoped.scope.name, resource.resource
+
+
+def _requests(data: bytes, where: str) -> Iterator[tuple[bytes, str]]:
+    if not looks_like_framed_protobuf(data[:8]):
+        yield data, where
+        return
     start = 0
     while start < len(data):
         size = int.from_bytes(data[start : start + _LENGTH_BYTES], "big")
         end = start + _LENGTH_BYTES + size
         if end > len(data):
             raise InputError(f"{where}: the message at byte {start:,} ends after the file; it was cut off")
-        yield from _request_items(data[start + _LENGTH_BYTES : end], f"{where}, byte {start:,}")
+        yield data[start + _LENGTH_BYTES : end], f"{where}, byte {start:,}"
         start = end
-
-
-def _request_items(data: bytes, where: str) -> Iterator[Item]:
-    for resource in _parsed(data, where).resource_spans:
-        for scoped in resource.scope_spans:
-            for span in scoped.spans:
-                yield _span(span, scoped.scope.name)
 
 
 def _parsed(data: bytes, where: str) -> Any:
@@ -69,7 +77,8 @@ def _parsed(data: bytes, where: str) -> Any:
     return request
 
 
-def _span(span: Any, scope: str) -> Span:
+def protobuf_span(span: Any, scope: str) -> Span:
+    """One message of a span."""
     return Span(
         name=span.name,
         trace_id=span.trace_id.hex(),
@@ -86,7 +95,7 @@ def _span(span: Any, scope: str) -> Span:
 
 
 def _events(events: Any) -> list[Event]:
-    return [Event(event.name, _attributes(event.attributes)) for event in events]
+    return [Event(event.name, _attributes(event.attributes), event.time_unix_nano or None) for event in events]
 
 
 def _attributes(pairs: Any) -> dict[str, Any]:

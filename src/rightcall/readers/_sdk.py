@@ -91,7 +91,7 @@ def _status(document: Mapping[str, Any]) -> tuple[str, str]:
 
 def _events(events: list[Any]) -> list[Event]:
     return [
-        Event(event["name"], plain_attributes(event.get("attributes")))
+        Event(event["name"], plain_attributes(event.get("attributes")), nanoseconds(event.get("timestamp")))
         for event in events
         if isinstance(event, Mapping) and isinstance(event.get("name"), str)
     ]

@@ -13,6 +13,7 @@ class Event(msgspec.Struct, frozen=True, gc=False):
 
     name: str
     attributes: Mapping[str, Any]
+    time_ns: int | None = None
 
 
 _SPELLED = {

@@ -11,6 +11,7 @@ _SECOND = 1000 * _MS
 _MINUTE = 60 * _SECOND
 _HOUR = 60 * _MINUTE
 _DAY = 24 * _HOUR
+_LONGEST = 1e12
 
 
 def duration_text(nanoseconds: int) -> str:
@@ -33,6 +34,23 @@ def duration_text(nanoseconds: int) -> str:
     if nanoseconds < _DAY:
         return f"{nanoseconds // _HOUR}h{nanoseconds % _HOUR // _MINUTE:02}m"
     return f"{nanoseconds // _DAY}d"
+
+
+def seconds_text(seconds: float) -> str:
+    """A duration in seconds, told in the same way. What is less than nothing is nothing; what is endless, very long."""
+    return duration_text(round(bounded_seconds(seconds) * _SECOND))
+
+
+def bounded_seconds(seconds: float) -> float:
+    """A duration that somebody else wrote, as one that can be calculated with."""
+    return min(max(0.0, seconds), _LONGEST)
+
+
+def seconds_between(begin: int | None, end: int | None) -> float | None:
+    """The seconds from one time in nanoseconds to another; none where one is not known, or they go backwards."""
+    if begin is None or end is None or end < begin:
+        return None
+    return min(end - begin, round(_LONGEST) * _SECOND) / _SECOND
 
 
 def extent(calls: Sequence[ToolCall]) -> tuple[int | None, int | None]:

@@ -8,8 +8,20 @@ from html import escape
 from ._characters import fit, printable
 
 _NO_XML = re.compile("[\ufffe\uffff]")
+# The runner obeys `::` at the beginning of a line, and `##[` anywhere in one.
+_COMMAND = re.compile(r"^([^\S\n]*)::", re.MULTILINE)
 _BACKTICKS = re.compile("`+")
 _SPACE = "\u200b"
+
+
+def unobeyed(text: str) -> str:
+    """A text no line of which GitHub Actions would obey if it were printed there: a space comes between."""
+    return _COMMAND.sub(r"\1: :", text.replace("##[", "# #["))
+
+
+def unobeyed_json(text: str) -> str:
+    """A JSON text of the same value that GitHub Actions would not obey."""
+    return text.replace("##[", "#\\u0023[")  # it can stand in strings only
 
 
 def xml_text(text: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from rightcall.results import CODES, CaseResult, EvaluationResult, ToolCallCountEvaluatorJustification
 
 from ._characters import cell_count, fit
-from ._durations import duration_text, extent
+from ._durations import duration_text, extent, seconds_text
 from ._marks import MARKS, STYLES
 from ._paper import Line, Paper
 from ._paths import paths_of
@@ -94,7 +94,7 @@ def _size(result: CaseResult) -> str:
     parts = [f"{len(calls):,} call{'s' * (len(calls) != 1)}"] if result.trajectory is not None else []
     begin, end = extent(calls)
     if result.outcome is not None:
-        parts.append(duration_text(round(max(0.0, result.outcome.seconds) * 1e9)))
+        parts.append(seconds_text(result.outcome.seconds))
     elif begin is not None and end is not None and end > begin:
         parts.append(duration_text(end - begin))
     return "  ".join(parts)

@@ -10,6 +10,7 @@ from rightcall.decoding import dump_json
 from rightcall.results import CaseResult
 from rightcall.version import __version__
 
+from ._escaping import unobeyed_json
 from ._report import Report
 
 
@@ -18,16 +19,17 @@ def json_report(report: Report) -> Iterator[str]:
 
     `rightcall` is the version that wrote it, `evalset` what was expected, `cases` each result with its evaluations,
     findings and the trajectory that was judged, `totals` the cases by verdict, and `evaluators` the results of each
-    evaluator by verdict with their mean score.
+    evaluator by verdict with their mean score, `overall` what is said of all cases together.
     """
-    yield dump_json({"rightcall": __version__, "evalset": report.subject})[:-1] + ', "cases": ['
+    yield unobeyed_json(dump_json({"rightcall": __version__, "evalset": report.subject}))[:-1] + ', "cases": ['
     cases = report.documents() if report.documents is not None else map(CaseResult.to_json, report.results())
     separator = "\n"
     for case in cases:
-        yield separator + case
+        yield separator + unobeyed_json(case)
         separator = ",\n"
     evaluators = msgspec.to_builtins(dict(report.evaluators))
     told = {"totals": msgspec.to_builtins(report.totals), "evaluators": evaluators}
+    told["overall"] = msgspec.to_builtins(report.overall)
     yield f"\n], {dump_json(told)[1:]}\n"
 
 

@@ -2,7 +2,7 @@
 
 from ._aggregates import Aggregates, EvaluatorTotals, Measure, measures_of
 from ._alignment import Alignment, Step
-from ._case import CaseResult, PlacedFinding, Source, Totals, Written, gravest
+from ._case import CaseResult, PlacedFinding, SavedCase, Source, Totals, Written, gravest
 from ._codes import CODES, Code, explain
 from ._differences import Difference, text_pair
 from ._findings import Finding, NamedCall
@@ -28,18 +28,22 @@ from ._justifications import (
     TurnScore,
 )
 from ._outcome import Cause, Outcome
+from ._overall import OTHER, ClassFigures, Classification, OverallResult
 from ._repeats import Tally
-from ._result import Account, EvaluationResult, Explanation, Told, Verdict
+from ._result import Account, EvaluationResult, Explanation, Told, Verdict, without_details
 from ._text import call_text, value_text
 
 __all__ = [
     "CODES",
+    "OTHER",
     "Account",
     "Aggregates",
     "Alignment",
     "AnswersJustification",
     "CaseResult",
     "Cause",
+    "ClassFigures",
+    "Classification",
     "Code",
     "ComparedAnswer",
     "CountCheck",
@@ -60,8 +64,10 @@ __all__ = [
     "Measure",
     "NamedCall",
     "Outcome",
+    "OverallResult",
     "PairingJustification",
     "PlacedFinding",
+    "SavedCase",
     "Source",
     "Step",
     "Tally",
@@ -81,4 +87,5 @@ __all__ = [
     "measures_of",
     "text_pair",
     "value_text",
+    "without_details",
 ]

@@ -112,14 +112,14 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
     def from_plain(cls, plain: Any) -> CaseResult:
         """The result that `to_plain` gave. Raises `InputError` where it is none."""
         try:
-            saved = msgspec.convert(plain, _SavedCase, strict=True)
+            saved = msgspec.convert(plain, SavedCase, strict=True)
         except msgspec.ValidationError as problem:
             raise InputError(f"not the saved result of a case: {problem}") from None
         values = {name: getattr(saved, name) for name in cls.__struct_fields__ if name != "results"}
         return cls(**values, results=tuple([restored_result(result) for result in saved.evaluations]))
 
 
-class _SavedCase(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class SavedCase(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """The JSON form of the result of a case."""
 
     case_id: str

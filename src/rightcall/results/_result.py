@@ -146,6 +146,11 @@ def plain_result(result: EvaluationResult) -> Any:
     return msgspec.to_builtins(fields)
 
 
+def without_details(result: EvaluationResult) -> EvaluationResult:
+    """A result that says what went wrong, but no more how it came to its score."""
+    return msgspec.structs.replace(result, explanation=Explanation(Told(None, result.findings)))
+
+
 def restored_result(saved: SavedResult) -> EvaluationResult:
     """The result that was saved."""
     values = {name: getattr(saved, name) for name in EvaluationResult.__struct_fields__ if name != "explanation"}

@@ -16,8 +16,9 @@ from rightcall.tracing import capture
 from rightcall.trajectory import Trajectory
 
 from ._paths import joined, path_of
-from ._plan import Job
+from ._plan import Job, Keeping
 from ._replies import Done
+from ._spans import TakenSpans
 from ._surroundings import processes_started
 from ._tools import Tools
 
@@ -27,13 +28,14 @@ Conversation = Generator[Request, Answer, Done]
 """Gives the requests, takes the answers or what was raised instead, and comes to an end with all there is to say."""
 
 
-def converse(number: int, job: Job, record: bool) -> Conversation:
+def converse(number: int, job: Job, keeping: Keeping) -> Conversation:
     """A case from its first turn to its last, or to the first one that fails."""
     began = monotonic()
     parts: list[Trajectory] = []
     failure: tuple[Cause, str, str | None] | None = None
     outputs: list[Any] = []
-    tools = Tools(job, record)
+    tools = Tools(job, keeping.answers)
+    spans = TakenSpans() if keeping.spans else None
     for turn, given in enumerate(job.turns):
         answer: Answer | None = None
         before = processes_started()
@@ -52,18 +54,22 @@ def converse(number: int, job: Job, record: bool) -> Conversation:
             outputs.append(None if answer is None else admit(answer.output, where="its output"))
         except RightcallError as problem:
             failure = failure or ("output", f"what the agent gave back cannot be kept: {problem}", None)
+        if spans is not None:
+            spans.take(captured, answer)
         failure = tools.failure(parts[-1:]) or failure
         if failure is not None:
             break
     cause, error, traceback = failure or ("", None, None)
+    path = joined(parts)
     return Done(
         number=number,
         seconds=seconds,
         cause=cause,
         error=error,
         traceback=traceback,
-        trajectory=_told(job, joined(parts), outputs),
+        trajectory=_told(job, path, outputs),
         recorded=tools.recorded(),
+        spans=None if spans is None else spans.kept(path),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from rightcall.results import Outcome
-from rightcall.trajectory import Trajectory
+from rightcall.trajectory import KeptSpans, Trajectory
 
 
 class RunStarted(msgspec.Struct, frozen=True):
@@ -34,6 +34,8 @@ class CaseFinished(msgspec.Struct, frozen=True):
     trajectory: Trajectory | None = None
     recorded: tuple[Any, ...] = ()
     """What the tools answered, where that was to be recorded."""
+    spans: KeptSpans | None = None
+    """The spans as they were recorded, where they were to be handed over and there was somebody to do it."""
 
 
 class WorkerReplaced(msgspec.Struct, frozen=True):

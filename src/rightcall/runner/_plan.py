@@ -55,6 +55,15 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """How many jobs there are."""
 
 
+class Keeping(msgspec.Struct, frozen=True):
+    """What a worker hands over of each case, beside its path."""
+
+    answers: bool = False
+    """What the tools answered."""
+    spans: bool = False
+    """The spans, as they were recorded."""
+
+
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How to run: how many processes, how many cases at once in each, how long, how large."""
 
@@ -68,7 +77,14 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes of memory that a process may have."""
     record: bool = False
     """Whether to hand over what the tools answered."""
+    spans: bool = False
+    """Whether to hand over the spans, as they were recorded."""
     agent_options: Mapping[str, Any] = {}
+
+    @property
+    def keeping(self) -> Keeping:
+        """What to hand over of each case, beside its path."""
+        return Keeping(self.record, self.spans)
 
     def process_count(self, jobs: int) -> int:
         """How many processes at most."""

@@ -8,7 +8,7 @@ import msgspec
 
 from rightcall.errors import InputError
 from rightcall.results import Cause
-from rightcall.trajectory import Trajectory
+from rightcall.trajectory import KeptSpans, Trajectory
 
 CUT_OFF = 187
 """The exit code of a worker that can hear or say nothing any more."""
@@ -44,6 +44,7 @@ class Done(msgspec.Struct, frozen=True, kw_only=True, tag="done", tag_field="is"
     printed: str = ""
     trajectory: Trajectory | None = None
     recorded: tuple[Any, ...] = ()
+    spans: KeptSpans | None = None
     altered: str | None = None
     """What the agent left altered in the process, where that cannot be undone."""
 
@@ -65,4 +66,6 @@ def reply(message: Any) -> Reply:
         raise InputError("an error without a cause, or a cause without an error")
     if isinstance(said, Done) and said.error is None and said.trajectory is None:
         raise InputError("neither an error nor what the agent did")
+    if isinstance(said, Done) and said.spans is not None:
+        said.spans.check()
     return said

@@ -7,6 +7,8 @@ import selectors
 from collections.abc import Iterator
 from time import monotonic
 
+import msgspec
+
 from ._plan import Plan, RunOptions
 from ._process import WorkerProcess
 from ._system import Guard
@@ -23,7 +25,7 @@ class Staff:
         self._setup = {
             "agent": plan.agent,
             "project": plan.project,
-            "record": options.record,
+            "keeping": msgspec.to_builtins(options.keeping),
             "concurrency": options.concurrency,
             "options": dict(options.agent_options),
         }

@@ -11,7 +11,6 @@ import msgspec
 
 from rightcall.errors import AgentError, InputError, RightcallError
 from rightcall.results import Cause, Outcome
-from rightcall.trajectory import Trajectory
 
 from ._events import CaseFinished, CaseStarted, Event, Quiet, RunFinished, RunStarted, WorkerReplaced
 from ._plan import Job, Plan, RunOptions
@@ -221,7 +220,7 @@ class _Supervision:
         flight = worker.flights[said.number]
         if flight.cancelled is not None:
             reason = f"the agent took longer than {self._options.timeout:g} s"
-            self._finish(worker, said.number, "timed_out", reason, said.trajectory)
+            self._finish(worker, said.number, "timed_out", reason, said)
             return
         worker.take_output()
         printed = worker.output.text() if len(worker.flights) == 1 else ""
@@ -234,17 +233,17 @@ class _Supervision:
             stdout=said.printed + printed,
         )
         job = flight.job
-        self._events.append(CaseFinished(job.case_id, job.repeat, outcome, said.trajectory, said.recorded))
+        self._events.append(CaseFinished(job.case_id, job.repeat, outcome, said.trajectory, said.recorded, said.spans))
 
-    def _finish(
-        self, worker: WorkerProcess, number: int, cause: Cause, error: str, trajectory: Trajectory | None = None
-    ) -> None:
-        """End a flight from here, whatever its worker says."""
+    def _finish(self, worker: WorkerProcess, number: int, cause: Cause, error: str, said: Done | None = None) -> None:
+        """End a flight from here, whatever its worker says; what it has `said` the agent did is kept."""
         worker.take_output()
         flight = worker.flights.pop(number)
         seconds = monotonic() - flight.started
         outcome = Outcome(seconds=seconds, cause=cause, error=error, stdout=worker.output.text())
-        self._events.append(CaseFinished(flight.job.case_id, flight.job.repeat, outcome, trajectory))
+        trajectory, spans = (said.trajectory, said.spans) if said is not None else (None, None)
+        job = flight.job
+        self._events.append(CaseFinished(job.case_id, job.repeat, outcome, trajectory, spans=spans))
 
     def _look_after(self) -> None:
         """See to workers that hang, are stopped, are too large or died unnoticed."""

@@ -13,7 +13,7 @@ import msgspec
 from rightcall.agents import Agent
 
 from ._conversing import ask_waiting, converse
-from ._plan import Job
+from ._plan import Job, Keeping
 from ._printing import keep_apart, new_page, page
 from ._replies import Done, Stuck
 from ._surroundings import Surroundings
@@ -31,10 +31,10 @@ _numbers: WeakKeyDictionary[asyncio.Task[Any], int] = WeakKeyDictionary()
 class WaitingDesk:
     """Runs each job as a task. Its other methods may be called from any thread."""
 
-    def __init__(self, agent: Agent, channel: Any, record: bool) -> None:
+    def __init__(self, agent: Agent, channel: Any, keeping: Keeping) -> None:
         self._agent = agent
         self._channel = channel
-        self._record = record
+        self._keeping = keeping
         self._loop = asyncio.new_event_loop()
         self._loop.set_task_factory(_marked_task)
         self._tasks: dict[int, asyncio.Task[None]] = {}
@@ -87,7 +87,7 @@ class WaitingDesk:
         _number.set(number)
         tail = new_page()
         page.set(tail)
-        done = await ask_waiting(self._agent, converse(number, job, self._record))
+        done = await ask_waiting(self._agent, converse(number, job, self._keeping))
         del self._tasks[number]
         done = _with_what_is_left(done)
         altered = self._surroundings.restore()

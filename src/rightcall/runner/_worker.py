@@ -21,7 +21,7 @@ from rightcall.tracing import capture
 
 from ._conversing import ask, converse
 from ._frames import Frames, frame
-from ._plan import SYNC_CONCURRENCY, Job
+from ._plan import SYNC_CONCURRENCY, Job, Keeping
 from ._printing import keep_apart, new_page, page
 from ._replies import CUT_OFF, Done, Failed, Ready, Reply
 from ._surroundings import Surroundings
@@ -59,21 +59,29 @@ class Channel:
             os._exit(CUT_OFF)
 
     def conclude(self, done: Done) -> None:
-        """Tell the parent how a job ended; without its trajectory, if that is too large."""
+        """Tell the parent how a job ended; without its spans, or also without its trajectory, if it is too large."""
         try:
-            self.say(done)
+            self._say_most(done)
         except InputError as problem:
             error = f"what the agent did is too large to be kept: {problem}"
             self.say(Done(number=done.number, seconds=done.seconds, cause="output", error=error, altered=done.altered))
+
+    def _say_most(self, done: Done) -> None:
+        try:
+            self.say(done)
+        except InputError:
+            if done.spans is None:
+                raise
+            self.say(msgspec.structs.replace(done, spans=done.spans.without_spans()))
 
 
 class Desk:
     """Where the jobs of a synchronous agent are done: in the main thread or, several at once, in threads."""
 
-    def __init__(self, agent: Agent, channel: Channel, record: bool, concurrency: int) -> None:
+    def __init__(self, agent: Agent, channel: Channel, keeping: Keeping, concurrency: int) -> None:
         self._agent = agent
         self._channel = channel
-        self._record = record
+        self._keeping = keeping
         self._jobs: SimpleQueue[tuple[int, Job] | None] = SimpleQueue()
         self._has_company = concurrency > 1
         if self._has_company:
@@ -102,7 +110,7 @@ class Desk:
             number, job = given
             tail = new_page() if self._has_company else None
             mine = page.set(tail)
-            done = ask(self._agent, converse(number, job, self._record))
+            done = ask(self._agent, converse(number, job, self._keeping))
             page.reset(mine)
             _flush()
             printed = tail.text() if tail is not None else ""
@@ -162,11 +170,12 @@ def _prepare_capturing() -> None:
 
 
 def _desk(agent: Agent, channel: Channel, setup: dict[str, Any]) -> Any:
+    keeping = msgspec.convert(setup["keeping"], Keeping)
     if not agent.is_async:
-        return Desk(agent, channel, setup["record"], setup["concurrency"] or SYNC_CONCURRENCY)
+        return Desk(agent, channel, keeping, setup["concurrency"] or SYNC_CONCURRENCY)
     from ._waiting import WaitingDesk
 
-    return WaitingDesk(agent, channel, setup["record"])
+    return WaitingDesk(agent, channel, keeping)
 
 
 def _obey(desk: Any, message: dict[str, Any]) -> None:

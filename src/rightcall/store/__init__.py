@@ -1,10 +1,11 @@
-"""Run folders: the header of a run, the journal of its results, and how to find and resume it."""
+"""Run folders: the header of a run, the journal of its results, its spans, and how to find and resume it."""
 
 from ._commits import commit_of
 from ._digest import case_digest, file_digest, files_digest
 from ._header import Header
 from ._journal import Entry, Journal, Line
-from ._runs import RUNS, Run, create_run, list_runs, open_run
+from ._runs import RUNS, Run, create_run, list_runs, open_run, run_folder
+from ._spans import RunSpans, SpanFile, SpanIndex
 
 __all__ = [
     "RUNS",
@@ -13,6 +14,9 @@ __all__ = [
     "Journal",
     "Line",
     "Run",
+    "RunSpans",
+    "SpanFile",
+    "SpanIndex",
     "case_digest",
     "commit_of",
     "create_run",
@@ -20,4 +24,5 @@ __all__ = [
     "files_digest",
     "list_runs",
     "open_run",
+    "run_folder",
 ]

@@ -9,12 +9,14 @@ import msgspec
 
 from rightcall.decoding import dump_json, load_json
 from rightcall.errors import InputError, StoreError
-from rightcall.results import EvaluatorTotals, Totals
+from rightcall.results import EvaluatorTotals, OverallResult, Totals, value_text
 
 from ._folders import replace_file, telling
 
 SCHEMA = 1
 FILE = "run.json"
+_COMMIT = 10
+_VALUE = 80
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,12 +39,29 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     evalset_hash: str
     """Of the eval set's file."""
     options: dict[str, Any] = {}
+    planned: int | None = None
+    """How many results there will be when all cases have been run; `None` where nobody counted."""
     finished: str | None = None
     """When the run came to its end; `None` while it has not, or if it never did."""
     seconds: float | None = None
     totals: Totals | None = None
     evaluators: dict[str, EvaluatorTotals] = {}
     """What each evaluator said over all results, by its id."""
+    overall: tuple[OverallResult, ...] = ()
+    """What evaluators said of all cases together."""
+
+    def known(self) -> tuple[tuple[str, str], ...]:
+        """What it says besides agent, eval set and times, by name: where the code stood, options set, versions."""
+        options = {name: value for name, value in self.options.items() if value not in (None, False, "", [], ())}
+        named = (
+            ("branch", self.branch or ""),
+            ("commit", (self.commit or "")[:_COMMIT]),
+            *[(name.replace("_", " "), value_text(value, _VALUE)) for name, value in options.items()],
+            ("Rightcall", self.rightcall),
+            ("Python", self.python),
+            ("platform", self.platform),
+        )
+        return tuple([(name, value) for name, value in named if value])
 
 
 def write_header(folder: Path, header: Header) -> None:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any
 
 import msgspec
 
 from rightcall.decoding import dump_json, load_json
 from rightcall.errors import InputError, StoreError
-from rightcall.results import CaseResult
+from rightcall.limits import DEFAULT_LIMITS
+from rightcall.results import CaseResult, without_details
 
-from ._folders import open_private, telling, write_all
+from ._folders import telling
+from ._lines import Lines
 
 FILE = "cases.jsonl"
 _SYNC_EVERY = 0.05
-_ATTEMPTS, _PAUSE = 5, 0.01
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -48,25 +49,19 @@ class Journal:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / FILE
-        with telling(self._path):
-            self._descriptor = open_private(self._path, os.O_RDWR | os.O_APPEND)
-        self._lock()
-        self._length = self._drop_torn_line()
+        self._lines = Lines(folder / FILE, alone=True)
         self._synced = monotonic()
         self._is_synced = True
 
     def append(self, result: CaseResult, digest: str) -> None:
-        """Add a result. A line that does not fit on the disk leaves no trace. Raises `StoreError`."""
-        line = (dump_json({"digest": digest, **result.to_plain()}) + "\n").encode()
-        try:
-            write_all(self._descriptor, line)
-        except OSError:
-            with telling(self._path):
-                os.ftruncate(self._descriptor, self._length)
-            with telling(self._path):
-                raise
-        self._length += len(line)
+        """Add a result. A line that does not fit on the disk leaves no trace. Raises `StoreError`.
+
+        A result that is too large to be read again is kept without its calls and details, and says so.
+        """
+        line = _line(result, digest)
+        if len(line) > DEFAULT_LIMITS.text_bytes:
+            line = _line(_without_details(result, len(line)), digest)
+        self._lines.append(line)
         self._is_synced = False
         if monotonic() - self._synced >= _SYNC_EVERY:
             self.sync()
@@ -74,8 +69,7 @@ class Journal:
     def sync(self) -> None:
         """See to it that everything so far is on the disk. Raises `StoreError`."""
         if not self._is_synced:
-            with telling(self._path):
-                os.fsync(self._descriptor)
+            self._lines.sync()
             self._is_synced = True
             self._synced = monotonic()
 
@@ -84,29 +78,7 @@ class Journal:
         try:
             self.sync()
         finally:
-            os.close(self._descriptor)
-
-    def _lock(self) -> None:
-        import fcntl
-
-        for attempt in range(_ATTEMPTS):
-            try:
-                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
-            except OSError:
-                # Whoever only asks `is_being_written` holds the lock for microseconds: that is no other process.
-                sleep(_PAUSE if attempt < _ATTEMPTS - 1 else 0)
-        os.close(self._descriptor)
-        raise StoreError(f"{self._path}: another process is writing to this run")
-
-    def _drop_torn_line(self) -> int:
-        """Cut off what a killed process left of a line."""
-        with telling(self._path):
-            end = os.lseek(self._descriptor, 0, os.SEEK_END)
-            length = _end_of_lines(self._descriptor, end)
-            if length < end:
-                os.ftruncate(self._descriptor, length)
-        return length
+            self._lines.close()
 
 
 def read_journal(folder: Path) -> Iterator[Entry]:
@@ -160,19 +132,22 @@ def is_being_written(folder: Path) -> bool:
     return False
 
 
+def _line(result: CaseResult, digest: str) -> bytes:
+    return (dump_json({"digest": digest, **result.to_plain()}) + "\n").encode()
+
+
+def _without_details(result: CaseResult, size: int) -> CaseResult:
+    told = f"too large to be kept whole ({size:,} bytes): its calls, its details and what was printed are left out"
+    return msgspec.structs.replace(
+        result,
+        trajectory=None,
+        results=tuple([without_details(each) for each in result.results]),
+        outcome=msgspec.structs.replace(result.outcome, stdout="") if result.outcome is not None else None,
+        warnings=(told,),
+    )
+
+
 def _entry(fields: Any) -> Entry:
     if not isinstance(fields, dict) or not isinstance(digest := fields.pop("digest", None), str):
         raise InputError("not a line of a run's journal")
     return Entry(digest, CaseResult.from_plain(fields))
-
-
-def _end_of_lines(descriptor: int, end: int) -> int:
-    """Where the last whole line ends."""
-    step = 1 << 16
-    while end > 0:
-        begin = max(0, end - step)
-        found = os.pread(descriptor, end - begin, begin).rfind(b"\n")
-        if found >= 0:
-            return begin + found + 1
-        end = begin
-    return 0

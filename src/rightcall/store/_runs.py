@@ -13,18 +13,19 @@ from typing import Any
 import msgspec
 
 from rightcall.errors import StoreError
-from rightcall.results import CaseResult, EvaluatorTotals, Tally, Totals, Verdict
+from rightcall.results import CaseResult, EvaluatorTotals, OverallResult, Tally, Totals, Verdict
 from rightcall.version import __version__
 
 from ._folders import make_private, telling
 from ._header import FILE as HEADER_FILE, Header, read_header, write_header
 from ._journal import Entry, Journal, Line, is_being_written, read_journal, read_lines
+from ._spans import RunSpans, SpanFile, SpanIndex, has_spans
 from ._verdicts import read_verdicts
 
 RUNS = Path(".rightcall") / "runs"
 """Where runs are kept, below the folder that commands are given in."""
 
-_NAME = re.compile(r"\d{8}T\d{6}\.\d{3}Z-([0-9a-f]{6})")
+_NAME = re.compile(r"\d{8}T\d{6}\.\d{3}Z-([0-9a-f]{6})", re.ASCII)
 _SHOWN = 4
 
 
@@ -86,13 +87,38 @@ class Run(msgspec.Struct, frozen=True):
         """Its journal, to be written to. Raises `StoreError`."""
         return Journal(self.folder)
 
+    def spans(self, case_id: str, repeat: int = 0) -> RunSpans:
+        """The spans of one run of a case, as they were recorded; none where the run did not keep them.
+
+        Whoever asks for those of many cases holds a `SpanIndex`, which goes through the file once.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+        return SpanIndex(self.folder).spans(case_id, repeat)
+
+    @property
+    def has_spans(self) -> bool:
+        """Whether it kept spans."""
+        return has_spans(self.folder)
+
+    def span_file(self) -> SpanFile:
+        """The file with its spans, to be written to by whoever has its journal. Raises `StoreError`."""
+        return SpanFile(self.folder)
+
     def finish(
-        self, totals: Totals, evaluators: dict[str, EvaluatorTotals], seconds: float, *, is_complete: bool
+        self,
+        totals: Totals,
+        evaluators: dict[str, EvaluatorTotals],
+        seconds: float,
+        *,
+        is_complete: bool,
+        overall: tuple[OverallResult, ...] = (),
     ) -> Run:
         """Note how it came out. Raises `StoreError`."""
         finished = _now().isoformat() if is_complete else None
         header = msgspec.structs.replace(
-            self.header, totals=totals, evaluators=evaluators, seconds=seconds, finished=finished
+            self.header, totals=totals, evaluators=evaluators, seconds=seconds, finished=finished, overall=overall
         )
         write_header(self.folder, header)
         return Run(self.folder, header)
@@ -166,6 +192,13 @@ def list_runs(runs: Path) -> list[Path]:
     with telling(runs):
         named = [folder for folder in runs.iterdir() if _NAME.fullmatch(folder.name)]
         return sorted([folder for folder in named if (folder / HEADER_FILE).is_file()])
+
+
+def run_folder(runs: Path, name: str) -> Path | None:
+    """The folder of a run by its own name, among those that `list_runs` lists; none where there is none."""
+    if not _NAME.fullmatch(name):
+        return None  # anything else could lead out of here
+    return folder if ((folder := runs / name) / HEADER_FILE).is_file() else None
 
 
 def _opened(folder: Path) -> Run:

@@ -58,6 +58,18 @@ class Captured:
         path = read_spans(self.spans, messages=messages, limits=limits)
         return _as_begun(path, self.spans) if _has_ties(path) else path
 
+    @contextmanager
+    def here(self) -> Iterator[None]:
+        """Have what begins in this block be captured, too, where it is run in another context than the capture.
+
+        Event loops that others keep run tasks in contexts older than the capture, which then know nothing of it.
+        """
+        token = current.set(self._scope)
+        try:
+            yield
+        finally:
+            _restore(token)
+
     def close(self) -> None:
         """Keep the spans as they are now, and take no more."""
         self._kept = self._scope.close()

@@ -1,7 +1,18 @@
-"""What the agent did: its tool calls, in order."""
+"""What the agent did: its tool calls, in order; and spans as they were recorded."""
 
 from ._call import ToolCall
 from ._order import in_order
+from ._raw_span import KeptSpans, RawEvent, RawSpan, SpanKind, SpanStatus, spans_by_id
 from ._trajectory import Trajectory
 
-__all__ = ["ToolCall", "Trajectory", "in_order"]
+__all__ = [
+    "KeptSpans",
+    "RawEvent",
+    "RawSpan",
+    "SpanKind",
+    "SpanStatus",
+    "ToolCall",
+    "Trajectory",
+    "in_order",
+    "spans_by_id",
+]

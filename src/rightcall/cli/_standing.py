@@ -1,0 +1,228 @@
+"""`rightcall` alone: where the project stands, and what to do next.
+
+It has to be quick, so it loads nothing but click and the standard library, and looks at a bounded number of files.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from rightcall.places import OWN_FILE, PROJECT_FILE, eval_sets_in, project_of
+
+from ._glances import Case, Glance, glances, troubles_of, verdicts_of
+
+_RUNS = Path(".rightcall") / "runs"
+_MOST_LISTED = 5
+_MOST_LINES = 3
+_NARROWEST, _WIDEST = 40, 120
+_WORDS = {"passed": "passed", "failed": "failed", "error": "in error", "not_measured": "not measured"}
+_UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
+_MARKS = {"failed": ("✗", "x"), "error": ("!", "!"), "not_measured": ("?", "?")}
+_WAYS_IN = """\
+Did the agent make the right calls?
+
+There is no project here. Two ways in:
+  rightcall demo   # see a small agent fail, offline, and why
+  rightcall init   # make a project here, or begin with the agent that is here
+
+`rightcall --help` lists all commands."""
+
+
+class Project(NamedTuple):
+    """What there is of a project."""
+
+    folder: Path
+    agent: str | None
+    evalset: str | None
+    eval_sets: list[str]
+    runs: list[Glance]
+
+
+def tell_standing() -> None:
+    """Print where the project of the current folder stands, or the ways in where there is none."""
+    project = _project()
+    if project is None:
+        click.echo(_WAYS_IN)
+        return
+    for line in _lines(project):
+        click.echo(_harmless(line))
+
+
+def _project() -> Project | None:
+    here = Path.cwd()
+    folder = project_of(here) or here
+    values = _configured(folder)
+    runs = values.get("runs")
+    places = [folder / runs] if isinstance(runs, str) else [_RUNS, folder / _RUNS]
+    found = next((newest for newest in (list(glances(place)) for place in places) if newest), [])
+    eval_sets = eval_sets_in(folder)
+    if not eval_sets and not found and not values:
+        return None
+    agent, evalset = (values.get(key) if isinstance(values.get(key), str) else None for key in ("agent", "evalset"))
+    return Project(folder, agent, evalset, eval_sets, found)
+
+
+def _configured(folder: Path) -> dict[str, Any]:
+    """The options of a project; none where its file is wrong, which the commands that need them will tell."""
+    for name, mark in ((OWN_FILE, ""), (PROJECT_FILE, "tool.rightcall")):
+        try:
+            text = (folder / name).read_text(encoding="utf-8")[: 1 << 20]
+            if mark not in text:
+                continue
+            import tomllib
+
+            document = tomllib.loads(text)
+            values = document if not mark else document["tool"]["rightcall"]
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            continue
+        return values if isinstance(values, dict) else {}
+    return {}
+
+
+def _lines(project: Project) -> Iterator[str]:
+    sets = [project.evalset, *project.eval_sets] if project.evalset else project.eval_sets
+    listed = list(dict.fromkeys(sets))
+    more = f" and {len(listed) - _MOST_LISTED:,} more" if len(listed) > _MOST_LISTED else ""
+    yield f"Eval sets  {', '.join(listed[:_MOST_LISTED]) or 'none yet'}{more}"
+    if project.agent is not None:
+        yield f"Agent      {project.agent}"
+    if not project.runs:
+        yield "Runs       none yet"
+        yield from _next(project, [])
+        return
+    last = project.runs[0]
+    yield f"Last run   {last.id[:4]}, {_ago(last)}, {last.evalset}: {_totals(last)}"
+    troubles = troubles_of(last)
+    yield from _trouble_lines(last, troubles)
+    yield from _since(project, last)
+    yield from _next(project, troubles)
+
+
+def _totals(run: Glance) -> str:
+    counts = [f"{run.totals[name]:,} {word}" for name, word in _WORDS.items() if run.totals.get(name)]
+    told = ", ".join(counts) or "no cases"
+    return told if run.is_finished else f"{told}; it did not come to its end"
+
+
+def _trouble_lines(run: Glance, troubles: list[Case]) -> Iterator[str]:
+    for case in troubles:
+        line, width = f"  {_mark(case.verdict)} {case.id}  {case.message}".rstrip(), _width()
+        yield from [line] if len(line) <= width else _wrapped(case, width)
+    more = sum([run.totals.get(name, 0) for name in _MARKS]) - len(troubles)
+    if more > 0:
+        yield f"    and {more:,} more"
+
+
+def _wrapped(case: Case, width: int) -> Iterator[str]:
+    """A case and what is wrong with it on lines of its own, as many as are needed to see the argument."""
+    from textwrap import wrap
+
+    yield f"  {_mark(case.verdict)} {case.id}"[:width]
+    lines = wrap(_harmless(case.message), width - 4)
+    yield from [f"    {line}" for line in lines[:_MOST_LINES]]
+    if len(lines) > _MOST_LINES:
+        yield "    ..."
+
+
+def _since(project: Project, last: Glance) -> Iterator[str]:
+    """What changed: files since the last run, and verdicts between that run and the one before it."""
+    changed = [name for name in (last.evalset, _file_of(project.agent)) if name and _is_newer(project, name, last)]
+    if changed:
+        yield f"Since then {' and '.join(dict.fromkeys(changed))} changed"
+    before = next((run for run in project.runs[1:] if run.evalset == last.evalset), None)
+    if before is None:
+        return
+    then, now = verdicts_of(before), verdicts_of(last)
+    worse = [case for case in now if now[case] != "passed" and then.get(case) == "passed"]
+    better = [case for case in now if now[case] == "passed" and then.get(case, "passed") != "passed"]
+    told = [_flips(worse, "passed then"), _flips(better, "passes now")]
+    yield f"Run before {before.id[:4]}: {_totals(before)}" + "".join([f"; {one}" for one in told if one])
+
+
+def _flips(cases: list[str], what: str) -> str:
+    more = f" and {len(cases) - _MOST_LISTED:,} more" if len(cases) > _MOST_LISTED else ""
+    return f"{', '.join(cases[:_MOST_LISTED])}{more} {what}" if cases else ""
+
+
+def _next(project: Project, troubles: list[Case]) -> Iterator[str]:
+    last = project.runs[0] if project.runs else None
+    yield "\nNext:"
+    if not project.eval_sets and project.evalset is None:
+        yield "  rightcall init   # an eval set to begin with"
+    elif last is None:
+        yield f"  {_run_command(project)}"
+    elif not last.is_finished:
+        yield f"  rightcall run --resume {last.id}   # what is finished is not run again"
+    elif troubles:
+        yield f"  rightcall show last --case {shlex.quote(troubles[0].id)}   # the whole path"
+        yield f"  {_run_command(project)} --failed"
+    else:
+        yield f"  {_run_command(project)}"
+
+
+def _run_command(project: Project) -> str:
+    """What runs the eval set: without names where the configuration has them."""
+    if project.evalset is not None:
+        return "rightcall run"
+    name = project.runs[0].evalset if project.runs else project.eval_sets[0]
+    native = name.endswith((".yaml", ".yml")) or project.agent is not None
+    return f"rightcall run {'' if native else 'AGENT '}{shlex.quote(name)}"
+
+
+def _file_of(agent: str | None) -> str | None:
+    place = (agent or "").partition(":")[0]
+    return place if place.endswith(".py") else None
+
+
+def _is_newer(project: Project, name: str, run: Glance) -> bool:
+    places = [path for path in (Path(name), project.folder / name) if path.is_file()]
+    return bool(places) and places[0].stat().st_mtime > _seconds(run.started)
+
+
+def _seconds(moment: str) -> float:
+    from datetime import datetime
+
+    try:
+        return datetime.fromisoformat(moment).timestamp()
+    except (ValueError, OverflowError):
+        return float("inf")
+
+
+def _ago(run: Glance) -> str:
+    import time
+
+    passed = time.time() - _seconds(run.started)
+    for size, unit in _UNITS:
+        if passed >= size:
+            count = int(passed // size)
+            return f"{count} {unit}{'s' * (count > 1)} ago"
+    return "just now" if passed >= 0 else "at an unknown time"
+
+
+def _mark(verdict: str) -> str:
+    return _MARKS.get(verdict, _MARKS["failed"])[not _is_unicode()]
+
+
+def _harmless(line: str) -> str:
+    """A line without anything that a terminal would obey or could not show."""
+    text = "".join([one if one.isprintable() or one == "\n" else f"\\u{ord(one):04x}" for one in line])
+    return text if _is_unicode() else text.encode("ascii", "backslashreplace").decode()
+
+
+def _width() -> int:
+    try:
+        columns = int(os.environ.get("COLUMNS") or os.get_terminal_size(1).columns)
+    except (OSError, ValueError):
+        columns = _WIDEST
+    return min(max(columns, _NARROWEST), _WIDEST)
+
+
+def _is_unicode() -> bool:
+    return (getattr(sys.stdout, "encoding", None) or "").lower().startswith("utf")

@@ -1,0 +1,193 @@
+"""What secrets look like: one table."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import msgspec
+
+_WORD = "[A-Za-z0-9]"
+_NAME = "[A-Za-z0-9_-]"
+_HEX = "[0-9a-f]"
+# A token begins where a word does; what was written as JSON or in an address has an escape right before it.
+_BEGIN = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
+# What is looked at twice, if it turns out to be none, begins once in a run of its characters: that keeps it linear.
+_RUN = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
+_QUOTES = r"[\"'\\]{0,6}"
+_GAP = r"[ \t]{0,8}"
+
+
+class Shape(msgspec.Struct, frozen=True):
+    """One kind of secret, and how it is found.
+
+    A text is searched for the `marks`, which costs next to nothing where there are none; the pattern is tried
+    `offset` characters before each. It takes time linear in what it matches, and bounded time where it does not match.
+    """
+
+    name: str
+    marks: tuple[str, ...]
+    pattern: str
+    """The group `secret` is what is taken out; without one, all of it."""
+    is_folded: bool = False
+    """Whether upper and lower case are the same; the marks are in lower case."""
+    offset: int = 0
+    is_token: bool = False
+    """Whether it is one long word, mark and all."""
+
+    def at(self, text: str, place: int) -> re.Match[str] | None:
+        """The secret whose mark stands at a place of a text."""
+        if place < self.offset:
+            return None
+        return _compiled(self.pattern, self.is_folded).match(text, place - self.offset)
+
+
+@cache
+def _compiled(pattern: str, is_folded: bool) -> re.Pattern[str]:
+    """A pattern, compiled when its mark is first seen: all of them take longer than most commands."""
+    return re.compile(pattern, re.IGNORECASE if is_folded else 0)
+
+
+def _token(name: str, *marks: str, of: str = _NAME, least: int = 20) -> Shape:
+    """A token that begins with one of the marks and goes on with at least so many characters of a set.
+
+    Where a report has cut a long value, the end of it stands behind an ellipsis, and is part of it.
+    """
+    beginning = "|".join([re.escape(mark) for mark in marks])
+    pattern = f"{_BEGIN}(?:{beginning})(?:{of}{{{least},}}(?:…{of}*)?|{of}*…{of}*)"
+    return Shape(name, marks, pattern, is_token=True)
+
+
+def _shape(name: str, *marks: str, pattern: str, offset: int = 0, is_token: bool = False) -> Shape:
+    return Shape(name, marks, pattern, offset=offset, is_token=is_token)
+
+
+def _folded(name: str, *marks: str, pattern: str) -> Shape:
+    return Shape(name, marks, pattern, is_folded=True)
+
+
+SHAPES: tuple[Shape, ...] = (
+    _shape(
+        "private-key",
+        "-----BEGIN ",
+        pattern=r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----(?s:.*?)"
+        r"(?:-----END (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----|\Z)",
+    ),
+    _token("age-key", "AGE-SECRET-KEY-1", of="[0-9A-Z]", least=50),
+    _shape(
+        "jwt",
+        "eyJ",
+        pattern=rf"{_RUN}eyJ{_NAME}{{8,}}+(?:\.{_NAME}{{4,}}+(?:\.{_NAME}++){{1,3}}|\.?{_NAME}*…[A-Za-z0-9_.-]*)",
+        is_token=True,
+    ),
+    _token("aws-access-key", "AKIA", "ASIA", "ABIA", "ACCA", of="[A-Z0-9]", least=16),
+    _token("gcp-api-key", "AIza", least=35),
+    _token("google-oauth-token", "ya29."),
+    _token("google-client-secret", "GOCSPX-"),
+    _token("github-token", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", of=_WORD, least=36),
+    _token("github-token", "github_pat_", of="[A-Za-z0-9_]", least=22),
+    _token("gitlab-token", "glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "glsoat-", "glagent-", "gloas-"),
+    _token("anthropic-key", "sk-ant-"),
+    _token("langfuse-key", "sk-lf-"),
+    _token("openrouter-key", "sk-or-"),
+    _token("openai-key", "sk-proj-", "sk-svcacct-", "sk-admin-", "sk-None-"),
+    _token("openai-key", "sk-", of=_WORD),
+    _token("groq-key", "gsk_", of=_WORD, least=40),
+    _token("xai-key", "xai-", of=_WORD, least=40),
+    _token("perplexity-key", "pplx-", of=_WORD, least=40),
+    _token("replicate-token", "r8_", of=_WORD, least=30),
+    _token("huggingface-token", "hf_", "api_org_", of=_WORD, least=30),
+    _token("langsmith-key", "lsv2_pt_", "lsv2_sk_", of="[A-Za-z0-9_]"),
+    _token("pinecone-key", "pcsk_", of="[A-Za-z0-9_]"),
+    _token("slack-token", "xoxb-", "xoxp-", "xoxa-", "xoxo-", "xoxr-", "xoxs-", "xoxe-", "xoxe.", "xapp-", least=12),
+    _shape(
+        "slack-webhook",
+        "hooks.slack.com/",
+        pattern=r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9/_…-]{12,})",
+    ),
+    _shape(
+        "discord-webhook",
+        "/api/webhooks/",
+        pattern=r"/api/webhooks/[0-9]{1,24}/(?P<secret>[A-Za-z0-9_…-]{20,})",
+    ),
+    _shape(
+        "teams-webhook",
+        "webhook.office.com/",
+        pattern=r"webhook\.office\.com/(?P<secret>[A-Za-z0-9@/_.…-]{20,})",
+    ),
+    _shape("telegram-token", "AA", pattern=rf"(?<=[0-9]{{8}}:)AA{_NAME}{{30,40}}", is_token=True),
+    _token("stripe-key", "sk_live_", "sk_test_", "rk_live_", "rk_test_", of=_WORD, least=10),
+    _token("webhook-secret", "whsec_", of="[A-Za-z0-9+/=]"),
+    _token("square-token", "sq0atp-", "sq0csp-"),
+    _token("shopify-token", "shpat_", "shpca_", "shppa_", "shpss_", of="[0-9A-Fa-f]", least=32),
+    _token("npm-token", "npm_", of=_WORD, least=36),
+    _token("pypi-token", "pypi-AgE", least=16),
+    _token("rubygems-key", "rubygems_", of=_HEX, least=40),
+    _token("docker-token", "dckr_pat_", "dckr_oat_"),
+    _shape(
+        "sendgrid-key",
+        "SG.",
+        pattern=rf"{_BEGIN}SG\.(?:{_NAME}{{16,100}}\.{_NAME}{{16,}}|[A-Za-z0-9_.-]{{0,100}}…{_NAME}*)",
+        is_token=True,
+    ),
+    _token("mailgun-key", "key-", of=_HEX, least=32),
+    _shape(
+        "mailchimp-key", "-us", pattern=rf"(?<![0-9a-f]){_HEX}{{32}}-us[0-9]{{1,2}}(?![0-9])", offset=32, is_token=True
+    ),
+    _token("twilio-key", "SK", of=_HEX, least=32),
+    _token("digitalocean-token", "dop_v1_", "doo_v1_", "dor_v1_", of=_HEX, least=40),
+    _token("databricks-token", "dapi", of=_HEX, least=32),
+    _token("linear-key", "lin_api_", of=_WORD),
+    _token("notion-token", "ntn_", of=_WORD, least=40),
+    _token("figma-token", "figd_"),
+    _token("postman-key", "PMAK-"),
+    _token("atlassian-token", "ATATT3x", of="[A-Za-z0-9_=.-]"),
+    _token("vault-token", "hvs.", "hvb."),
+    _token("grafana-token", "glsa_", "glc_", of="[A-Za-z0-9_=+/]"),
+    _token("newrelic-key", "NRAK-", of="[A-Z0-9]"),
+    _token("sentry-token", "sntrys_", "sntryu_", of="[A-Za-z0-9_=+/]"),
+    _token("planetscale-token", "pscale_tkn_", "pscale_pw_", of="[A-Za-z0-9_.=-]"),
+    _token("supabase-key", "sbp_", "sb_secret_", of="[A-Za-z0-9_]"),
+    _folded(
+        "azure-key",
+        "accountkey=",
+        "accesskey=",
+        "sharedaccesssignature=",
+        pattern=r"(?:accountkey|accesskey|sharedaccesssignature)=(?P<secret>[A-Za-z0-9+/=%&…._~-]{16,})",
+    ),
+    _folded("azure-sas", "sig=", pattern=r"(?<=[?&;])sig=(?P<secret>[A-Za-z0-9%+/=…_-]{20,})"),
+    _shape(
+        "azure-client-secret",
+        "8Q~",
+        pattern=rf"{_RUN}[A-Za-z0-9_~.-]{{3}}8Q~[A-Za-z0-9_~.-]{{31,34}}(?![A-Za-z0-9_~-])",
+        offset=3,
+        is_token=True,
+    ),
+    _folded(
+        "aws-signature", "x-amz-", pattern=r"x-amz-(?:signature|security-token)=(?P<secret>[A-Za-z0-9%+/=…_-]{16,})"
+    ),
+    _folded(
+        "url-credentials",
+        "://",
+        pattern=r"://(?:[^\s/@:\"'<>\\]{0,128}:(?P<secret>[^\s/\"'<>\\]{1,512})|(?P<alone>[^\s/@:\"'<>\\?#]{16,512}))@",
+    ),
+    _folded(
+        "authorization",
+        "authorization",
+        pattern=rf"authorization{_QUOTES}{_GAP}[:=]{_GAP}{_QUOTES}"
+        r"(?:(?:bearer|basic|token|bot|apikey|negotiate)[ \t]{1,8}(?P<secret>[^\s\"'\\,;]{4,})"
+        r"|(?P<alone>(?:digest|hmac|aws4-hmac-sha256|signature|oauth)[ \t][^\r\n'\\]{4,}))",
+    ),
+    _folded("bearer-token", "bearer ", pattern=r"\bbearer {1,8}(?P<secret>(?=[a-z._~+/-]{0,64}[0-9])[\w.~+/=-]{16,})"),
+    _folded(
+        "cookie",
+        "cookie",
+        pattern=rf"cookie{_QUOTES}{_GAP}:{_GAP}{_QUOTES}(?P<secret>[^\s=;\"'\\]{{1,256}}=[^\r\n\"'\\]{{4,}})",
+    ),
+    _folded(
+        "password",
+        "curl ",
+        pattern=r"curl [^\r\n]{0,400}?(?<=\s)(?:-u|--user)[ =][\"']?[^\s:\"']{1,64}:(?P<secret>[^\s\"']+)",
+    ),
+)
+"""Every shape. Where two fit the same text, the first one names it."""

@@ -1,0 +1,146 @@
+"""Secrets in a text: found, and replaced by what they are called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ._looking import shapes_in
+from ._names import is_harmless, secret_name
+from ._shapes import Shape
+
+_BEGINNING = "[redacted: "
+_KEY = re.compile(r"(?:--)?[A-Za-z0-9_.-]*\Z")
+_KEY_LENGTH = 60
+_KEY_END = re.compile(r"[A-Za-z0-9]{0,24}(?:[_-][A-Za-z0-9]{1,24}){0,3}")
+_VALUE = (
+    r"(?:\\+\"(?P<inner{0}>(?:[^\"\\\r\n]++|\\+[^\"\\\r\n])++)"
+    r"|\"(?P<double{0}>(?:[^\"\\\r\n]++|\\[^\r\n])++)"
+    r"|'(?P<single{0}>(?:[^'\\\r\n]++|\\[^\r\n])++)"
+    r"|(?P<bare{0}>[^\s\"'&;,<>(){{}}\[\]\\=:|`≠][^\s\"'&;,<>\\]*+))"
+)
+_ASSIGNED = re.compile(
+    r"[\"'\\\])`]{0,6}[ \t]{0,8}(?P<sign>=>|:=|==|=|:|(?=[ \t]))[ \t]{0,8}"
+    + _VALUE.format(1)
+    + r"(?:[\"']? (?:≠|!=|does not satisfy) "
+    + _VALUE.format(2)
+    + ")?"
+)
+_PROSE = re.compile(r"[ \t]+[A-Za-z(]")
+
+
+class Hidden(NamedTuple):
+    """Where a secret stands in a text, and what it is called."""
+
+    start: int
+    end: int
+    name: str
+
+
+def redacted_text(text: str) -> str:
+    """A text with every secret in it replaced by `[redacted: …]`; what is around it stays.
+
+    The time is linear in the length of the text, whatever it is made of. What was redacted before stays as it is.
+    """
+    found = hidden_in(text)
+    return without(text, found) if found else text
+
+
+def hidden_in(text: str) -> list[Hidden]:
+    """The secrets in a text, in order, none inside of another."""
+    shapes, names = shapes_in(text)
+    if not shapes and not names:
+        return []
+    folded = _folded(text)
+    found = [hidden for shape in shapes for hidden in _shaped(shape, text, folded)]
+    found += [hidden for mark in names for hidden in _named(mark, text, folded)]
+    found = [hidden for hidden in found if not text.startswith(_BEGINNING, hidden.start)]
+    found.sort(key=lambda hidden: (hidden.start, -hidden.end))
+    return _united(found)
+
+
+def without(text: str, found: list[Hidden]) -> str:
+    """A text without these secrets."""
+    pieces, end = [], 0
+    for hidden in found:
+        pieces += [text[end : hidden.start], told(hidden.name)]
+        end = hidden.end
+    return "".join([*pieces, text[end:]])
+
+
+def told(name: str) -> str:
+    """What stands in the place of a secret."""
+    return f"{_BEGINNING}{name}]"
+
+
+def _folded(text: str) -> str:
+    """A text in lower case, of the same length: of all characters, only one becomes two."""
+    return (text if text.isascii() else text.replace("İ", "I")).lower()
+
+
+def _shaped(shape: Shape, text: str, folded: str) -> Iterator[Hidden]:
+    """The secrets of one shape, which has one mark."""
+    searched, [mark] = folded if shape.is_folded else text, shape.marks
+    place = searched.find(mark)
+    while place >= 0:
+        match = shape.at(text, place)
+        if match is not None:
+            yield Hidden(*match.span(_group_of(match)), shape.name)
+        place = searched.find(mark, max(place + 1, match.end() if match is not None else 0))
+
+
+def _group_of(match: re.Match[str]) -> str | int:
+    """Which part of a match is the secret."""
+    groups = match.groupdict()
+    return next((name for name in ("secret", "alone") if groups.get(name)), 0)
+
+
+def _named(mark: str, text: str, folded: str) -> Iterator[Hidden]:
+    """The values of what is called like a secret: `password=…`, `"api_key": "…"`, `--token …`."""
+    place, done = folded.find(mark), 0
+    while place >= 0:
+        ending = _KEY_END.match(text, place)
+        end = ending.end() if ending is not None else place
+        before = _KEY.search(text[max(done, place - _KEY_LENGTH) : place])
+        key = (before[0] if before is not None else "") + text[place:end]
+        name = secret_name(key)
+        match = _ASSIGNED.match(text, end) if name is not None else None
+        if match is not None and name is not None:
+            yield from _assigned(match, key, name)
+            done = match.end()
+        place = folded.find(mark, max(place + 1, end, done))
+
+
+def _assigned(match: re.Match[str], key: str, name: str) -> Iterator[Hidden]:
+    groups = [group for group, value in match.groupdict().items() if value is not None and group != "sign"]
+    for group in groups:
+        start = match.start(group)
+        value = match[group].rstrip(")}].") if group.startswith("bare") else match[group]
+        if is_harmless(value) or not _is_meant(match, group, key, name):
+            continue
+        yield Hidden(start, start + len(value), name)
+
+
+def _is_meant(match: re.Match[str], group: str, key: str, name: str) -> bool:
+    """Whether a value is one: prose has colons, too, and an option of a command has dashes in front."""
+    value = match[group]
+    if name in ("cookie", "authorization"):
+        return "=" in value or len(value) >= 16
+    if not group.startswith("bare"):
+        return match["sign"] != "" or key.startswith("--")
+    if match["sign"] == "":
+        return key.startswith("--") and not value.startswith("-")
+    is_word = value.isalpha() and (value.islower() or value.istitle())
+    return not (is_word and match["sign"] == ":" and _PROSE.match(match.string, match.end(group)))
+
+
+def _united(found: list[Hidden]) -> list[Hidden]:
+    united: list[Hidden] = []
+    for hidden in found:
+        if united and hidden.start < united[-1].end:
+            last = united[-1]
+            united[-1] = Hidden(last.start, max(last.end, hidden.end), last.name)
+        else:
+            united.append(hidden)
+    return united

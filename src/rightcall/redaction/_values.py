@@ -1,0 +1,92 @@
+"""Secrets in values: in every text of theirs, and by the names of their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ._names import is_harmless, secret_name
+from ._texts import hidden_in, told, without
+
+_NAMING = ("name", "key", "header")
+
+
+class Redacting:
+    """Takes secrets out of values, one after the other, and remembers them."""
+
+    def __init__(self) -> None:
+        self.found: set[str] = set()
+        """The secrets that were found, whole."""
+
+    def value(self, value: Any) -> Any:
+        """A JSON value without secrets. What has none in it comes back as it is."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return self._object(value)
+        if isinstance(value, (list, tuple)):
+            return self._list(value)
+        return value
+
+    def text(self, text: str) -> str:
+        """A text without secrets."""
+        hidden = hidden_in(text)
+        if not hidden:
+            return text
+        self.found.update([text[one.start : one.end] for one in hidden])
+        return without(text, hidden)
+
+    def _object(self, value: Mapping[Any, Any]) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        named = _named_by(value)
+        for key, held in value.items():
+            name = (named if key == "value" else None) or (secret_name(key) if isinstance(key, str) else None)
+            made[self._key(key, made)] = self._secret(held, name) if name is not None else self.value(held)
+        return made
+
+    def _key(self, key: Any, made: dict[str, Any]) -> Any:
+        """A key without secrets; two that read the same then are told apart by a number."""
+        shown = told_key = self.text(key) if isinstance(key, str) else key
+        number = 1
+        while told_key in made:
+            number += 1
+            told_key = f"{shown} ({number})"
+        return told_key
+
+    def _list(self, value: list[Any] | tuple[Any, ...]) -> list[Any] | tuple[Any, ...]:
+        made = [self.value(item) for item in value]
+        for place, item in enumerate(value[:-1]):
+            # An option of a command, or a header and its value.
+            if isinstance(item, str) and (item.startswith("--") or len(value) == 2):
+                name = secret_name(item)
+                if name is not None:
+                    made[place + 1] = self._secret(value[place + 1], name)
+        return tuple(made) if isinstance(value, tuple) else made
+
+    def _secret(self, value: Any, name: str) -> Any:
+        """The value of what is called like a secret. A list is one of secrets; an object has names of its own."""
+        if isinstance(value, (list, tuple)):
+            return [self._secret(item, name) for item in value]
+        if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+            return self.value(value)
+        text = str(value)
+        if is_harmless(text) or (name == "cookie" and "=" not in text):
+            return self.value(value)
+        self.found.add(text)
+        return told(name)
+
+
+def redacted_value(value: Any) -> Any:
+    """A JSON value without secrets: every text as `redacted_text` gives it, and what the name of a key says is one.
+
+    So `{"password": "hunter2"}` becomes `{"password": "[redacted: password]"}`. Values that are no JSON are left alone.
+    """
+    return Redacting().value(value)
+
+
+def _named_by(value: Mapping[Any, Any]) -> str | None:
+    """What the `value` of an object is called that names it beside: `{"name": "api_key", "value": …}`."""
+    if "value" not in value:
+        return None
+    names = [value[key] for key in _NAMING if isinstance(value.get(key), str)]
+    return next((found for name in names if (found := secret_name(name)) is not None), None)

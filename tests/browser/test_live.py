@@ -1,0 +1,46 @@
+"""A run that is not over: its page says so, and goes on by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+from tests.browser.runs import slow_run
+from tests.browser.waiting import until
+
+from rightcall.store import list_runs
+
+
+def test_a_running_run_shows_its_progress_and_its_end(page: Page, tmp_path: Path, serve: Callable[[Path], str]) -> None:
+    with slow_run(tmp_path, 3) as (runs, gates):
+        [folder] = until(lambda: list_runs(runs))
+        page.goto(f"{serve(runs)}/runs/{folder.name}")
+        expect(page.get_by_role("status")).to_contain_text("not over yet")
+        expect(page.locator("main")).to_contain_text("0 of 3")
+        page.evaluate("window.stayed = true")
+
+        gates[0].touch()
+        expect(page.get_by_role("rowheader", name="case0")).to_be_visible()
+        expect(page.locator("main")).to_contain_text("1 of 3")
+        expect(page.locator("table.evaluators")).to_be_visible()
+        for gate in gates[1:]:
+            gate.touch()
+
+        expect(page.get_by_role("rowheader", name="case2")).to_be_visible()
+        expect(page.locator("html")).not_to_have_attribute("data-running", "")
+        expect(page.get_by_role("status")).to_have_count(0)
+    assert page.evaluate("window.stayed")
+
+
+def test_a_run_that_was_stopped_says_how_to_go_on(page: Page, tmp_path: Path, serve: Callable[[Path], str]) -> None:
+    with slow_run(tmp_path, 2) as (runs, gates):
+        [folder] = until(lambda: list_runs(runs))
+        gates[0].touch()
+        until(lambda: (folder / "cases.jsonl").exists() and (folder / "cases.jsonl").stat().st_size)
+
+    page.goto(f"{serve(runs)}/runs/{folder.name}")
+
+    expect(page.locator("main")).to_contain_text("did not come to its end")
+    expect(page.locator("main")).to_contain_text("1 of 2")
+    expect(page.locator("main")).to_contain_text(f"--resume {folder.name.rpartition('-')[2]}")

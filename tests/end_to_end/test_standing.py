@@ -1,0 +1,160 @@
+"""`rightcall` alone, in real processes."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.processes import rightcall
+
+from rightcall.cli._glances import glances, troubles_of, verdicts_of
+from rightcall.store import list_runs, open_run
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    rightcall("init", cwd=tmp_path)
+    return tmp_path
+
+
+def change(file: Path, old: str, new: str) -> None:
+    text = file.read_text("utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new), "utf-8")
+
+
+def test_outside_of_a_project_it_says_the_two_ways_in(tmp_path: Path) -> None:
+    done = rightcall(cwd=tmp_path)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.findall(r"^  (rightcall \w+) ", done.stdout, re.MULTILINE) == ["rightcall demo", "rightcall init"]
+
+
+def test_a_project_of_somebody_else_is_none_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\n', "utf-8")
+
+    assert "There is no project here" in rightcall(cwd=tmp_path).stdout
+
+
+def test_a_project_without_runs_says_how_to_make_one(project: Path) -> None:
+    assert rightcall(cwd=project).stdout == (
+        "Eval sets  evals/shop.yaml\nAgent      shop_agent.py:answer\nRuns       none yet\n\nNext:\n  rightcall run\n"
+    )
+
+
+def test_it_says_what_failed_last_what_changed_and_what_to_do(project: Path) -> None:
+    rightcall("run", cwd=project)
+    first = rightcall(cwd=project, COLUMNS="120").stdout
+    change(project / "shop_agent.py", "quantity = 1  #", "quantity = _wanted(text)  #")
+    second = rightcall(cwd=project).stdout
+    rightcall("run", cwd=project)
+    third = rightcall(cwd=project).stdout
+
+    assert re.search(r"^Last run   [0-9a-f]{4}, just now, evals/shop.yaml: 3 passed, 1 failed$", first, re.MULTILINE)
+    assert "\n  ✗ reserve_two  `reserve_item` was called with other arguments: $.quantity: 2 ≠ 1\n" in first
+    assert "\n  rightcall show last --case reserve_two " in first
+    assert "\n  rightcall run --failed\n" in first
+    assert "Since then" not in first
+    assert "\nSince then shop_agent.py changed\n" in second
+    assert "evals/shop.yaml: 4 passed\n" in third
+    assert re.search(r"^Run before [0-9a-f]{4}: 3 passed, 1 failed; reserve_two passes now$", third, re.MULTILINE)
+
+
+def test_on_a_narrow_terminal_the_argument_is_still_seen(project: Path) -> None:
+    rightcall("run", cwd=project)
+
+    shown = rightcall(cwd=project, COLUMNS="50").stdout
+
+    assert "\n  ✗ reserve_two\n    `reserve_item` was called with other\n    arguments: $.quantity: 2 ≠ 1\n" in shown
+
+
+def test_from_a_folder_below_it_is_the_same_project(project: Path) -> None:
+    rightcall("run", cwd=project)
+
+    assert "evals/shop.yaml: 3 passed, 1 failed\n" in rightcall(cwd=project / "evals").stdout
+
+
+def test_a_run_that_was_stopped_is_to_be_resumed(project: Path) -> None:
+    rightcall("run", cwd=project)
+    [header] = project.glob(".rightcall/runs/*/run.json")
+    text = re.sub(r'"finished": "[^"]+"', '"finished": null', header.read_text("utf-8"))
+    header.write_text(text, "utf-8")
+
+    shown = rightcall(cwd=project).stdout
+
+    assert "it did not come to its end" in shown
+    assert re.search(r"^  rightcall run --resume [0-9a-f]{6} ", shown, re.MULTILINE)
+
+
+def test_text_of_strangers_is_shown_and_never_obeyed(project: Path) -> None:
+    change(project / "evals/shop.yaml", "id: reserve_two ", 'id: "two\\e[31m\\u202e" ')
+    rightcall("run", cwd=project)
+
+    shown = rightcall(cwd=project).stdout
+
+    assert "✗ two\\u001b[31m\\u202e  " in shown
+    assert "\x1b" not in shown
+
+
+def test_a_terminal_without_unicode_gets_ascii(project: Path) -> None:
+    rightcall("run", cwd=project)
+
+    done = rightcall(cwd=project, PYTHONIOENCODING="ascii")
+
+    assert done.returncode == 0
+    assert done.stdout.isascii()
+    assert "\n  x reserve_two" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "damage", ["", "[]", "{", '{"totals": 3}', '{"id": 1, "evalset": 2, "started": 3, "totals": []}']
+)
+def test_a_damaged_run_or_configuration_does_not_matter(project: Path, damage: str) -> None:
+    rightcall("run", cwd=project)
+    [header] = project.glob(".rightcall/runs/*/run.json")
+    header.write_text(damage, "utf-8")
+    header.with_name("cases.jsonl").write_bytes(b'{"digest": "", "case_id": "\xff", "repeat": 0, "verdict": "failed"\n')
+    (project / "rightcall.toml").write_text("= broken", "utf-8")
+
+    done = rightcall(cwd=project)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Eval sets  evals/shop.yaml\n")
+
+
+def test_a_glance_at_a_run_sees_what_the_store_reads(project: Path) -> None:
+    rightcall("run", "--repeat", "2", cwd=project)
+    [folder] = list_runs(project / ".rightcall" / "runs")
+    run = open_run(str(folder))
+
+    [glance] = glances(project / ".rightcall" / "runs")
+
+    assert (glance.id, glance.evalset, glance.started) == (run.header.id, run.header.evalset, run.header.started)
+    assert verdicts_of(glance) == {result.case_id: result.verdict for result in run.results()}
+    [bad] = {result.case_id: result for result in run.results() if not result.passed}.values()
+    assert [tuple(case) for case in troubles_of(glance)] == [(bad.case_id, "failed", bad.findings[0].finding.message)]
+
+
+def test_many_files_are_no_burden(project: Path) -> None:
+    for number in range(6_000):
+        (project / "evals" / f"{number}.yaml").touch()
+
+    shown = rightcall(cwd=project).stdout
+
+    assert re.match(r"Eval sets  evals/shop\.yaml, (\S+, ){3}\S+ and 4,9\d\d more\n", shown), shown
+
+
+def test_it_loads_nothing_but_click_and_the_standard_library(project: Path) -> None:
+    rightcall("run", cwd=project)
+    code = (
+        "import sys; import rightcall.cli\n"
+        "sys.argv = ['rightcall']\n"
+        "try:\n    rightcall.cli.main()\nexcept SystemExit:\n    pass\n"
+        "print([name for name in ('pydantic', 'rich', 'msgspec', 'yaml', 'asyncio') if name in sys.modules])"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, timeout=60)
+
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert "3 passed, 1 failed" in done.stdout

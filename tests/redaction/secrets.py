@@ -1,0 +1,81 @@
+"""Secrets that are none: of every shape, made up here, in two parts so that nobody who looks for secrets finds them."""
+
+from __future__ import annotations
+
+_A = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ2bC4dF6gH8jK1mN3pQ5sT7vW9yZ0aB2cD4eF6g"
+_HEX = "0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8f9"
+_UPPER = "ABCDEFGH23456789JKLMNPQR"
+
+TOKENS: dict[str, str] = {
+    "aws access key": "AK" + "IA" + _UPPER[:16],
+    "aws temporary key": "AS" + "IA" + _UPPER[:16],
+    "gcp api key": "AI" + "za" + _A[:35],
+    "google oauth token": "ya" + "29." + _A[:40],
+    "google client secret": "GOC" + "SPX-" + _A[:28],
+    "github classic token": "gh" + "p_" + _A[:36],
+    "github oauth token": "gh" + "o_" + _A[:36],
+    "github app token": "gh" + "s_" + _A[:36],
+    "github fine-grained token": "github" + "_pat_" + _A[:22] + "_" + _A[:59],
+    "gitlab token": "gl" + "pat-" + _A[:20],
+    "openai key": "sk" + "-" + _A[:48],
+    "openai project key": "sk" + "-proj-" + _A[:48],
+    "anthropic key": "sk" + "-ant-api03-" + _A[:60],
+    "openrouter key": "sk" + "-or-v1-" + _HEX,
+    "groq key": "gs" + "k_" + _A[:52],
+    "hugging face token": "hf" + "_" + _A[:34],
+    "replicate token": "r8" + "_" + _A[:37],
+    "slack bot token": "xo" + "xb-123456789012-" + _A[:24],
+    "slack app token": "xa" + "pp-1-A012-" + _A[:24],
+    "slack webhook": "https://hooks.slack" + ".com/services/T012/B345/" + _A[:24],
+    "discord webhook": "https://discord" + ".com/api/webhooks/123456789/" + _A[:60],
+    "telegram token": "123456789:" + "AA" + _A[:33],
+    "stripe key": "sk" + "_live_" + _A[:24],
+    "stripe restricted key": "rk" + "_test_" + _A[:24],
+    "webhook secret": "wh" + "sec_" + _A[:32],
+    "npm token": "np" + "m_" + _A[:36],
+    "pypi token": "py" + "pi-AgEIcHlwaS5vcmc" + _A[:60],
+    "sendgrid key": "S" + "G." + _A[:22] + "." + _A[:43],
+    "mailgun key": "ke" + "y-" + _HEX[:32],
+    "mailchimp key": _HEX[:32] + "-us" + "12",
+    "twilio key": "S" + "K" + _HEX[:32],
+    "digitalocean token": "do" + "p_v1_" + _HEX,
+    "databricks token": "da" + "pi" + _HEX[:32],
+    "shopify token": "sh" + "pat_" + _HEX[:32],
+    "vault token": "hv" + "s." + _A[:24],
+    "grafana token": "gl" + "sa_" + _A[:32],
+    "docker token": "dc" + "kr_pat_" + _A[:27],
+    "linear key": "lin" + "_api_" + _A[:40],
+    "azure client secret": "abc" + "8Q~" + _A[:34],
+    "json web token": "ey" + "J" + _A[:20] + ".ey" + "J" + _A[:30] + "." + _A[:43],
+    "private key": "-----BEGIN RSA PRIVATE" + f" KEY-----\n{_A}\n{_A}\n-----END RSA PRIVATE" + " KEY-----",
+    "gcp service account key": "-----BEGIN PRIVATE" + f" KEY-----\\n{_A}\\n-----END PRIVATE" + " KEY-----\\n",
+}
+"""Secrets that are known wherever they stand."""
+
+SITUATIONS: dict[str, tuple[str, str]] = {
+    "password in a query": ("https://shop.example/?user=bob&password={}&page=2", "hunter2pw"),
+    "password in JSON text": ('{{"user": "bob", "password": "{}", "page": 2}}', "hunter2 pw"),
+    "password in escaped JSON": ('{{\\"user\\": \\"bob\\", \\"password\\": \\"{}\\"}}', "hunter2pw"),
+    "password in Python": ("connect(user='bob', password='{}')", "hunter2pw"),
+    "password in YAML": ("db:\n  DB_PASSWORD: {}\n  port: 1", "hunter2pw"),
+    "password of a command": ("mysql --host x --password {} --verbose", "hunter2pw"),
+    "password of curl": ("curl -s -u bob:{} https://shop.example", "hunter2pw"),
+    "password in an address": ("postgres://bob:{}@db.example:5432/shop", "hunter2pw"),
+    "token in an address": ("https://{}@git.example/shop.git", _A[:24]),
+    "aws secret key": ("AWS_SECRET_ACCESS_KEY={}", _A[:40]),
+    "aws session token": ("aws_session_token = {}", _A[:60]),
+    "azure storage key": ("AccountName=shop;AccountKey={};EndpointSuffix=x", _A[:60] + "=="),
+    "azure service bus key": ("Endpoint=sb://x/;SharedAccessKey={}", _A[:44]),
+    "azure signature": ("https://x.example/f?sv=2024&sig={}&se=1", _A[:44] + "%3D"),
+    "bearer header": ("GET /\r\nAuthorization: Bearer {}\r\nAccept: */*", _A[:32]),
+    "basic header": ("-H 'Authorization: Basic {}'", _A[:24]),
+    "bearer in prose": ("sent bearer {} to it", _A[:32]),
+    "cookie header": ("Cookie: {}\r\nAccept: */*", "sid=38afes7a8; theme=dark"),
+    "cookie that is set": ("Set-Cookie: {}\n", "sid=38afes7a8; Path=/; HttpOnly"),
+    "api key header": ("X-Api-Key: {}", "0123456789abc"),
+    "client secret": ("client_secret={}&grant_type=x", "abc-123-def"),
+    "access token in JSON": ('{{"access_token":"{}","expires_in":3600}}', "abc123def456"),
+    "passphrase": ("passphrase = '{}'", "correct horse battery"),
+    "a difference": ('$.login.password: "old-pw1" ≠ "{}"', "hunter2pw"),
+}
+"""Secrets that are known by what stands before them: the text around, and the secret."""
