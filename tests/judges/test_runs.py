@@ -227,3 +227,26 @@ def test_judge_check_can_judge_now(listen: Listen, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "trip: people failed, judge passed (1)" in done.stdout
     assert len(endpoint.asked) == 1
+
+
+def test_an_eval_set_may_name_a_function_as_the_judge(project: Path) -> None:
+    (project / "checks.py").write_text(
+        "def strict(question):\n"
+        "    return {'reason': f'{question.calls} call', 'call': 1, 'score': 100 if question.calls == 1 else 0}\n"
+    )
+    config = "{judge: 'checks.py:strict', threshold: 0.5}"
+    expect = "{calls: [search], path: Search.}"
+    text = f"evaluators: {{path: {{type: llm-judge-trajectory, config: {config}}}}}\n"
+    (project / "own.yaml").write_text(f"{text}cases: [{{id: a, input: {{query: pen}}, expect: {expect}}}]\n")
+
+    done = rightcall("run", "agent.py:answer", "own.yaml", "--format", "json", cwd=project)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    [case] = json.loads(done.stdout)["cases"]
+    assert [(one["evaluator"], one["score"]) for one in case["evaluations"]] == [("calls", 1.0), ("path", 1.0)]
+    assert rightcall("check", "own.yaml", cwd=project).returncode == 0
+    (project / "own.yaml").write_text((project / "own.yaml").read_text().replace("strict", "strickt"))
+    wrong = rightcall("run", "agent.py:answer", "own.yaml", cwd=project)
+    assert wrong.returncode == 2
+    assert "own.yaml:1:" in wrong.stderr
+    assert "has no 'strickt'; did you mean 'strict'?" in wrong.stderr

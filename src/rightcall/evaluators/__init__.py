@@ -36,6 +36,7 @@ from ._json_similarity import JsonSimilarityConfig, JsonSimilarityCriteria, Json
 from ._judge_output import JudgeOutputConfig, JudgeOutputCriteria, LlmJudgeOutput
 from ._judge_trajectory import JudgeTrajectoryConfig, JudgeTrajectoryCriteria, LlmJudgeTrajectory
 from ._judgement import Judgement
+from ._judging import JudgeEvaluator
 from ._loop import CONCURRENCY, Loop
 from ._mistakes import UserModel, mistakes
 from ._order import ToolCallOrderEvaluationCriteria, ToolCallOrderEvaluator, ToolCallOrderEvaluatorConfig
@@ -112,6 +113,7 @@ __all__ = [
     "JsonSimilarityConfig",
     "JsonSimilarityCriteria",
     "JsonSimilarityEvaluator",
+    "JudgeEvaluator",
     "JudgeOutputConfig",
     "JudgeOutputCriteria",
     "JudgeTrajectoryConfig",

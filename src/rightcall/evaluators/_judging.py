@@ -1,9 +1,11 @@
-"""What judges have in common: a question is made of a run, asked, and the judgement told."""
+"""What judges have in common: a question is made of a run, asked, and the ruling told."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
 
 import msgspec
@@ -21,18 +23,13 @@ from rightcall.judges import (
     ask_endpoint,
     prompt_text,
 )
-from rightcall.results import (
-    EvaluationResult,
-    Finding,
-    JudgedRubric,
-    JudgedSample,
-    JudgeJustification,
-    NamedCall,
-    call_text,
-)
+from rightcall.limits import DEFAULT_LIMITS, Limits
+from rightcall.results import EvaluationResult
 
 from ._criteria import Criteria
+from ._installed import split_code
 from ._mistakes import UserModel
+from ._ruling import findings_of, justification_of
 from ._waiting import Execution, WaitingConfig, WaitingEvaluator
 
 _MARGIN = 0.5
@@ -73,7 +70,7 @@ class JudgeConfig(WaitingConfig):
     """How varied answers are; with none, the model's own default."""
     max_tokens: Annotated[int, Field(strict=True, ge=1)] | None = None
     judge: Annotated[Any, Field(exclude=True)] = None
-    """A function to be asked instead of an endpoint."""
+    """A function to be asked instead of an endpoint; in an eval set its name, `file.py:function`."""
 
     @field_validator("samples")
     @classmethod
@@ -85,8 +82,9 @@ class JudgeConfig(WaitingConfig):
     @field_validator("judge")
     @classmethod
     def _can_be_called(cls, value: Any) -> Any:
-        if value is not None and not callable(value):
-            raise ValueError(f"a function is expected, not {shown(value)}")
+        is_named = isinstance(value, str) and split_code(value) is not None
+        if value is not None and not callable(value) and not is_named:
+            raise ValueError(f"a function is expected, or its name as file.py:function, not {shown(value)}")
         return value
 
     @field_validator("prompt")
@@ -119,6 +117,16 @@ class JudgeEvaluator(WaitingEvaluator[ConfigT, CriteriaT]):
 
     task: ClassVar[str]
 
+    def __init__(
+        self,
+        id: str | None = None,
+        config: Mapping[str, Any] | ConfigT | None = None,
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        super().__init__(id, config, limits=limits)
+        self.fingerprint = _fingerprint(self.config.judge)
+
     @abstractmethod
     def question(self, execution: Execution, criteria: CriteriaT, rubrics: tuple[Rubric, ...]) -> Question:
         """What is asked about an execution. Raises `JudgeError` where there is nothing to ask."""
@@ -142,14 +150,14 @@ class JudgeEvaluator(WaitingEvaluator[ConfigT, CriteriaT]):
         try:
             rubrics = _joined(self.config.rubrics, criteria.rubrics)
             question = self.question(execution, criteria, rubrics)
-            settings, judgement = await self._ask(question)
+            settings, ruling = await self._ask(question)
         except JudgeError as problem:
             return self.broken(execution, problem.code, str(problem))
         except ConfigurationError as problem:
             return self.broken(execution, "RC601", str(problem))
-        told = _justification(judgement, self._model(settings), execution, rubrics, settings, self.config.threshold)
-        findings = _findings(judgement, told, rubrics, len(self.config.rubrics), self.config.threshold)
-        return self.scored(execution, judgement.score, told, findings, judgement.warnings)
+        told = justification_of(ruling, self._model(settings), execution, rubrics, settings, self.config.threshold)
+        findings = findings_of(ruling, told, rubrics, len(self.config.rubrics), self.config.threshold)
+        return self.scored(execution, ruling.score, told, findings, ruling.warnings)
 
     def asked(self) -> str:
         """What the judge is told to do."""
@@ -159,6 +167,8 @@ class JudgeEvaluator(WaitingEvaluator[ConfigT, CriteriaT]):
         import asyncio
 
         settings, config = Settings.of_environment(), self.config
+        if isinstance(config.judge, str):
+            raise JudgeError("RC601", f"the judge {shown(config.judge)} is code of yours, and is not imported here")
         if config.judge is not None:
             judge: Callable[[Question], Any] = config.judge
             return settings, await ask_callable(judge, question, config.samples)
@@ -170,6 +180,21 @@ class JudgeEvaluator(WaitingEvaluator[ConfigT, CriteriaT]):
     def _model(self, settings: Settings) -> str:
         judge = self.config.judge
         return settings.model if judge is None else str(getattr(judge, "__qualname__", type(judge).__name__))
+
+
+def _fingerprint(judge: Any) -> str:
+    """Changes when the file does that a function is in, as far as that is known."""
+    if judge is None:
+        return ""
+    import inspect
+
+    try:
+        file = inspect.getsourcefile(inspect.unwrap(judge)) if callable(judge) else None
+    except TypeError:
+        file = None
+    if file is None or not Path(file).is_file():
+        return str(judge or "")
+    return f"{getattr(judge, '__qualname__', '')} {sha256(Path(file).read_bytes()).hexdigest()[:32]}"
 
 
 def _with_model(settings: Settings, model: str) -> Settings:
@@ -185,62 +210,3 @@ def _joined(first: tuple[WrittenRubric, ...], second: tuple[WrittenRubric, ...])
             raise JudgeError("RC601", f"two rubrics are called {shown(name)}")
         names[name] = Rubric(name, rubric.text)
     return tuple(names.values())
-
-
-def _justification(
-    judgement: Ruling,
-    model: str,
-    execution: Execution,
-    rubrics: tuple[Rubric, ...],
-    settings: Settings,
-    threshold: float,
-) -> JudgeJustification:
-    decisive, has_passed = judgement.decisive(), judgement.score >= threshold
-    agreeing = [reply for reply in judgement.samples if (reply.score >= threshold) == has_passed]
-    judged = zip(rubrics, judgement.rubrics, strict=True)
-    return JudgeJustification(
-        model=model,
-        reason=decisive.reason,
-        samples=[JudgedSample(reply.score, reply.reason, reply.call) for reply in judgement.samples],
-        agreement=len(agreeing) / len(judgement.samples),
-        rubrics=[JudgedRubric(one.id, one.text, said.met, share, said.reason) for one, (said, share) in judged],
-        call=_named(decisive.call, execution),
-        input_tokens=judgement.input_tokens,
-        output_tokens=judgement.output_tokens,
-        cost=settings.cost(judgement.input_tokens, judgement.output_tokens),
-        cached=judgement.cached,
-    )
-
-
-def _named(position: int | None, execution: Execution) -> NamedCall | None:
-    if position is None:
-        return None
-    call = execution.calls[position]
-    return NamedCall(position, call_text(call.name, call.args))
-
-
-def _findings(
-    judgement: Ruling, told: JudgeJustification, rubrics: tuple[Rubric, ...], shared: int, threshold: float
-) -> tuple[Finding, ...]:
-    """Why the run is not good enough: each rubric that is not met, or what the judge says of the whole."""
-    if judgement.score >= threshold:
-        return ()
-    if not rubrics:
-        return (Finding("RC110", f"the judge gives {judgement.score:.4g}: {_told(told.reason)}", actual=told.call),)
-    unmet = [(number, one) for number, one in enumerate(told.rubrics) if not one.met]
-    return tuple(
-        [
-            Finding(
-                "RC110",
-                f"the rubric {_told(one.text, 80)!r} is not met: {_told(one.reason)}",
-                actual=told.call,
-                path=f"rubrics[{number - shared}]" if number >= shared else None,
-            )
-            for number, one in unmet
-        ]
-    )
-
-
-def _told(text: str, width: int = 300) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= width else f"{text[: width - 1]}…"
