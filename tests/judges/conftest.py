@@ -18,6 +18,8 @@ def no_judge(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in list(os.environ):
         if name.startswith(("RIGHTCALL_JUDGE_", "OPENAI_")):
             monkeypatch.delenv(name)
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, "127.0.0.1")
     monkeypatch.chdir(tmp_path)
 
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import stat
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -259,6 +260,18 @@ def test_a_function_may_be_the_judge(judge: Any) -> None:
 @pytest.mark.parametrize("given", [None, 1.0, "100", {"score": 100}, {"reason": "", "call": None, "score": 101}])
 def test_a_function_has_to_give_a_judgement_too(given: Any) -> None:
     assert (evaluated({"judge": lambda question: given}).error or "").startswith("RC604")
+
+
+def test_a_function_that_never_answers_is_given_up() -> None:
+    over = threading.Event()
+
+    def judge(question: Question) -> Any:
+        over.wait(60)
+
+    result = evaluated({"judge": judge, "timeout": 0.2})
+    over.set()
+
+    assert (result.error or "").startswith("RC404")
 
 
 def test_a_function_that_raises_is_a_fault() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
@@ -30,6 +30,7 @@ from ._criteria import Criteria
 from ._installed import split_code
 from ._mistakes import UserModel
 from ._ruling import findings_of, justification_of
+from ._threads import in_thread
 from ._waiting import Execution, WaitingConfig, WaitingEvaluator
 
 _MARGIN = 0.5
@@ -170,12 +171,16 @@ class JudgeEvaluator(WaitingEvaluator[ConfigT, CriteriaT]):
         if isinstance(config.judge, str):
             raise JudgeError("RC601", f"the judge {shown(config.judge)} is code of yours, and is not imported here")
         if config.judge is not None:
-            judge: Callable[[Question], Any] = config.judge
-            return settings, await ask_callable(judge, question, config.samples)
+            return settings, await ask_callable(self._answer_of, question, config.samples)
         settings = _with_model(settings, config.model)
         sampling = Sampling(settings.model, config.temperature, config.max_tokens)
         deadline = asyncio.get_running_loop().time() + max(config.timeout - _MARGIN, config.timeout / 2)
         return settings, await ask_endpoint(question, settings, sampling, config.samples, deadline)
+
+    async def _answer_of(self, question: Question) -> Any:
+        """What the function of the user's gives back, plain or asynchronous."""
+        given = await in_thread(lambda: self.config.judge(question))
+        return await given if isinstance(given, Awaitable) else given
 
     def _model(self, settings: Settings) -> str:
         judge = self.config.judge

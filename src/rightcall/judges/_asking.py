@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -58,24 +58,17 @@ async def ask_endpoint(
     for sample in range(samples):
         key = key_of(question, settings, sampling, sample)
         answers.append(await _answer(question, judge, cache, key, deadline))
-    return _judgement(answers, question)
+    return _ruling(answers, question)
 
 
-async def ask_callable(judge: Callable[[Question], Any], question: Question, samples: int) -> Ruling:
-    """What a function of the user's says, which is given the question and gives back an answer of its schema.
+async def ask_callable(judge: Callable[[Question], Awaitable[Any]], question: Question, samples: int) -> Ruling:
+    """What somebody else says, who is given the question and gives back an answer of its schema.
 
     Raises:
         JudgeError: one of the answers is none.
     """
-    import asyncio
-    import inspect
-
-    answers = []
-    for _ in range(samples):
-        given = await asyncio.to_thread(judge, question)
-        given = await given if inspect.isawaitable(given) else given
-        answers.append(Answer(parse_reply(given, question), Asked("")))
-    return _judgement(answers, question)
+    answers = [Answer(parse_reply(await judge(question), question), Asked("")) for _ in range(samples)]
+    return _ruling(answers, question)
 
 
 async def _answer(question: Question, judge: EndpointJudge, cache: Cache | None, key: str, deadline: float) -> Answer:
@@ -90,7 +83,7 @@ async def _answer(question: Question, judge: EndpointJudge, cache: Cache | None,
     return Answer(reply, asked, warning=cache.put(key, asked) if cache is not None else "")
 
 
-def _judgement(answers: Sequence[Answer], question: Question) -> Ruling:
+def _ruling(answers: Sequence[Answer], question: Question) -> Ruling:
     """The median of the scores; of rubrics, the share that the majority holds to be met. Samples are odd in number."""
     replies = tuple([answer.reply for answer in answers])
     new = [answer.asked for answer in answers if not answer.cached]
