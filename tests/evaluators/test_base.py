@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import pytest
 from opentelemetry.sdk.trace import ReadableSpan
+from pydantic import BaseModel, Field
 from tests.builders import call
 
 from rightcall import (
@@ -117,3 +118,33 @@ def test_a_class_that_does_not_name_its_types_is_refused() -> None:
 
     with pytest.raises(ConfigurationError, match="does not name its types"):
         custom_type(Untyped, "x.py:Untyped")
+
+
+CriteriaT = TypeVar("CriteriaT")
+ConfigT = TypeVar("ConfigT")
+JustificationT = TypeVar("JustificationT")
+
+
+class Theirs(BaseModel, Generic[CriteriaT, ConfigT, JustificationT]):
+    """The shape that the parent in UiPath's own package has: a model, made of an evaluator's file."""
+
+    id: str
+    evaluator_config: ConfigT = Field(alias="evaluatorConfig")
+
+
+class OfTheirs(Theirs[OperatorCriteria, OperatorConfig, str]):
+    @classmethod
+    def get_evaluator_id(cls) -> str:
+        return "OfTheirs"
+
+    async def evaluate(self, workload_execution: Any, evaluation_criteria: OperatorCriteria) -> Any:
+        used = json.loads(workload_execution.workload_trace[0].attributes["input.value"])["operator"]
+        right = used == evaluation_criteria.expected_operator
+        return NumericEvaluationResult(score=float(right != self.evaluator_config.negated))
+
+
+def test_a_class_whose_parent_is_uipaths_own_is_made_the_way_uipath_does() -> None:
+    kind = custom_type(OfTheirs, "x.py:OfTheirs")
+
+    assert kind("a", {}).evaluate(MADE, {"expectedOperator": "+"}).passed
+    assert not kind("a", {"negated": True}).evaluate(MADE, {"expectedOperator": "+"}).passed

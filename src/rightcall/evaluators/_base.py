@@ -144,8 +144,7 @@ def code_of_base(kind: type, name: str) -> Code:
     criteria, config, _ = types_of(kind)
 
     def make(settings: Any) -> Any:
-        given = settings.model_dump(exclude_unset=True)
-        judge = kind(id=kind.get_evaluator_id(), config=given)  # type: ignore[attr-defined]
+        judge = _made(kind, settings.model_dump(exclude_unset=True))
 
         async def evaluate(execution: Execution, criteria: Any) -> Any:
             return judgement_of(await judge.evaluate(agent_execution_of(execution), criteria))
@@ -154,6 +153,14 @@ def code_of_base(kind: type, name: str) -> Code:
 
     wanted = ("execution", "criteria")
     return Code(name=name, make=make, wanted=wanted, options=Options(), config=config, criteria=criteria)
+
+
+def _made(kind: Any, config: dict[str, Any]) -> Any:
+    """An instance of such a class; those of UiPath's own package are pydantic models, made of an evaluator's file."""
+    known = {"id": kind.get_evaluator_id()}
+    if issubclass(kind, BaseModel):
+        return kind.model_validate({**known, "evaluatorConfig": config})
+    return kind(**known, config=config)
 
 
 def types_of(kind: type) -> tuple[Any, Any, Any]:

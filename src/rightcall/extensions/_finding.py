@@ -54,7 +54,8 @@ class CodeFinder:
             with contextlib.redirect_stdout(sys.stderr):  # what is printed there belongs to nobody's report
                 module = import_file(file, self._search, "the evaluator")
         except AgentError as problem:
-            raise ConfigurationError(str(problem)) from None
+            hint = "; the names it needs are in rightcall as well" if "No module named 'uipath" in str(problem) else ""
+            raise ConfigurationError(f"{problem}{hint}") from None
         return _named(module, name, place)
 
     def files(self, type_id: str) -> list[Path]:
