@@ -171,7 +171,7 @@ def test_a_fault_while_judging_is_no_failure_of_the_agent() -> None:
         ({}, {}, "an expectation is an object such as"),
         ({"cals": ["search"]}, {}, "did you mean 'calls'"),
         (["search"], {"match": "sorted"}, "unknown match type 'sorted'"),
-        ({"llm-judge-output": "nice"}, {}, "names no evaluator|not yet available"),
+        ({"llm-judge-trajectory-simulation": "nice"}, {}, "names no evaluator|not yet available"),
         ([3], {}, "an expected call is a name"),
         ([{"a": {}, "b": {}}], {}, "an expected call is a name"),
     ],

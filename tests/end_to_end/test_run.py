@@ -441,7 +441,7 @@ def test_runs_are_private_under_any_umask(shop: Path) -> None:
 
 
 def test_an_evaluator_that_is_not_available_is_told_by_name_and_the_others_judge(shop: Path) -> None:
-    evaluators = "evaluators: {judge: {type: llm-judge-trajectory-similarity}}\n"
+    evaluators = "evaluators: {judge: {type: llm-judge-trajectory-simulation}}\n"
     case = "  - {id: a, input: {query: x}, expect: {calls: [{search: {query: y}}], judge: null}}\n"
     (shop / "shop.yaml").write_text(f"{evaluators}cases:\n{case}")
 
@@ -449,7 +449,7 @@ def test_an_evaluator_that_is_not_available_is_told_by_name_and_the_others_judge
 
     assert done.returncode == 2
     assert "RC104 a" in done.stdout
-    assert "RC403 a: 'judge' (llm-judge-trajectory-similarity) is not yet available" in done.stdout
+    assert "RC403 a: 'judge' (llm-judge-trajectory-simulation) is not yet available" in done.stdout
 
 
 def test_calls_in_other_processes_are_not_taken_for_no_calls(shop: Path) -> None:

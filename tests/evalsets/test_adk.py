@@ -215,7 +215,7 @@ def test_files_that_adk_wrote_load_as_they_are(name: str, cases: int, checks: in
     ("metric", "reason"),
     [
         ("safety_v1", "it needs a service in the cloud"),
-        ("final_response_match_v2", "it needs a language model as a judge"),
+        ("hallucinations_v1", "it needs a judge of its own"),
         ("token_usage_v1", "it reports a figure, and takes no threshold"),
     ],
 )
@@ -333,3 +333,54 @@ def test_verdicts_of_files_are_those_of_adk(tmp_path: Path, match_type: str, ign
 
     assert len(pairs) == 42
     assert set(wrong) <= (set() if ignored else OTHER_THAN_ADK)
+
+
+def test_judged_responses_are_right_or_wrong_by_the_majority_of_five(tmp_path: Path) -> None:
+    options = {"judge_model": "some-model", "num_samples": 4}
+    config = {"criteria": {"final_response_match_v2": {"threshold": 0.5, "judge_model_options": options}}}
+    case = the_case(tmp_path, eval_set(eval_case(invocation("a", "b"), invocation("c", "d"))), config)
+
+    [check] = case.checks
+
+    assert check.evaluator.type_id == "llm-judge-output"
+    assert (check.evaluator.config.model, check.evaluator.config.samples) == ("some-model", 5)
+    assert [rubric.id for rubric in check.evaluator.config.rubrics] == ["same"]
+    assert check.criteria.expected_turns == ("b", "d")
+
+
+@pytest.mark.parametrize("turns", [1, 2])
+@pytest.mark.parametrize(
+    ("metric", "type_id"),
+    [
+        ("rubric_based_final_response_quality_v1", "llm-judge-output"),
+        ("rubric_based_tool_use_quality_v1", "llm-judge-trajectory"),
+    ],
+)
+def test_rubrics_judge_the_whole_conversation(tmp_path: Path, metric: str, type_id: str, turns: int) -> None:
+    rubrics = [{"rubric_id": "polite", "rubric_content": {"text_property": "It is polite."}}]
+    config = {"criteria": {"response_match_score": 0.8, metric: {"threshold": 0.9, "rubrics": rubrics}}}
+    said = [invocation("a", "b"), invocation("c", "d")][:turns]
+    case = the_case(tmp_path, eval_set(eval_case(*said)), config)
+
+    [judge] = [check.evaluator for check in case.checks if check.key == metric]
+
+    assert len(case.checks) == 2
+    assert (judge.type_id, judge.config.threshold, judge.config.samples) == (type_id, 0.9, 5)
+    assert [(rubric.id, rubric.text) for rubric in judge.config.rubrics] == [("polite", "It is polite.")]
+
+
+@pytest.mark.parametrize(
+    ("criterion", "message"),
+    [
+        ({"threshold": 0.5}, "'rubrics' is missing"),
+        ({"threshold": 0.5, "rubrics": []}, "'rubrics' is empty"),
+        ({"threshold": 0.5, "rubrics": [{"rubric_id": "a"}]}, "'rubric_content' is missing"),
+        ({"threshold": 0.5, "rubrics": [], "judge_model_options": {"num_samples": 0}}, "num_samples is a number"),
+        ({"rubrics": []}, "a threshold is a number"),
+    ],
+)
+def test_mistakes_in_the_criteria_of_judges_are_told(tmp_path: Path, criterion: dict[str, Any], message: str) -> None:
+    config = {"criteria": {"rubric_based_tool_use_quality_v1": criterion}}
+
+    with pytest.raises(DocumentError, match=message):
+        the_case(tmp_path, eval_set(eval_case(invocation("a", "b"))), config)

@@ -283,7 +283,7 @@ cases:
 
 def test_what_is_not_available_is_an_error_by_name_and_no_mistake(tmp_path: Path) -> None:
     text = """
-evaluators: {judge: {type: uipath-llm-judge-output, config: {model: x}}, mine: {type: "file://mine.py:Mine"}}
+evaluators: {judge: {type: uipath-llm-judge-trajectory-simulation, config: {model: x}}, mine: {type: "file://mine.py:Mine"}}
 cases: [{id: a, expect: {judge: {expectedOutput: x}, mine: null, order: [b]}}]
 """
     [case] = load(tmp_path, text).cases
@@ -296,9 +296,9 @@ cases: [{id: a, expect: {judge: {expectedOutput: x}, mine: null, order: [b]}}]
         ("RC403", "mine"),
         ("RC101", "order"),
     ]
-    assert "'judge' (uipath-llm-judge-output) is not yet available" in result.findings[0].finding.message
-    bare = "cases: [{id: a, expect: {llm-judge-output: x}}]"
-    assert "1:26: the evaluator 'llm-judge-output' is not yet available" in problem(tmp_path, bare)
+    assert "'judge' (uipath-llm-judge-trajectory-simulation) is not yet available" in result.findings[0].finding.message
+    bare = "cases: [{id: a, expect: {binary-classification: x}}]"
+    assert "1:26: the evaluator 'binary-classification' is not yet available" in problem(tmp_path, bare)
 
 
 def test_a_finding_points_at_the_line_it_is_about(tmp_path: Path) -> None:

@@ -1,9 +1,19 @@
 """Evaluators by their type ids."""
 
+from typing import Any
+
 import pytest
 
 from rightcall import ToolTrajectoryEvaluator, Trajectory, UnknownNameError, evaluator_type
 from rightcall.evaluators import EVALUATORS
+from rightcall.judges import Question
+
+
+def approve(question: Question) -> dict[str, Any]:
+    """A judge that is content with everything that something is expected of."""
+    is_asked = any(block.name.startswith("expected_") for block in question.blocks)
+    about = {"call": None} if question.calls else {}
+    return {"reason": "fine", "score": 100 if is_asked else 0, **about}
 
 
 @pytest.mark.parametrize("type_id", list(EVALUATORS))
@@ -14,6 +24,18 @@ def test_every_evaluator_is_found_with_and_without_the_prefix(type_id: str) -> N
 
 def test_adk_calls_the_trajectory_by_another_name() -> None:
     assert evaluator_type("tool_trajectory_avg_score") is ToolTrajectoryEvaluator
+
+
+@pytest.mark.parametrize(
+    ("name", "type_id"),
+    [
+        ("uipath-llm-judge-trajectory-similarity", "llm-judge-trajectory"),
+        ("uipath-llm-judge-output-semantic-similarity", "llm-judge-output"),
+        ("final_response_match_v2", "llm-judge-output"),
+    ],
+)
+def test_judges_have_the_names_that_other_tools_give_them(name: str, type_id: str) -> None:
+    assert evaluator_type(name) is EVALUATORS[type_id]
 
 
 def test_an_unknown_type_id_is_refused_with_the_nearest_one() -> None:
@@ -36,10 +58,14 @@ def test_every_evaluator_takes_default_criteria_and_checks_them(type_id: str) ->
         "regex-match": {"pattern": "^d"},
         "json-similarity": {"expected_output": "done"},
         "response-match": {"expected": "Done!"},
+        "llm-judge-trajectory": {"expected_agent_behavior": "call a"},
+        "llm-judge-output": {"expected_output": "Done!"},
     }.get(type_id, {"expected": ["a"]})
     made = Trajectory.of([{"name": "a", "args": {}, "output": 1}], output="done")
 
-    assert EVALUATORS[type_id](config={"default_evaluation_criteria": criteria}).evaluate(made).passed
+    config = {"default_evaluation_criteria": criteria, **({"judge": approve} if "judge" in type_id else {})}
+
+    assert EVALUATORS[type_id](config=config).evaluate(made).passed
 
 
 @pytest.mark.parametrize("type_id", list(EVALUATORS))

@@ -9,7 +9,7 @@ import pytest
 from tests.pages.reading import Seen
 from tests.reports.reporting import HOSTILE, harmful, hostile_report, result
 
-from rightcall import CaseResult, Outcome, ToolCall, Trajectory, judge, load_eval_set
+from rightcall import CaseResult, LlmJudgeTrajectory, Outcome, ToolCall, Trajectory, judge, load_eval_set
 from rightcall.pages import (
     CALLS_A_PAGE,
     HistoryEntry,
@@ -225,3 +225,23 @@ def test_a_brief_case_is_small_and_its_anchors_are_its_own(laptop: CaseResult) -
 
     assert page.call_href(2, Links(is_one_file=True)) == f"#{page.key}-call-2"
     assert page.calls[0].record is None
+
+
+def test_what_a_judge_says_is_shown_with_its_rubrics_and_what_it_took() -> None:
+    hostile = "<script>alert(1)</script>\u202e"
+
+    def strict(question: Any) -> dict[str, Any]:
+        said = [{"id": one.id, "reason": hostile, "met": one.id == "1"} for one in question.rubrics]
+        return {"reason": f"too hasty {hostile}", "call": 1, "rubrics": said}
+
+    evaluator = LlmJudgeTrajectory("quality", {"judge": strict, "samples": 3, "rubrics": ["Is polite.", "Asks first."]})
+    judged = evaluator.evaluate(Trajectory(calls=CALLS), {})
+    case = msgspec.structs.replace(result("x", "failed"), results=(judged,), trajectory=Trajectory(calls=CALLS))
+
+    html = case_html(case_page(case, "8f2c", Links()), Links())
+
+    text = Seen(html).text
+    for told in ("too hasty", "Is polite.", "Asks first.", "3 answers, 100% agree", 'search_products(query="laptop")'):
+        assert told in text
+    assert "<script>alert" not in html
+    assert "\u202e" not in html

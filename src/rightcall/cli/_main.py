@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("_report", "Write a run as JUnit XML, GitHub annotations, Markdown or JSON."),
     "view": ("_view", "Show runs as web pages, to this machine only."),
     "diff": ("_diff", "Say what changed between runs: verdicts that flipped, paths that differ."),
+    "judge-check": ("_judge_check", "Hold a judge against people: agreement, kappa, the cases they differ on."),
     "accept": ("_accept", "Write what was observed into an eval set, as an edit to review."),
     "check": ("_check", "Check eval sets: every key, every expectation, every id."),
     "convert": ("_convert", "Convert an eval set of UiPath or ADK to the native format."),

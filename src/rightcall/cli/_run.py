@@ -12,6 +12,7 @@ import msgspec
 from rightcall.errors import InputError, RightcallError
 from rightcall.places import OWN_FILE, PROJECT_FILE, project_of
 
+from ._answers import no_cache_option
 from ._choosing import files_in_play
 from ._configured import configured
 from ._formats import format_options
@@ -45,6 +46,7 @@ _POSITIVE = Number(min=0, min_open=True)
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that does not pass.")
 @click.option("--record", is_flag=True, help="Keep what the real tools answer beside the eval set.")
 @click.option("--replay", is_flag=True, help="Have the tools answer what was recorded, instead of running them.")
+@no_cache_option
 @click.option(
     "--spans/--no-spans", default=True, help="Keep the spans of each case in the run's folder; done by default."
 )

@@ -21,6 +21,7 @@ from rightcall.results import Aggregates, CaseResult, OverallResult, Totals, Ver
 from rightcall.store import RUNS
 from rightcall.verdicts import exit_code
 
+from ._answers import no_cache_option
 from ._aside import aside
 from ._complaints import complain
 from ._configured import configured
@@ -44,6 +45,7 @@ from ._stored import failed_in, last_run_of
     help="How many processes share the work; as many as there are cores by default.",
 )
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that does not pass.")
+@no_cache_option
 @click.option("--trust", is_flag=True, help="Import evaluators an eval set names though they are outside its project.")
 @click.option("--keep", is_flag=True, help="Keep the results as a run, to be viewed, reported and compared.")
 @click.option("--runs", metavar="DIR", help="Keep them in this folder of runs; .rightcall/runs by default.")

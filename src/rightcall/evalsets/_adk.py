@@ -105,15 +105,18 @@ class _Translation:
         """One turn is the input of the case and what is expected of it; several are its turns."""
         if left_over := [turn.rest for turn in turns]:
             rest = rest | ({"conversation": left_over} if any(left_over) else {})
+        if whole := {metric.name: None for metric in self._metrics if metric.is_of_case}:
+            written["expect"] = whole
         if len(turns) == 1:
-            written |= self._turn(turns[0], place)
+            turn = self._turn(turns[0], place)
+            written |= turn | {"expect": {**whole, **turn.get("expect", {})}} if whole else turn
         else:
             written["turns"] = [self._turn(turn, (*place, "turns", number)) for number, turn in enumerate(turns)]
         return written | ({"metadata": {"adk": rest}} if rest else {})
 
     def _turn(self, turn: AdkTurn, place: Path) -> dict[str, Any]:
         turn.trace(self._draft, place, self._metrics)
-        expect = {metric.name: metric.expectation(turn) for metric in self._metrics}
+        expect = {metric.name: metric.expectation(turn) for metric in self._metrics if not metric.is_of_case}
         return {"input": turn.input} | ({"expect": expect} if expect else {})
 
 

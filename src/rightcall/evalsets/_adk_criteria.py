@@ -15,6 +15,16 @@ from ._pages import Draft, Page
 
 _CALLS = "tool_trajectory_avg_score"
 _RESPONSE = "response_match_score"
+_JUDGED = "final_response_match_v2"
+_RUBRICS = {
+    "rubric_based_final_response_quality_v1": "llm-judge-output",
+    "rubric_based_tool_use_quality_v1": "llm-judge-trajectory",
+}
+_SAME = {
+    "id": "same",
+    "text": "Every answer says what was expected of it, in whatever words. Where nothing was, any answer will do.",
+}
+_SAMPLES = 5
 _BY_DEFAULT = {_CALLS: 1.0, _RESPONSE: 0.8}
 _MATCH_TYPES = ("EXACT", "IN_ORDER", "ANY_ORDER")
 _OF_JUDGES = ("judge_model_options", "include_intermediate_responses_in_final")
@@ -34,13 +44,18 @@ class Metric(msgspec.Struct, frozen=True):
         """Whether it judges calls, and not the answer."""
         return self.type_id == "tool-trajectory"
 
+    @property
+    def is_of_case(self) -> bool:
+        """Whether it judges the whole conversation by what its configuration says."""
+        return self.name in _RUBRICS
+
     def written(self) -> dict[str, Any]:
         """The evaluator as the native grammar has it."""
         return {"type": self.type_id} | ({"config": self.config} if self.config else {})
 
     def expectation(self, turn: AdkTurn) -> Any:
         """What the metric expects of a turn."""
-        if self.type_id == "response-match":
+        if self.type_id in ("response-match", "llm-judge-output"):
             return turn.response
         return turn.calls if self.is_of_calls else {}
 
@@ -75,8 +90,10 @@ def _metric(name: str, criterion: Any, criteria: Part | None, own: tuple[str, ..
         return Metric(name, "custom-metric", {}, page)
     if criteria is not None and unavailable(name):
         return Metric(name, name, {}, page)
+    if criteria is not None and (name == _JUDGED or name in _RUBRICS):
+        return Metric(name, _RUBRICS.get(name, "llm-judge-output"), _judge(name, criterion, criteria), page)
     if criteria is not None and name not in _BY_DEFAULT:
-        known = (*_BY_DEFAULT, *(known for known in UNAVAILABLE if "_" in known))
+        known = (*_BY_DEFAULT, _JUDGED, *_RUBRICS, *(known for known in UNAVAILABLE if "_" in known))
         raise criteria.problem(f"no metric is called {shown(name)}; {nearest(name, known)}", name)
     threshold, settings = (criterion, {}) if criteria is None else _criterion(name, criterion, criteria)
     if name == _RESPONSE:
@@ -84,6 +101,41 @@ def _metric(name: str, criterion: Any, criteria: Part | None, own: tuple[str, ..
     policy = "ignore" if settings.get("ignore_args") else "exact"
     config = {"match_type": settings.get("match_type", "EXACT"), "args_match": policy, "threshold": threshold}
     return Metric(name, "tool-trajectory", config, page)
+
+
+def _judge(name: str, criterion: Any, criteria: Part) -> dict[str, Any]:
+    """The configuration of a judge. ADK asks five times, and answers are right or wrong."""
+    if not isinstance(criterion, dict):
+        criterion = {"threshold": criterion}
+    part = Part(criteria.page, criterion, criteria.place(name))
+    options = part.object("judge_model_options")
+    config: dict[str, Any] = {"threshold": _number(part.any("threshold"), part, "threshold")}
+    if options is not None and options.has("judge_model"):
+        config["model"] = options.text("judge_model")
+    config["samples"] = _samples(options)
+    if name == _JUDGED:
+        return config | {"rubrics": [_SAME]}
+    rubrics = [_rubric(one, number) for number, one in enumerate(part.objects("rubrics", required=True), 1)]
+    if not rubrics:
+        raise part.problem("'rubrics' is empty; there is at least one", "rubrics")
+    return config | {"rubrics": rubrics}
+
+
+def _samples(options: Part | None) -> int:
+    """How often the judge is asked: as often as ADK does, or once more, so that there is a majority."""
+    if options is None or not options.has("num_samples"):
+        return _SAMPLES
+    given = options.any("num_samples")
+    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= 31:
+        raise options.problem(f"num_samples is a number from 1 to 31, not {shown(given)}", "num_samples")
+    return given | 1
+
+
+def _rubric(part: Part, number: int) -> dict[str, str]:
+    content = part.object("rubric_content")
+    if content is None:
+        raise part.problem("'rubric_content' is missing")
+    return {"id": part.text("rubric_id", f"rubric-{number}"), "text": content.text("text_property")}
 
 
 def _criterion(name: str, criterion: Any, criteria: Part) -> tuple[float, dict[str, Any]]:

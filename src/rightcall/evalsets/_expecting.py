@@ -196,5 +196,7 @@ SHORTHANDS: dict[str, Shorthand] = {
     "regex-match": Shorthand("regex-match", "pattern", _as_is),
     "json-similarity": Shorthand("json-similarity", "expected_output", _as_is),
     "response-match": Shorthand("response-match", "expected", _as_is),
+    "llm-judge-trajectory": Shorthand("llm-judge-trajectory", "expected_agent_behavior", _as_is),
+    "llm-judge-output": Shorthand("llm-judge-output", "expected_output", _as_is),
 }
 """The keys of `expect` that are short for an evaluator and its criteria."""

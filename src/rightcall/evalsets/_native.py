@@ -16,6 +16,7 @@ from rightcall.evaluators import (
     ClassificationEvaluator,
     CustomOverall,
     Evaluator,
+    JudgeEvaluator,
     OverallEvaluator,
     UnavailableEvaluator,
     UnimportedOverall,
@@ -112,7 +113,7 @@ class Compiling:
                 kind = self._kind(type_id)
             with self._draft.placing(("evaluators", name, "config")):
                 if kind is not None:
-                    kind(name, evaluator.config, limits=self._limits)
+                    self._made(kind, name, evaluator.config)
             own[name] = Own(type_id, evaluator.config, float(evaluator.weight))
         return own
 
@@ -178,7 +179,16 @@ class Compiling:
         kind = self._kind(expected.type_id)
         if kind is None:
             return UnavailableEvaluator(expected.type_id, key, limits=self._limits)
-        return kind(key, expected.config, limits=self._limits)
+        return self._made(kind, key, expected.config)
+
+    def _made(
+        self, kind: type[Evaluator[Any, Any, Any]], name: str, config: dict[str, Any]
+    ) -> Evaluator[Any, Any, Any]:
+        """An evaluator. A judge that is named as code of the user's is found, if code is to be."""
+        judge = config.get("judge") if issubclass(kind, JudgeEvaluator) else None
+        if self._find_code is not None and isinstance(judge, str) and is_code(judge):
+            config = {**config, "judge": self._find_code.target(judge)}
+        return kind(name, config, limits=self._limits)
 
     def _kind(self, type_id: str) -> type[Evaluator[Any, Any, Any]] | None:
         """The evaluator of a type; none where it is not available, or code that is not to be imported."""

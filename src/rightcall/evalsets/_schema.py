@@ -47,6 +47,7 @@ _VALUES: dict[str, Schema] = {
     "contains": {"type": "string"},
     "regex-match": {"type": "string"},
     "response-match": {"type": "string"},
+    "llm-judge-trajectory": {"type": ["string", "null"]},
 }
 """What the shorthand of a key looks like; anything, where it is not listed."""
 

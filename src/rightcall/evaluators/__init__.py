@@ -33,7 +33,10 @@ from ._final_output import FinalOutput, FinalOutputConfig, FinalOutputCriteria
 from ._forbidden import ForbiddenTools, ForbiddenToolsConfig, ForbiddenToolsCriteria
 from ._installed import GROUP, installed_evaluators, is_code, names_file, split_code
 from ._json_similarity import JsonSimilarityConfig, JsonSimilarityCriteria, JsonSimilarityEvaluator
+from ._judge_output import JudgeOutputConfig, JudgeOutputCriteria, LlmJudgeOutput
+from ._judge_trajectory import JudgeTrajectoryConfig, JudgeTrajectoryCriteria, LlmJudgeTrajectory
 from ._judgement import Judgement
+from ._judging import JudgeEvaluator
 from ._loop import CONCURRENCY, Loop
 from ._mistakes import UserModel, mistakes
 from ._order import ToolCallOrderEvaluationCriteria, ToolCallOrderEvaluator, ToolCallOrderEvaluatorConfig
@@ -110,7 +113,14 @@ __all__ = [
     "JsonSimilarityConfig",
     "JsonSimilarityCriteria",
     "JsonSimilarityEvaluator",
+    "JudgeEvaluator",
+    "JudgeOutputConfig",
+    "JudgeOutputCriteria",
+    "JudgeTrajectoryConfig",
+    "JudgeTrajectoryCriteria",
     "Judgement",
+    "LlmJudgeOutput",
+    "LlmJudgeTrajectory",
     "Loop",
     "NumericEvaluationResult",
     "OverallEvaluator",

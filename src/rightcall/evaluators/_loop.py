@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 CONCURRENCY = 16
 """How many evaluators are asked at once."""
+_ANY_NUMBER = 1_000_000
 _LOOK = 0.1
 _GRACE = 1.0
 """Seconds after its time is up that an evaluator which does not let the others go on is given up."""
@@ -133,6 +134,7 @@ class _Room:
         # What is left behind by an evaluator that was given up is nobody's business.
         self._loop.set_exception_handler(lambda loop, context: None)
         self._seats = asyncio.Semaphore(concurrency)
+        self._lanes: dict[tuple[str, int] | None, asyncio.Semaphore] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._thread = threading.Thread(target=self._run, name="rightcall-judging", daemon=True)
         self._thread.start()
@@ -171,13 +173,19 @@ class _Room:
         self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         self._loop.close()
 
+    def _lane(self, lane: tuple[str, int] | None) -> asyncio.Semaphore:
+        import asyncio
+
+        return self._lanes.setdefault(lane, asyncio.Semaphore(lane[1] if lane is not None else _ANY_NUMBER))
+
     def _begin(self, job: _Job) -> None:
         task = self._loop.create_task(self._serve(job))
         self._tasks.add(task)  # a loop alone does not keep its tasks alive
         task.add_done_callback(self._tasks.discard)
 
     async def _serve(self, job: _Job) -> None:
-        async with self._seats:
+        # Who waits for a lane holds no seat, and its time has not begun.
+        async with self._lane(job.evaluator.lane), self._seats:
             if job.room is not self:  # it is asked anew elsewhere
                 return
             job.started = monotonic()

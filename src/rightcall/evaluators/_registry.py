@@ -15,6 +15,8 @@ from ._execution_order import ExecutionOrderEvaluator
 from ._final_output import FinalOutput
 from ._forbidden import ForbiddenTools
 from ._json_similarity import JsonSimilarityEvaluator
+from ._judge_output import LlmJudgeOutput
+from ._judge_trajectory import LlmJudgeTrajectory
 from ._order import ToolCallOrderEvaluator
 from ._output import ToolCallOutputEvaluator
 from ._quality import SingleToolUse, ToolF1, ToolPrecision, ToolRecall
@@ -42,12 +44,19 @@ EVALUATORS: dict[str, type[Evaluator[Any, Any, Any]]] = {
         RegexMatch,
         JsonSimilarityEvaluator,
         ResponseMatch,
+        LlmJudgeTrajectory,
+        LlmJudgeOutput,
     )
 }
 _OTHER_NAMES = {
     "tool_trajectory_avg_score": "tool-trajectory",
     "response_match_score": "response-match",
     "never": "forbidden-tools",
+    "llm-judge-output-semantic-similarity": "llm-judge-output",
+    "llm-judge-trajectory-similarity": "llm-judge-trajectory",
+    "final_response_match_v2": "llm-judge-output",
+    "rubric_based_final_response_quality_v1": "llm-judge-output",
+    "rubric_based_tool_use_quality_v1": "llm-judge-trajectory",
 }
 
 

@@ -14,19 +14,15 @@ from ._evaluator import Evaluator, Measurement
 from ._installed import is_code, names_file
 from ._selection import Selection
 
-_JUDGE = "it needs a language model as a judge"
+_JUDGE = "it needs a judge of its own"
 _CLOUD = "it needs a service in the cloud"
 _FIGURE = "it reports a figure, and takes no threshold"
 _DATASET = "it judges all cases together"
 CODE_OF_YOURS = "its code is yours, and is not imported here"
 
 UNAVAILABLE: dict[str, str] = {
-    "llm-judge-output": _JUDGE,
-    "llm-judge-output-semantic-similarity": _JUDGE,
-    "llm-judge-output-strict-json-similarity": _JUDGE,
-    "llm-judge-trajectory": _JUDGE,
-    "llm-judge-trajectory-similarity": _JUDGE,
-    "llm-judge-trajectory-simulation": _JUDGE,
+    "llm-judge-output-strict-json-similarity": "it needs a judge of its own; json-similarity compares JSON without one",
+    "llm-judge-trajectory-simulation": "its tools are simulated by a language model",
     "binary-classification": _DATASET,
     "multiclass-classification": _DATASET,
     "legacy-evaluator": "it is in UiPath's older form, without a version",
@@ -39,11 +35,8 @@ UNAVAILABLE: dict[str, str] = {
     "multi_turn_task_success_v1": _CLOUD,
     "multi_turn_trajectory_quality_v1": _CLOUD,
     "multi_turn_tool_use_quality_v1": _CLOUD,
-    "final_response_match_v2": _JUDGE,
     "hallucinations_v1": _JUDGE,
     "per_turn_user_simulator_quality_v1": _JUDGE,
-    "rubric_based_final_response_quality_v1": _JUDGE,
-    "rubric_based_tool_use_quality_v1": _JUDGE,
     "rubric_based_multi_turn_trajectory_quality_v1": _JUDGE,
     "tool_call_count_v1": _FIGURE,
     "inference_call_count_v1": _FIGURE,

@@ -82,6 +82,11 @@ class WaitingEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
     config_type = WaitingConfig
     criteria_type = Criteria
 
+    @property
+    def lane(self) -> tuple[str, int] | None:
+        """What evaluators share that must not be asked by many at once, and by how many it may be; none by default."""
+        return None
+
     @abstractmethod
     async def assess(self, execution: Execution, criteria: CriteriaT) -> EvaluationResult:
         """What this evaluator says of an execution, of which the criteria have chosen the calls.

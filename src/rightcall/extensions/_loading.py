@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rightcall.errors import RightcallError
 from rightcall.evalsets import EvalSet, load_eval_set
-from rightcall.evaluators import CODE_OF_YOURS, UnavailableEvaluator, UnimportedOverall
+from rightcall.evaluators import CODE_OF_YOURS, JudgeEvaluator, UnavailableEvaluator, UnimportedOverall
 from rightcall.limits import DEFAULT_LIMITS, Limits
 
 from ._finding import CodeFinder
@@ -39,7 +39,9 @@ def code_files(path: str | Path) -> list[Path]:
         eval_set = load_eval_set(path)
     except RightcallError:
         return []
-    checks = [check.evaluator.type_id for case in eval_set.cases for check in case.checks if _is_code(check.evaluator)]
+    evaluators = [check.evaluator for case in eval_set.cases for check in case.checks]
+    checks = [each.type_id for each in evaluators if _is_code(each)]
+    checks += [each.config.judge for each in evaluators if isinstance(each, JudgeEvaluator) and each.config.judge]
     overall = [each.evaluator.type_id for each in eval_set.overall if isinstance(each.evaluator, UnimportedOverall)]
     finder = CodeFinder(Path(path))
     found = {beside for type_id in dict.fromkeys([*checks, *overall]) for beside in finder.files(type_id)}

@@ -23,6 +23,7 @@ from rightcall.results import (
 )
 from rightcall.trajectory import ToolCall
 
+from ._judged import JudgedView, judged_view
 from ._marking import Change, Marked, change_of, marked_pair
 from ._texts import Shown, shown_text
 
@@ -89,6 +90,7 @@ class EvaluationView(msgspec.Struct, frozen=True, kw_only=True):
     forbidden: tuple[str, ...] = ()
     made: tuple[str, ...] = ()
     """The calls of forbidden tools that were made."""
+    judged: JudgedView | None = None
     error: Shown | None = None
     traceback: Shown | None = None
     warnings: tuple[Shown, ...] = ()
@@ -131,6 +133,7 @@ def _evaluation(result: CaseResult, one: EvaluationResult, most_steps: int) -> E
         answers=tuple([_answer(each) for each in _answers(details)[:MOST_STEPS]]),
         forbidden=forbidden,
         made=made,
+        judged=judged_view(details),
         error=shown_text(one.error, _TEXT) if one.error else None,
         traceback=shown_text(one.traceback, _TEXT) if one.traceback else None,
         warnings=tuple([shown_text(warning, _TEXT) for warning in one.warnings[:10] if warning not in result.warnings]),

@@ -79,6 +79,13 @@ CODES: dict[str, Code] = {
             "are in the result.",
         ),
         (
+            "RC110",
+            "judge-disapproves",
+            "A judge does not hold the run to be good enough: its score is below the threshold, or a rubric is not "
+            "met. The message has its reason, and the call that it is about. A judge can be wrong; `rightcall "
+            "judge-check` says how often it agrees with people.",
+        ),
+        (
             "RC301",
             "not-recorded",
             "The verdict depends on arguments, outputs or turns that the trace did not record, so there is none: the "
@@ -113,7 +120,7 @@ CODES: dict[str, Code] = {
             "RC403",
             "evaluator-unavailable",
             "The case asks for an evaluator, or for a simulation, that Rightcall knows by name but does not have: a "
-            "judge that is a language model, a service in the cloud; or for code of yours, where nobody imports that. "
+            "judge of its own kind, a service in the cloud; or for code of yours, where nobody imports that. "
             "The result is `error`, without a score: what was not judged did not pass. Take the evaluator out of the "
             "eval set, or leave the case to the tool it was written for.",
         ),
@@ -160,6 +167,46 @@ CODES: dict[str, Code] = {
             "call-not-mocked",
             "The agent called a mocked tool in a way that none of its mocks, or nothing in the recording, answers. Add "
             "a rule for these arguments, or one without `when`; with `--replay`, record again with `--record`.",
+        ),
+        (
+            "RC601",
+            "judge-not-configured",
+            "There is no judge to ask, or nothing to ask it about: its address, its model or its key is missing "
+            "(`RIGHTCALL_JUDGE_BASE_URL`, `RIGHTCALL_JUDGE_MODEL`, `RIGHTCALL_JUDGE_API_KEY`), the extra `judge` is "
+            "not installed, or the case does not say what is expected. The result is `error`, without a score.",
+        ),
+        (
+            "RC602",
+            "judge-unavailable",
+            "The judge could not be reached, was too busy, broke, or gave no answer in time, as often as it was asked. "
+            "The result is `error`, without a score; what the other evaluators say of the case stands. Try again "
+            "later, or allow more attempts or more time.",
+        ),
+        (
+            "RC603",
+            "judge-rejected",
+            "The judge's endpoint does not take the request: the key is wrong, the model is not known, or it does not "
+            "support a setting such as the temperature. The message has what it says. The result is `error`, without a "
+            "score.",
+        ),
+        (
+            "RC604",
+            "judge-answer-malformed",
+            "The judge answered, but not with exactly one judgement of the schema that was asked for: no JSON, other "
+            "keys, two verdicts, a score outside of the scale, an answer that was cut off or is too long. Nothing is "
+            "guessed or clamped: the result is `error`, without a score.",
+        ),
+        (
+            "RC605",
+            "judge-refused",
+            "The judge refused to answer, or its content filter stopped it. The result is `error`, without a score.",
+        ),
+        (
+            "RC606",
+            "judge-input-too-large",
+            "What the judge would have to read is more than the limit. It is not shortened, because half a run is not "
+            "judged for a whole one: the result is `error`, without a score. Leave tools out with `ignore_tools`, or "
+            "have a part of the output judged with `target_output_key`.",
         ),
     )
 }

@@ -8,6 +8,7 @@ import msgspec
 
 from ._alignment import Alignment
 from ._differences import Difference
+from ._findings import NamedCall
 
 
 class Justification(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
@@ -155,6 +156,43 @@ class CustomJustification(Justification, frozen=True, tag="custom"):
     details: Any = None
 
 
+class JudgedRubric(msgspec.Struct, frozen=True):
+    """One rubric: whether the majority of answers holds it to be met, the share that does, and a reason."""
+
+    id: str
+    text: str
+    met: bool
+    agreement: float
+    reason: str
+
+
+class JudgedSample(msgspec.Struct, frozen=True):
+    """One answer of a judge; `call` is the position of the call that decided the matter, from 0."""
+
+    score: float
+    reason: str
+    call: int | None = None
+
+
+class JudgeJustification(Justification, frozen=True, tag="judge"):
+    """What a judge answered, how far its answers agree, and what they took.
+
+    `agreement` is the share of answers with the verdict of all together. `cost` is in the currency of the prices, and
+    missing where there are none; `cached` counts answers that were known from before and cost nothing.
+    """
+
+    model: str
+    reason: str
+    samples: list[JudgedSample]
+    agreement: float
+    rubrics: list[JudgedRubric] = []
+    call: NamedCall | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    cached: int = 0
+
+
 KNOWN_JUSTIFICATIONS = (
     ToolCallOrderEvaluatorJustification
     | ToolCallCountEvaluatorJustification
@@ -167,4 +205,5 @@ KNOWN_JUSTIFICATIONS = (
     | FinalOutputJustification
     | AnswersJustification
     | CustomJustification
+    | JudgeJustification
 )

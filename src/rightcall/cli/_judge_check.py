@@ -1,0 +1,177 @@
+"""`rightcall judge-check`: how far does a judge agree with people?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import click
+import msgspec
+
+from rightcall.batch import Scoring
+from rightcall.errors import InputError, UnknownNameError, nearest
+from rightcall.judges import Agreement, Compared, read_labels
+from rightcall.results import EvaluationResult, JudgeJustification, Measure, measures_of
+
+from ._answers import no_cache_option
+from ._aside import aside
+from ._complaints import complain
+from ._recorded import RecordedOptions, joining_options
+from ._sizes import Number
+from ._stored import opened
+from ._terminal import Screen
+
+_WORDS = {True: "passed", False: "failed"}
+_OF_JUDGES = "RC6"
+_MOST_SHOWN = 50
+
+
+@click.command(name="judge-check")
+@click.argument("labels", metavar="LABELS")
+@click.argument("traces", nargs=-1, metavar="[TRACES...]")
+@click.option(
+    "--run", "run", metavar="RUN", help="The run whose verdicts are held against the labels; last by default."
+)
+@click.option("--runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")
+@click.option("--evalset", metavar="FILE", help="Have TRACES judged now, by the judge of this eval set.")
+@click.option("--evaluator", metavar="NAME", help="Which evaluator; the judge by default, if there is one only.")
+@click.option("--min-agreement", type=Number(0, 1), help="Exit with 1 if they agree on a smaller share of cases.")
+@click.option("--min-kappa", type=Number(-1, 1), help="Exit with 1 if Cohen's kappa is smaller.")
+@joining_options
+@no_cache_option
+@click.option("--trust", is_flag=True, help="Import evaluators an eval set names though they are outside its project.")
+def command(**options: Any) -> int:
+    """Hold the verdicts of a judge against LABELS, which people gave: CSV, JSON Lines, YAML or JSON.
+
+    Exit code: 0, 1 if they agree less than asked for, 2 if a labelled case has no verdict.
+    """
+    return _Checking(msgspec.convert(options, Options)).run()
+
+
+class Options(RecordedOptions, frozen=True, kw_only=True):
+    """What the command line asks for."""
+
+    labels: str
+    run: str | None
+    runs: str | None
+    evaluator: str | None
+    min_agreement: float | None
+    min_kappa: float | None
+    trust: bool
+
+
+class _Checking:
+    """One run of the command."""
+
+    def __init__(self, options: Options) -> None:
+        if (options.evalset is None) != (not options.traces):
+            raise click.UsageError("give TRACES and --evalset to have them judged now, or neither to take a run")
+        if options.evalset is not None and options.run is not None:
+            raise click.UsageError("--run takes the verdicts of a run, --evalset judges now: give one of them")
+        if options.evalset is None and (options.cases or options.tags):
+            raise click.UsageError("--case and --tag choose cases of an eval set; give --evalset and TRACES")
+        self._options = options
+        self._labels = read_labels(options.labels)
+        self._compared: list[Compared] = []
+        self._unjudged: dict[str, str] = {}
+
+    def run(self) -> int:
+        name, found = self._found()
+        for case_id, measures in found:
+            if case_id in self._labels:
+                self._compare(case_id, [measure for measure in measures if measure[0] == name])
+        seen = {one.case_id for one in self._compared}
+        missing = {case: "there is no result of it" for case in self._labels if case not in seen | set(self._unjudged)}
+        self._unjudged |= missing
+        agreement = Agreement(tuple(self._compared))
+        self._tell(name, agreement)
+        return self._exit_code(agreement)
+
+    def _compare(self, case_id: str, measures: list[Measure]) -> None:
+        for _, verdict, score in measures:
+            if verdict in ("passed", "failed"):
+                self._compared.append(Compared(case_id, self._labels[case_id], verdict == "passed", score))
+            else:
+                self._unjudged[case_id] = verdict.replace("_", " ")
+
+    def _found(self) -> tuple[str, list[tuple[str, tuple[Measure, ...]]]]:
+        """The evaluator that is meant, and what all of them say of each case."""
+        if self._options.evalset is None:
+            return self._of_run()
+        request = msgspec.structs.replace(self._options.request(), trust=self._options.trust)
+        cases = request.cases()
+        checks = [check for case in cases for check in case.checks]
+        if self._options.cases or self._options.tags:
+            chosen = {case.id for case in cases}
+            self._labels = {case_id: label for case_id, label in self._labels.items() if case_id in chosen}
+        judges = [check.key for check in checks if check.evaluator.type_id.startswith("llm-judge-")]
+        name = self._chosen(judges, [check.key for check in checks])
+        scoring = Scoring(request, self._options.sources(request), workers=1)
+        with aside(), closing(scoring.results()) as results:
+            return name, [(scored.result.case_id, scored.measures) for scored in results]
+
+    def _of_run(self) -> tuple[str, list[tuple[str, tuple[Measure, ...]]]]:
+        run = opened(self._options.run or "last", self._options.runs)
+        judges: list[str] = []
+        found: list[tuple[str, tuple[Measure, ...]]] = []
+        for result in run.results():
+            found.append((result.case_id, measures_of(result.results)))
+            judges += [one.evaluator for one in result.results if _is_of_judge(one)]
+        return self._chosen(judges, [measure[0] for _, measures in found for measure in measures]), found
+
+    def _chosen(self, judges: list[str], known: list[str]) -> str:
+        judges, known = list(dict.fromkeys(judges)), list(dict.fromkeys(known))
+        if (wanted := self._options.evaluator) is not None:
+            if wanted not in known:
+                raise UnknownNameError(f"no evaluator {wanted!r:.80} has judged; {nearest(wanted, known)}")
+            return wanted
+        if len(judges) != 1:
+            several = f"there are several judges ({', '.join(judges)})" if judges else "there is no judge"
+            raise InputError(f"{several}; name an evaluator with --evaluator")
+        return judges[0]
+
+    def _tell(self, name: str, agreement: Agreement) -> None:
+        screen, share, kappa = Screen(), agreement.share, agreement.kappa
+        total, agreed = len(agreement.compared), len(agreement.compared) - len(agreement.differing)
+        screen.line((name, "bold"), f" against {len(self._labels):,} labels of {self._options.labels}\n")
+        screen.line(f"agreement  {_figure(share)}" + (f"  ({agreed:,} of {total:,})" if total else ""))
+        screen.line(f"kappa      {_figure(kappa)}" + ("" if kappa is not None else "  (undefined: no two verdicts)"))
+        screen.line("\n               judge passed  judge failed")
+        for people in (True, False):
+            counts = [f"{agreement.count(people, judge):>14,}" for judge in (True, False)]
+            screen.line(f"people {_WORDS[people]}{counts[0]}{counts[1]}")
+        for line in _differences(agreement):
+            screen.line(line)
+        for case_id, reason in list(self._unjudged.items())[:_MOST_SHOWN]:
+            complain(f"{case_id}: no verdict of the judge: {reason}")
+
+    def _exit_code(self, agreement: Agreement) -> int:
+        for value, least in (
+            (agreement.share, self._options.min_agreement),
+            (agreement.kappa, self._options.min_kappa),
+        ):
+            if least is not None and value is not None and value < least:
+                return 1
+            if least is not None and value is None:
+                return 2
+        return 2 if self._unjudged else 0
+
+
+def _is_of_judge(result: EvaluationResult) -> bool:
+    return isinstance(result.details, JudgeJustification) or (result.error or "").startswith(_OF_JUDGES)
+
+
+def _differences(agreement: Agreement) -> Iterator[str]:
+    differing = agreement.differing
+    if differing:
+        yield "\nThey differ on:"
+    for one in differing[:_MOST_SHOWN]:
+        score = "" if one.score is None else f" ({one.score:.4g})"
+        yield f"  {one.case_id}: people {_WORDS[one.people]}, judge {_WORDS[one.judge]}{score}"
+    if len(differing) > _MOST_SHOWN:
+        yield f"  and {len(differing) - _MOST_SHOWN:,} more"
+
+
+def _figure(value: float | None) -> str:
+    return "none" if value is None else f"{value:.4g}"

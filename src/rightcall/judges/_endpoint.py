@@ -1,0 +1,250 @@
+"""Asks a model behind an endpoint that speaks the chat completions of OpenAI."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from rightcall.errors import shown
+
+from ._problem import JudgeError
+from ._question import Question
+from ._reply import MOST_REPLY_BYTES
+from ._settings import Settings
+
+LONGEST_WAIT = 30.0
+"""Seconds between attempts, at most, where the endpoint does not ask for more."""
+_AGAIN = (408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529)
+_HTTP = ("httpx", "httpcore", "h11", "anyio")
+_MOST_ERROR_BYTES = 4_096
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What was answered, and what it took."""
+
+    content: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class Sampling(msgspec.Struct, frozen=True):
+    """How the model is to answer."""
+
+    model: str
+    temperature: float | None = 0.0
+    max_tokens: int | None = None
+
+    def parameters(self, question: Question) -> dict[str, Any]:
+        """What is sent beside the messages."""
+        schema = {"name": "judgement", "strict": True, "schema": question.schema()}
+        sent: dict[str, Any] = {"model": self.model, "response_format": {"type": "json_schema", "json_schema": schema}}
+        sent |= {"temperature": self.temperature} if self.temperature is not None else {}
+        return sent | ({"max_tokens": self.max_tokens} if self.max_tokens is not None else {})
+
+
+class StatusError(Exception):
+    """The endpoint responded, but not with an answer; `wait` is how many seconds it asks to be left alone."""
+
+    def __init__(self, status: int, text: str, wait: float | None) -> None:
+        super().__init__(text)
+        self.status = status
+        self.text = text
+        self.wait = wait
+
+
+class EndpointJudge:
+    """A model behind an endpoint. Only the address of the settings is connected to: redirects are errors."""
+
+    def __init__(self, settings: Settings, sampling: Sampling) -> None:
+        self._settings = settings
+        self._sampling = sampling
+
+    async def ask(self, question: Question, deadline: float) -> Asked:
+        """The answer of the model. `deadline` is a time of the event loop: nobody waits beyond it.
+
+        Raises:
+            JudgeError: there is none, after as many attempts as are allowed or as there is time for.
+        """
+        import asyncio
+
+        clock = asyncio.get_running_loop().time
+        attempt = 0
+        while True:
+            attempt += 1
+            reason, wait = await self._attempt(question, max(0.001, deadline - clock()))
+            if isinstance(reason, Asked):
+                return reason
+            told = f"{self._told()}: {reason} ({attempt} {'attempt' if attempt == 1 else 'attempts'}"
+            if attempt >= self._settings.attempts:
+                raise JudgeError("RC602", f"{told})")
+            delay = delay_before(attempt + 1, wait, self._settings.backoff)
+            if clock() + delay >= deadline:
+                raise JudgeError("RC602", f"{told}; there is no time for the next, in {delay:g} s)")
+            await asyncio.sleep(delay)
+
+    async def _attempt(self, question: Question, left: float) -> tuple[Asked | str, float | None]:
+        """The answer; or why there is none though there may be the next time, and how long that asks to wait."""
+        import asyncio
+
+        seconds = min(left, self._settings.timeout)
+        openai = await asyncio.to_thread(_library)  # it takes a second to load, in which others go on
+        try:
+            async with asyncio.timeout(seconds):
+                return answer_in(await self._post(openai, question)), None
+        except TimeoutError:
+            return f"no answer within {seconds:.3g} s", None
+        except Exception as problem:  # noqa: BLE001 - whatever is not the endpoint's fault is raised again
+            return self._failed(problem, openai)
+
+    def _failed(self, problem: Exception, openai: Any) -> tuple[str, float | None]:
+        """Why an attempt failed, where another one may succeed. Raises `JudgeError`, or what is no fault of theirs."""
+        is_wrapped = isinstance(problem, openai.APIConnectionError) and problem.__cause__ is not None
+        cause = problem.__cause__ if is_wrapped else problem
+        if isinstance(cause, StatusError):
+            return self._status(cause), cause.wait
+        if isinstance(cause, JudgeError):
+            raise cause from None
+        # What is raised while a body is read is the HTTP library's, which is not the same in all versions.
+        if isinstance(cause, (OSError, openai.APIConnectionError)) or type(cause).__module__.startswith(_HTTP):
+            return f"the connection failed: {_sentence(cause)}", None
+        if isinstance(problem, openai.OpenAIError):
+            raise JudgeError("RC603", f"{self._told()}: {_sentence(problem)}") from None
+        raise problem
+
+    async def _post(self, openai: Any, question: Question) -> bytes:
+        async with openai.DefaultAsyncHttpxClient(
+            follow_redirects=False, verify=_certificates(), event_hooks={"response": [_inspect]}
+        ) as http:
+            client = openai.AsyncOpenAI(
+                base_url=self._settings.base_url,
+                api_key=self._settings.api_key,
+                timeout=self._settings.timeout,
+                max_retries=0,
+                http_client=http,
+                default_headers={"accept-encoding": "identity"},
+            )
+            client.organization = client.project = None  # whatever the environment has is not meant for this address
+            parameters = self._sampling.parameters(question)
+            requests = client.chat.completions.with_streaming_response
+            async with requests.create(messages=question.messages(), **parameters) as response:
+                return await _bounded(response.iter_bytes())
+
+    def _status(self, problem: StatusError) -> str:
+        reason = f"status {problem.status}" + (f": {problem.text}" if problem.text else "")
+        if problem.status not in _AGAIN:
+            raise JudgeError("RC603", f"{self._told()}: {reason}") from None
+        return reason
+
+    def _told(self) -> str:
+        """The address without what may be secret in it."""
+        address = self._settings.base_url.split("?")[0].split("#")[0]
+        scheme, _, rest = address.partition("://")
+        return f"the judge at {scheme}://{rest.rpartition('@')[2]}"[:200]
+
+
+def delay_before(attempt: int, asked: float | None, backoff: float) -> float:
+    """Seconds to wait before an attempt, the second or a later one: what was asked for, or twice as long each time."""
+    doubled: float = min(backoff * 2 ** (attempt - 2), LONGEST_WAIT)
+    return doubled if asked is None else max(asked, 0.0)
+
+
+def answer_in(body: bytes) -> Asked:
+    """The text that a model answered, in the body of a response.
+
+    Raises:
+        JudgeError: the model refused, or was cut off; or the body is something else.
+    """
+    try:
+        value = json.loads(body)
+        [choice] = value["choices"]
+        message, finish = choice["message"], choice.get("finish_reason")
+        content, refusal = message.get("content"), message.get("refusal")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise _malformed(f"the response is no chat completion with one choice: {shown(body)}") from None
+    if refusal or finish == "content_filter":
+        raise JudgeError("RC605", f"the judge refused: {shown(refusal or 'its content filter')}")
+    if finish not in ("stop", None):
+        raise _malformed(f"it was not finished (finish_reason {shown(finish)})")
+    if not isinstance(content, str):
+        raise _malformed(f"its content is {shown(content)}, not a text")
+    usage = value.get("usage")
+    return Asked(content, _count(usage, "prompt_tokens"), _count(usage, "completion_tokens"))
+
+
+async def _inspect(response: Any) -> None:
+    """Refuse a response that is not an answer, before its body is read."""
+    headers = response.headers
+    if (packing := headers.get("content-encoding", "identity").lower()) != "identity":
+        raise _malformed(f"the response is packed ({shown(packing)}), though that was not asked for")
+    if response.status_code != 200:
+        text = " ".join((await _beginning(response)).decode("utf-8", "replace").split())
+        raise StatusError(response.status_code, text[:200], retry_after(headers))
+
+
+def retry_after(headers: Any) -> float | None:
+    """The seconds that an endpoint asks to wait, where it says so: as a number, or as a date."""
+    from email.utils import parsedate_to_datetime
+    from time import time
+
+    text = headers.get("retry-after", "").strip()
+    try:
+        seconds = float(text)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(text).timestamp() - time()
+        except (ValueError, OverflowError, OSError):
+            return None
+    return max(0.0, seconds) if seconds < float("inf") else None
+
+
+async def _beginning(response: Any) -> bytes:
+    read = b""
+    async for piece in response.aiter_raw():
+        read += piece
+        if len(read) >= _MOST_ERROR_BYTES:
+            break
+    return read[:_MOST_ERROR_BYTES]
+
+
+async def _bounded(pieces: Any) -> bytes:
+    read = bytearray()
+    async for piece in pieces:
+        read += piece
+        if len(read) > MOST_REPLY_BYTES:
+            raise _malformed(f"the response is longer than {MOST_REPLY_BYTES:,} bytes")
+    return bytes(read)
+
+
+@cache
+def _certificates() -> Any:
+    """Whom to trust. Reading that takes longer than most requests, so it is read once."""
+    import ssl
+
+    return ssl.create_default_context()
+
+
+def _library() -> Any:
+    try:
+        import openai
+    except ImportError:
+        reason = 'a judge behind an endpoint needs the extra "judge": pip install "rightcall[judge]"'
+        raise JudgeError("RC601", reason) from None
+    return openai
+
+
+def _count(usage: Any, key: str) -> int:
+    value = usage.get(key) if isinstance(usage, dict) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
+
+
+def _sentence(problem: object) -> str:
+    """What somebody else says, on one line and not for long."""
+    text = " ".join(str(problem).split()) or type(problem).__name__
+    return f"{text[:199]}…" if len(text) > 200 else text
+
+
+def _malformed(reason: str) -> JudgeError:
+    return JudgeError("RC604", f"the judge's answer is not a judgement: {reason}")
