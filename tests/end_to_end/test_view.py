@@ -134,6 +134,7 @@ WRONG = [
     (("--host", "0.0.0.0"), r"--host 0\.0\.0\.0: others than you can reach this address; give --token"),
     (("--host", "::"), r"--host ::: others than you can reach"),
     (("--host", "example.invalid"), r"--host example\.invalid: others than you can reach"),
+    (("--host", "203.0.113.9", "--token-file", "token"), r"--host 203\.0\.113\.9: Cannot assign requested address"),
     (("--token",), r"there is no terminal to show the new token on; use --token-file, or set RIGHTCALL_VIEW_TOKEN"),
     (("--token-file", "nothing"), r"--token-file nothing: No such file or directory"),
     (("--token-file", "run.json"), r"a token has 16 to 1,024 ASCII characters"),
@@ -146,6 +147,7 @@ def test_what_cannot_be_done_is_one_line_before_anything_listens(
     tmp_path: Path, arguments: tuple[str, ...], told: str
 ) -> None:
     (tmp_path / "run.json").write_text("short")
+    (tmp_path / "token").write_text(SECRET)
 
     done = rightcall("view", *arguments, cwd=tmp_path)
 

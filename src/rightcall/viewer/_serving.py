@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 from collections.abc import Callable
 
@@ -93,5 +94,6 @@ def _bound_to(host: str, port: int) -> socket.socket:
         made.bind(address)
     except OSError as problem:
         made.close()
-        raise ViewerError(f"--port {port}: {problem.strerror or problem}") from None
+        blamed = f"--host {host}" if problem.errno == errno.EADDRNOTAVAIL else f"--port {port}"
+        raise ViewerError(f"{blamed}: {problem.strerror or problem}") from None
     return made
