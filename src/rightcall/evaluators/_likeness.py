@@ -14,8 +14,8 @@ from rightcall.matchers import equal
 _ABSENT = object()
 _AT_ONCE = 64
 """The distance of texts is computed for so many characters at a time."""
-_STEPS_OF_PAIRING = 10
-"""A step of pairing items in Python costs about as much as so many comparisons."""
+_STEPS_OF_PAIRING = 2
+"""What a step of pairing items costs, in comparisons. Lists of 290 items take at most two seconds."""
 
 
 class Likeness:
