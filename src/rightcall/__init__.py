@@ -160,6 +160,7 @@ if TYPE_CHECKING:
     from .trajectory import (
         ToolCall as ToolCall,
         Trajectory as Trajectory,
+        Usage as Usage,
     )
     from .verdicts import (
         judge as judge,
@@ -190,6 +191,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "trajectory": (
         "ToolCall",
         "Trajectory",
+        "Usage",
     ),
     "results": (
         "AnswersJustification",
