@@ -1,6 +1,7 @@
 """One question per module: a trajectory and criteria in, a result out."""
 
 from ._args import ToolCallArgsEvaluationCriteria, ToolCallArgsEvaluator, ToolCallArgsEvaluatorConfig
+from ._budgets import AtMost
 from ._contains import (
     ContainsConfig,
     ContainsCriteria,
@@ -11,6 +12,15 @@ from ._contains import (
 )
 from ._count import ToolCallCountEvaluationCriteria, ToolCallCountEvaluator, ToolCallCountEvaluatorConfig
 from ._criteria import ExpectedCall
+from ._efficiency import (
+    Loops,
+    LoopsConfig,
+    RedundantCalls,
+    RedundantCallsConfig,
+    RedundantCallsCriteria,
+    StepCount,
+    StepCountConfig,
+)
 from ._evaluator import Evaluator
 from ._exact_match import ExactMatchConfig, ExactMatchCriteria, ExactMatchEvaluator
 from ._examples import Example, ExampleResult, ExecutionOrderScorer, run_evaluation
@@ -18,6 +28,7 @@ from ._execution import AgentExecution
 from ._execution_order import ExecutionOrderConfig, ExecutionOrderCriteria, ExecutionOrderEvaluator
 from ._final_output import FinalOutput, FinalOutputConfig, FinalOutputCriteria
 from ._forbidden import ForbiddenTools, ForbiddenToolsConfig, ForbiddenToolsCriteria
+from ._health import Retries, RetriesConfig, ToolErrorRate, ToolErrorRateConfig, ToolErrorRateCriteria
 from ._json_similarity import JsonSimilarityConfig, JsonSimilarityCriteria, JsonSimilarityEvaluator
 from ._mistakes import UserModel, mistakes
 from ._order import ToolCallOrderEvaluationCriteria, ToolCallOrderEvaluator, ToolCallOrderEvaluatorConfig
@@ -40,6 +51,16 @@ from ._quality import (
 from ._registry import EVALUATORS, evaluator_type
 from ._response_match import ResponseMatch, ResponseMatchConfig, ResponseMatchCriteria
 from ._selection import Selection, select
+from ._spending import (
+    CallLatency,
+    CallLatencyConfig,
+    Latency,
+    LatencyConfig,
+    SecondsCriteria,
+    TokenUsage,
+    TokenUsageConfig,
+    TokenUsageCriteria,
+)
 from ._trajectory import (
     ToolTrajectoryEvaluationCriteria,
     ToolTrajectoryEvaluator,
@@ -51,6 +72,9 @@ __all__ = [
     "EVALUATORS",
     "UNAVAILABLE",
     "AgentExecution",
+    "AtMost",
+    "CallLatency",
+    "CallLatencyConfig",
     "ContainsConfig",
     "ContainsCriteria",
     "ContainsEvaluator",
@@ -76,17 +100,32 @@ __all__ = [
     "JsonSimilarityConfig",
     "JsonSimilarityCriteria",
     "JsonSimilarityEvaluator",
+    "Latency",
+    "LatencyConfig",
+    "Loops",
+    "LoopsConfig",
     "QualityConfig",
     "RecallCriteria",
+    "RedundantCalls",
+    "RedundantCallsConfig",
+    "RedundantCallsCriteria",
     "RegexMatch",
     "RegexMatchConfig",
     "RegexMatchCriteria",
     "ResponseMatch",
     "ResponseMatchConfig",
     "ResponseMatchCriteria",
+    "Retries",
+    "RetriesConfig",
+    "SecondsCriteria",
     "Selection",
     "SingleToolUse",
     "SingleToolUseCriteria",
+    "StepCount",
+    "StepCountConfig",
+    "TokenUsage",
+    "TokenUsageConfig",
+    "TokenUsageCriteria",
     "ToolCallArgsEvaluationCriteria",
     "ToolCallArgsEvaluator",
     "ToolCallArgsEvaluatorConfig",
@@ -99,6 +138,9 @@ __all__ = [
     "ToolCallOutputEvaluationCriteria",
     "ToolCallOutputEvaluator",
     "ToolCallOutputEvaluatorConfig",
+    "ToolErrorRate",
+    "ToolErrorRateConfig",
+    "ToolErrorRateCriteria",
     "ToolF1",
     "ToolPrecision",
     "ToolRecall",

@@ -8,6 +8,8 @@ from ._differences import Difference, text_pair
 from ._findings import Finding, NamedCall
 from ._justifications import (
     AnswersJustification,
+    BudgetCheck,
+    BudgetsJustification,
     ComparedAnswer,
     CountCheck,
     ExecutionOrderJustification,
@@ -26,7 +28,7 @@ from ._justifications import (
 from ._outcome import Cause, Outcome
 from ._repeats import Tally
 from ._result import Account, EvaluationResult, Explanation, Told, Verdict, without_details
-from ._text import call_text, value_text
+from ._text import call_text, figure_text, value_text
 
 __all__ = [
     "CODES",
@@ -34,6 +36,8 @@ __all__ = [
     "Aggregates",
     "Alignment",
     "AnswersJustification",
+    "BudgetCheck",
+    "BudgetsJustification",
     "CaseResult",
     "Cause",
     "Code",
@@ -70,6 +74,7 @@ __all__ = [
     "Written",
     "call_text",
     "explain",
+    "figure_text",
     "gravest",
     "measures_of",
     "text_pair",
