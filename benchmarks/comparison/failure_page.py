@@ -1,5 +1,6 @@
 """The page on which texts of failures stand side by side."""
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 
@@ -22,15 +23,19 @@ def filled_failure_page() -> str:
 
 
 def our_text(given: Input) -> str:
-    """What `check` says of a path that went wrong.
+    """What `check` says of a path that went wrong, on a terminal of 120 columns, whatever the one at hand has.
 
     Raises:
         ValueError: it did not go wrong.
     """
+    before = os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = "120"
     try:
         check(Trajectory.of(given.actual), list(given.expected), args="exact")
     except CheckFailedError as problem:
         return str(problem)
+    finally:
+        os.environ.pop("COLUMNS") if before is None else os.environ.update(COLUMNS=before)
     raise ValueError(f"{given.label}: nothing is wrong with it")
 
 

@@ -32,6 +32,12 @@ cases:
 """
 
 
+@pytest.fixture(autouse=True)
+def wide_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal of one width, wherever these tests are run."""
+    monkeypatch.setenv("COLUMNS", "100")
+
+
 def failure(subject: Any, expected: Any, **settings: Any) -> str:
     with pytest.raises(CheckFailedError) as raised:
         check(subject, expected, **settings)
@@ -46,9 +52,7 @@ def test_what_is_as_expected_gives_the_result() -> None:
     assert result.trajectory is MADE
 
 
-def test_a_failure_names_the_call_and_the_argument_and_shows_both_paths(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "100")
-
+def test_a_failure_names_the_call_and_the_argument_and_shows_both_paths() -> None:
     text = failure(MADE, EXPECTED)
 
     assert text.splitlines() == [
@@ -177,8 +181,7 @@ def test_an_expectation_that_makes_no_sense_is_refused(expected: Any, settings: 
         check(MADE, expected, **settings)
 
 
-def test_long_values_are_cut_around_the_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "100")
+def test_long_values_are_cut_around_the_difference() -> None:
     made = calls(call("search", query="x" * 5000 + "a" + "y" * 5000))
 
     text = failure(made, [{"search": {"query": "x" * 5000 + "b" + "y" * 5000}}])

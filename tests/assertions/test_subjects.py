@@ -1,10 +1,12 @@
 """What assertions take."""
 
 import json
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from rightcall import AgentExecution, InputError, ToolCall, Trajectory, capture, tool
 from rightcall.assertions import trajectory_of
@@ -18,6 +20,41 @@ MESSAGES = [
         ],
     },
 ]
+
+
+class SdkFunction(BaseModel):
+    name: str = "search"
+    arguments: str = '{"query": "laptop"}'
+
+
+class SdkCall(BaseModel):
+    id: str = "1"
+    function: SdkFunction = SdkFunction()
+
+
+class SdkMessage(BaseModel):
+    """What the SDK of OpenAI gives back, and a loop appends to its list of messages."""
+
+    role: str = "assistant"
+    content: str | None = None
+    tool_calls: list[SdkCall] = [SdkCall()]
+
+
+class SdkChoice(BaseModel):
+    index: int = 0
+    message: SdkMessage = SdkMessage()
+
+
+class SdkCompletion(BaseModel):
+    choices: list[SdkChoice] = [SdkChoice()]
+
+
+@dataclass
+class SdkBlock:
+    type: str = "tool_use"
+    id: str = "1"
+    name: str = "search"
+    input: dict[str, str] = field(default_factory=lambda: {"query": "laptop"})
 
 
 @tool
@@ -49,8 +86,16 @@ def agent_span(digit: str) -> dict[str, Any]:
         [SPAN],
         (SPAN,),
         AgentExecution(agent_trace=[SPAN]),
+        [MESSAGES[0], SdkMessage(), {"role": "tool", "tool_call_id": "1", "content": "P001"}],
+        {"messages": [MESSAGES[0], SdkMessage()]},
+        [MESSAGES[0], {"role": "assistant", "content": [SdkBlock()]}],
+        SdkMessage(),
+        SdkCompletion(),
     ],
-    ids=["short", "spelt out", "ToolCall", "Trajectory", "messages", "log", "bytes", "spans", "tuple", "execution"],
+    ids=[
+        *("short", "spelt out", "ToolCall", "Trajectory", "messages", "log", "bytes", "spans", "tuple", "execution"),
+        *("SDK message in a list", "SDK message in a log", "SDK block", "SDK message", "SDK completion"),
+    ],
 )
 def test_calls_can_be_read_from_what_a_test_has(subject: Any) -> None:
     [call] = trajectory_of(subject).calls
@@ -96,3 +141,8 @@ def test_a_path_is_read_if_it_holds_one_run(tmp_path: Path) -> None:
         trajectory_of({"resourceSpans": [{"scopeSpans": [{"spans": [agent_span("1"), agent_span("2")]}]}]})
     with pytest.raises(InputError, match="nowhere"):
         trajectory_of("nowhere.json")
+
+
+def test_a_message_that_cannot_be_read_is_refused_and_not_passed_over() -> None:
+    with pytest.raises(InputError, match=r"messages\[2\]: an object of type object cannot be read as a message"):
+        trajectory_of([*MESSAGES, object()])

@@ -22,7 +22,7 @@ install_browser() {
     elif ! as_root true 2>/dev/null; then
         echo "there is no browser, and only root may install Chromium"
     elif ! { as_root apt-get update -qq && as_root env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -qq --no-install-recommends chromium; } >"$log" 2>&1 </dev/null; then
+        apt-get install -qq --no-install-recommends chromium fonts-dejavu-core; } >"$log" 2>&1 </dev/null; then
         echo "there is no browser, and apt-get could not install Chromium: $(tail -n 1 "$log")"
     fi
 }

@@ -40,6 +40,7 @@ WRITTEN = {
     "WrittenEvalSet": "Top level",
     "WrittenDefaults": "Defaults",
     "WrittenEvaluator": "Evaluators of your own",
+    "WrittenOverall": "All cases together",
     "WrittenCase": "Cases",
     "WrittenTurn": "Turns",
 }
@@ -315,7 +316,7 @@ def test_every_yaml_block_is_an_eval_set_or_an_expectation_that_holds_together(p
             load_expectation(block.text, f"{name_of(page)}:{block.line}")
 
 
-@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.yaml")), ids=name_of)
+@pytest.mark.parametrize("example", sorted([*EXAMPLES.glob("*.yaml"), *EXAMPLES.glob("*.py")]), ids=name_of)
 def test_a_page_that_announces_an_example_shows_it_as_it_is(example: Path) -> None:
     announcing = [page for page in PAGES if f"`{name_of(example)}`:" in page.read_text(encoding="utf-8")]
 

@@ -105,7 +105,8 @@ def test_judges_code_and_older_evaluators_are_errors_by_name_and_import_nothing(
     assert result.verdict == "error"
     assert [each.finding.message for each in result.findings] == [
         "'Judge' (llm-judge-trajectory-similarity) is not yet available: it needs a language model as a judge",
-        "'Mine' (file://../evaluators/custom/mine.py:MineEvaluator) is not yet available: its code is yours",
+        "'Mine' (file://../evaluators/custom/mine.py:MineEvaluator) was not judged: its code is yours, "
+        "and is not imported here",
         "'Older' (legacy-evaluator) is not yet available: it is in UiPath's older form, without a version",
     ]
 
@@ -113,7 +114,10 @@ def test_judges_code_and_older_evaluators_are_errors_by_name_and_import_nothing(
 def test_whatever_has_no_counterpart_is_kept(tmp_path: Path) -> None:
     loaded = load_eval_set(
         write(
-            tmp_path, eval_set(evaluation({"Exact": {"expectedOutput": {"total": 1}}}, expectedAgentBehavior="Be good"))
+            tmp_path,
+            eval_set(
+                evaluation({"Exact": {"expectedOutput": {"total": 1}}}, evalSetId="7", expectedAgentBehavior="Be good")
+            ),
         )
     )
 
@@ -122,7 +126,8 @@ def test_whatever_has_no_counterpart_is_kept(tmp_path: Path) -> None:
     assert (kept["id"], kept["version"], kept["createdAt"]) == ("set-1", "1.0", "2026-01-01T00:00:00Z")
     assert kept["evaluators"]["Exact"]["evaluatorConfig"] == {"classes": ["a"]}
     assert kept["evaluators"]["Order"]["evaluatorConfig"] == {"defaultEvaluationCriteria": {"toolCallsOrder": []}}
-    assert loaded.cases[0].metadata == {"uipath": {"expectedAgentBehavior": "Be good"}}
+    assert loaded.cases[0].metadata == {"uipath": {"evalSetId": "7"}}
+    assert loaded.cases[0].expected_behavior == "Be good"
 
 
 def mocked(folder: Path, *behaviors: dict[str, Any], key: str = "behaviors") -> Any:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from html.parser import HTMLParser
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -22,7 +23,15 @@ from rightcall import CaseResult, pages, reports
 from rightcall.changes import compare, sides_of
 from rightcall.cli._formats import FORMATS
 from rightcall.reports import Line, Paper, Report
-from rightcall.results import Aggregates, Tally, measures_of
+from rightcall.results import (
+    Aggregates,
+    ClassFigures,
+    Classification,
+    OverallResult,
+    Source,
+    Tally,
+    measures_of,
+)
 
 PAPER = Paper(width=80)
 
@@ -43,11 +52,24 @@ def report_of(text: str) -> Report:
         results=lambda: iter(results),
         totals=tally.totals(),
         evaluators=aggregates.by_evaluator(),
+        overall=overall_of(text),
         subject=text,
         run_id=text,
         agent=text,
         notes=(text,),
         warnings={text: 2},
+    )
+
+
+def overall_of(text: str) -> tuple[OverallResult, ...]:
+    """What is said of all cases together, where code of a user's and the classes say nothing but the text."""
+    label = text[:200]  # as long as a class is let be
+    figures = (ClassFigures(label, 1, 1, 0, 0.0, 0.0, 0.0), ClassFigures("b", 1, 1, 0, 0.0, 0.0, 0.0))
+    found = Classification((label, "b"), ((0, 1, 1), (1, 0, 0)), figures, 0.0, 3)
+    known: dict[str, Any] = {"reason": text, "source": Source(text, 1, 1, text), "details": [text]}
+    return (
+        OverallResult(evaluator=text, verdict="failed", score=0.0, classification=found, **known),
+        OverallResult(evaluator=text, verdict="error", **known),
     )
 
 
@@ -75,6 +97,7 @@ def beside(text: str) -> str:
 SINKS: dict[str, Callable[[str], str]] = {
     "full_report": lambda text: "".join(reports.full_report(report_of(text), PAPER)),
     "concise_report": lambda text: "".join(reports.concise_report(report_of(text))),
+    "detail_lines": lambda text: plain(reports.detail_lines(report_of(text), PAPER)),
     "json_report": lambda text: "".join(reports.json_report(report_of(text))),
     "junit_report": lambda text: "".join(reports.junit_report(report_of(text))),
     "github_report": lambda text: "".join(reports.github_report(report_of(text))),
@@ -98,8 +121,8 @@ GATED = {"concise_lines", "ending"}
 """Lines that are made harmless by whoever prints them: the terminal's `Screen`, and `concise_report`."""
 EDITS = {"diff_lines"}
 """A diff of the user's own file has to be that file's text, to the letter."""
-PARTS = {"full_lines"}
-"""What `full_report` is made of."""
+PARTS = {"full_lines", "redacted_report"}
+"""What `full_report` is made of, and a report that tells nothing by itself."""
 TELLING = re.compile(r".*(_report|_summary|_lines|_html)|diagnosis|headline|ending|side_by_side")
 """What functions are called that tell results."""
 
@@ -162,4 +185,4 @@ def test_junit_has_as_many_cases_as_there_were(kind: str) -> None:
     for text in corpus.PAYLOADS[kind]:
         root = ElementTree.fromstring(SINKS["junit_report"](text).encode())
 
-        assert len(root.findall("testsuite/testcase")) == 3
+        assert len(root.findall("testsuite/testcase")) == 3 + len(overall_of(text))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import tomllib
 from pathlib import Path
@@ -135,6 +136,20 @@ def test_reports_are_written_in_the_format_of_their_names(whole: tuple[Path, Don
     assert (folder / "report.html").read_text().startswith("<!doctype html>")
     assert "laptop" in (folder / "report.html").read_text()
     assert "error[RC101 call-missing]" in (folder / "report.txt").read_text()
+
+
+def test_a_report_tells_cases_of_two_eval_sets_apart(project: Path) -> None:
+    (project / "evals" / "other.yaml").write_text((project / "evals" / "shop.yaml").read_text())
+    reports = [f"--rightcall-report=report.{ending}" for ending in ("html", "json", "xml", "txt")]
+
+    run(project, "evals/shop.yaml::phone", "evals/other.yaml::phone", *reports)
+
+    names = ["evals/shop.yaml::phone", "evals/other.yaml::phone"]
+    anchors = re.findall(r' id="([^"]+)"', (project / "report.html").read_text())
+    assert len(anchors) == len(set(anchors))
+    assert [case["case_id"] for case in json.loads((project / "report.json").read_text())["cases"]] == names
+    assert [each.get("name") for each in ElementTree.parse(project / "report.xml").iter("testcase")] == names
+    assert "rightcall show" not in (project / "report.txt").read_text()  # which run?
 
 
 def test_nothing_is_left_running(whole: tuple[Path, Done]) -> None:
@@ -396,3 +411,20 @@ def test_results_in_the_run_are_complete(whole: tuple[Path, Done]) -> None:
 
     assert [result.outcome.stdout for result in results[:2]] == ["asked for laptop\n", "asked for phone\n"]
     assert os.path.relpath(results[1].findings[0].source.file) == "evals/shop.yaml"
+
+
+def test_evaluators_that_are_code_of_the_project_judge_and_others_need_trust(project: Path) -> None:
+    (project / "checks.py").write_text("def polite(output):\n    return 'please' in output\n")
+    (project / "evals" / "own.yaml").write_text(
+        "agent: agent.py:answer\nevaluators: {polite: {type: 'checks.py:polite'}}\n"
+        "cases: [{id: a, input: {query: x}, expect: {calls: [search], polite: true}}]\n"
+    )
+
+    done = run(project, "evals/own.yaml")
+    (project / "checks.py").rename(project.parent / "checks.py")
+    outside = (project / "evals" / "own.yaml").read_text().replace("checks.py", "../checks.py")
+    (project / "evals" / "own.yaml").write_text(outside)
+    refused = run(project, "evals/own.yaml")
+
+    assert failures(done) == {"evals/own.yaml::a": "'polite' scored 0, and 1 is needed (polite)"}
+    assert "give --rightcall-trust" in refused.stdout

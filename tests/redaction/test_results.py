@@ -57,21 +57,32 @@ def test_verdict_score_codes_and_places_stay() -> None:
 
 
 def test_a_secret_by_name_is_left_out_where_nothing_names_it() -> None:
-    result = judged(
-        "calls: [search]", ToolCall("login", {"password": "correct horse"}, "welcome"), output="I used correct horse."
-    )
+    login = ToolCall("login", {"password": "correct horse"}, {"said": ["hello", "correct horse"]})
+    result = judged("calls: [search]", login, output="I used correct horse.", input="Say correct horse")
     printed = CaseResult.from_plain({**result.to_plain(), "outcome": {"stdout": "sent: correct horse\n"}})
 
     shown = redacted(printed)
 
     assert shown.outcome is not None
     assert shown.outcome.stdout == "sent: [redacted: secret]\n"
+    assert shown.trajectory is not None
+    assert shown.trajectory.calls[0].output == {"said": ["hello", "[redacted: secret]"]}
+    assert "correct horse" not in shown.to_json()
+    assert redacted_trajectory(printed.trajectory or Trajectory()) == shown.trajectory
 
 
 def test_a_word_of_ours_that_is_a_secret_somewhere_stays() -> None:
     result = judged("calls: [login]", ToolCall("login", {"password": "passed"}, "passed"))
 
     assert redacted(result).verdict == "passed"
+
+
+def test_a_tool_that_is_named_as_a_secret_is_keeps_its_name() -> None:
+    result = judged("calls: [search]", ToolCall("search", {"password": "search"}, "search"))
+    shown = redacted(result)
+
+    assert shown.trajectory is not None
+    assert (shown.trajectory.names, shown.trajectory.calls[0].output) == (("search",), "[redacted: secret]")
 
 
 def test_a_tool_that_is_called_like_a_secret_keeps_its_count() -> None:

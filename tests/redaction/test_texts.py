@@ -119,6 +119,14 @@ def test_keys_that_are_secrets_are_redacted_and_stay_apart() -> None:
     assert redacted_value({one: 1, other: 2}) == {"[redacted: github-token]": 1, "[redacted: github-token] (2)": 2}
 
 
+def test_thirty_thousand_keys_that_are_secrets_come_to_an_end() -> None:
+    """What is linear takes a second; what is not takes minutes."""
+    shown = redacted_value({f"ghp_{number:036}": number for number in range(30_000)})
+
+    assert list(shown)[-1] == "[redacted: github-token] (30000)"
+    assert list(shown.values()) == list(range(30_000))
+
+
 @given(st.lists(st.sampled_from([*TOKENS.values(), *HARMLESS, '"', "\\", "\n", " ", "…", "password=", ": ", "İ", "x"])))
 def test_a_text_that_was_redacted_is_not_changed_again(pieces: list[str]) -> None:
     once = redacted_text(" ".join(pieces))

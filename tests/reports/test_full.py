@@ -268,9 +268,10 @@ def test_a_result_without_the_places_of_its_calls_names_them_instead(judged: Jud
 def test_a_call_whose_line_does_not_name_it_is_named_beside_it(judged: Judging) -> None:
     written = """{"cases": [{"id": "a", "input": 1, "expect": {"calls": [
     {
-      "name": "search"
+      "args": {}, "name": "search"
     },
     {
+      "args": {},
       "name": "book"
     }
     ]}}]}"""
@@ -278,9 +279,9 @@ def test_a_call_whose_line_does_not_name_it_is_named_beside_it(judged: Judging) 
     lines = screen(judged(written, calls("search")))
 
     assert lines[5:8] == [
-        "2 |   {  ✓ 1  search",
-        "5 |   {  −  book",
-        "  |   ^ expected here, nothing matched",
+        '3 |   "args": {}, "name": "search"  ✓ 1',
+        '6 |   "args": {},                   −  book',
+        "  |   ^^^^^^ expected here, nothing matched",
     ]
 
 

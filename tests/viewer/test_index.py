@@ -67,6 +67,31 @@ def test_a_journal_is_read_on_and_a_torn_line_is_waited_for(tmp_path: Path, resu
         assert len(index_of(library)) == (2 if cut == len(second) else 1)
 
 
+def test_a_longer_journal_in_the_place_of_another_is_read_anew(tmp_path: Path, results: list[CaseResult]) -> None:
+    run = new_run(tmp_path / "runs", *results)
+    library = Library(tmp_path / "runs")
+    assert len(index_of(library)) == 2
+    file = run.folder / "cases.jsonl"
+    first, second = file.read_bytes().splitlines(keepends=True)
+
+    mended = file.with_name("mended")
+    mended.write_bytes(second + first + first)
+    mended.replace(file)
+
+    index = index_of(library)
+    assert [index.result(entry).case_id for entry in index.entries()] == ["laptop_search", "gift_card"]
+
+
+def test_a_case_is_never_shown_as_another_one(tmp_path: Path, results: list[CaseResult]) -> None:
+    run = new_run(tmp_path / "runs", *results)
+    index = index_of(Library(tmp_path / "runs"))
+    file = run.folder / "cases.jsonl"
+    file.write_bytes(b"".join(reversed(file.read_bytes().splitlines(keepends=True))))
+
+    with pytest.raises(StoreError, match="has changed while it was read"):
+        index.result(index.entries()[0])
+
+
 def test_a_journal_that_became_another_one_is_read_anew(tmp_path: Path, results: list[CaseResult]) -> None:
     run = new_run(tmp_path / "runs", *results)
     library = Library(tmp_path / "runs")

@@ -5,13 +5,16 @@ import os
 import re
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.viewer.viewing import RIGHT, SEARCH, WRONG, Browser, append, call, new_run, results_of
+from tests.viewer.viewing import PORT, RIGHT, SEARCH, WRONG, Browser, append, call, new_run, results_of
 
+from rightcall import CaseResult
 from rightcall.pages import case_key, key_of
 from rightcall.store import Run
+from rightcall.viewer import Hosts, Index, Library, make_app
 
 LAPTOP = case_key("laptop_search")
 
@@ -328,6 +331,40 @@ def test_a_runs_own_folder_is_shown_whatever_its_name(tmp_path: Path, good: Run)
     assert good.short_id in browser.get("/").text
     assert browser.get(f"/runs/run/cases/{LAPTOP}").status == 200
     assert browser.get(f"/runs/{good.folder.name}").status == 404
+
+
+class Counted(Index):
+    """Rows that know how often a whole result was read."""
+
+    read = 0
+
+    def result(self, entry: Any) -> CaseResult:
+        self.read += 1
+        return super().result(entry)
+
+
+class OneIndex(Library):
+    """Runs of which one is looked at."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run.folder.parent)
+        self.only = Counted(run)
+
+    def index(self, name: str, run: Run) -> Index:
+        self.only.extend(run)
+        return self.only
+
+
+def test_calls_of_one_case_are_shown_after_one_look_at_it(tmp_path: Path, runs: Path) -> None:
+    many = [call("search", begin, query=str(begin)) for begin in range(40)]
+    library = OneIndex(new_run(runs, *results_of(tmp_path, laptop_search=many, gift_card=SEARCH)))
+    browser = Browser(runs)
+    browser.app = make_app(library, Hosts("127.0.0.1", PORT))
+
+    page = browser.get(f"/runs/{library.names()[0]}/tools/{key_of('search')}").text
+
+    assert "call 40" in text_of(page)
+    assert library.only.read == 2
 
 
 def test_a_run_lists_its_tools_and_leads_to_their_calls(tmp_path: Path, runs: Path) -> None:

@@ -2,6 +2,7 @@
 
 from ._agent import Agent, AgentOptions, Answer, Request
 from ._loading import load_agent
+from ._modules import SearchPath, import_file
 from ._tracebacks import traceback_of
 
-__all__ = ["Agent", "AgentOptions", "Answer", "Request", "load_agent", "traceback_of"]
+__all__ = ["Agent", "AgentOptions", "Answer", "Request", "SearchPath", "import_file", "load_agent", "traceback_of"]

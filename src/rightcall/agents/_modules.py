@@ -36,7 +36,7 @@ class SearchPath:
         self._added.clear()
 
 
-def import_file(file: Path, search: SearchPath) -> ModuleType:
+def import_file(file: Path, search: SearchPath, what: str = "the agent") -> ModuleType:
     """The module of a file, imported once.
 
     Its name is the file's, so that the agent's other modules get this very module when they import it, and
@@ -53,9 +53,9 @@ def import_file(file: Path, search: SearchPath) -> ModuleType:
     if taken is not None and _is_from(taken, file):
         return taken
     if "." in dotted:
-        return importing(lambda: importlib.import_module(dotted), file)
+        return importing(lambda: importlib.import_module(dotted), file, what)
     name = dotted if taken is None and dotted not in sys.stdlib_module_names else f"{dotted}_{abs(hash(file)):x}"
-    return importing(lambda: _executed(name, file), file)
+    return importing(lambda: _executed(name, file), file, what)
 
 
 def import_name(name: str, project: Path, search: SearchPath) -> ModuleType:
@@ -77,7 +77,7 @@ def import_name(name: str, project: Path, search: SearchPath) -> ModuleType:
     return importing(lambda: importlib.import_module(name), Path(found.origin or name))
 
 
-def importing(load: Callable[[], ModuleType], file: Path) -> ModuleType:
+def importing(load: Callable[[], ModuleType], file: Path, what: str = "the agent") -> ModuleType:
     """What `load` imports.
 
     Raises:
@@ -91,8 +91,8 @@ def importing(load: Callable[[], ModuleType], file: Path) -> ModuleType:
         if missing == "google" or missing.startswith("google.adk"):
             raise MissingExtraError(f"{file} needs Google's ADK; to run it: pip install google-adk") from None
         where = place_of(problem, file)
-        what = f"it calls sys.exit({problem.code!r})" if isinstance(problem, SystemExit) else _told(problem)
-        raise AgentError(f"{where}: the agent cannot be imported: {what}", traceback_of(problem)) from None
+        told = f"it calls sys.exit({problem.code!r})" if isinstance(problem, SystemExit) else _told(problem)
+        raise AgentError(f"{where}: {what} cannot be imported: {told}", traceback_of(problem)) from None
 
 
 def _told(problem: BaseException) -> str:

@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from rightcall.errors import AgentError, CheckFailedError, CriteriaError, InputError, NotMeasuredError, shown
-from rightcall.evalsets import EvalSet, load_eval_set, selected
+from rightcall.evalsets import EvalSet, selected
+from rightcall.extensions import load_eval_set_with_code
 from rightcall.projects import agent_files, home_of, load_configuration
 from rightcall.results import Aggregates, CaseResult, Tally, measures_of
 from rightcall.runner import DEFAULT_TIMEOUT, CaseFinished, Job, Plan, RunOptions, run
@@ -159,11 +160,16 @@ def _eval_sets(given: str | Path | EvalSet) -> list[EvalSet]:
         return [given]
     path = Path(given)
     if not path.is_dir():
-        return [load_eval_set(given)]
+        return [_with_code(given)]
     files = sorted([file for file in path.rglob("*") if file.name.endswith(_ENDINGS) and file.is_file()])
     if not files:
         raise InputError(f"{path} has no eval sets: no file in it ends in {', '.join(_ENDINGS)}")
-    return [load_eval_set(file) for file in files]
+    return [_with_code(file) for file in files]
+
+
+def _with_code(file: str | Path) -> EvalSet:
+    remedy = "load it with load_eval_set_with_code(…, trust=True)"
+    return load_eval_set_with_code(file, remedy=remedy)
 
 
 def _agent_of(agent: str | None, eval_set: EvalSet) -> tuple[str, Path]:

@@ -20,6 +20,7 @@ def trajectory_of(subject: Any) -> Trajectory:
 
     - a `Trajectory`, what `capture` captured, or an `AgentExecution`;
     - a path, bytes or a decoded document: a trace or a log of messages, in any format that `read` knows;
+    - what an SDK gave back: a message, or the completion around it;
     - a list of spans, of messages, or of calls: names, `{"search": {"query": "laptop"}}`, `{"name": …, "args": …}`
       or `ToolCall`s. A call that is given by its name alone has no recorded arguments.
 
@@ -37,6 +38,10 @@ def trajectory_of(subject: Any) -> Trajectory:
         return subject.trajectory
     if isinstance(subject, (str, bytes, bytearray, os.PathLike, Mapping)) or hasattr(subject, "read"):
         return _only_one(subject)
+    if hasattr(type(subject), "model_dump"):
+        from rightcall.readers import read_messages
+
+        return read_messages(subject)  # what an SDK gave back: a message, or a completion that holds one
     if isinstance(subject, Iterable):
         return _listed(list(subject))
     raise InputError(f"no calls can be read from {shown(subject)}; give a trajectory, a trace, spans or messages")

@@ -62,6 +62,7 @@ class Pool:
 
     def __exit__(self, *problem: object) -> None:
         self._processes.shutdown(wait=True, cancel_futures=True)
+        self._scorer.__exit__(*problem)
 
     def scored(self, files: Sequence[str]) -> Iterator[tuple[str, Found]]:
         """The results of files, each with its file, in the order of the files whoever is done first.
@@ -119,7 +120,7 @@ class Pool:
                 yield from self._judged(work.path, rests.pop(work.path).trajectories())
 
     def _judged(self, path: str, trajectories: Iterator[Trajectory]) -> Iterator[tuple[str, Found]]:
-        return ((path, self._scorer.scored(trajectory)) for trajectory in trajectories)
+        return self._scorer.scored((path, trajectory) for trajectory in trajectories)
 
 
 def _start_method() -> str:
@@ -145,14 +146,20 @@ class _Worker:
     def do(self, work: Work) -> Done:
         if work.large is not None and work.block is not None:
             reading = BlockReading(work.large, work.block)
-            scored = [self._scorer.scored(trajectory) for trajectory in reading.trajectories()]
-            return Done(scored, reading.left, reading.waiting, reading.begun)
-        done = Done([])
+            return Done(self._scored(reading.trajectories()), reading.left, reading.waiting, reading.begun)
+        problems: list[InputError] = []
+        scored = self._scored(self._read(work.path, problems))
+        return Done(scored, problem=str(problems[0]) if problems else "")
+
+    def _scored(self, trajectories: Iterator[Trajectory]) -> list[Scored | Stranger]:
+        return [found for _, found in self._scorer.scored((None, trajectory) for trajectory in trajectories)]
+
+    def _read(self, path: str, problems: list[InputError]) -> Iterator[Trajectory]:
+        """The trajectories of a file as far as it can be read, and why not further."""
         try:
-            done.scored.extend(map(self._scorer.scored, self._request.read(work.path)))
+            yield from self._request.read(path)
         except InputError as problem:
-            return Done(done.scored, problem=str(problem))
-        return done
+            problems.append(problem)
 
 
 _worker: _Worker | None = None
@@ -162,6 +169,7 @@ def _begin(request: Request) -> None:
     """Make a worker of this process. It is not the one to be interrupted, but who asked for the work."""
     global _worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.stdout = sys.stderr  # evaluators of the user's own may print, and the result is somebody else's
     _worker = _Worker(request)
 
 

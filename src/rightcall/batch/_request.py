@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from rightcall.evalsets import Case, load_eval_set, selected
+from rightcall.evalsets import Case, OverallCheck, load_expectation, selected
+from rightcall.extensions import CodeFinder, load_eval_set_with_code
 from rightcall.readers import Grouping, read
 from rightcall.trajectory import Trajectory
 from rightcall.verdicts import CASE_ATTRIBUTE, Join
@@ -28,6 +30,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     input_format: str | None = None
     grouping: Grouping = "auto"
     max_size: int | None = None
+    trust: bool = False
+    """Whether evaluators of the user's own may lie outside of the project of the eval set."""
     wants_evidence: Literal["", "bad", "all"] = ""
     """Which results come with all that they are made of, as JSON: none, those that did not pass, or all."""
 
@@ -38,8 +42,28 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             DocumentError: the eval set is wrong.
             InputError: it cannot be read, or no case is chosen.
         """
-        chosen = selected(load_eval_set(self.evalset).cases, self.case_globs, self.tags) if self.evalset else []
-        return chosen if self.case_ids is None else [case for case in chosen if case.id in self.case_ids]
+        return self.load()[0]
+
+    def load(self) -> tuple[list[Case], tuple[OverallCheck, ...]]:
+        """The cases chosen from the eval set, and what it asks of all together. Raises as `cases` does."""
+        if self.evalset is None:
+            return [], ()
+        eval_set = load_eval_set_with_code(self.evalset, trust=self.trust)
+        chosen = selected(eval_set.cases, self.case_globs, self.tags)
+        if self.case_ids is not None:
+            chosen = [case for case in chosen if case.id in self.case_ids]
+        return chosen, eval_set.overall
+
+    def expected(self) -> Case | None:
+        """The one case that all traces belong to, if there is an expectation for all of them.
+
+        Raises:
+            DocumentError: the expectation is wrong.
+        """
+        if self.expectation is None:
+            return None
+        finder = CodeFinder(Path.cwd() / "expectation", self.trust)
+        return load_expectation(*self.expectation, find_code=finder)("")
 
     def read(self, source: str | list[str]) -> Iterator[Trajectory]:
         """The trajectories in a file, or in files that are read as one.

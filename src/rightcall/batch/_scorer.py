@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from rightcall.evalsets import Case, load_expectation
+from rightcall.errors import InputError
+from rightcall.evalsets import Case
 from rightcall.reports import json_evidence
 from rightcall.results import CaseResult, Measure, measures_of
 from rightcall.trajectory import Trajectory
-from rightcall.verdicts import Joining, judge
+from rightcall.verdicts import Joining, Judging, Overall, judge, waits
 
 from ._request import Request
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+_AHEAD = 64
+"""How many trajectories are judged at once, where evaluators have to wait."""
+
+NameT = TypeVar("NameT")
 
 
 class Scored(msgspec.Struct, frozen=True):
@@ -24,6 +35,8 @@ class Scored(msgspec.Struct, frozen=True):
     """All but what the result is known by, as JSON, where it was asked for."""
     measures: tuple[Measure, ...] = ()
     """What each evaluator says of it."""
+    seen: tuple[Any, ...] = ()
+    """What evaluators of all cases together see of it."""
 
 
 class Stranger(msgspec.Struct, frozen=True):
@@ -43,24 +56,63 @@ class Scorer:
 
     def __init__(self, request: Request) -> None:
         self._wants_evidence = request.wants_evidence
-        self._case_of = _case_finder(request)
+        cases, checks = request.load()
+        self._case_of = _case_finder(request, cases)
+        self._judging = Judging()
+        self._overall = Overall(checks)
 
-    def scored(self, trajectory: Trajectory) -> Scored | Stranger:
-        """The result of a trajectory, if it belongs to a case."""
-        case = self._case_of(trajectory)
-        return STRANGER if case is None else self.score(case, trajectory)
+    def __enter__(self) -> Scorer:
+        return self
 
-    def score(self, case: Case, trajectory: Trajectory) -> Scored:
-        """The result of a trajectory that is known to belong to a case."""
-        result = judge(case, trajectory)
+    def __exit__(self, *problem: object) -> None:
+        self._judging.close()
+
+    def scored(self, trajectories: Iterable[tuple[NameT, Trajectory]]) -> Iterator[tuple[NameT, Scored | Stranger]]:
+        """The results of trajectories, each if it belongs to a case, with whatever it is named by."""
+        return self._in_turn((name, self._case_of(trajectory), trajectory) for name, trajectory in trajectories)
+
+    def scored_as(self, pairs: Iterable[tuple[Case | None, Trajectory]]) -> Iterator[Scored | Stranger]:
+        """The results of trajectories that are known to belong to cases."""
+        return (found for _, found in self._in_turn((None, case, trajectory) for case, trajectory in pairs))
+
+    def _in_turn(
+        self, named: Iterable[tuple[NameT, Case | None, Trajectory]]
+    ) -> Iterator[tuple[NameT, Scored | Stranger]]:
+        """The results in order, while some more are judged whose evaluators have to wait."""
+        waiting: deque[tuple[NameT, Case | None, Trajectory, Future[CaseResult] | None]] = deque()
+        problem = None
+        try:
+            for name, case, trajectory in named:
+                if not waiting and (case is None or not waits(case)):
+                    yield name, STRANGER if case is None else self._light(case, judge(case, trajectory), trajectory)
+                    continue
+                judged = None if case is None else self._judging.submit(case, trajectory)
+                waiting.append((name, case, trajectory, judged))
+                while waiting and (len(waiting) > _AHEAD or waiting[0][3] is None or waiting[0][3].done()):
+                    yield self._taken(*waiting.popleft())
+        except InputError as caught:
+            problem = caught  # told when what was read before it has been
+        while waiting:
+            yield self._taken(*waiting.popleft())
+        if problem is not None:
+            raise problem
+
+    def _taken(
+        self, name: NameT, case: Case | None, trajectory: Trajectory, judged: Future[CaseResult] | None
+    ) -> tuple[NameT, Scored | Stranger]:
+        if case is None or judged is None:
+            return name, STRANGER
+        return name, self._light(case, judged.result(), trajectory)
+
+    def _light(self, case: Case, result: CaseResult, trajectory: Trajectory) -> Scored:
         is_wanted = self._wants_evidence == "all" or (self._wants_evidence == "bad" and not result.passed)
         evidence = json_evidence(result) if is_wanted else ""
         light = msgspec.structs.replace(result, trajectory=None, results=(), written=())
-        return Scored(light, trajectory.trace_id, evidence, measures_of(result.results))
+        seen = self._overall.see(case, result)
+        return Scored(light, trajectory.trace_id, evidence, measures_of(result.results), seen)
 
 
-def _case_finder(request: Request) -> Callable[[Trajectory], Case | None]:
-    if request.expectation is not None:
-        case = load_expectation(*request.expectation)("")
+def _case_finder(request: Request, cases: list[Case]) -> Callable[[Trajectory], Case | None]:
+    if (case := request.expected()) is not None:
         return lambda trajectory: case
-    return Joining(request.cases(), request.join, request.case_attribute).case_of
+    return Joining(cases, request.join, request.case_attribute).case_of

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 
 import msgspec
 
 from rightcall.errors import InputError
+from rightcall.evalsets import Case
 from rightcall.reports import json_evidence
-from rightcall.verdicts import unjudged
+from rightcall.verdicts import Overall, unjudged
 
 from ._pool import Pool, default_workers
 from ._request import Request
@@ -34,6 +36,8 @@ class Scoring:
         self._positions: Counter[str] = Counter()
         self.strangers = 0
         """How many trajectories belonged to no case."""
+        self.overall = Overall()
+        """What is asked of all cases together, as far as they are scored."""
 
     def results(self) -> Generator[Scored, None, None]:
         """The results, as they come; last those of cases that no trajectory belongs to.
@@ -42,12 +46,19 @@ class Scoring:
             InputError: no file at all can be read, or the eval set cannot be.
             RightcallError: what is asked cannot be done.
         """
+        cases, checks = self._request.load()
+        self.overall = Overall(checks)
+        with closing(self._results(cases)) as results:
+            for scored in results:
+                self.overall.add(scored.seen)
+                yield scored
+
+    def _results(self, cases: Sequence[Case]) -> Generator[Scored, None, None]:
         if self._request.expectation is not None:
             for name, scored in self._scored():
                 if isinstance(scored, Scored):
                     yield self._named(name, scored)
             return
-        cases = self._request.cases()
         if self._request.join != "order":
             yield from self._joined()
         in_order = self._request.join == "auto" and not self._times and self.strangers == len(cases)
@@ -56,7 +67,7 @@ class Scoring:
         for case in cases:
             if not self._times[case.id]:
                 result = unjudged(case, "RC303", "no trace belongs to this case")
-                yield Scored(result, evidence=json_evidence(result))
+                yield Scored(result, evidence=json_evidence(result), seen=self.overall.see(case, result))
 
     def _named(self, name: str, scored: Scored) -> Scored:
         """A result whose case is the trajectory itself: known by its trace, or by its place in the file."""
@@ -82,22 +93,22 @@ class Scoring:
 
     def _in_order(self) -> Iterator[Scored]:
         """The first trajectory held against the first case, and so on."""
-        scorer, waiting = Scorer(self._request), iter(self._request.cases())
+        waiting = iter(self._request.cases())
+        pairs = ((next(waiting, None), trajectory) for _, trajectory in self._sources.trajectories())
         self.strangers = 0
-        for _, trajectory in self._sources.trajectories():
-            case = next(waiting, None)
-            if case is None:
-                self.strangers += 1
-                continue
-            yield self._repeated(scorer.score(case, trajectory))
+        with Scorer(self._request) as scorer:
+            for scored in scorer.scored_as(pairs):
+                if isinstance(scored, Scored):
+                    yield self._repeated(scored)
+                else:
+                    self.strangers += 1
 
     def _scored(self) -> Iterator[tuple[str, Scored | Stranger]]:
         if self._workers > 1 and sum(map(_size, self._sources.files)) >= _WORTH_A_POOL:
             yield from self._scored_by_others()
             return
-        scorer = Scorer(self._request)
-        for name, trajectory in self._sources.trajectories():
-            yield name, scorer.scored(trajectory)
+        with Scorer(self._request) as scorer:
+            yield from scorer.scored(self._sources.trajectories())
 
     def _scored_by_others(self) -> Iterator[tuple[str, Scored | Stranger]]:
         with Pool(self._request, self._workers) as pool:

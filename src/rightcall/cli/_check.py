@@ -8,7 +8,7 @@ import click
 
 from rightcall.errors import RightcallError
 from rightcall.evalsets import EvalSet, load_eval_set
-from rightcall.evaluators import UnavailableEvaluator
+from rightcall.evaluators import CODE_OF_YOURS, UnavailableEvaluator, UnimportedOverall
 
 from ._complaints import complain
 from ._terminal import Screen
@@ -42,12 +42,15 @@ def command(files: tuple[str, ...]) -> int:
 def _unavailable(eval_set: EvalSet) -> list[str]:
     """What the eval set asks for that is not available: each by name, and in how many cases."""
     evaluators = [check.evaluator for case in eval_set.cases for check in case.checks]
+    code = [each.evaluator for each in eval_set.overall if isinstance(each.evaluator, UnimportedOverall)]
     missing = [each for each in evaluators if isinstance(each, UnavailableEvaluator)]
     counted = Counter((each.id, each.type_id, each.reason) for each in missing)
     return [
-        f"{name!r} ({wanted}) is not yet available: {reason}; {_count(cases, 'case')} cannot pass"
+        f"{name!r} ({wanted}) was not checked: {reason}"
+        if reason == CODE_OF_YOURS
+        else f"{name!r} ({wanted}) is not yet available: {reason}; {_count(cases, 'case')} cannot pass"
         for (name, wanted, reason), cases in counted.items()
-    ]
+    ] + [f"{each.id!r} ({each.type_id}) was not checked: {CODE_OF_YOURS}" for each in code]
 
 
 def _count(number: int, noun: str) -> str:

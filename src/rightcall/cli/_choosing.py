@@ -11,6 +11,7 @@ import msgspec
 
 from rightcall.errors import RightcallError
 from rightcall.evalsets import EvalSet, load_eval_set
+from rightcall.extensions import code_files, load_eval_set_with_code
 from rightcall.places import OWN_FILE
 from rightcall.projects import Configuration, agent_files, home_of, home_of_recorded, is_elsewhere
 from rightcall.store import files_digest
@@ -55,7 +56,7 @@ def choose(
     agent, path = _split(names)
     if path is None:
         path = recorded[1] if recorded is not None else _configured(configuration, "evalset")
-    eval_set = load_eval_set(path)
+    eval_set = load_eval_set_with_code(path, trust=trust)
     if agent is not None:
         return Chosen(agent, Path.cwd(), eval_set)
     if recorded is not None and recorded[0] not in (eval_set.agent, configuration.values.get("agent")):
@@ -73,10 +74,11 @@ def files_in_play(names: Sequence[str], configuration: Configuration, trust: boo
         chosen = choose(names, configuration, trust)
     except RightcallError:  # the eval set is wrong, or not there, and will be mended
         _, path = _split(names)
-        return [*files, Path(path if path is not None else _configured(configuration, "evalset"))]
+        path = path if path is not None else _configured(configuration, "evalset")
+        return [*files, Path(path), *code_files(path)]
     evalset = Path(chosen.eval_set.path)
     beside = [evalset.parent / "test_config.json", *(evalset.parent.parent / "evaluators").glob("*.json")]
-    return [*files, evalset, *[path for path in beside if path.is_file()], *chosen.sources()]
+    return [*files, evalset, *[path for path in beside if path.is_file()], *code_files(evalset), *chosen.sources()]
 
 
 def _split(names: Sequence[str]) -> tuple[str | None, str | None]:

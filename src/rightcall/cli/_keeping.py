@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from rightcall.batch import Request
-from rightcall.redaction import redacted
-from rightcall.results import CaseResult, EvaluatorTotals, Totals
+from rightcall.redaction import redacted, redacted_overall
+from rightcall.results import CaseResult, EvaluatorTotals, OverallResult, Totals
 from rightcall.store import Journal, Run, case_digest, commit_of, create_run, file_digest
 
 
@@ -44,7 +44,14 @@ class Keeping:
         self._journal.close()
 
     def finish(
-        self, totals: Totals, evaluators: dict[str, EvaluatorTotals], seconds: float, *, is_complete: bool
+        self,
+        totals: Totals,
+        evaluators: dict[str, EvaluatorTotals],
+        seconds: float,
+        *,
+        is_complete: bool,
+        overall: tuple[OverallResult, ...] = (),
     ) -> None:
         """Note how it came out. Raises `StoreError`."""
-        self.run.finish(totals, evaluators, seconds, is_complete=is_complete)
+        kept = tuple(map(redacted_overall, overall)) if self._redacts else overall
+        self.run.finish(totals, evaluators, seconds, is_complete=is_complete, overall=kept)

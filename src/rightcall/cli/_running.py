@@ -13,16 +13,18 @@ import msgspec
 
 from rightcall.errors import AgentError, StoreError
 from rightcall.evalsets import Case, selected
-from rightcall.redaction import redacted, redacted_text
+from rightcall.redaction import redacted, redacted_overall, redacted_text
 from rightcall.reports import Report
-from rightcall.results import Aggregates, CaseResult, Tally, Totals, measures_of
+from rightcall.results import Aggregates, CaseResult, OverallResult, Tally, Totals, measures_of
 from rightcall.runner import CaseFinished, Event, Job, Plan, RunFinished, RunStarted, WorkerReplaced, run
 from rightcall.store import RUNS, Journal, Run, case_digest, commit_of, create_run, file_digest, open_run
-from rightcall.verdicts import judge_run
+from rightcall.verdicts import Overall, exit_code
 
+from ._aside import aside
 from ._choosing import choose
 from ._complaints import complain
 from ._formats import Telling
+from ._judgements import Judgements
 from ._progress import Progress
 from ._recordings import Recordings
 from ._spans import SpanKeeping
@@ -31,6 +33,7 @@ from ._stored import failed_in, last_run_of
 from ._wishes import Wishes
 
 _INTERRUPTED = 130
+_MOMENT = 0.05
 
 
 class Running:
@@ -68,6 +71,9 @@ class Running:
         self._warnings: Counter[str] = Counter()
         self._replaced: Counter[str] = Counter()
         self._finished: set[tuple[str, int]] = set()
+        self._judgements = Judgements(self._cases)
+        self._overall = Overall(self._chosen.eval_set.overall)
+        self._all: tuple[OverallResult, ...] = ()
 
     def run(self) -> int:
         """Run what is left to be run, and tell how it went."""
@@ -137,19 +143,21 @@ class Running:
     def _carry_out(self, plan: Plan, stopping: Stopping, began: float, journal: Journal | None) -> bool:
         """Run the plan. Whether all of it was run."""
         if not plan.total:
+            self._all = self._overall.results()
             return True
         total = len(self._cases) * self._wishes.repeat
         progress = Progress(total, total - plan.total)
         events = run(plan, self._wishes.run_options(self._chosen.eval_set), stopping)
         is_complete = False
-        with closing(events):  # type: ignore[type-var]
+        with aside(), self._judgements, closing(events):  # type: ignore[type-var]
             try:
                 for event in events:
                     if isinstance(event, RunStarted):
                         journal = self._begin(journal)
-                    is_complete = isinstance(event, RunFinished) and not event.stopped
                     if journal is not None and self._hear(event, journal, progress):
                         break
+                    if isinstance(event, RunFinished) and not event.stopped and journal is not None:
+                        is_complete = self._await_judgements(journal, progress, stopping)
             finally:
                 progress.clear()
                 self._spans.close()
@@ -158,7 +166,10 @@ class Running:
                     journal.close()
         if self._run is not None:
             evaluators = self._aggregates.by_evaluator()
-            self._run.finish(self._tally.totals(), evaluators, monotonic() - began, is_complete=is_complete)
+            self._all = self._overall.results() if is_complete else ()
+            seconds = monotonic() - began
+            overall = tuple(map(redacted_overall, self._all)) if self._wishes.redact else self._all
+            self._run.finish(self._tally.totals(), evaluators, seconds, is_complete=is_complete, overall=overall)
         return is_complete
 
     def _begin(self, journal: Journal | None) -> Journal:
@@ -193,32 +204,48 @@ class Running:
         """Deal with an event. Whether that was enough."""
         if isinstance(event, WorkerReplaced) and event.was_altered:
             self._replaced[event.reason] += 1
-        if not isinstance(event, CaseFinished):
+        if isinstance(event, CaseFinished):
+            self._recordings.take(event)
+            self._spans.take(event)
+            self._judgements.submit(event)
+        else:
             progress.draw()
-            return False
-        case = self._cases[event.case_id]
-        result = judge_run(case, event.outcome, event.trajectory, event.repeat)
-        self._recordings.take(event)
-        self._spans.take(event)
-        journal.append(redacted(result) if self._wishes.redact else result, self._digests[result.case_id])
-        self._count(result)
-        if not result.passed:
-            journal.sync()
-            progress.clear()
-            self._telling.tell(result)
-        progress.take(result)
-        return self._wishes.fail_fast and not result.passed
+        return self._take_judged(journal, progress)
+
+    def _await_judgements(self, journal: Journal, progress: Progress, stopping: Stopping) -> bool:
+        """Wait for evaluators that take longer than the agent. Whether all of them were waited for."""
+        while self._judgements.are_open:
+            if stopping.is_asked or self._take_judged(journal, progress, _MOMENT):
+                return False
+            progress.draw()
+        return True
+
+    def _take_judged(self, journal: Journal, progress: Progress, seconds: float = 0.0) -> bool:
+        """Take the results that are there, or come in so many seconds. Whether that was enough."""
+        for result in self._judgements.finished(seconds):
+            journal.append(redacted(result) if self._wishes.redact else result, self._digests[result.case_id])
+            self._count(result)
+            if not result.passed:
+                journal.sync()
+                progress.clear()
+                self._telling.tell(result)
+            progress.take(result)
+            if self._wishes.fail_fast and not result.passed:
+                return True
+        return False
 
     def _count(self, result: CaseResult) -> None:
         self._tally.add(result)
         self._aggregates.add(measures_of(result.results))
         self._warnings.update(result.warnings)
+        self._overall.add(self._overall.see(self._cases[result.case_id], result))
 
     def _report(self, totals: Totals, seconds: float) -> Report:
         return Report(
             results=self._results,
             totals=totals,
             evaluators=self._aggregates.by_evaluator(),
+            overall=self._all,
             subject=self._chosen.eval_set.path,
             seconds=seconds,
             run_id=self._run.short_id if self._run is not None else "",
@@ -256,8 +283,8 @@ class Running:
         share, cases = self._wishes.min_pass, sum(msgspec.structs.astuple(totals))
         is_enough = share is not None and cases > 0 and totals.passed / cases >= share
         if is_enough and is_complete and totals.failed and not totals.error and not totals.not_measured:
-            return 0
-        return totals.exit_code
+            return exit_code(0, self._all)
+        return exit_code(totals.exit_code, self._all)
 
 
 def _literal(case_id: str) -> str:

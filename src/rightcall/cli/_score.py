@@ -15,10 +15,13 @@ import msgspec
 
 from rightcall.batch import Request, Scored, Scoring
 from rightcall.errors import InputError
+from rightcall.extensions import code_files
 from rightcall.reports import Report, json_case
-from rightcall.results import Aggregates, CaseResult, Totals, Verdict, gravest
+from rightcall.results import Aggregates, CaseResult, OverallResult, Totals, Verdict, gravest
 from rightcall.store import RUNS
+from rightcall.verdicts import exit_code
 
+from ._aside import aside
 from ._complaints import complain
 from ._configured import configured
 from ._formats import Telling, format_options
@@ -41,6 +44,7 @@ from ._stored import failed_in, last_run_of
     help="How many processes share the work; as many as there are cores by default.",
 )
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that does not pass.")
+@click.option("--trust", is_flag=True, help="Import evaluators an eval set names though they are outside its project.")
 @click.option("--keep", is_flag=True, help="Keep the results as a run, to be viewed, reported and compared.")
 @click.option("--runs", metavar="DIR", help="Keep them in this folder of runs; .rightcall/runs by default.")
 @click.option(
@@ -60,7 +64,8 @@ def command(context: click.Context, /, is_watching: bool, **options: Any) -> int
     from ._watching import watch
 
     given = [one for one in (asked.evalset, asked.expect) if one is not None]
-    return watch(lambda: _Scoring(asked).run(), lambda: lambda: (*given, *trace_files(asked.traces)))
+    code = code_files(asked.evalset) if asked.evalset is not None else []
+    return watch(lambda: _Scoring(asked).run(), lambda: lambda: (*given, *code, *trace_files(asked.traces)))
 
 
 class Options(RecordedOptions, frozen=True, kw_only=True):
@@ -69,6 +74,7 @@ class Options(RecordedOptions, frozen=True, kw_only=True):
     expect: str | None
     workers: int | None
     fail_fast: bool
+    trust: bool
     formats: tuple[str, ...]
     max_detail: int
     output_file: str | None
@@ -86,7 +92,7 @@ class Options(RecordedOptions, frozen=True, kw_only=True):
     def request(self) -> Request:
         """What is asked of those who score."""
         expectation = _expectation(self.expect) if self.expect is not None else None
-        made = msgspec.structs.replace(super().request(), expectation=expectation)
+        made = msgspec.structs.replace(super().request(), expectation=expectation, trust=self.trust)
         if not self.failed or self.evalset is None:
             return made
         failed = failed_in(last_run_of(self.evalset, self.runs_folder, is_recorded=True), made.cases())
@@ -137,10 +143,11 @@ class _Scoring:
         self._scoring = Scoring(self._request, self._sources, workers=options.workers)
         self._keeping: Keeping | None = None
         self._is_complete = True
+        self._overall: tuple[OverallResult, ...] = ()
 
     def run(self) -> int:
         started = perf_counter()
-        with Kept() as kept:
+        with Kept() as kept, aside():
             try:
                 for scored in self._taken():
                     self._keep(scored, kept)
@@ -149,12 +156,13 @@ class _Scoring:
                     self._keeping.close()
             if self._scoring.strangers:
                 complain(f"not judged, because they belong to no case: {self._scoring.strangers:,} trajectories")
+            self._overall = self._scoring.overall.results() if self._is_complete else ()
             totals, seconds = self._totals(), perf_counter() - started
             if self._keeping is not None:
                 evaluators = self._aggregates.by_evaluator()
-                self._keeping.finish(totals, evaluators, seconds, is_complete=self._is_complete)
+                self._keeping.finish(totals, evaluators, seconds, is_complete=self._is_complete, overall=self._overall)
             self._telling.finish(self._report(kept, totals, seconds))
-        return totals.exit_code or (2 if self._sources.unreadable else 0)
+        return exit_code(totals.exit_code, self._overall) or (2 if self._sources.unreadable else 0)
 
     def _keep(self, scored: Scored, kept: Kept) -> None:
         """Keep a result until all are there and, if it is to be a run, for good."""
@@ -173,6 +181,7 @@ class _Scoring:
             results=kept.results,
             totals=totals,
             evaluators=self._aggregates.by_evaluator(),
+            overall=self._overall,
             subject=self._options.evalset or self._options.expect or "",
             seconds=seconds,
             run_id=self._keeping.run.short_id if self._keeping is not None else "",

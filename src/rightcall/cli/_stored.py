@@ -41,6 +41,7 @@ def report_of(run: Run, *, redacts: bool = True) -> Report:
         results=run.results,
         totals=totals,
         evaluators=evaluators,
+        overall=header.overall,
         subject=header.evalset,
         seconds=header.seconds or 0.0,
         run_id=run.short_id,

@@ -11,16 +11,19 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 _SCALARS = frozenset({str, float, bool, type(None)})
 
 
-def admit(value: Any, limits: Limits = DEFAULT_LIMITS, *, where: str = "$", foreign: bool = False) -> Any:
+def admit(
+    value: Any, limits: Limits = DEFAULT_LIMITS, *, where: str = "$", foreign: bool = False, opened: bool = False
+) -> Any:
     """A copy of `value` made of plain JSON types only: dict, list, str, int, float, bool, None.
 
     Tuples become lists, subclasses their plain type. With `foreign`, objects that are not JSON are kept as
     they are, for expectations whose `__eq__` decides; a cycle or a depth beyond the limit is refused either way.
+    With `opened`, pydantic models, dataclasses and structs are the objects that their fields make: SDKs give such.
 
     Raises:
         InputError: naming the path of what is not a JSON value, too deep, or too much.
     """
-    return _Admission(limits, where, foreign).plain(value)
+    return _Admission(limits, where, foreign, opened).plain(value)
 
 
 def check_shape(value: Any, most_nodes: int, limits: Limits) -> None:
@@ -46,9 +49,10 @@ def check_shape(value: Any, most_nodes: int, limits: Limits) -> None:
 class _Admission:
     """One walk over one value: where it is, how deep, and how much it has seen."""
 
-    def __init__(self, limits: Limits, root: str, foreign: bool) -> None:
+    def __init__(self, limits: Limits, root: str, foreign: bool, opened: bool) -> None:
         self._limits = limits
         self._foreign = foreign
+        self._opened = opened
         self._path: list[str | int] = []
         self._root = root
         self._seen = 0
@@ -95,6 +99,9 @@ class _Admission:
             return str.__str__(value)
         if isinstance(value, float):
             return float(value)
+        fields = _fields(value) if self._opened else None
+        if fields is not None:
+            return self._plain_object(fields)
         if self._foreign:
             return value
         raise InputError(f"a {type(value).__name__} at {self._where()} is not a JSON value")
@@ -107,6 +114,23 @@ class _Admission:
     def _where(self) -> str:
         steps = [f"[{step}]" if isinstance(step, int) else f".{step[:40]}" for step in self._path[:10]]
         return self._root + "".join(steps) + ("…" if len(self._path) > len(steps) else "")
+
+
+def _fields(value: Any) -> dict[str, Any] | None:
+    """The fields of an object that has them by declaration; None for any other."""
+    kind = type(value)
+    if hasattr(kind, "model_dump"):
+        dumped = _dumped(value)
+        return dumped if isinstance(dumped, dict) else None
+    names = getattr(kind, "__dataclass_fields__", None) or getattr(kind, "__struct_fields__", None)
+    return {name: getattr(value, name, None) for name in names} if names else None
+
+
+def _dumped(model: Any) -> Any:
+    try:
+        return model.model_dump(mode="json", warnings=False)
+    except ValueError:  # something in it is no JSON; it is kept, or refused with its place
+        return model.model_dump(warnings=False)
 
 
 def _too_deep(limits: Limits) -> str:

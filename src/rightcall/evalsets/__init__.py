@@ -1,6 +1,6 @@
 """Cases on disk: load, validate, name the evaluators, and know where each key stands."""
 
-from ._cases import Case, Check, EvalSet, Format
+from ._cases import Case, Check, EvalSet, Format, OverallCheck
 from ._converting import convert_eval_set
 from ._editing import Editing
 from ._expecting import criteria_path
@@ -16,6 +16,7 @@ __all__ = [
     "Editing",
     "EvalSet",
     "Format",
+    "OverallCheck",
     "compile_expectation",
     "convert_eval_set",
     "criteria_path",

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from rightcall.evaluators import Evaluator
+from rightcall.evaluators import Evaluator, OverallEvaluator
 from rightcall.results import Source
 
 Format: TypeAlias = Literal["native", "uipath", "adk"]
@@ -49,11 +49,20 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     input: Any = None
     turns: tuple[Any, ...] = ()
     """The inputs of a conversation of several turns."""
+    expected_behavior: str = ""
+    """What the agent should do, in words, for evaluators that read."""
     session: Any = None
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = {}
     mocks: Mapping[str, Any] = {}
     """What tools answer instead of being run, as it is written."""
+
+
+class OverallCheck(msgspec.Struct, frozen=True):
+    """What is asked of all cases together, and where that is written."""
+
+    evaluator: OverallEvaluator
+    source: Source
 
 
 class EvalSet(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +74,8 @@ class EvalSet(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
     format: Format = "native"
     """Whose format the file is in."""
+    overall: tuple[OverallCheck, ...] = ()
+    """What is asked of all cases together."""
     agent: str | None = None
     timeout: float | None = None
     metadata: Mapping[str, Any] = {}

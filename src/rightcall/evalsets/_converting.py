@@ -14,8 +14,20 @@ from ._loading import draft_eval_set
 from ._native import Compiling
 from ._yaml import dump_yaml
 
-_OF_SET = ("$schema", "name", "description", "agent", "defaults", "evaluators", "cases", "metadata")
-_OF_CASE = ("id", "name", "description", "tags", "input", "turns", "session", "mocks", "expect", "metadata")
+_OF_SET = ("$schema", "name", "description", "agent", "defaults", "evaluators", "overall", "cases", "metadata")
+_OF_CASE = (
+    "id",
+    "name",
+    "description",
+    "tags",
+    "input",
+    "turns",
+    "expected_behavior",
+    "session",
+    "mocks",
+    "expect",
+    "metadata",
+)
 
 
 def convert_eval_set(path: str | FilePath, limits: Limits = DEFAULT_LIMITS) -> str:

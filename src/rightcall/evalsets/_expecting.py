@@ -9,7 +9,7 @@ import msgspec
 
 from rightcall.decoding import Path
 from rightcall.errors import CriteriaError, UnknownNameError, nearest, shown
-from rightcall.evaluators import EVALUATORS, evaluator_type, unavailable
+from rightcall.evaluators import EVALUATORS, evaluator_type, is_code, names_file, unavailable
 from rightcall.limits import Limits
 
 from ._written import WrittenDefaults
@@ -95,6 +95,8 @@ def evaluator_of(
     threshold = {"threshold": defaults.threshold}
     if key in own:
         type_id = own[key].type_id
+        if type_id not in EVALUATORS and is_code(type_id):
+            return None, type_id, {**_said(defaults), **own[key].config}
         shorthand = next((known for known in SHORTHANDS.values() if known.type_id == type_id), None)
         return shorthand, type_id, {**threshold, **own[key].config}
     if key in SHORTHANDS:
@@ -103,14 +105,23 @@ def evaluator_of(
         if key == "args":
             config = {"subset": str(defaults.args).lower() != "exact"}
         return shorthand, shorthand.type_id, {**threshold, **config}
+    if names_file(key):
+        return None, key, _said(defaults)
     if reason := unavailable(key):
         raise CriteriaError(f"the evaluator {shown(key)} is not yet available: {reason}")
     try:
         return None, evaluator_type(key).type_id, threshold
     except UnknownNameError:
+        if is_code(key):
+            return None, key, _said(defaults)
         raise CriteriaError(
             f"{shown(key)} names no evaluator; {nearest(key, (*SHORTHANDS, *own, *EVALUATORS))}"
         ) from None
+
+
+def _said(defaults: WrittenDefaults) -> dict[str, Any]:
+    """The threshold, if the file has one for all: otherwise, code of the user's has its own."""
+    return {"threshold": defaults.threshold} if "threshold" in defaults.model_fields_set else {}
 
 
 def _settings(value: dict[str, Any]) -> dict[str, Any]:

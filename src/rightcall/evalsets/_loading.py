@@ -9,22 +9,23 @@ from typing import Any
 from rightcall.limits import DEFAULT_LIMITS, Limits
 
 from ._cases import Case, EvalSet, Format
-from ._native import Compiling
+from ._native import Compiling, FindCode
 from ._pages import Draft, Page
 
 
-def load_eval_set(path: str | FilePath, limits: Limits = DEFAULT_LIMITS) -> EvalSet:
+def load_eval_set(path: str | FilePath, limits: Limits = DEFAULT_LIMITS, find_code: FindCode | None = None) -> EvalSet:
     """The eval set in a file, checked whole: every key, every expectation, every id.
 
     The file may be in the native format, in UiPath's, or in ADK's: its content tells which. Nothing it names is
-    imported.
+    imported, unless `find_code` does: it is asked for evaluators that are code of the user's. Without it, these are not
+    checked, and judge nothing.
 
     Raises:
         DocumentError: naming file, line and column of the first mistake, and what would be right.
         InputError: the file cannot be read.
     """
     whose, draft = draft_eval_set(path, limits)
-    return Compiling(draft, limits).eval_set(whose)
+    return Compiling(draft, limits, find_code).eval_set(whose)
 
 
 def parse_eval_set(text: str | bytes, name: str, limits: Limits = DEFAULT_LIMITS) -> EvalSet:
@@ -37,14 +38,16 @@ def parse_eval_set(text: str | bytes, name: str, limits: Limits = DEFAULT_LIMITS
     return Compiling(Draft(page, page.value), limits).eval_set("native")
 
 
-def load_expectation(text: str | bytes, name: str, limits: Limits = DEFAULT_LIMITS) -> Callable[[str], Case]:
+def load_expectation(
+    text: str | bytes, name: str, limits: Limits = DEFAULT_LIMITS, find_code: FindCode | None = None
+) -> Callable[[str], Case]:
     """What makes a case of an expectation alone, given as the YAML or JSON of an `expect`.
 
     Raises:
         DocumentError: the expectation is wrong.
     """
     page = Page(name, text, limits)
-    return Compiling(Draft(page, page.value), limits).expectation()
+    return Compiling(Draft(page, page.value), limits, find_code).expectation()
 
 
 def draft_eval_set(path: str | FilePath, limits: Limits) -> tuple[Format, Draft]:

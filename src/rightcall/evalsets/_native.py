@@ -5,40 +5,59 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path as FilePath
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import ValidationError
 
 from rightcall.decoding import Path
-from rightcall.errors import CriteriaError, DocumentError, shown
+from rightcall.errors import CriteriaError, DocumentError, UnknownNameError, nearest, shown
 from rightcall.evaluators import (
     EVALUATORS,
+    ClassificationEvaluator,
+    CustomOverall,
     Evaluator,
+    OverallEvaluator,
     UnavailableEvaluator,
+    UnimportedOverall,
     evaluator_type,
+    function_of_rows,
+    is_code,
     unavailable,
 )
 from rightcall.limits import Limits
 from rightcall.results import Source
 
-from ._cases import Case, Check, EvalSet, Format
+from ._cases import Case, Check, EvalSet, Format, OverallCheck
 from ._expecting import Expected, Own, check_defaults, spell_out
 from ._mistakes import first_mistake
 from ._mocks import check_mocks
 from ._pages import Draft
 from ._turns import turn_keys, turn_place, turn_values
-from ._written import WrittenCase, WrittenDefaults, WrittenEvalSet
+from ._written import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenOverall
 
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
 _DEFAULT = ("config", "default_evaluation_criteria")
+_DEFAULTS = {"default_evaluation_criteria", "defaultEvaluationCriteria"}
+
+
+class FindCode(Protocol):
+    """Finds what is code of the user's, by the name that a file has for it. Either raises `RightcallError`."""
+
+    def find(self, type_id: str) -> type[Evaluator[Any, Any, Any]]:
+        """The evaluator of a type."""
+
+    def target(self, type_id: str) -> Any:
+        """The function or class itself."""
 
 
 class Compiling:
     """One eval set while it is made of what was written."""
 
-    def __init__(self, draft: Draft, limits: Limits) -> None:
+    def __init__(self, draft: Draft, limits: Limits, find_code: FindCode | None = None) -> None:
         self._draft = draft
         self._limits = limits
+        self._find_code = find_code
+        self._code: dict[str, type[Evaluator[Any, Any, Any]]] = {}
         self._defaults = WrittenDefaults()
         self._own: dict[str, Own] = {}
 
@@ -57,6 +76,7 @@ class Compiling:
             description=written.description,
             format=format,
             cases=tuple(cases),
+            overall=tuple([self._overall(name, each) for name, each in written.overall.items()]),
             agent=written.agent,
             timeout=written.defaults.timeout,
             metadata=written.metadata,
@@ -87,13 +107,38 @@ class Compiling:
         own: dict[str, Own] = {}
         for name, evaluator in written.evaluators.items():
             type_id = evaluator.type
-            if not unavailable(type_id):
-                with self._draft.placing(("evaluators", name, "type")):
-                    type_id = evaluator_type(type_id).type_id
-                with self._draft.placing(("evaluators", name, "config")):
-                    EVALUATORS[type_id](name, evaluator.config, limits=self._limits)
+            with self._draft.placing(("evaluators", name, "type")):
+                type_id = _resolved(type_id)
+                kind = self._kind(type_id)
+            with self._draft.placing(("evaluators", name, "config")):
+                if kind is not None:
+                    kind(name, evaluator.config, limits=self._limits)
             own[name] = Own(type_id, evaluator.config, float(evaluator.weight))
         return own
+
+    def _overall(self, name: str, written: WrittenOverall) -> OverallCheck:
+        place: Path = ("overall", name)
+        with self._draft.placing((*place, "type")):
+            target = self._overall_target(written.type)
+        with self._draft.placing((*place, "config")):
+            evaluator: OverallEvaluator
+            if written.type == ClassificationEvaluator.type_id:
+                evaluator = ClassificationEvaluator(name, written.config)
+            elif target is None:
+                evaluator = UnimportedOverall(written.type, name)
+            else:
+                evaluator = CustomOverall(target, name, written.config)
+        return OverallCheck(evaluator, self._draft.source(place))
+
+    def _overall_target(self, type_id: str) -> Any:
+        """The function that a type names, if it is one of the user's, to be imported."""
+        if type_id == ClassificationEvaluator.type_id:
+            return None
+        if not is_code(type_id):
+            known = (ClassificationEvaluator.type_id,)
+            hint = f"{nearest(type_id, known)}; your own is named as file.py:name"
+            raise UnknownNameError(f"no evaluator of all cases has the type {shown(type_id)}; {hint}")
+        return function_of_rows(self._find_code.target(type_id), type_id) if self._find_code is not None else None
 
     def _case(self, written: WrittenCase, number: int) -> Case:
         place: Path = ("cases", number)
@@ -108,6 +153,7 @@ class Compiling:
             checks=tuple(checks),
             input=written.input,
             turns=tuple(turn.input for turn in written.turns or ()),
+            expected_behavior=written.expected_behavior,
             session=written.session,
             tags=written.tags,
             metadata=written.metadata,
@@ -129,9 +175,20 @@ class Compiling:
         return Check(key, evaluator, criteria, source, expected.weight)
 
     def _evaluator(self, key: str, expected: Expected) -> Evaluator[Any, Any, Any]:
-        if unavailable(expected.type_id):
+        kind = self._kind(expected.type_id)
+        if kind is None:
             return UnavailableEvaluator(expected.type_id, key, limits=self._limits)
-        return EVALUATORS[expected.type_id](key, expected.config, limits=self._limits)
+        return kind(key, expected.config, limits=self._limits)
+
+    def _kind(self, type_id: str) -> type[Evaluator[Any, Any, Any]] | None:
+        """The evaluator of a type; none where it is not available, or code that is not to be imported."""
+        if type_id in EVALUATORS:
+            return EVALUATORS[type_id]
+        if self._find_code is None or not is_code(type_id):
+            return None
+        if type_id not in self._code:
+            self._code[type_id] = self._find_code.find(type_id)
+        return self._code[type_id]
 
     def _turns_check(self, key: str, written: WrittenCase, place: Path) -> Check:
         """What the turns of a conversation expect under one key, as one check."""
@@ -153,7 +210,7 @@ class Compiling:
             raise self._problem(str(problem), turn_place(place, key, steps)) from None
 
     def _sources(self, key: str, place: Path, expected: Expected) -> Callable[[str | None], Source]:
-        if expected.criteria is None and key in self._own:
+        if expected.criteria is None and key in self._own and _DEFAULTS & self._own[key].config.keys():
             place = ("evaluators", key, *_DEFAULT)
 
         def source(path: str | None) -> Source:
@@ -176,6 +233,18 @@ class Compiling:
 
     def _problem(self, message: str, path: Path) -> DocumentError:
         return self._draft.problem(message, path)
+
+
+def _resolved(type_id: str) -> str:
+    """A type by our own id, if it has one. Raises `UnknownNameError`."""
+    if unavailable(type_id):
+        return type_id
+    try:
+        return evaluator_type(type_id).type_id
+    except UnknownNameError:
+        if is_code(type_id):
+            return type_id
+        raise
 
 
 def _mistaken(model: Any, expected: Expected) -> Path:

@@ -7,12 +7,18 @@ from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from rightcall.evaluators import EVALUATORS, UNAVAILABLE
+from rightcall.evaluators import (
+    EVALUATORS,
+    UNAVAILABLE,
+    ClassificationConfig,
+    ClassificationEvaluator,
+    installed_evaluators,
+)
 
 from ._expecting import SHORTHANDS
 from ._hints import with_hint, with_question
 from ._mocks import ANSWERS, WrittenAnswer, WrittenError, WrittenMock
-from ._written import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenEvaluator, WrittenTurn
+from ._written import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenEvaluator, WrittenOverall, WrittenTurn
 
 Schema = dict[str, Any]
 
@@ -22,6 +28,8 @@ _SCALARS: dict[Any, Schema] = {
     int: {"type": "integer"},
     float: {"type": "number"},
 }
+_CODE = r"\.py:[A-Za-z_][\w.]*$"
+"""What the name of code ends with."""
 _MATCH_TYPES = ["EXACT", "IN_ORDER", "ANY_ORDER", "UNORDERED", "SUBSET"]
 _CALL: Schema = {
     "anyOf": [
@@ -56,6 +64,7 @@ def eval_set_schema() -> Schema:
     """The schema. Keys are complete and closed; in files with evaluators of their own, `expect` may use those."""
     definitions = {
         "evaluator": _evaluator(),
+        "overall": _overall(),
         "defaults": _object(WrittenDefaults, match={"examples": _MATCH_TYPES, "type": "string"}),
         "mock": _mock(),
         **{_name(type_id): _criteria(type_id) for type_id in EVALUATORS},
@@ -67,6 +76,7 @@ def eval_set_schema() -> Schema:
         WrittenEvalSet,
         defaults=_ref("defaults"),
         evaluators={"type": "object", "additionalProperties": _ref("evaluator")},
+        overall={"type": "object", "additionalProperties": _ref("overall")},
         cases={"type": "array", "minItems": 1},
     )
     cases = {kind: {"properties": {"cases": {"items": _ref(f"case_{kind}")}}} for kind in ("open", "closed")}
@@ -110,9 +120,23 @@ def _mock() -> Schema:
 
 
 def _evaluator() -> Schema:
-    known = {"enum": [*EVALUATORS, *UNAVAILABLE]}
-    named = {"type": "string", "pattern": "^(uipath-|file://|tool_trajectory_avg_score$|response_match_score$|never$)"}
+    known = {"enum": [*EVALUATORS, *UNAVAILABLE, *installed_evaluators()]}
+    others = "uipath-|file://|tool_trajectory_avg_score$|response_match_score$|never$"
+    named = {"type": "string", "pattern": f"^({others})|{_CODE}"}
     return _object(WrittenEvaluator, type={"anyOf": [known, named]}, config={"type": "object"})
+
+
+def _overall() -> Schema:
+    kind = ClassificationEvaluator.type_id
+    named = {"anyOf": [{"const": kind}, {"enum": [*installed_evaluators()]}, {"type": "string", "pattern": _CODE}]}
+    schema = _object(WrittenOverall, type=named, config={"type": "object"})
+    choices = {name: {"enum": [*get_args(ClassificationConfig.model_fields[name].annotation)]} for name in _CHOICES}
+    config = _object(ClassificationConfig, **choices, classes={"type": "array", "items": {"type": "string"}})
+    is_ours = {"properties": {"type": {"const": kind}}, "required": ["type"]}
+    return {**schema, "if": is_ours, "then": {"properties": {"config": config}}}
+
+
+_CHOICES = ("metric", "averaging")
 
 
 def _expect(is_open: bool) -> Schema:
@@ -123,7 +147,9 @@ def _expect(is_open: bool) -> Schema:
     keys["tool_trajectory_avg_score"] = _expectation("tool-trajectory", _VALUES["calls"] if is_open else None)
     keys["response_match_score"] = _expectation("response-match", _VALUES["response-match"] if is_open else None)
     keys = {key: with_question(key, schema) for key, schema in keys.items()}
-    return {"type": "object", "properties": keys, "additionalProperties": is_open}
+    keys |= {key: {} for key in installed_evaluators() if key not in keys}
+    code: Schema = {"patternProperties": {_CODE: {}}}
+    return {"type": "object", "properties": keys, **code, "additionalProperties": is_open}
 
 
 def _expectation(type_id: str, shorthand: Schema | None) -> Schema:

@@ -7,7 +7,7 @@ from typing import Any
 
 from rightcall.decoding import Path
 from rightcall.errors import shown
-from rightcall.evaluators import EVALUATORS, unavailable
+from rightcall.evaluators import EVALUATORS, names_file, unavailable
 
 from ._expecting import Own, evaluator_of
 from ._pages import Draft
@@ -51,7 +51,7 @@ def turn_values(
     at: Path = (*place, "turns", first, "expect", key)
     with draft.placing(at):
         shorthand, type_id, config = evaluator_of(key, defaults, own)
-    if not unavailable(type_id) and "expected_turns" not in EVALUATORS[type_id].criteria_type.model_fields:
+    if not _judges_turns(type_id):
         reason = "a turn expects 'calls' and an answer, such as 'output'"
         raise draft.problem(f"{reason}; {shown(key)} belongs to the case", at)
     nothing: Any = [] if type_id == "tool-trajectory" else None
@@ -61,6 +61,13 @@ def turn_values(
         with draft.placing((*place, "turns", number, "expect", key)):
             values.append(nothing if value is None else shorthand.read(value) if shorthand else value)
     return type_id, config, values
+
+
+def _judges_turns(type_id: str) -> bool:
+    """Whether an evaluator judges turns; of one that is not there, nobody knows."""
+    if type_id in EVALUATORS:
+        return "expected_turns" in EVALUATORS[type_id].criteria_type.model_fields
+    return bool(unavailable(type_id)) and not names_file(type_id)
 
 
 def turn_place(place: Path, key: str, steps: Path) -> Path:

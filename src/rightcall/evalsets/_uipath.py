@@ -16,7 +16,7 @@ from ._uipath_evaluators import UiPathEvaluator, read_evaluators, without_tool_i
 from ._uipath_mocks import translate_mocks
 
 _KNOWN_OF_SET = ("version", "id", "model_settings", "agent_memory_enabled", "agent_memory_settings", "batch_size")
-_KNOWN_OF_CASE = ("expected_agent_behavior", "eval_set_id")
+_KNOWN_OF_CASE = ("eval_set_id",)
 _KEPT_OF_CASE = ("expected_output", "mocking_strategy", "input_mocking_strategy")
 
 
@@ -113,6 +113,8 @@ class _Translation:
         written["description"] = case.text("description", "")
         written["input"] = case.any("inputs")
         self._draft.trace((*place, "input"), case.page, case.place("inputs"))
+        written["expected_behavior"] = case.text("expected_agent_behavior", "")
+        self._draft.trace((*place, "expected_behavior"), case.page, case.place("expected_agent_behavior"))
         written["expect"] = self._expect(case, place)
         mocks = translate_mocks(case, place, self._draft)
         written["mocks"] = mocks.written

@@ -51,6 +51,7 @@ class WrittenCase(UserModel):
     description: StrictStr = ""
     input: Any = None
     turns: tuple[WrittenTurn, ...] | None = None
+    expected_behavior: StrictStr = ""
     session: Any = None
     tags: tuple[StrictStr, ...] = ()
     metadata: dict[StrictStr, Any] = {}
@@ -66,6 +67,13 @@ class WrittenCase(UserModel):
         return self
 
 
+class WrittenOverall(UserModel):
+    """An evaluator of all cases together: `classification`, or code, and its configuration."""
+
+    type: StrictStr
+    config: dict[StrictStr, Any] = {}
+
+
 class WrittenEvalSet(UserModel):
     """An eval set."""
 
@@ -75,5 +83,6 @@ class WrittenEvalSet(UserModel):
     agent: StrictStr | None = None
     defaults: WrittenDefaults = WrittenDefaults()
     evaluators: dict[StrictStr, WrittenEvaluator] = {}
+    overall: dict[StrictStr, WrittenOverall] = {}
     metadata: dict[StrictStr, Any] = {}
     cases: tuple[WrittenCase, ...]

@@ -1,7 +1,18 @@
 """One question per module: a trajectory and criteria in, a result out."""
 
 from ._args import ToolCallArgsEvaluationCriteria, ToolCallArgsEvaluator, ToolCallArgsEvaluatorConfig
+from ._base import (
+    BaseEvaluationCriteria,
+    BaseEvaluator,
+    BaseEvaluatorConfig,
+    BaseEvaluatorJustification,
+    BooleanEvaluationResult,
+    ErrorEvaluationResult,
+    NumericEvaluationResult,
+)
 from ._budgets import AtMost
+from ._classification import ClassificationConfig, ClassificationEvaluator
+from ._code import evaluator
 from ._contains import (
     ContainsConfig,
     ContainsCriteria,
@@ -11,7 +22,9 @@ from ._contains import (
     RegexMatchCriteria,
 )
 from ._count import ToolCallCountEvaluationCriteria, ToolCallCountEvaluator, ToolCallCountEvaluatorConfig
-from ._criteria import ExpectedCall
+from ._criteria import Config, Criteria, ExpectedCall
+from ._custom import CustomEvaluator, custom_type
+from ._custom_overall import CustomOverall, UnimportedOverall, function_of_rows
 from ._efficiency import (
     Loops,
     LoopsConfig,
@@ -29,7 +42,10 @@ from ._execution_order import ExecutionOrderConfig, ExecutionOrderCriteria, Exec
 from ._final_output import FinalOutput, FinalOutputConfig, FinalOutputCriteria
 from ._forbidden import ForbiddenTools, ForbiddenToolsConfig, ForbiddenToolsCriteria
 from ._health import Retries, RetriesConfig, ToolErrorRate, ToolErrorRateConfig, ToolErrorRateCriteria
+from ._installed import GROUP, installed_evaluators, is_code, names_file, split_code
 from ._json_similarity import JsonSimilarityConfig, JsonSimilarityCriteria, JsonSimilarityEvaluator
+from ._judgement import Judgement
+from ._loop import CONCURRENCY, Loop
 from ._mistakes import UserModel, mistakes
 from ._order import ToolCallOrderEvaluationCriteria, ToolCallOrderEvaluator, ToolCallOrderEvaluatorConfig
 from ._output import (
@@ -38,6 +54,7 @@ from ._output import (
     ToolCallOutputEvaluator,
     ToolCallOutputEvaluatorConfig,
 )
+from ._overall import OverallEvaluator, Row
 from ._quality import (
     ExpectedCallsCriteria,
     QualityConfig,
@@ -66,24 +83,41 @@ from ._trajectory import (
     ToolTrajectoryEvaluator,
     ToolTrajectoryEvaluatorConfig,
 )
-from ._unavailable import UNAVAILABLE, UnavailableEvaluator, unavailable
+from ._unavailable import CODE_OF_YOURS, UNAVAILABLE, UnavailableEvaluator, unavailable
+from ._waiting import Execution, WaitingConfig, WaitingEvaluator
 
 __all__ = [
+    "CODE_OF_YOURS",
+    "CONCURRENCY",
     "EVALUATORS",
+    "GROUP",
     "UNAVAILABLE",
     "AgentExecution",
     "AtMost",
+    "BaseEvaluationCriteria",
+    "BaseEvaluator",
+    "BaseEvaluatorConfig",
+    "BaseEvaluatorJustification",
+    "BooleanEvaluationResult",
     "CallLatency",
     "CallLatencyConfig",
+    "ClassificationConfig",
+    "ClassificationEvaluator",
+    "Config",
     "ContainsConfig",
     "ContainsCriteria",
     "ContainsEvaluator",
+    "Criteria",
+    "CustomEvaluator",
+    "CustomOverall",
+    "ErrorEvaluationResult",
     "Evaluator",
     "ExactMatchConfig",
     "ExactMatchCriteria",
     "ExactMatchEvaluator",
     "Example",
     "ExampleResult",
+    "Execution",
     "ExecutionOrderConfig",
     "ExecutionOrderCriteria",
     "ExecutionOrderEvaluator",
@@ -100,10 +134,14 @@ __all__ = [
     "JsonSimilarityConfig",
     "JsonSimilarityCriteria",
     "JsonSimilarityEvaluator",
+    "Judgement",
     "Latency",
     "LatencyConfig",
+    "Loop",
     "Loops",
     "LoopsConfig",
+    "NumericEvaluationResult",
+    "OverallEvaluator",
     "QualityConfig",
     "RecallCriteria",
     "RedundantCalls",
@@ -117,6 +155,7 @@ __all__ = [
     "ResponseMatchCriteria",
     "Retries",
     "RetriesConfig",
+    "Row",
     "SecondsCriteria",
     "Selection",
     "SingleToolUse",
@@ -148,10 +187,20 @@ __all__ = [
     "ToolTrajectoryEvaluator",
     "ToolTrajectoryEvaluatorConfig",
     "UnavailableEvaluator",
+    "UnimportedOverall",
     "UserModel",
+    "WaitingConfig",
+    "WaitingEvaluator",
+    "custom_type",
+    "evaluator",
     "evaluator_type",
+    "function_of_rows",
+    "installed_evaluators",
+    "is_code",
     "mistakes",
+    "names_file",
     "run_evaluation",
     "select",
+    "split_code",
     "unavailable",
 ]

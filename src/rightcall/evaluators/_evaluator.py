@@ -60,8 +60,12 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
     """
 
     type_id: str
-    reads_calls: ClassVar[bool] = True
+    reads_calls: bool = True
     """Whether the verdict depends on the calls that were made."""
+    waits: ClassVar[bool] = False
+    """Whether it may have to wait for somebody, so that several of them are asked at once."""
+    fingerprint: str = ""
+    """Changes when what judges does, where that is code of the user's."""
     config_type: ClassVar[type[Any]]
     criteria_type: ClassVar[type[Any]]
 

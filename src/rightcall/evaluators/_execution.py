@@ -18,6 +18,17 @@ class AgentExecution(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     agent_output: Any = None
     agent_trace: Sequence[Any] = ()
     expected_agent_behavior: str | None = None
+    simulation_instructions: str = ""
+
+    @property
+    def workload_output(self) -> Any:
+        """The output, by the name that newer documents have for it."""
+        return self.agent_output
+
+    @property
+    def workload_trace(self) -> Sequence[Any]:
+        """The spans, by the name that newer documents have for them."""
+        return self.agent_trace
 
     @cached_property
     def trajectory(self) -> Trajectory:

@@ -11,13 +11,14 @@ from rightcall.trajectory import Trajectory
 
 from ._criteria import Config, Criteria
 from ._evaluator import Evaluator, Measurement
+from ._installed import is_code, names_file
 from ._selection import Selection
 
 _JUDGE = "it needs a language model as a judge"
 _CLOUD = "it needs a service in the cloud"
 _FIGURE = "it reports a figure, and takes no threshold"
 _DATASET = "it judges all cases together"
-_OTHERS_CODE = "its code is yours"
+CODE_OF_YOURS = "its code is yours, and is not imported here"
 
 UNAVAILABLE: dict[str, str] = {
     "llm-judge-output": _JUDGE,
@@ -29,7 +30,7 @@ UNAVAILABLE: dict[str, str] = {
     "binary-classification": _DATASET,
     "multiclass-classification": _DATASET,
     "legacy-evaluator": "it is in UiPath's older form, without a version",
-    "custom-metric": _OTHERS_CODE,
+    "custom-metric": "its code is yours, and named in a way that only ADK follows",
     "llm-mocking": "its tools are simulated by a language model",
     "input-mocking": "its input is made up by a language model",
     "user-simulation": "its user is simulated by a language model",
@@ -53,10 +54,9 @@ UNAVAILABLE: dict[str, str] = {
 
 
 def unavailable(type_id: str) -> str | None:
-    """Why an evaluator that is known by name is not there; none where it is not known. Code is named by `file://`."""
-    if type_id.startswith("file://"):
-        return _OTHERS_CODE
-    return UNAVAILABLE.get(type_id.removeprefix("uipath-"))
+    """Why an evaluator that is known by name is not there; none where it is not known."""
+    known = UNAVAILABLE.get(type_id.removeprefix("uipath-"))
+    return CODE_OF_YOURS if known is None and names_file(type_id) else known
 
 
 class _NoPlan:
@@ -78,7 +78,7 @@ class UnavailableEvaluator(Evaluator[Config, Criteria, _NoPlan]):
     criteria_type = Criteria
 
     def __init__(self, type_id: str, id: str | None = None, *, limits: Limits = DEFAULT_LIMITS) -> None:
-        reason = unavailable(type_id)
+        reason = unavailable(type_id) or (CODE_OF_YOURS if is_code(type_id) else None)
         if reason is None:
             raise ConfigurationError(f"no evaluator {shown(type_id)} is known; {nearest(type_id, tuple(UNAVAILABLE))}")
         self.type_id = type_id
@@ -104,4 +104,5 @@ class UnavailableEvaluator(Evaluator[Config, Criteria, _NoPlan]):
 
     def _account(self) -> Told:
         name = f"{self.id!r} ({self.type_id})" if self.id != self.type_id else repr(self.id)
-        return Told(None, (Finding("RC403", f"{name} is not yet available: {self.reason}"),))
+        what = "was not judged" if self.reason == CODE_OF_YOURS else "is not yet available"
+        return Told(None, (Finding("RC403", f"{name} {what}: {self.reason}"),))

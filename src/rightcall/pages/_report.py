@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import msgspec
 
 from rightcall.errors import MissingExtraError
-from rightcall.reports import Report
+from rightcall.reports import Report, overall_line
 from rightcall.results import CODES, CaseResult, Code
 
 from ._case import CasePage, brief_case_page
@@ -19,7 +19,7 @@ from ._links import Links
 from ._rows import CaseRow, row_of
 from ._run import problem_key, run_page
 
-MOST_BYTES = 4_000_000
+MOST_BYTES = 3_000_000
 """How much of a file is for details of cases; those after it have one line each."""
 MOST_CASES = 20_000
 """How many cases are listed at all."""
@@ -41,7 +41,7 @@ def html_report(report: Report) -> Iterator[str]:
     """A report as one HTML file, piece by piece, that needs no other file and no network.
 
     The cases that did not pass come first, the first of them open; all values are cut. When details have taken up
-    4 MB, further cases have their sentence only, and after 20,000 cases the rest is counted. A policy inside of the
+    3 MB, further cases have their sentence only, and after 20,000 cases the rest is counted. A policy inside of the
     file forbids everything but its own stylesheet and script.
 
     Raises:
@@ -52,7 +52,8 @@ def html_report(report: Report) -> Iterator[str]:
     for result in report.results():
         articles.add(result)
     counts = articles.grouping.counts(report.totals, report.evaluators)
-    page = run_page(report_facts(report), counts, _LINKS, notes=report.notes[:100], matched=articles.number)
+    notes = [*map(overall_line, report.overall), *report.notes][:100]
+    page = run_page(report_facts(report), counts, _LINKS, notes=notes, matched=articles.number)
     stream = template.stream(page=page, links=_LINKS, articles=articles, most=MOST_CASES)
     stream.enable_buffering(100)
     yield from stream
@@ -65,7 +66,7 @@ def check_installed() -> None:
 
 
 class _Articles:
-    """The cases of a report as HTML, those that did not pass first. Results are read once, and none is kept."""
+    """The cases of a report as HTML, those that did not pass first. Results are read once, and none is kept whole."""
 
     def __init__(self) -> None:
         self.grouping = Grouping()
@@ -91,7 +92,7 @@ class _Articles:
         if self._bad.size + (self._good.size if result.passed else 0) < MOST_BYTES:
             case = brief_case_page(result)
             whole = self._article(msgspec.structs.replace(line, case=case, is_open=is_open), _LINKS)
-        pile.add(self._article(line, _LINKS), whole)
+        pile.add(line, whole)
 
     def __iter__(self) -> Iterator[str]:
         room, left = MOST_BYTES, MOST_CASES
@@ -99,7 +100,7 @@ class _Articles:
             for line, whole in pile.texts[:left]:
                 fits = bool(whole) and room > 0
                 room -= len(whole.encode()) if fits else 0
-                yield whole if fits else line
+                yield whole if fits else self._article(line, _LINKS)
             left -= min(left, len(pile.texts))
 
     @property
@@ -109,12 +110,12 @@ class _Articles:
 
 
 class _Pile:
-    """Articles with and without their details, and how much the former take up."""
+    """Cases without and with their details, and how much the latter take up."""
 
     def __init__(self) -> None:
-        self.texts: list[tuple[str, str]] = []
+        self.texts: list[tuple[ArticleView, str]] = []
         self.size = 0
 
-    def add(self, line: str, whole: str) -> None:
+    def add(self, line: ArticleView, whole: str) -> None:
         self.texts.append((line, whole))
         self.size += len(whole.encode())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from unicodedata import category
 
 import msgspec
@@ -10,6 +11,8 @@ from rightcall.reports import printable, seconds_text as told_seconds
 
 _ACCENTS = frozenset({"Mn", "Me"})
 _MOST_ACCENTS = 8
+_PILE = re.compile(r"[^\w\s\x00-\x7f]{9}")
+"""What a pile of accents is among: they are neither letters nor spaces. Almost no text has any of this."""
 MOST_WHOLE = 200_000
 """How many characters of one text a page holds, folded away, beside those that are cut."""
 
@@ -51,7 +54,7 @@ def visible(text: str, *, one_line: bool = False) -> str:
     That is what `printable` escapes, and accents piled upon a letter after the eighth, as in `\u0301`.
     """
     text = printable(text, one_line=one_line)
-    if text.isascii() or not _has_pile(text):
+    if text.isascii() or not _PILE.search(text):
         return text
     calm: list[str] = []
     marks = 0
@@ -59,11 +62,6 @@ def visible(text: str, *, one_line: bool = False) -> str:
         marks = marks + 1 if category(character) in _ACCENTS else 0
         calm.append(character if marks <= _MOST_ACCENTS else f"\\u{ord(character):04x}")
     return "".join(calm)
-
-
-def _has_pile(text: str) -> bool:
-    """Whether there are accents enough in a text at all; most have none."""
-    return sum([category(character) in _ACCENTS for character in text]) > _MOST_ACCENTS
 
 
 def pieces(text: str) -> list[tuple[str, bool]]:

@@ -10,12 +10,13 @@ import pytest
 
 from rightcall.assertions import problem_of
 from rightcall.errors import RightcallError
-from rightcall.evalsets import Case, EvalSet, load_eval_set
+from rightcall.evalsets import Case, EvalSet
 from rightcall.redaction import redacted_text
 from rightcall.reports import printable
 from rightcall.results import CaseResult, Source
 
 from ._entry import NAME
+from ._marking import load_trusted
 from ._names import marks_of, properties, shown_id
 from ._plugin import collected
 from ._records import record_of
@@ -37,7 +38,7 @@ class EvalSetFile(pytest.File):
         if self.path.name == _ADK_SETTINGS:
             return
         try:
-            eval_set = load_eval_set(os.path.relpath(self.path))
+            eval_set = load_trusted(os.path.relpath(self.path), self.config)
         except RightcallError as problem:
             raise self.CollectError(problem) from None
         for case in eval_set.cases:

@@ -14,7 +14,8 @@ import pytest
 
 from rightcall.assertions import listening
 from rightcall.errors import RightcallError
-from rightcall.evalsets import Case, EvalSet, load_eval_set, selected
+from rightcall.evalsets import Case, EvalSet, selected
+from rightcall.extensions import load_eval_set_with_code
 from rightcall.results import CaseResult
 from rightcall.tracing import Captured
 
@@ -95,11 +96,17 @@ def _cases(mark: pytest.Mark, file: Path, config: pytest.Config) -> list[Case]:
         raise pytest.Collector.CollectError(str(problem)) from None
 
 
+def load_trusted(path: str, config: pytest.Config) -> EvalSet:
+    """An eval set, with the evaluators that are code of the user's. Raises `RightcallError`."""
+    trust = bool(config.getoption("rightcall_trust"))
+    return load_eval_set_with_code(path, trust=trust, remedy="give --rightcall-trust")
+
+
 def _loaded(path: str, config: pytest.Config) -> EvalSet:
     """An eval set, loaded once however many tests name it."""
     kept = config.stash.setdefault(_eval_sets, {})
     if path not in kept:
-        kept[path] = load_eval_set(path)
+        kept[path] = load_trusted(path, config)
     return kept[path]
 
 

@@ -132,7 +132,7 @@ class Plugin:
             for line, style in self._records.told():
                 terminalreporter.write_line(line, **style)
         elif reports and not hasattr(self._config, "workerinput"):
-            terminalreporter.write_line(f"rightcall: no results, so {', '.join(reports)} was not written", yellow=True)
+            terminalreporter.write_line(f"rightcall: no results, so no report: {', '.join(reports)}", yellow=True)
 
     def pytest_unconfigure(self) -> None:
         """End the processes of agents."""

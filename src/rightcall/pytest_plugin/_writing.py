@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
 from pathlib import Path
+
+import msgspec
 
 from rightcall.errors import RightcallError
 from rightcall.reports import (
@@ -18,7 +19,7 @@ from rightcall.reports import (
     markdown_report,
     redacted_report,
 )
-from rightcall.results import Aggregates, Totals, measures_of
+from rightcall.results import Aggregates, CaseResult, Totals, measures_of
 from rightcall.store import Run
 
 _WIDTH = 100
@@ -85,23 +86,34 @@ def format_of(path: Path) -> Callable[[Report], Iterator[str]]:
 
 def _report(finished: Sequence[tuple[Run, Totals]], seconds: float, notes: Sequence[str]) -> Report:
     runs = [run for run, _ in finished]
+    results = runs[0].results if len(runs) == 1 else lambda: _told_apart(runs)
     aggregates, warnings = Aggregates(), Counter[str]()
-    for result in chain.from_iterable(run.results() for run in runs):
+    for result in results():
         aggregates.add(measures_of(result.results))
         warnings.update(result.warnings)
     names = Totals.__struct_fields__
     return Report(
-        results=lambda: chain.from_iterable(run.results() for run in runs),
+        results=results,
         totals=Totals(*[sum(getattr(totals, name) for _, totals in finished) for name in names]),
         evaluators=aggregates.by_evaluator(),
         subject=", ".join(dict.fromkeys([run.header.evalset for run in runs])),
         seconds=seconds,
-        run_id=runs[0].short_id if runs else "",
+        run_id=runs[0].short_id if len(runs) == 1 else "",
         agent=", ".join(dict.fromkeys([run.header.agent for run in runs])),
         facts=runs[0].header.known() if len(runs) == 1 else (),
         notes=tuple(notes),
         warnings=warnings,
     )
+
+
+def _told_apart(runs: Sequence[Run]) -> Iterator[CaseResult]:
+    """The results of several runs, with their eval set before the id, since each may have a case of the same id."""
+    often = Counter([run.header.evalset for run in runs])
+    for run in runs:
+        evalset = run.header.evalset
+        place = evalset if often[evalset] == 1 else f"{run.header.agent}::{evalset}"
+        for result in run.results():
+            yield msgspec.structs.replace(result, case_id=f"{place}::{result.case_id}")
 
 
 def _private(path: str, flags: int) -> int:

@@ -165,8 +165,12 @@ def checked_messages(messages: list[Any], name: str) -> list[Any]:
     """The messages, if they are any.
 
     Raises:
-        InputError: they are no messages of a known format.
+        InputError: they are no messages of a known format, or one of them is an object that cannot be opened.
     """
+    for position, message in enumerate(messages):
+        if message is not None and not isinstance(message, (dict, list, str, int, float)):
+            kind = type(message).__name__
+            raise InputError(f"{name}[{position}]: an object of type {kind} cannot be read as a message; give a dict")
     if messages and not has_messages(messages):
         raise InputError(f"{name}: neither spans nor messages of a known format; {LOOKED_FOR}")
     return messages

@@ -102,6 +102,8 @@ def read_spans(
 def read_messages(messages: Any, *, limits: Limits = DEFAULT_LIMITS) -> Trajectory:
     """The trajectory of a log of messages, in any format known: OpenAI, Anthropic, Gemini, LangChain and others.
 
+    Messages are plain values, or the objects that SDKs give back.
+
     Raises:
         InputError: these are no messages of a known format.
     """
@@ -111,7 +113,9 @@ def read_messages(messages: Any, *, limits: Limits = DEFAULT_LIMITS) -> Trajecto
 
 
 def _checked_log(messages: Any, limits: Limits) -> list[Any]:
-    return checked_messages(messages_of(admit(messages, limits, where="messages", foreign=True)), "messages")
+    return checked_messages(
+        messages_of(admit(messages, limits, where="messages", foreign=True, opened=True)), "messages"
+    )
 
 
 def _gather(
@@ -126,7 +130,8 @@ def _gather(
         names = [_gather(item, gathered, warnings, input_format, max_size, limits) for item in source]
         return ", ".join(names[:3])
     if isinstance(source, (Mapping, list, tuple)):
-        gathered.add(items_of(admit(source, limits, where="the document", foreign=True), input_format))
+        document = admit(source, limits, where="the document", foreign=True, opened=True)
+        gathered.add(items_of(document, input_format))
         return "the document"
     if not isinstance(source, (str, bytes, bytearray, memoryview, os.PathLike)) and not hasattr(source, "read"):
         raise InputError(f"a {type(source).__name__} cannot be read; give a path, bytes, a file or a document")

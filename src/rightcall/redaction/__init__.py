@@ -1,7 +1,7 @@
 """Secrets taken out of texts, values and results before anybody else sees them."""
 
 from ._names import secret_name
-from ._results import redacted, redacted_differences, redacted_document, redacted_trajectory
+from ._results import redacted, redacted_differences, redacted_document, redacted_overall, redacted_trajectory
 from ._shapes import SHAPES
 from ._texts import redacted_text
 from ._values import redacted_value
@@ -11,6 +11,7 @@ __all__ = [
     "redacted",
     "redacted_differences",
     "redacted_document",
+    "redacted_overall",
     "redacted_text",
     "redacted_trajectory",
     "redacted_value",

@@ -10,18 +10,22 @@ from typing import Any
 import msgspec
 
 from rightcall.decoding import dump_json, load_json
-from rightcall.results import CaseResult, Difference
+from rightcall.results import CaseResult, Difference, OverallResult
 from rightcall.trajectory import Trajectory
 
 from ._looking import is_suspect
 from ._names import secret_name
 from ._texts import told
-from ._values import Redacting
+from ._values import Redacting, redacted_value
 
 _FIXED = frozenset(
     {"case_id", "verdict", "kind", "evaluator", "operator", "match_type", "args_match", "mode", "cause", "code"}
 )
 """Fields with words of our own, and what a case is known by."""
+
+_OF_CALLS = frozenset({"args", "output", "error"})
+_OF_TRAJECTORIES = frozenset({"input", "output", "turn_outputs", "metadata", "warnings"})
+"""Fields with what was said; names and ids of calls are what others are known by."""
 
 _SHORTEST = 6
 """A shorter secret is not looked for everywhere: it may be a word."""
@@ -50,10 +54,15 @@ def redacted_document(document: str) -> str:
     return dump_json(_redacted_plain(load_json(document))) if is_suspect(document) else document
 
 
+def redacted_overall(result: OverallResult) -> OverallResult:
+    """What is said of all cases together, without secrets: its reason, its details and the names of classes."""
+    return msgspec.convert(redacted_value(msgspec.to_builtins(result)), OverallResult)
+
+
 def redacted_trajectory(trajectory: Trajectory) -> Trajectory:
     """A trajectory without secrets; the same object where there are none."""
     plain = msgspec.to_builtins(trajectory)
-    return msgspec.convert(Redacting().value(plain), Trajectory) if is_suspect(dump_json(plain)) else trajectory
+    return msgspec.convert(_recorded(plain)[0], Trajectory) if is_suspect(dump_json(plain)) else trajectory
 
 
 def redacted_differences(differences: Sequence[Difference], *seen: Any) -> tuple[Difference, ...]:
@@ -66,11 +75,28 @@ def redacted_differences(differences: Sequence[Difference], *seen: Any) -> tuple
 
 def _redacted_plain(plain: dict[str, Any]) -> dict[str, Any]:
     """A result as plain data: what was recorded goes first, so that all of its secrets are known."""
-    redacting = Redacting()
-    trajectory = redacting.value(plain["trajectory"])
+    trajectory, telling = _recorded(plain["trajectory"])
     rest = {key: value for key, value in plain.items() if key != "trajectory"}
-    told_rest = _Telling(redacting).value(rest)
+    told_rest = telling.value(rest)
     return {key: trajectory if key == "trajectory" else told_rest[key] for key in plain}
+
+
+def _recorded(plain: Any) -> tuple[Any, _Telling]:
+    """A trajectory as plain data, and what takes its secrets out of other texts.
+
+    It is gone through twice: what the name of an argument says is a secret may stand in an output that names nothing.
+    """
+    redacting = Redacting()
+    trajectory = redacting.value(plain)
+    telling = _Telling(redacting)
+    if trajectory is None or not telling.knows_any:
+        return trajectory, telling
+    calls = [_without_known(call, _OF_CALLS, telling) for call in trajectory["calls"]]
+    return {**_without_known(trajectory, _OF_TRAJECTORIES, telling), "calls": calls}, telling
+
+
+def _without_known(fields: dict[str, Any], names: frozenset[str], telling: _Telling) -> dict[str, Any]:
+    return {name: telling.known(value) if name in names else value for name, value in fields.items()}
 
 
 class _Telling:
@@ -94,10 +120,26 @@ class _Telling:
             return {key: held if key in _FIXED else self.value(held) for key, held in value.items()}
         return value
 
-    def _text(self, text: str) -> str:
-        text = self._redacting.text(text)
+    @property
+    def knows_any(self) -> bool:
+        """Whether any secrets are known that can be looked for everywhere."""
+        return bool(self._known)
+
+    def known(self, value: Any) -> Any:
+        """A value whose texts have none of the secrets that are known."""
+        if isinstance(value, str):
+            return self._without_known(value)
+        if isinstance(value, (list, tuple)):
+            return [self.known(item) for item in value]
+        return {key: self.known(held) for key, held in value.items()} if isinstance(value, dict) else value
+
+    def _without_known(self, text: str) -> str:
         for secret in self._written:
             text = text.replace(secret, told("secret"))
+        return text
+
+    def _text(self, text: str) -> str:
+        text = self._without_known(self._redacting.text(text))
         return self._uncut(text) if self._known and _CUT in text else text
 
     def _uncut(self, text: str) -> str:

@@ -38,20 +38,13 @@ class Redacting:
 
     def _object(self, value: Mapping[Any, Any]) -> dict[str, Any]:
         made: dict[str, Any] = {}
+        numbers: dict[str, int] = {}
         named = _named_by(value)
         for key, held in value.items():
             name = (named if key == "value" else None) or (secret_name(key) if isinstance(key, str) else None)
-            made[self._key(key, made)] = self._secret(held, name) if name is not None else self.value(held)
+            shown = self.text(key) if isinstance(key, str) else key
+            made[_apart(shown, made, numbers)] = self._secret(held, name) if name is not None else self.value(held)
         return made
-
-    def _key(self, key: Any, made: dict[str, Any]) -> Any:
-        """A key without secrets; two that read the same then are told apart by a number."""
-        shown = told_key = self.text(key) if isinstance(key, str) else key
-        number = 1
-        while told_key in made:
-            number += 1
-            told_key = f"{shown} ({number})"
-        return told_key
 
     def _list(self, value: list[Any] | tuple[Any, ...]) -> list[Any] | tuple[Any, ...]:
         made = [self.value(item) for item in value]
@@ -82,6 +75,18 @@ def redacted_value(value: Any) -> Any:
     So `{"password": "hunter2"}` becomes `{"password": "[redacted: password]"}`. Values that are no JSON are left alone.
     """
     return Redacting().value(value)
+
+
+def _apart(key: Any, made: Mapping[Any, Any], numbers: dict[str, int]) -> Any:
+    """A key that is not there yet: keys that read the same without their secrets are told apart by a number.
+
+    `numbers` has the last one of each, so that thousands of them take no longer than other keys.
+    """
+    apart = key
+    while apart in made:
+        numbers[key] = numbers.get(key, 1) + 1
+        apart = f"{key} ({numbers[key]})"
+    return apart
 
 
 def _named_by(value: Mapping[Any, Any]) -> str | None:

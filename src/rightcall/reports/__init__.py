@@ -15,6 +15,7 @@ from ._json_schema import report_schema
 from ._junit import junit_report
 from ._markdown import markdown_report
 from ._marks import order_text
+from ._overall import overall_line
 from ._paper import Line, Paper, Part
 from ._paths import Path, paths_of
 from ._redacting import redacted_report
@@ -53,6 +54,7 @@ __all__ = [
     "junit_report",
     "markdown_report",
     "order_text",
+    "overall_line",
     "paths_of",
     "printable",
     "redacted_report",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rightcall.results import CaseResult
 
 from ._characters import printable
+from ._overall import overall_line
 from ._report import Report
 
 _WORD = {"failed": "failed", "error": "error", "not_measured": "not measured"}
@@ -37,5 +38,7 @@ def ending(report: Report) -> Iterator[str]:
     yield from report.notes
     for warning, cases in report.warnings.items():
         yield f"note: {warning}" + (f" ({cases:,} cases)" if cases > 1 else "")
+    for overall in report.overall:
+        yield overall_line(overall)
     named = f"  run {report.run_id}" if report.run_id else ""
     yield f"{report.totals} in {report.seconds:.2f}s{named}"

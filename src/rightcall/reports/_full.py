@@ -12,6 +12,7 @@ from ._concise import ending
 from ._gutter import Gutter
 from ._headlines import headline
 from ._marks import MARKS
+from ._overall import matrices, matrix_lines
 from ._paper import NARROWEST, Line, Paper
 from ._paths import Path, paths_of
 from ._report import Report
@@ -44,6 +45,10 @@ def full_lines(report: Report, paper: Paper, max_detail: int = 10) -> Iterator[L
         hidden = not_passed - len(bad)
         yield ((f"{hidden:,} more without details here; --max-detail {not_passed} shows all", "dim"),)
     yield ()
+    for names, found in matrices(report.overall):
+        yield ((f"{paper.text(names)}:", "bold"),)
+        yield from ((f"  {paper.text(line)}",) for line in matrix_lines(found, plain=paper.plain))
+        yield ()
     for line in ending(report):
         style = "yellow" if line.startswith("note") else ""
         yield from (((piece, style),) for piece in wrap(paper.text(line), max(NARROWEST, paper.width)))

@@ -45,12 +45,24 @@ def github_report(report: Report) -> Iterator[str]:
             kept = others[note.level] if number else firsts[note.level]
             if len(kept) < _MOST:
                 kept.append(note)
+    for note in _overall_notes(report):
+        counts[note.level] += 1
+        firsts[note.level] = [note, *firsts[note.level]][:_MOST]
     for level, count in counts.items():
         shown = (firsts[level] + others[level])[: _MOST if count <= _MOST else _MOST - 1]
         for note in shown:
             yield _command(note)
         if count > len(shown):
             yield f"::{level} title=rightcall::and {count - len(shown):,} more findings like these\n"
+
+
+def _overall_notes(report: Report) -> Iterator[_Note]:
+    """What did not pass of all cases together."""
+    for each in report.overall:
+        if each.verdict != "passed":
+            level = "warning" if each.verdict == "not_measured" else "error"
+            finding = Finding("overall", each.reason)
+            yield _Note(level, each.evaluator, each.source, finding, each.verdict)
 
 
 def github_summary(report: Report) -> Iterator[str]:

@@ -19,7 +19,7 @@ def json_report(report: Report) -> Iterator[str]:
 
     `rightcall` is the version that wrote it, `evalset` what was expected, `cases` each result with its evaluations,
     findings and the trajectory that was judged, `totals` the cases by verdict, and `evaluators` the results of each
-    evaluator by verdict with their mean score.
+    evaluator by verdict with their mean score, `overall` what is said of all cases together.
     """
     yield unobeyed_json(dump_json({"rightcall": __version__, "evalset": report.subject}))[:-1] + ', "cases": ['
     cases = report.documents() if report.documents is not None else map(CaseResult.to_json, report.results())
@@ -29,6 +29,7 @@ def json_report(report: Report) -> Iterator[str]:
         separator = ",\n"
     evaluators = msgspec.to_builtins(dict(report.evaluators))
     told = {"totals": msgspec.to_builtins(report.totals), "evaluators": evaluators}
+    told["overall"] = msgspec.to_builtins(report.overall)
     yield f"\n], {dump_json(told)[1:]}\n"
 
 

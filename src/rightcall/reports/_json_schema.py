@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from rightcall.results import EvaluatorTotals, SavedCase, Totals
+from rightcall.results import EvaluatorTotals, OverallResult, SavedCase, Totals
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -19,6 +19,7 @@ class JsonReport(msgspec.Struct, kw_only=True):
     cases: list[SavedCase]
     totals: Totals
     evaluators: dict[str, EvaluatorTotals]
+    overall: list[OverallResult] = []
 
 
 def report_schema() -> dict[str, Any]:

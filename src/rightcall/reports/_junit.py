@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rightcall.results import CaseResult, Totals, Verdict
+from rightcall.results import CaseResult, OverallResult, Totals, Verdict
 
 from ._durations import bounded_seconds, extent, seconds_between
 from ._escaping import xml_attribute, xml_text
@@ -26,6 +26,7 @@ def junit_report(report: Report) -> Iterator[str]:
     for result in report.results():
         verdicts.append(result.verdict)
         properties += _scores(result)
+    verdicts += [each.verdict for each in report.overall]
     counts = Totals.of(verdicts)
     numbers = f'tests="{len(verdicts)}" failures="{counts.failed}" errors="{counts.error + counts.not_measured}"'
     numbers += f' time="{_seconds(report.seconds)}"'
@@ -38,7 +39,21 @@ def junit_report(report: Report) -> Iterator[str]:
     yield "</properties>\n"
     for result in report.results():
         yield from _case(result, report.subject)
+    for each in report.overall:
+        yield from _overall(each, report.subject)
     yield "</testsuite>\n</testsuites>\n"
+
+
+def _overall(result: OverallResult, subject: str) -> Iterator[str]:
+    """What is said of all cases together, as a test case of its own."""
+    known = f'classname="{xml_attribute(subject)}" name="{xml_attribute(f"overall: {result.evaluator}")}"'
+    yield f'<testcase {known} time="0.000">\n'
+    if result.verdict != "passed":
+        tag = "failure" if result.verdict == "failed" else "error"
+        message = xml_attribute(_cut(result.reason))
+        details = xml_text(f"{result.source}: {_cut(result.reason)}")
+        yield f'<{tag} type="{result.verdict}" message="{message}">{details}</{tag}>\n'
+    yield "</testcase>\n"
 
 
 def _suite_properties(report: Report) -> Iterator[tuple[str, str]]:
@@ -48,6 +63,8 @@ def _suite_properties(report: Report) -> Iterator[tuple[str, str]]:
         yield "agent", report.agent
     for evaluator, totals in report.evaluators.items():
         yield f"mean_score.{evaluator}", _score(totals.mean_score)
+    for each in report.overall:
+        yield f"overall.{each.evaluator}", _score(each.score)
 
 
 def _scores(result: CaseResult) -> Iterator[tuple[str, str]]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rightcall.changes import CaseChange, Comparison
-from rightcall.results import CaseResult, EvaluatorTotals
+from rightcall.results import CaseResult, Classification, EvaluatorTotals
 
 from ._changes import change_words, score_words, totals_words
 from ._escaping import code_span
+from ._overall import matrices, matrix_table
 from ._report import Report
 
 COMMENT_BYTES = 65_536
@@ -18,6 +19,7 @@ _RESERVE = 512
 _MOST_FINDINGS = 20
 _MOST_EVALUATORS = 50
 _SENTENCE = 500
+_CELL = 40
 _MARKS = {"passed": "✅", "failed": "❌", "error": "💥", "not_measured": "❔"}
 _WORDS = {"passed": "passed", "failed": "failed", "error": "in error", "not_measured": "not measured"}
 
@@ -62,7 +64,8 @@ def _fitting(blocks: Iterator[str], room: int, what: str) -> Iterator[str]:
 
 def _head(report: Report) -> Iterator[str]:
     totals = report.totals
-    mark = _MARKS["passed"] if totals.exit_code == 0 else _MARKS["failed"]
+    has_passed = totals.exit_code == 0 and all(each.verdict == "passed" for each in report.overall)
+    mark = _MARKS["passed"] if has_passed else _MARKS["failed"]
     yield f"### {mark} Rightcall: {totals}\n\n"
     known = [("eval set", report.subject), ("agent", report.agent), ("run", report.run_id)]
     named = [f"{what} {code_span(name)}" for what, name in known if name]
@@ -73,6 +76,20 @@ def _head(report: Report) -> Iterator[str]:
         yield f"- {code_span(evaluator)}: {_counts(counts)}\n"
     if len(report.evaluators) > _MOST_EVALUATORS:
         yield f"- … and {len(report.evaluators) - _MOST_EVALUATORS:,} more evaluators\n"
+    for overall in report.overall[:_MOST_EVALUATORS]:
+        mark, said = _MARKS[overall.verdict], code_span(overall.reason[:_SENTENCE])
+        yield f"\n{mark} overall {code_span(overall.evaluator)} {_WORDS[overall.verdict]}: {said}\n"
+    for names, found in matrices(report.overall):
+        yield from _matrix(names, found)
+
+
+def _matrix(names: str, found: Classification) -> Iterator[str]:
+    head, *rows = matrix_table(found)
+    yield f"\n{code_span(names[:_SENTENCE])}:\n\n"
+    yield "| " + " | ".join([code_span(cell[:_CELL]) for cell in head]) + " |\n"
+    yield "| " + " | ".join(["---", *["---:"] * (len(head) - 1)]) + " |\n"
+    for row in rows:
+        yield "| " + " | ".join([code_span(row[0][:_CELL]), *row[1:]]) + " |\n"
 
 
 def _counts(counts: EvaluatorTotals) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
-from rightcall.results import CaseResult, EvaluatorTotals, Totals
+from rightcall.results import CaseResult, EvaluatorTotals, OverallResult, Totals
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,6 +19,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The complete results, in order, one at a time. They can be asked for again."""
     totals: Totals
     evaluators: Mapping[str, EvaluatorTotals] = {}
+    overall: tuple[OverallResult, ...] = ()
+    """What evaluators say of all cases together."""
     subject: str = ""
     """What was expected: the eval set, or the one expectation."""
     seconds: float = 0.0

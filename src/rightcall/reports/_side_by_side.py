@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rightcall.evalsets import Case, Check
 from rightcall.results import CaseResult, EvaluationResult, Finding, PlacedFinding, Step, call_text, value_text
 from rightcall.trajectory import ToolCall
 
@@ -14,6 +13,9 @@ from ._headlines import fared
 from ._marks import MARKS, difference_texts, order_text
 from ._paper import Paper
 from ._paths import Path, paths_of
+
+if TYPE_CHECKING:  # a quarter of a second, which whoever only reports runs should not pay
+    from rightcall.evalsets import Case, Check
 
 _BY_WEIGHT = ("RC107", "RC104", "RC106", "RC108", "RC101", "RC105", "RC103", "RC102")
 """What the first line tells of several problems: first what names an argument."""

@@ -12,6 +12,7 @@ from ._justifications import (
     BudgetsJustification,
     ComparedAnswer,
     CountCheck,
+    CustomJustification,
     ExecutionOrderJustification,
     ExplainedCall,
     FinalOutputJustification,
@@ -26,12 +27,14 @@ from ._justifications import (
     TurnScore,
 )
 from ._outcome import Cause, Outcome
+from ._overall import OTHER, ClassFigures, Classification, OverallResult
 from ._repeats import Tally
 from ._result import Account, EvaluationResult, Explanation, Told, Verdict, without_details
 from ._text import call_text, figure_text, value_text
 
 __all__ = [
     "CODES",
+    "OTHER",
     "Account",
     "Aggregates",
     "Alignment",
@@ -40,9 +43,12 @@ __all__ = [
     "BudgetsJustification",
     "CaseResult",
     "Cause",
+    "ClassFigures",
+    "Classification",
     "Code",
     "ComparedAnswer",
     "CountCheck",
+    "CustomJustification",
     "Difference",
     "EvaluationResult",
     "EvaluatorTotals",
@@ -56,6 +62,7 @@ __all__ = [
     "Measure",
     "NamedCall",
     "Outcome",
+    "OverallResult",
     "PairingJustification",
     "PlacedFinding",
     "SavedCase",

@@ -73,6 +73,12 @@ CODES: dict[str, Code] = {
             "The other evaluators of the answer say in their own words what they miss.",
         ),
         (
+            "RC109",
+            "custom-check-failed",
+            "An evaluator of your own did not let the run pass. The message is its reason, or its score. Its details "
+            "are in the result.",
+        ),
+        (
             "RC111",
             "call-redundant",
             "The agent made a call again although nothing had changed since it was made before: the same tool with "
@@ -129,16 +135,24 @@ CODES: dict[str, Code] = {
         (
             "RC402",
             "evaluator-fault",
-            "Something broke while the trajectory was judged, such as an expected object whose `__eq__` raised. The "
-            "result is `error`, without a score, and carries the traceback.",
+            "Something broke while the trajectory was judged, such as an expected object whose `__eq__` raised, or an "
+            "evaluator of your own that raised or gave back what is no score. The result is `error`, without a score, "
+            "and carries the traceback.",
         ),
         (
             "RC403",
             "evaluator-unavailable",
             "The case asks for an evaluator, or for a simulation, that Rightcall knows by name but does not have: a "
-            "judge that is a language model, a service in the cloud, code of your own. The result is `error`, without "
-            "a score: what was not judged did not pass. Take the evaluator out of the eval set, or leave the case to "
-            "the tool it was written for.",
+            "judge that is a language model, a service in the cloud; or for code of yours, where nobody imports that. "
+            "The result is `error`, without a score: what was not judged did not pass. Take the evaluator out of the "
+            "eval set, or leave the case to the tool it was written for.",
+        ),
+        (
+            "RC404",
+            "evaluator-timed-out",
+            "An evaluator that waits for somebody, or code of your own, gave no answer in time. The result is `error`, "
+            "without a score; what the other evaluators say of the case stands. If it needs the time, allow more with "
+            "`timeout` in its configuration.",
         ),
         (
             "RC501",

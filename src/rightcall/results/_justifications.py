@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from ._alignment import Alignment
@@ -161,6 +163,13 @@ class ExecutionOrderJustification(Justification, frozen=True, tag="execution-ord
     alignment: Alignment
 
 
+class CustomJustification(Justification, frozen=True, tag="custom"):
+    """What an evaluator of the user's own says: its reason, and details of whatever form, as plain data."""
+
+    reason: str = ""
+    details: Any = None
+
+
 KNOWN_JUSTIFICATIONS = (
     ToolCallOrderEvaluatorJustification
     | ToolCallCountEvaluatorJustification
@@ -173,4 +182,5 @@ KNOWN_JUSTIFICATIONS = (
     | FinalOutputJustification
     | AnswersJustification
     | BudgetsJustification
+    | CustomJustification
 )

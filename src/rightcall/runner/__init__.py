@@ -1,6 +1,6 @@
 """Runs an agent over cases, in processes of its own, and tells what happens."""
 
-from ._events import CaseFinished, CaseStarted, Event, RunFinished, RunStarted, WorkerReplaced
+from ._events import CaseFinished, CaseStarted, Event, Quiet, RunFinished, RunStarted, WorkerReplaced
 from ._keeping import KeptAgent
 from ._plan import DEFAULT_MEMORY, DEFAULT_TIMEOUT, Job, Plan, RunOptions
 from ._supervision import run
@@ -14,6 +14,7 @@ __all__ = [
     "Job",
     "KeptAgent",
     "Plan",
+    "Quiet",
     "RunFinished",
     "RunOptions",
     "RunStarted",

@@ -48,10 +48,14 @@ class WorkerReplaced(msgspec.Struct, frozen=True):
     """Whether it was in good health, but not as it was before the agent ran in it."""
 
 
+class Quiet(msgspec.Struct, frozen=True):
+    """For a moment nothing happened: whoever listens can see to something else."""
+
+
 class RunFinished(msgspec.Struct, frozen=True):
     """Nothing is left to do, or whoever listens wanted no more."""
 
     stopped: bool = False
 
 
-Event: TypeAlias = RunStarted | CaseStarted | CaseFinished | WorkerReplaced | RunFinished
+Event: TypeAlias = RunStarted | CaseStarted | CaseFinished | WorkerReplaced | Quiet | RunFinished

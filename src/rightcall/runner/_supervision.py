@@ -12,7 +12,7 @@ import msgspec
 from rightcall.errors import AgentError, InputError, RightcallError
 from rightcall.results import Cause, Outcome
 
-from ._events import CaseFinished, CaseStarted, Event, RunFinished, RunStarted, WorkerReplaced
+from ._events import CaseFinished, CaseStarted, Event, Quiet, RunFinished, RunStarted, WorkerReplaced
 from ._plan import Job, Plan, RunOptions
 from ._process import Flight, WorkerProcess
 from ._replies import CUT_OFF_REASON, Done, Failed, Ready, Reply, Stuck, reply
@@ -69,6 +69,8 @@ class _Supervision:
                 self._hire()
                 self._feed()
                 self._wait()
+                if self._is_loaded and not self._events:
+                    yield Quiet()
                 while self._events:
                     yield self._events.popleft()
             if not self._has_work():

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rightcall.decoding import dump_json
-from rightcall.evalsets import Case
 
 from ._folders import telling
+
+if TYPE_CHECKING:  # a quarter of a second, which whoever only reads runs should not pay
+    from rightcall.evalsets import Case
 
 _LENGTH = 32
 
@@ -25,6 +27,9 @@ def case_digest(case: Case, *others: object) -> str:
         for check in case.checks
     ]
     content = [case.id, case.input, list(case.turns), case.session, dict(case.mocks), checks, list(map(str, others))]
+    if any(check.evaluator.waits for check in case.checks):  # these are told more
+        code = [check.evaluator.fingerprint for check in case.checks]
+        content += [case.expected_behavior, dict(case.metadata), code]
     return _hashed(dump_json(content).encode())
 
 

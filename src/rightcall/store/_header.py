@@ -9,7 +9,7 @@ import msgspec
 
 from rightcall.decoding import dump_json, load_json
 from rightcall.errors import InputError, StoreError
-from rightcall.results import EvaluatorTotals, Totals, value_text
+from rightcall.results import EvaluatorTotals, OverallResult, Totals, value_text
 
 from ._folders import replace_file, telling
 
@@ -47,6 +47,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     totals: Totals | None = None
     evaluators: dict[str, EvaluatorTotals] = {}
     """What each evaluator said over all results, by its id."""
+    overall: tuple[OverallResult, ...] = ()
+    """What evaluators said of all cases together."""
 
     def known(self) -> tuple[tuple[str, str], ...]:
         """What it says besides agent, eval set and times, by name: where the code stood, options set, versions."""

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from rightcall.errors import StoreError
-from rightcall.results import CaseResult, EvaluatorTotals, Tally, Totals, Verdict
+from rightcall.results import CaseResult, EvaluatorTotals, OverallResult, Tally, Totals, Verdict
 from rightcall.version import __version__
 
 from ._folders import make_private, telling
@@ -107,12 +107,18 @@ class Run(msgspec.Struct, frozen=True):
         return SpanFile(self.folder)
 
     def finish(
-        self, totals: Totals, evaluators: dict[str, EvaluatorTotals], seconds: float, *, is_complete: bool
+        self,
+        totals: Totals,
+        evaluators: dict[str, EvaluatorTotals],
+        seconds: float,
+        *,
+        is_complete: bool,
+        overall: tuple[OverallResult, ...] = (),
     ) -> Run:
         """Note how it came out. Raises `StoreError`."""
         finished = _now().isoformat() if is_complete else None
         header = msgspec.structs.replace(
-            self.header, totals=totals, evaluators=evaluators, seconds=seconds, finished=finished
+            self.header, totals=totals, evaluators=evaluators, seconds=seconds, finished=finished, overall=overall
         )
         write_header(self.folder, header)
         return Run(self.folder, header)

@@ -1,6 +1,20 @@
-"""Judges one case: a case and a trajectory in, a result out."""
+"""Judges one case: a case and a trajectory in, a result out; and all cases together."""
 
 from ._joining import CASE_ATTRIBUTE, Join, Joining
-from ._judging import broken, judge, judge_run, unjudged
+from ._judging import broken, judge, judge_run, unjudged, waits
+from ._overall import Overall, exit_code
+from ._waiting import Judging
 
-__all__ = ["CASE_ATTRIBUTE", "Join", "Joining", "broken", "judge", "judge_run", "unjudged"]
+__all__ = [
+    "CASE_ATTRIBUTE",
+    "Join",
+    "Joining",
+    "Judging",
+    "Overall",
+    "broken",
+    "exit_code",
+    "judge",
+    "judge_run",
+    "unjudged",
+    "waits",
+]

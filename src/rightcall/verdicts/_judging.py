@@ -23,10 +23,27 @@ _MOST_WRITTEN = 200
 
 
 def judge(case: Case, trajectory: Trajectory) -> CaseResult:
-    """The result of a case: every expectation of it, held against one trajectory."""
+    """The result of a case: every expectation of it, held against one trajectory.
+
+    Where evaluators of it have to wait, so does this; `Judging` has many cases waited for at once.
+    """
     if not case.checks:
         return unjudged(case, "RC302", "nothing is expected of this case", trajectory)
-    results = [check.evaluator.evaluate(trajectory, check.criteria) for check in case.checks]
+    if waits(case):
+        from ._waiting import Judging
+
+        with Judging() as judging:
+            return judging.submit(case, trajectory).result()
+    return judged(case, trajectory, [check.evaluator.evaluate(trajectory, check.criteria) for check in case.checks])
+
+
+def waits(case: Case) -> bool:
+    """Whether an evaluator of a case may have to wait."""
+    return any([check.evaluator.waits for check in case.checks])
+
+
+def judged(case: Case, trajectory: Trajectory, results: Sequence[EvaluationResult]) -> CaseResult:
+    """The result of a case, made of what its evaluators say, in the order of its checks."""
     return CaseResult(
         case_id=case.id,
         verdict=gravest(result.verdict for result in results),

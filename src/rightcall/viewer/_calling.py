@@ -75,7 +75,8 @@ def _chosen(found: list[_Found], only_errors: bool, slowest_first: bool) -> list
 
 def _lines(index: Index, found: Sequence[_Found]) -> list[CallLine]:
     """The calls themselves, each result read once."""
-    results = {entry.number: index.result(entry) for _, entry in found}
+    standing = {entry.number: entry for _, entry in found}
+    results = {number: index.result(entry) for number, entry in standing.items()}
     lines = []
     for place, entry in found:
         trajectory, row = results[entry.number].trajectory, entry.row

@@ -40,8 +40,9 @@ class Index:
     the order of gravity, then as the cases are written in their file, then by repeat.
     """
 
-    def __init__(self, run: Run, *, redacts: bool = True) -> None:
+    def __init__(self, run: Run, journal: int = 0, *, redacts: bool = True) -> None:
         self.run = run
+        self._journal = journal
         self._redacts = redacts
         self.columns = Columns()
         self._entries: dict[str, Entry] = {}
@@ -71,9 +72,9 @@ class Index:
             self._end, self._number = line.end, line.number
             self._sorted = self._tools = None
 
-    def is_behind(self, size: int) -> bool:
-        """Whether the journal is shorter than what was read of it, so that it must be another one."""
-        return size < self._end
+    def is_of(self, journal: int, size: int) -> bool:
+        """Whether this is read from a file: the same one (`journal` is its inode), no shorter than what was read."""
+        return journal == self._journal and size >= self._end
 
     def entries(self) -> list[Entry]:
         """Every row, in order."""
@@ -103,7 +104,7 @@ class Index:
     def result(self, entry: Entry) -> CaseResult:
         """The whole result of a row, read from the journal now, as it may be shown. Raises `StoreError`."""
         line = next(self.run.lines(entry.begin, entry.number - 1), None)
-        if line is None:
+        if line is None or case_key(line.entry.result.case_id, line.entry.result.repeat) != entry.row.key:
             raise StoreError(f"{self.run.folder}: the journal has changed while it was read; look again")
         return self._shown(line.entry.result)
 

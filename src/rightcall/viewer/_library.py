@@ -100,9 +100,9 @@ class Library:
     def index(self, name: str, run: Run) -> Index:
         """The rows of a run, with all that its journal has by now. Raises `StoreError`."""
         index = self._indices.get(name)
-        size = _stamp(run.folder / _FILES[1])[1]
-        if index is None or index.is_behind(size):
-            index = Index(run, redacts=self.redacts)
+        journal, size, _ = _stamp(run.folder / _FILES[1])
+        if index is None or not index.is_of(journal, size):
+            index = Index(run, journal, redacts=self.redacts)
         try:
             index.extend(run)
         finally:

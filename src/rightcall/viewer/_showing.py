@@ -19,6 +19,7 @@ from rightcall.pages import (
     run_html,
     run_page,
 )
+from rightcall.reports import overall_line
 from rightcall.results import CaseResult
 from rightcall.store import Run
 
@@ -76,9 +77,9 @@ def shown_case(library: Library, name: str, key: str, query: Mapping[str, str], 
 
 
 def _notes(library: Library, run: Run, index: Index, state: str) -> list[str]:
-    """How far a run is that has not come to its end, and how to go on with one that was broken off."""
+    """What is said of all cases together; or how far a run is, and how to go on with one that was broken off."""
     if state == "finished":
-        return []
+        return list(map(overall_line, run.header.overall))
     planned = run.header.planned
     told = [f"{len(index):,} of {planned:,} results are there."] if planned is not None else []
     if state == "unfinished":

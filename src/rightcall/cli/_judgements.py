@@ -1,0 +1,62 @@
+"""Cases that were run, on their way to a result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from rightcall.evalsets import Case
+from rightcall.results import CaseResult
+from rightcall.runner import CaseFinished
+from rightcall.verdicts import Judging, broken
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+
+class Judgements:
+    """What is judged of a run at the moment; a context manager, which gives up what is still open."""
+
+    def __init__(self, cases: Mapping[str, Case]) -> None:
+        self._cases = cases
+        self._judging = Judging()
+        self._done: SimpleQueue[tuple[CaseFinished, Future[CaseResult]]] = SimpleQueue()
+        self._open = 0
+
+    def __enter__(self) -> Judgements:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._judging.close()
+
+    @property
+    def are_open(self) -> bool:
+        """Whether there are cases whose result has not been taken."""
+        return self._open > 0
+
+    def submit(self, event: CaseFinished) -> None:
+        """Have a case judged that was run, or note that it broke."""
+        from concurrent.futures import Future
+
+        self._open += 1
+        case = self._cases[event.case_id]
+        if event.outcome.error is not None or event.trajectory is None:
+            result: Future[CaseResult] = Future()
+            result.set_result(broken(case, event.outcome, event.trajectory))
+        else:
+            result = self._judging.submit(case, event.trajectory)
+        result.add_done_callback(lambda result: self._done.put((event, result)))
+
+    def finished(self, seconds: float = 0.0) -> Iterator[CaseResult]:
+        """The results that are there; if there are none, those that come in so many seconds."""
+        while self._open:
+            try:
+                event, result = self._done.get(timeout=seconds) if seconds else self._done.get_nowait()
+            except Empty:
+                return
+            seconds = 0.0
+            self._open -= 1
+            yield msgspec.structs.replace(result.result(), repeat=event.repeat, outcome=event.outcome)

@@ -1,0 +1,184 @@
+"""Code of the user's that judges: what it is given, and what may be written for it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, get_type_hints, overload
+
+import msgspec
+from pydantic import BaseModel
+
+from rightcall.errors import ConfigurationError, nearest, shown
+
+PARAMETERS = (
+    *("trajectory", "calls", "output", "input", "criteria", "config"),
+    *("metadata", "expected_behavior", "case_id", "execution"),
+)
+"""The names of parameters that an evaluator may have; each is given what its name says."""
+_MARK = "__rightcall_evaluator__"
+_CALLS = {"trajectory", "calls", "execution"}
+
+TargetT = TypeVar("TargetT", bound=Callable[..., Any])
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """What the decorator says of an evaluator."""
+
+    threshold: float | None = None
+    timeout: float | None = None
+    config: type[BaseModel] | None = None
+    criteria: type[BaseModel] | None = None
+    reads_calls: bool | None = None
+
+
+class Code(msgspec.Struct, frozen=True, kw_only=True):
+    """Code that judges."""
+
+    name: str
+    make: Callable[[Any], Callable[..., Any]]
+    """What is called for each case, given the configuration."""
+    wanted: tuple[str, ...] = ()
+    """The names of what it is called with."""
+    options: Options = Options()
+    config: type[BaseModel] | None = None
+    criteria: type[BaseModel] | None = None
+    reads_calls: bool = True
+
+    @property
+    def takes_criteria(self) -> bool:
+        """Whether anything can be expected of a case."""
+        return self.criteria is not None or "criteria" in self.wanted
+
+
+@overload
+def evaluator(target: TargetT, /) -> TargetT: ...
+@overload
+def evaluator(
+    *,
+    threshold: float | None = ...,
+    timeout: float | None = ...,
+    config: type[BaseModel] | None = ...,
+    criteria: type[BaseModel] | None = ...,
+    reads_calls: bool | None = ...,
+) -> Callable[[TargetT], TargetT]: ...
+def evaluator(target: Any = None, /, **options: Any) -> Any:
+    """Mark a function, or a class with a method `evaluate`, as an evaluator. It stays what it is.
+
+    Its parameters are given what their names say: `trajectory`, `calls`, `output`, `input`, `criteria`, `config`,
+    `metadata`, `expected_behavior`, `case_id`, `execution`. It gives back true, false, a number from 0 to 1, a
+    `Judgement` or an `EvaluationResult`, and may be asynchronous.
+
+    Args:
+        target: The function or the class.
+        options: `threshold`, the score from which a case passes, 1.0 by default. `timeout`, the seconds that one
+            evaluation may take. `config` and `criteria`, pydantic models of what may be written in an eval set; by
+            default the annotations of these parameters, or `Config` and `Criteria` inside of the class.
+            `reads_calls`, whether there is nothing to judge in a trace without tool data; by default whether it is
+            given the calls.
+
+    Raises:
+        ConfigurationError: a parameter has none of these names, or an option is not known.
+    """
+    if target is None:
+        return lambda marked: evaluator_with(marked, options)
+    return evaluator_with(target, options)
+
+
+def evaluator_with(target: Any, options: Mapping[str, Any]) -> Any:
+    """The target, marked. Raises `ConfigurationError`."""
+    for name in options:
+        if name not in Options.__struct_fields__:
+            raise ConfigurationError(f"an evaluator has no option {name!r}; {nearest(name, Options.__struct_fields__)}")
+    setattr(target, _MARK, Options(**options))
+    code_of(target, getattr(target, "__name__", "evaluator"))
+    return target
+
+
+def code_of(target: Any, name: str) -> Code:
+    """What a function or a class of the user's needs and takes.
+
+    Raises:
+        ConfigurationError: it is neither, or has a parameter that nobody can give it.
+    """
+    options: Options = getattr(target, _MARK, Options())
+    if isinstance(target, type):
+        return _code_of_class(target, name, options)
+    if not callable(target):
+        raise ConfigurationError(
+            f"{name} is a {type(target).__name__}; an evaluator is a function, or a class with a method 'evaluate'"
+        )
+    wanted = _wanted(target, name)
+    hints = _hints(target, name, wanted)
+    return Code(
+        name=name,
+        make=lambda config: target,
+        wanted=wanted,
+        options=options,
+        config=options.config or _model(hints.get("config")),
+        criteria=options.criteria or _model(hints.get("criteria")),
+        reads_calls=bool(_CALLS & set(wanted)) if options.reads_calls is None else options.reads_calls,
+    )
+
+
+def _code_of_class(target: type, name: str, options: Options) -> Code:
+    method = getattr(target, "evaluate", None)
+    if not callable(method):
+        raise ConfigurationError(f"{name} has no method 'evaluate', by which an evaluator judges")
+    wanted = _wanted(method, f"{name}.evaluate", skip=1)
+    hints = _hints(method, name, wanted)
+    return Code(
+        name=name,
+        make=lambda config: _instance(target, config, name).evaluate,
+        wanted=wanted,
+        options=options,
+        config=options.config or _model(getattr(target, "Config", None)) or _model(hints.get("config")),
+        criteria=options.criteria or _model(getattr(target, "Criteria", None)) or _model(hints.get("criteria")),
+        reads_calls=bool(_CALLS & set(wanted)) if options.reads_calls is None else options.reads_calls,
+    )
+
+
+def _instance(kind: type, config: Any, name: str) -> Any:
+    """An instance of a class, given the configuration if it takes any."""
+    parameters = list(inspect.signature(kind).parameters.values())
+    needed = [one for one in parameters if one.default is one.empty and one.kind in _NAMED]
+    if len(needed) > 1 or (needed and needed[0].name != "config"):
+        listed = ", ".join(one.name for one in needed)
+        raise ConfigurationError(f"{name} needs {listed} to be made; an evaluator takes 'config', or nothing")
+    takes = any(one.name == "config" for one in parameters)
+    made = kind(config=config) if takes else kind()
+    if not takes and config is not None and not hasattr(made, "config"):
+        made.config = config
+    return made
+
+
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+def _wanted(function: Any, name: str, skip: int = 0) -> tuple[str, ...]:
+    """The names of the parameters of a function that are known; others must have a default."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())[skip:]
+    except (TypeError, ValueError):
+        raise ConfigurationError(f"{name} does not say what it takes; wrap it in a function") from None
+    wanted = []
+    for one in parameters:
+        if one.name in PARAMETERS and one.kind in _NAMED:
+            wanted.append(one.name)
+        elif one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
+            raise ConfigurationError(f"{name} has the parameter {one.name!r}; {nearest(one.name, PARAMETERS)}")
+    return tuple(wanted)
+
+
+def _hints(function: Any, name: str, wanted: tuple[str, ...]) -> dict[str, Any]:
+    try:
+        return get_type_hints(function)
+    except Exception as problem:  # noqa: BLE001 - whatever an annotation raises, the rest does not need it
+        if {"criteria", "config"} & set(wanted):
+            reason = f"its annotations cannot be read ({type(problem).__name__}: {shown(str(problem))})"
+            raise ConfigurationError(f"{name}: {reason}; name the models with @evaluator(criteria=…)") from None
+        return {}
+
+
+def _model(annotation: Any) -> type[BaseModel] | None:
+    return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
