@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, Self
 
 Call = dict[str, Any]
-Question = Literal["order", "count", "args", "output", "all", "match", "path"]
+Question = Literal["order", "count", "args", "output", "all", "match", "path", "similarity"]
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,7 @@ class Task:
 
     `all` asks the four tool-call questions one after the other, starting from spans. `match` is a trajectory
     match of the given `mode`. `path` is no evaluation but rapidfuzz's own path through two lists of names.
+    `similarity` compares the outputs of the only calls as the answers of the run.
     """
 
     question: Question
@@ -69,6 +70,13 @@ def random_names(length: int) -> Task:
     chance = random.Random(length)
     expected, actual = (chance.choices("abcd", k=length) for _ in range(2))
     return Task("order", _named(expected), _named(actual))
+
+
+def two_texts(length: int) -> Task:
+    """Two texts drawn at random from nine characters, as the expected and the actual answer."""
+    chance = random.Random(length)
+    expected, actual = ("".join(chance.choices("abcdefgh ", k=length)) for _ in range(2))
+    return Task("similarity", [{"output": {"text": expected}}], [{"output": {"text": actual}}])
 
 
 def one_tool_reversed(length: int) -> Task:

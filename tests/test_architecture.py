@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import rightcall
+from rightcall._exports import HOMES
 
 SOURCE = Path(rightcall.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
@@ -125,7 +126,7 @@ def test_judging_loads_no_server_database_network_or_terminal_code() -> None:
 def test_every_export_can_be_imported_and_is_what_its_home_exports() -> None:
     from importlib import import_module
 
-    for home, names in rightcall._HOMES.items():
+    for home, names in HOMES.items():
         for name in names:
             assert getattr(rightcall, name) is getattr(import_module(f"rightcall.{home}"), name)
     assert set(rightcall.__all__) == {"__version__", *dir(rightcall)} - {"__builtins__"}
@@ -137,4 +138,4 @@ def test_type_checkers_see_the_same_exports() -> None:
     [checked] = [node for node in tree(SOURCE / "__init__.py").body if isinstance(node, ast.If)]
     seen = {alias.name for node in checked.body if isinstance(node, ast.ImportFrom) for alias in node.names}
 
-    assert seen == {name for names in rightcall._HOMES.values() for name in names}
+    assert seen == {name for names in HOMES.values() for name in names}

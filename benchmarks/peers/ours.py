@@ -34,6 +34,8 @@ def _prepare(task: Task) -> Work:
         return _path(task)
     if task.question == "all":
         return _all_from_spans(task)
+    if task.question == "similarity":
+        return _similarity(task)
     return Evaluation(_evaluation(task, task.question), rightcall.Trajectory.of(task.actual), task.read)
 
 
@@ -50,6 +52,13 @@ def _evaluator(task: Task, question: Question) -> tuple[Any, dict[str, Any]]:
         return rightcall.ToolTrajectoryEvaluator(id="match", config=config), {"expected": expected}
     name = TOOL_CALL_EVALUATORS[question]
     return getattr(rightcall, name)(id=question, config={}), criteria_of(task, question)
+
+
+def _similarity(task: Task) -> Work:
+    evaluator = rightcall.JsonSimilarityEvaluator()
+    criteria = evaluator.criteria({"expected_output": task.expected[0]["output"]})
+    answered = rightcall.Trajectory.of([], output=task.actual[0]["output"])
+    return Evaluation(lambda trajectory: evaluator.evaluate(trajectory, criteria), answered, task.read)
 
 
 def _all_from_spans(task: Task) -> Work:

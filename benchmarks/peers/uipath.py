@@ -41,6 +41,8 @@ class Awaited:
 
 
 def _prepare(runner: asyncio.Runner, task: Task) -> Work:
+    if task.question == "similarity":
+        return _similarity(runner, task)
     spans = spans_of(task.actual, ReadableSpan)
     execution = WorkloadExecution(agent_input={}, workload_output={}, workload_trace=spans)
     questions: tuple[Question, ...] = tuple(TOOL_CALL_EVALUATORS) if task.question == "all" else (task.question,)
@@ -50,6 +52,18 @@ def _prepare(runner: asyncio.Runner, task: Task) -> Work:
     async def evaluate() -> float:
         results = [await evaluator.evaluate(execution, criteria) for evaluator, criteria in compiled]
         return float(sum(result.score for result in results) / len(results))
+
+    return Awaited(runner, evaluate)
+
+
+def _similarity(runner: asyncio.Runner, task: Task) -> Work:
+    output = task.actual[0]["output"]
+    execution = WorkloadExecution(agent_input={}, workload_output=output, workload_trace=[])
+    evaluator = evaluators.JsonSimilarityEvaluator(id="similarity", evaluatorConfig={"name": "similarity"})
+    criteria = evaluator.validate_evaluation_criteria({"expected_output": task.expected[0]["output"]})
+
+    async def evaluate() -> float:
+        return float((await evaluator.evaluate(execution, criteria)).score)
 
     return Awaited(runner, evaluate)
 

@@ -9,6 +9,7 @@ from .pages import pages
 from .pairing import pairing
 from .reading import reading, reading_1gb
 from .running import runner
+from .similarity import similarity
 from .startup import startup
 from .ten_calls import agentevals, deepeval, google_adk, uipath
 from .viewing import viewer
@@ -18,6 +19,7 @@ __all__ = ["ON_REQUEST", "SECTIONS"]
 
 SECTIONS: dict[str, Section] = {
     "uipath": uipath,
+    "similarity": similarity,
     "google-adk": google_adk,
     "agentevals": agentevals,
     "agentevals-cli": agentevals_cli,

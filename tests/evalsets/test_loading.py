@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rightcall import DocumentError, InputError, Trajectory
+from rightcall import DocumentError, InputError, Trajectory, Usage
 from rightcall.evalsets import EvalSet, load_eval_set, load_expectation
 from rightcall.verdicts import judge
 
@@ -299,6 +299,32 @@ cases: [{id: a, expect: {judge: {expectedOutput: x}, mine: null, order: [b]}}]
     assert "'judge' (uipath-llm-judge-trajectory-simulation) is not yet available" in result.findings[0].finding.message
     bare = "cases: [{id: a, expect: {binary-classification: x}}]"
     assert "1:26: the evaluator 'binary-classification' is not yet available" in problem(tmp_path, bare)
+
+
+def test_limits_of_a_run_are_expected_by_their_figures(tmp_path: Path) -> None:
+    limits = "{steps: 1, redundant: 0, loops: 1, retries: 0, error_rate: 0, seconds: 1, call_seconds: 1, tokens: 9}"
+    [case] = load(tmp_path, f"cases:\n- id: a\n  expect: {limits}").cases
+    asked = {"name": "a", "args": {}, "output": 0, "start_ns": 0, "end_ns": 2_000_000_000}
+    broken = {"name": "b", "args": {}, "error": "no", "start_ns": 0, "end_ns": 1}
+    used = Usage(duration_ns=3_000_000_000, input_tokens=8, output_tokens=2)
+
+    result = judge(case, Trajectory.of([asked, asked, broken, broken], usage=used))
+
+    codes = {each.expectation: each.finding.code for each in result.findings}
+    assert [(one.evaluator, one.verdict) for one in result.results] == [(key, "failed") for key in codes]
+    assert list(codes.values()) == ["RC115", "RC111", "RC112", "RC113", "RC114", "RC115", "RC115", "RC115"]
+    assert {each.source.line for each in result.findings} == {3}
+
+
+def test_limits_can_be_spelt_out_and_are_checked(tmp_path: Path) -> None:
+    spelt = "cases: [{id: a, expect: {redundant: {at_most: 1, read_only: [a]}, tokens: {input_tokens: 5}}}]"
+
+    assert [check.evaluator.type_id for check in load(tmp_path, spelt).cases[0].checks] == [
+        "redundant-calls",
+        "token-usage",
+    ]
+    wrong = "cases: [{id: a, expect: {steps: few}}]"
+    assert "at_most: a whole number is expected, and not less than 0, not 'few'" in problem(tmp_path, wrong)
 
 
 def test_a_finding_points_at_the_line_it_is_about(tmp_path: Path) -> None:

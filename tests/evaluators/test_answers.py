@@ -51,6 +51,10 @@ def judged(type_id: str, expected: Any, actual: Any, **config: Any) -> Evaluatio
         ("{'a': 1.0}", {"a": 1}, {}, 1.0),
         ({"a": {"b": [1, {"c": 2}]}}, {"a": {"b": [0, {"c": 2}]}}, {"target_output_key": "a.b[1].c"}, 1.0),
         ('{"a": 1, "b": 2}', '{"b": 2, "a": 1, "c": 0}', {"target_output_key": ["a", "b"]}, 1.0),
+        ({"a": {"b": [1, {"c": 2}]}}, {"a": {"b": [0, {"c": 2}]}}, {"target_output_key": "/a/b/1/c"}, 1.0),
+        ({"a.b": {"c/d": 1}}, {"a.b": {"c/d": 1, "e": 2}}, {"target_output_key": "/a.b/c~1d"}, 1.0),
+        ({"": {"~": 1}}, {"": {"~": 2}}, {"target_output_key": "//~0"}, 0.0),
+        ({"1": "x"}, {"1": "x"}, {"target_output_key": "/1"}, 1.0),
         ({"a": 1}, {"b": 1}, {"target_output_key": "a"}, 0.0),
         ({"a": 1}, {"b": 1}, {"target_output_key": "a", "negated": True}, 0.0),
         ("a\nb\n\nc", "A\nx\nc", {"line_by_line_evaluator": True}, 2 / 3),
@@ -134,6 +138,45 @@ def test_similarity_can_look_at_a_part_and_at_lines() -> None:
     assert judged("json-similarity", {"r": 1}, {}, targetOutputKey="r").findings[0].message == (
         "the final output has no 'r' in {}"
     )
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "score"),
+    [
+        ([1, 2, 3], [3, 1, 2], 1.0),
+        (["kitten", "dog"], ["dog", "sitting"], (1 + 4 / 7) / 2),
+        ([10, 20], [20], 0.5),
+        ([1], [5, 1, 7], 1.0),
+        ([1, 2], [], 0.0),
+        ([{"a": 1, "b": [1, 2]}, {"a": 2}], [{"a": 2}, {"a": 1, "b": [2, 1]}], 1.0),
+        ([True, 1], [1, True], 1.0),
+    ],
+    ids=str,
+)
+def test_items_can_be_compared_in_any_order(expected: Any, actual: Any, score: float) -> None:
+    assert judged("json-similarity", expected, actual, lists="any_order").score == pytest.approx(score)
+
+
+@given(JSON, JSON)
+def test_items_in_any_order_are_never_less_alike_than_in_order(expected: Any, actual: Any) -> None:
+    in_order = judged("json-similarity", expected, actual).score
+    any_order = judged("json-similarity", expected, actual, lists="any_order").score
+
+    assert any_order is None if in_order is None else any_order is not None and any_order >= in_order - 1e-12
+
+
+@given(st.lists(st.text(max_size=3) | st.integers(), max_size=5).flatmap(lambda items: st.permutations(items)))
+def test_a_list_in_any_order_is_like_itself_turned_round(items: list[Any]) -> None:
+    assert judged("json-similarity", items, items[::-1], lists="any_order").score == 1.0
+
+
+def test_lists_that_are_too_long_to_be_paired_are_an_error_and_no_score() -> None:
+    long = list(range(1_000))
+
+    result = judged("json-similarity", long, long[::-1], lists="any_order")
+
+    assert (result.verdict, result.score) == ("error", None)
+    assert "RC401" in (result.error or "")
 
 
 @pytest.mark.parametrize(
@@ -259,6 +302,8 @@ def test_a_finding_says_what_is_wrong(type_id: str, expected: Any, actual: Any, 
     [
         ("exact-match", {"caseSensitive": True, "ignoreCase": True}, "say the opposite of each other"),
         ("exact-match", {"target_output_key": "[]"}, "is no key"),
+        ("exact-match", {"target_output_key": "/a~2"}, "is no key"),
+        ("json-similarity", {"lists": "sorted"}, "lists"),
         ("contains", {"target_outptu_key": "a"}, "did you mean 'target_output_key'"),
         ("contains", {"line_delimiter": ""}, "line_delimiter"),
     ],
@@ -275,6 +320,7 @@ def test_wrong_configuration_is_refused(type_id: str, config: Any, message: str)
         ("regex-match", "(", {}, "pattern"),
         ("response-match", ["x"], {}, "expected: a text is expected"),
         ("exact-match", {"b": 1}, {"target_output_key": "a"}, "expected_output: no 'a' in {'b': 1}"),
+        ("exact-match", [1], {"target_output_key": "/01"}, "expected_output: no '/01' in \\[1\\]"),
         ("exact-match", {"$rgex": 1}, {}, "did you mean '\\$regex'"),
     ],
 )

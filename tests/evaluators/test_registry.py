@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rightcall import ToolTrajectoryEvaluator, Trajectory, UnknownNameError, evaluator_type
+from rightcall import ToolTrajectoryEvaluator, Trajectory, UnknownNameError, Usage, evaluator_type
 from rightcall.evaluators import EVALUATORS
 from rightcall.judges import Question
 
@@ -60,8 +60,12 @@ def test_every_evaluator_takes_default_criteria_and_checks_them(type_id: str) ->
         "response-match": {"expected": "Done!"},
         "llm-judge-trajectory": {"expected_agent_behavior": "call a"},
         "llm-judge-output": {"expected_output": "Done!"},
+        "token-usage": {"total_tokens": 30},
+        **{key: {"at_most": 1} for key in ("step-count", "redundant-calls", "loops", "retries")},
+        **{key: {"at_most": 0.5} for key in ("tool-error-rate", "latency", "call-latency")},
     }.get(type_id, {"expected": ["a"]})
-    made = Trajectory.of([{"name": "a", "args": {}, "output": 1}], output="done")
+    call = {"name": "a", "args": {}, "output": 1, "start_ns": 5, "end_ns": 6}
+    made = Trajectory.of([call], output="done", usage=Usage(duration_ns=9, input_tokens=10, output_tokens=20))
 
     config = {"default_evaluation_criteria": criteria, **({"judge": approve} if "judge" in type_id else {})}
 

@@ -108,6 +108,24 @@ def test_counts_forbidden_calls_and_answers_are_told_as_what_they_are(laptop: Ca
     assert (answer.expected.marked, answer.actual.marked) == ("phone", "laptop")
 
 
+def test_limits_of_a_run_are_a_table_of_figures(tmp_path: Path) -> None:
+    limits = "cases: [{id: a, expect: {steps: 1, tokens: 5000, call_seconds: 0.5}}]"
+    (tmp_path / "limits.yaml").write_text(limits, encoding="utf-8")
+    [case] = load_eval_set(str(tmp_path / "limits.yaml")).cases
+    calls = (made("search", 0, 100, args={}), made("book", 100, 1500, args={}))
+
+    page = case_page(judge(case, Trajectory(calls=calls)), "8f2c", Links())
+
+    figures = [(one.what, one.limit, one.actual, one.kind) for view in page.evaluations for one in view.budgets]
+    assert figures == [
+        ("calls", "1", "2", "mismatch"),
+        ("total tokens", "5,000", "not recorded", "not_measured"),
+        ("seconds", "0.5", "1.4", "mismatch"),
+    ]
+    html = case_html(page, Links())
+    assert '<th scope="row">total tokens</th><td>5,000</td><td>not recorded</td>' in html
+
+
 def test_what_passed_is_folded_and_what_did_not_is_open(laptop: CaseResult) -> None:
     seen = Seen(page_of(laptop))
 

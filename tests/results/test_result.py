@@ -22,6 +22,8 @@ RESULTS: dict[str, tuple[dict[str, Any], Any]] = {
     "tool-f1": ({"expected": ["a"]}, ["b"]),
     "single-tool-use": ({"expected": "a"}, ["b"]),
     "forbidden-tools": ({"never": ["a"]}, ["a"]),
+    "loops": ({"at_most": 1}, [call("a"), call("a")]),
+    "latency": ({"at_most": 0.5}, ["a"]),
 }
 
 
@@ -139,6 +141,6 @@ def test_every_code_is_explained_by_code_and_by_name() -> None:
 
 def test_an_unknown_code_is_refused_with_the_nearest_one() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'RC101'"):
-        explain("RC1011")
+        explain("RC101X")
     with pytest.raises(UnknownNameError):
         explain(5)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.runner.running import events_of, finished_of, none_left
 
-from rightcall import AgentError
+from rightcall import AgentError, Usage
 from rightcall.runner import CaseFinished, CaseStarted, Job, Plan, RunFinished, RunOptions, RunStarted, run
 from rightcall.runner._frames import LONGEST, Frames, frame
 from rightcall.runner._output import Tail
@@ -92,6 +92,13 @@ def test_every_job_has_one_end_and_events_come_in_order(project: Path) -> None:
     assert sorted([event.case_id for event in events if isinstance(event, CaseFinished)]) == sorted(
         [f"c{n}" for n in range(20)]
     )
+
+
+def test_a_run_knows_how_long_its_agent_took(project: Path) -> None:
+    [event] = finished_of("agent.py:echo", jobs(1), project).values()
+
+    assert event.trajectory is not None
+    assert event.trajectory.usage == Usage(duration_ns=round(event.outcome.seconds * 1_000_000_000))
 
 
 def test_work_is_shared_among_the_processes(project: Path) -> None:

@@ -1,6 +1,7 @@
 """Which actual call pairs with which expected one? Pure sequence code: it knows positions, not calls."""
 
 from ._arranging import arrange
+from ._assigning import best_assignment
 from ._bits import related_subsequence
 from ._pairing import Row, maximum_pairing, only_pairing
 from ._runs import longest_run
@@ -9,6 +10,7 @@ from ._subsequence import common_length, common_subsequence
 __all__ = [
     "Row",
     "arrange",
+    "best_assignment",
     "common_length",
     "common_subsequence",
     "longest_run",

@@ -198,5 +198,13 @@ SHORTHANDS: dict[str, Shorthand] = {
     "response-match": Shorthand("response-match", "expected", _as_is),
     "llm-judge-trajectory": Shorthand("llm-judge-trajectory", "expected_agent_behavior", _as_is),
     "llm-judge-output": Shorthand("llm-judge-output", "expected_output", _as_is),
+    "steps": Shorthand("step-count", "at_most", _as_is),
+    "redundant": Shorthand("redundant-calls", "at_most", _as_is),
+    "loops": Shorthand("loops", "at_most", _as_is),
+    "retries": Shorthand("retries", "at_most", _as_is),
+    "error_rate": Shorthand("tool-error-rate", "at_most", _as_is),
+    "seconds": Shorthand("latency", "at_most", _as_is),
+    "call_seconds": Shorthand("call-latency", "at_most", _as_is),
+    "tokens": Shorthand("token-usage", "total_tokens", _as_is),
 }
 """The keys of `expect` that are short for an evaluator and its criteria."""

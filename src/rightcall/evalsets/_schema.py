@@ -37,6 +37,7 @@ _CALL: Schema = {
         {"type": "object", "minProperties": 1, "maxProperties": 2},
     ]
 }
+_WHOLE: Schema = {"type": "integer", "minimum": 0}
 _VALUES: dict[str, Schema] = {
     "calls": {"type": "array", "items": _CALL},
     "order": {"type": "array", "items": {"type": "string"}, "minItems": 1},
@@ -48,6 +49,14 @@ _VALUES: dict[str, Schema] = {
     "regex-match": {"type": "string"},
     "response-match": {"type": "string"},
     "llm-judge-trajectory": {"type": ["string", "null"]},
+    "steps": _WHOLE,
+    "redundant": _WHOLE,
+    "loops": _WHOLE,
+    "retries": _WHOLE,
+    "error_rate": {"type": "number", "minimum": 0, "maximum": 1},
+    "seconds": {"type": "number", "minimum": 0},
+    "call_seconds": {"type": "number", "minimum": 0},
+    "tokens": _WHOLE,
 }
 """What the shorthand of a key looks like; anything, where it is not listed."""
 

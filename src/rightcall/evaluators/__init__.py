@@ -10,6 +10,7 @@ from ._base import (
     ErrorEvaluationResult,
     NumericEvaluationResult,
 )
+from ._budgets import AtMost
 from ._classification import ClassificationConfig, ClassificationEvaluator
 from ._code import evaluator
 from ._contains import (
@@ -24,6 +25,15 @@ from ._count import ToolCallCountEvaluationCriteria, ToolCallCountEvaluator, Too
 from ._criteria import Config, Criteria, ExpectedCall
 from ._custom import CustomEvaluator, custom_type
 from ._custom_overall import CustomOverall, UnimportedOverall, function_of_rows
+from ._efficiency import (
+    Loops,
+    LoopsConfig,
+    RedundantCalls,
+    RedundantCallsConfig,
+    RedundantCallsCriteria,
+    StepCount,
+    StepCountConfig,
+)
 from ._evaluator import Evaluator
 from ._exact_match import ExactMatchConfig, ExactMatchCriteria, ExactMatchEvaluator
 from ._examples import Example, ExampleResult, ExecutionOrderScorer, run_evaluation
@@ -31,6 +41,7 @@ from ._execution import AgentExecution
 from ._execution_order import ExecutionOrderConfig, ExecutionOrderCriteria, ExecutionOrderEvaluator
 from ._final_output import FinalOutput, FinalOutputConfig, FinalOutputCriteria
 from ._forbidden import ForbiddenTools, ForbiddenToolsConfig, ForbiddenToolsCriteria
+from ._health import Retries, RetriesConfig, ToolErrorRate, ToolErrorRateConfig, ToolErrorRateCriteria
 from ._installed import GROUP, installed_evaluators, is_code, names_file, split_code
 from ._json_similarity import JsonSimilarityConfig, JsonSimilarityCriteria, JsonSimilarityEvaluator
 from ._judge_output import JudgeOutputConfig, JudgeOutputCriteria, LlmJudgeOutput
@@ -60,6 +71,16 @@ from ._quality import (
 from ._registry import EVALUATORS, evaluator_type
 from ._response_match import ResponseMatch, ResponseMatchConfig, ResponseMatchCriteria
 from ._selection import Selection, select
+from ._spending import (
+    CallLatency,
+    CallLatencyConfig,
+    Latency,
+    LatencyConfig,
+    SecondsCriteria,
+    TokenUsage,
+    TokenUsageConfig,
+    TokenUsageCriteria,
+)
 from ._trajectory import (
     ToolTrajectoryEvaluationCriteria,
     ToolTrajectoryEvaluator,
@@ -75,11 +96,14 @@ __all__ = [
     "GROUP",
     "UNAVAILABLE",
     "AgentExecution",
+    "AtMost",
     "BaseEvaluationCriteria",
     "BaseEvaluator",
     "BaseEvaluatorConfig",
     "BaseEvaluatorJustification",
     "BooleanEvaluationResult",
+    "CallLatency",
+    "CallLatencyConfig",
     "ClassificationConfig",
     "ClassificationEvaluator",
     "Config",
@@ -119,23 +143,38 @@ __all__ = [
     "JudgeTrajectoryConfig",
     "JudgeTrajectoryCriteria",
     "Judgement",
+    "Latency",
+    "LatencyConfig",
     "LlmJudgeOutput",
     "LlmJudgeTrajectory",
     "Loop",
+    "Loops",
+    "LoopsConfig",
     "NumericEvaluationResult",
     "OverallEvaluator",
     "QualityConfig",
     "RecallCriteria",
+    "RedundantCalls",
+    "RedundantCallsConfig",
+    "RedundantCallsCriteria",
     "RegexMatch",
     "RegexMatchConfig",
     "RegexMatchCriteria",
     "ResponseMatch",
     "ResponseMatchConfig",
     "ResponseMatchCriteria",
+    "Retries",
+    "RetriesConfig",
     "Row",
+    "SecondsCriteria",
     "Selection",
     "SingleToolUse",
     "SingleToolUseCriteria",
+    "StepCount",
+    "StepCountConfig",
+    "TokenUsage",
+    "TokenUsageConfig",
+    "TokenUsageCriteria",
     "ToolCallArgsEvaluationCriteria",
     "ToolCallArgsEvaluator",
     "ToolCallArgsEvaluatorConfig",
@@ -148,6 +187,9 @@ __all__ = [
     "ToolCallOutputEvaluationCriteria",
     "ToolCallOutputEvaluator",
     "ToolCallOutputEvaluatorConfig",
+    "ToolErrorRate",
+    "ToolErrorRateConfig",
+    "ToolErrorRateCriteria",
     "ToolF1",
     "ToolPrecision",
     "ToolRecall",

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
-from rightcall.errors import InputError, LimitError
+from rightcall.errors import InputError
 from rightcall.limits import Limits
-from rightcall.matchers import equal, value_differences
+from rightcall.matchers import value_differences
 from rightcall.results import Difference
 
 from ._answers import AnswerCriteria, AnswerEvaluator
+from ._likeness import Likeness
 from ._parts import PartConfig, expected_part, lines_of, paired_lines, part_of
-
-_ABSENT = object()
 
 
 class JsonSimilarityCriteria(AnswerCriteria):
@@ -27,9 +24,10 @@ class JsonSimilarityCriteria(AnswerCriteria):
 
 
 class JsonSimilarityConfig(PartConfig):
-    """How the answer is compared."""
+    """How the answer is compared. `lists`: item by item, or each item with the one it is most like."""
 
     name: str = "JsonSimilarityEvaluator"
+    lists: Literal["in_order", "any_order"] = "in_order"
 
 
 class JsonSimilarityEvaluator(AnswerEvaluator[JsonSimilarityConfig, JsonSimilarityCriteria]):
@@ -37,7 +35,8 @@ class JsonSimilarityEvaluator(AnswerEvaluator[JsonSimilarityConfig, JsonSimilari
 
     A number scores 1 - |expected - actual| / |expected|, a text 1 - edit distance / length of the longer, both not
     less than 0; anything else 1 where it is equal and 0 where it is not. Keys and items that were not expected cost
-    nothing; those that are missing score 0. Nothing inside, as in an empty object, is 1.0. Nothing expected is an
+    nothing; those that are missing score 0. Items of lists are compared one by one or, with `lists: any_order`, in
+    those pairs that make the score highest. Nothing inside, as in an empty object, is 1.0. Nothing expected is an
     error; nothing recorded is not measured.
     """
 
@@ -64,9 +63,10 @@ class SimilarAnswer(msgspec.Struct, frozen=True):
         except InputError:
             return 0.0
         if not self.config.line_by_line_evaluator or isinstance(self.config.target_output_key, tuple):
-            return _similarity(self.expected, part, self.limits)
+            return self._likeness().of(self.expected, part)
         lines = paired_lines(*[lines_of(each, self.config.line_delimiter) for each in (self.expected, part)])
-        return sum(_similarity(*line, self.limits) for line in lines) / len(lines) if lines else 1.0
+        likeness = self._likeness()
+        return sum(likeness.of(*line) for line in lines) / len(lines) if lines else 1.0
 
     def differences(self, actual: Any) -> tuple[Difference, ...]:
         """Where the answer differs."""
@@ -84,54 +84,5 @@ class SimilarAnswer(msgspec.Struct, frozen=True):
         found = [str(each) for each in self.differences(actual)[:3]]
         return [f"is similar to {self.score(actual):.4g}: {'; '.join(found)}"]
 
-
-def _similarity(expected: Any, actual: Any, limits: Limits) -> float:
-    scores = [_leaf(*pair, limits) for pair in _leaves(expected, actual)]
-    return float(sum(map(Fraction, scores)) / len(scores)) if scores else 1.0
-
-
-def _leaves(expected: Any, actual: Any) -> Iterator[tuple[Any, Any]]:
-    """Each value inside the expected one that is neither an object nor a list, and its actual counterpart."""
-    if isinstance(expected, dict):
-        given = actual if isinstance(actual, dict) else {}
-        for key, item in expected.items():
-            yield from _leaves(item, given.get(key, _ABSENT))
-    elif isinstance(expected, list):
-        items = actual if isinstance(actual, list) else []
-        for index, item in enumerate(expected):
-            yield from _leaves(item, items[index] if index < len(items) else _ABSENT)
-    else:
-        yield expected, actual
-
-
-def _leaf(expected: Any, actual: Any, limits: Limits) -> float:
-    if _is_number(expected) and _is_number(actual):
-        return _closeness(expected, actual)
-    if isinstance(expected, str) and isinstance(actual, str):
-        return _likeness(expected, actual, limits)
-    return float(actual is not _ABSENT and equal(expected, actual))
-
-
-def _closeness(expected: float, actual: float) -> float:
-    if equal(expected, actual):
-        return 1.0
-    if abs(expected) <= 1e-12:
-        return float(abs(actual) <= 1e-12)
-    try:
-        similarity = 1.0 - abs(expected - actual) / abs(expected)
-    except OverflowError:  # an integer that no floating-point number can hold, beside one that is not an integer
-        return 0.0
-    return max(0.0, similarity) if similarity == similarity else 0.0
-
-
-def _likeness(expected: str, actual: str, limits: Limits) -> float:
-    from rapidfuzz.distance import Levenshtein
-
-    # The distance is computed for 64 characters at a time.
-    if len(expected) * len(actual) > 64 * limits.comparisons:
-        raise LimitError(f"texts of {len(expected):,} and {len(actual):,} characters are too long to be compared")
-    return Levenshtein.normalized_similarity(expected, actual)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    def _likeness(self) -> Likeness:
+        return Likeness(self.limits, any_order=self.config.lists == "any_order")

@@ -15,6 +15,8 @@ from rightcall.limits import Limits
 from ._criteria import Config
 
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+_INDEX = re.compile("0|[1-9][0-9]*")
+_BAD_ESCAPE = re.compile("~(?![01])")
 _WHOLE = "*"
 
 Target: TypeAlias = str | tuple[str, ...]
@@ -23,7 +25,8 @@ Target: TypeAlias = str | tuple[str, ...]
 class PartConfig(Config):
     """Which part of an answer is judged, and whether line by line.
 
-    `target_output_key`: `*` is the whole answer, `a.b[0]` a part of it, a list of keys an object of several parts.
+    `target_output_key`: `*` is the whole answer, `a.b[0]` or the JSON Pointer `/a/b/0` a part of it, a list of keys an
+    object of several parts.
     `line_by_line_evaluator`: the lines are judged one by one, and the score is the mean of theirs.
     """
 
@@ -35,8 +38,11 @@ class PartConfig(Config):
     @classmethod
     def _leads_somewhere(cls, value: Target) -> Target:
         for key in (value,) if isinstance(value, str) else value:
-            if key != _WHOLE and not _STEP.findall(key):
-                raise ValueError(f"{shown(key)} is no key; write '*' for the whole answer, or a path such as a.b[0]")
+            if key != _WHOLE and not _steps(key):
+                raise ValueError(
+                    f"{shown(key)} is no key; write '*' for the whole answer, a path such as a.b[0], or a JSON Pointer "
+                    "such as /a/b/0"
+                )
         return value
 
 
@@ -90,14 +96,24 @@ def _read(text: str, limits: Limits) -> Any:
 
 
 def _at(value: Any, target: str) -> Any:
-    for key, index in _STEP.findall(target):
-        if key and isinstance(value, dict) and key in value:
+    for key, index in _steps(target):
+        if key is not None and isinstance(value, dict) and key in value:
             value = value[key]
         elif index and isinstance(value, list) and int(index[:9]) < len(value):
             value = value[int(index[:9])]
         else:
             raise InputError(f"no {target!r} in {shown(value)}")
     return value
+
+
+def _steps(target: str) -> list[tuple[str | None, str]]:
+    """The steps of a path or a JSON Pointer (RFC 6901), each as a key, an index, or either; none if it is not one."""
+    if not target.startswith("/"):
+        return [(key or None, index) for key, index in _STEP.findall(target)]
+    if _BAD_ESCAPE.search(target):
+        return []
+    tokens = [token.replace("~1", "/").replace("~0", "~") for token in target[1:].split("/")]
+    return [(token, token if _INDEX.fullmatch(token) else "") for token in tokens]
 
 
 def _as_floats(value: Any) -> Any:

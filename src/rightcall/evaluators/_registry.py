@@ -9,11 +9,13 @@ from rightcall.errors import UnknownNameError, nearest, shown
 from ._args import ToolCallArgsEvaluator
 from ._contains import ContainsEvaluator, RegexMatch
 from ._count import ToolCallCountEvaluator
+from ._efficiency import Loops, RedundantCalls, StepCount
 from ._evaluator import Evaluator
 from ._exact_match import ExactMatchEvaluator
 from ._execution_order import ExecutionOrderEvaluator
 from ._final_output import FinalOutput
 from ._forbidden import ForbiddenTools
+from ._health import Retries, ToolErrorRate
 from ._json_similarity import JsonSimilarityEvaluator
 from ._judge_output import LlmJudgeOutput
 from ._judge_trajectory import LlmJudgeTrajectory
@@ -21,6 +23,7 @@ from ._order import ToolCallOrderEvaluator
 from ._output import ToolCallOutputEvaluator
 from ._quality import SingleToolUse, ToolF1, ToolPrecision, ToolRecall
 from ._response_match import ResponseMatch
+from ._spending import CallLatency, Latency, TokenUsage
 from ._trajectory import ToolTrajectoryEvaluator
 from ._unavailable import unavailable
 
@@ -46,6 +49,14 @@ EVALUATORS: dict[str, type[Evaluator[Any, Any, Any]]] = {
         ResponseMatch,
         LlmJudgeTrajectory,
         LlmJudgeOutput,
+        StepCount,
+        RedundantCalls,
+        Loops,
+        Retries,
+        ToolErrorRate,
+        Latency,
+        CallLatency,
+        TokenUsage,
     )
 }
 _OTHER_NAMES = {

@@ -10,7 +10,7 @@ import msgspec
 
 from rightcall.alignment import Row, arrange
 from rightcall.limits import Limits
-from rightcall.trajectory import ToolCall, Trajectory
+from rightcall.trajectory import ToolCall, Trajectory, Usage
 
 from ._criteria import Criteria
 
@@ -30,6 +30,8 @@ class Selection(msgspec.Struct, frozen=True):
     """What the run gave back in the end."""
     turn_outputs: tuple[Any, ...] = ()
     """What each turn gave back, where that is known."""
+    usage: Usage | None = None
+    """What the whole run took, where that is known."""
 
     def position(self, index: int) -> int:
         """The place in the trajectory of the selected call at `index`."""
@@ -47,6 +49,7 @@ class Selection(msgspec.Struct, frozen=True):
             free,
             self.output,
             self.turn_outputs,
+            self.usage,
         )
 
     def arranged(self, rows: Sequence[Row], limits: Limits) -> Selection:
@@ -67,7 +70,9 @@ class Selection(msgspec.Struct, frozen=True):
 def select(trajectory: Trajectory, criteria: Criteria, expected_names: Collection[str]) -> Selection:
     """The calls that criteria are about. The framework's own calls are left out unless they are expected."""
     if criteria.takes_all and not trajectory.unordered and not trajectory.has_internal_calls:
-        return Selection(trajectory.calls, trajectory.names, None, (), trajectory.output, trajectory.turn_outputs)
+        return Selection(
+            trajectory.calls, trajectory.names, None, (), trajectory.output, trajectory.turn_outputs, trajectory.usage
+        )
     kept = [
         position
         for position, call in enumerate(trajectory.calls)
@@ -90,7 +95,8 @@ def _selection(trajectory: Trajectory, criteria: Criteria, kept: Sequence[int]) 
     if criteria.parallel == "any_order":
         ranges += _groups(calls)
     names = tuple([call.name for call in calls])
-    return Selection(calls, names, kept, _merged(ranges), trajectory.output, trajectory.turn_outputs)
+    answers = trajectory.turn_outputs
+    return Selection(calls, names, kept, _merged(ranges), trajectory.output, answers, trajectory.usage)
 
 
 def _narrowed(ranges: Sequence[tuple[int, int]], kept: Sequence[int]) -> tuple[tuple[int, int], ...]:

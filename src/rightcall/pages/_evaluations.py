@@ -9,6 +9,7 @@ import msgspec
 from rightcall.reports import Path, order_text, paths_of
 from rightcall.results import (
     AnswersJustification,
+    BudgetsJustification,
     CaseResult,
     ComparedAnswer,
     EvaluationResult,
@@ -20,6 +21,7 @@ from rightcall.results import (
     ToolTrajectoryEvaluatorJustification,
     Verdict,
     call_text,
+    figure_text,
 )
 from rightcall.trajectory import ToolCall
 
@@ -66,6 +68,15 @@ class CheckView(msgspec.Struct, frozen=True):
     holds: bool
 
 
+class BudgetView(msgspec.Struct, frozen=True):
+    """A figure of the run and its limit, and how they compare, as the kind of a sign."""
+
+    what: str
+    limit: str
+    actual: str
+    kind: str
+
+
 class AnswerView(msgspec.Struct, frozen=True):
     """An expected and an actual answer, marked where they part, and the differences inside of them."""
 
@@ -86,6 +97,7 @@ class EvaluationView(msgspec.Struct, frozen=True, kw_only=True):
     """How calls were compared, such as `IN_ORDER, arguments subset`."""
     tables: tuple[TableView, ...] = ()
     checks: tuple[CheckView, ...] = ()
+    budgets: tuple[BudgetView, ...] = ()
     answers: tuple[AnswerView, ...] = ()
     forbidden: tuple[str, ...] = ()
     made: tuple[str, ...] = ()
@@ -130,6 +142,7 @@ def _evaluation(result: CaseResult, one: EvaluationResult, most_steps: int) -> E
         rule=rule,
         tables=tuple(_tables(result, one, most_steps)),
         checks=tuple(_checks(details)[:MOST_STEPS]),
+        budgets=tuple(_budgets(details)),
         answers=tuple([_answer(each) for each in _answers(details)[:MOST_STEPS]]),
         forbidden=forbidden,
         made=made,
@@ -202,6 +215,13 @@ def _checks(details: object) -> list[CheckView]:
         for check in details.checks
     ]
     return sorted(checks, key=lambda check: check.holds)
+
+
+def _budgets(details: object) -> Iterator[BudgetView]:
+    for each in details.budgets[:MOST_STEPS] if isinstance(details, BudgetsJustification) else ():
+        kind = "not_measured" if each.holds is None else "match" if each.holds else "mismatch"
+        actual = "not recorded" if each.actual is None else figure_text(each.actual)
+        yield BudgetView(each.what[:200], figure_text(each.at_most), actual, kind)
 
 
 def _answers(details: object) -> list[ComparedAnswer]:

@@ -9,7 +9,21 @@ from rightcall.results import CODES, CaseResult, Finding, PlacedFinding
 Problem = tuple[str, str]
 """A code and the name of a tool; the name is empty where no single tool is to blame."""
 
-_GRAVEST = ("RC107", "RC101", "RC104", "RC106", "RC105", "RC103", "RC102", "RC108")
+_GRAVEST = (
+    "RC107",
+    "RC101",
+    "RC104",
+    "RC106",
+    "RC105",
+    "RC103",
+    "RC102",
+    "RC108",
+    "RC112",
+    "RC111",
+    "RC113",
+    "RC114",
+    "RC115",
+)
 _TOLD = {
     "RC101": "never called, or too seldom",
     "RC102": "called, but not expected",
@@ -18,6 +32,11 @@ _TOLD = {
     "RC105": "called more or less often than allowed",
     "RC106": "gave something else back",
     "RC107": "called, and must never be",
+    "RC111": "called again without need",
+    "RC112": "called over and over",
+    "RC113": "called again after an error",
+    "RC114": "failed",
+    "RC115": "took too long",
     "RC301": "not recorded, so not measured",
     "RC506": "called in a way that no mock answers",
 }

@@ -24,6 +24,7 @@ from ._span import LogRecord, Span
 from ._suspicion import reads_like_error
 from ._tree import Tree
 from ._turns import number_turns
+from ._usage import usage_of
 from ._values import NOTHING
 from ._warnings import Warnings
 
@@ -77,6 +78,7 @@ class Run:
             warnings=(*self._warnings.texts(), *extra_warnings),
             unordered=unsettled(calls),
             calls_recorded=tool_data != "none",
+            usage=usage_of(spans, roles),
         )
 
     def add(self, span: Span) -> None:

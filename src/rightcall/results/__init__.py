@@ -8,6 +8,8 @@ from ._differences import Difference, text_pair
 from ._findings import Finding, NamedCall
 from ._justifications import (
     AnswersJustification,
+    BudgetCheck,
+    BudgetsJustification,
     ComparedAnswer,
     CountCheck,
     CustomJustification,
@@ -31,7 +33,7 @@ from ._outcome import Cause, Outcome
 from ._overall import OTHER, ClassFigures, Classification, OverallResult
 from ._repeats import Tally
 from ._result import Account, EvaluationResult, Explanation, Told, Verdict, without_details
-from ._text import call_text, value_text
+from ._text import call_text, figure_text, value_text
 
 __all__ = [
     "CODES",
@@ -40,6 +42,8 @@ __all__ = [
     "Aggregates",
     "Alignment",
     "AnswersJustification",
+    "BudgetCheck",
+    "BudgetsJustification",
     "CaseResult",
     "Cause",
     "ClassFigures",
@@ -83,6 +87,7 @@ __all__ = [
     "Written",
     "call_text",
     "explain",
+    "figure_text",
     "gravest",
     "measures_of",
     "text_pair",

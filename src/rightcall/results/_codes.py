@@ -86,6 +86,36 @@ CODES: dict[str, Code] = {
             "judge-check` says how often it agrees with people.",
         ),
         (
+            "RC111",
+            "call-redundant",
+            "The agent made a call again although nothing had changed since it was made before: the same tool with "
+            "equal arguments, which gave back the same, and no call in between that may have changed something. Tools "
+            "that only read can be named in `read_only`; more redundant calls are then found. If a tool is meant to be "
+            "called again and again, name it in `ignore_tools`.",
+        ),
+        (
+            "RC112",
+            "calls-loop",
+            "The agent made the same call, or the same few calls, over and over in a row, with the same arguments and "
+            "the same results. An agent that polls or turns pages gets other results, and is not meant.",
+        ),
+        (
+            "RC113",
+            "call-retried",
+            "The agent called a tool again after it had failed, more often than allowed. Look at the error: it may be "
+            "the tool, or the way the agent calls it.",
+        ),
+        (
+            "RC114",
+            "call-failed",
+            "A larger share of calls failed than allowed. Each call that failed is named, with its error.",
+        ),
+        (
+            "RC115",
+            "budget-exceeded",
+            "The run took more calls, time or tokens than allowed. The message has both figures.",
+        ),
+        (
             "RC301",
             "not-recorded",
             "The verdict depends on arguments, outputs or turns that the trace did not record, so there is none: the "

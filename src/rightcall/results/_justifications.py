@@ -139,6 +139,21 @@ class AnswersJustification(Justification, frozen=True, tag="answers"):
     answers: list[ComparedAnswer]
 
 
+class BudgetCheck(msgspec.Struct, frozen=True):
+    """Whether one figure of a run is within its limit. `actual` and `holds` are null where that is not known."""
+
+    what: str
+    at_most: float
+    actual: float | None
+    holds: bool | None
+
+
+class BudgetsJustification(Justification, frozen=True, tag="budgets"):
+    """Each figure of the run that has a limit."""
+
+    budgets: list[BudgetCheck]
+
+
 class ExecutionOrderJustification(Justification, frozen=True, tag="execution-order"):
     """The two sequences of actions and what they have in common, in the mode that was asked for."""
 
@@ -204,6 +219,7 @@ KNOWN_JUSTIFICATIONS = (
     | ExecutionOrderJustification
     | FinalOutputJustification
     | AnswersJustification
+    | BudgetsJustification
     | CustomJustification
     | JudgeJustification
 )

@@ -35,3 +35,8 @@ def _cut(text: str, width: int) -> str:
         return text
     head = (width - 1) * 2 // 3
     return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
+
+
+def figure_text(value: float) -> str:
+    """A figure such as a count, a share or a number of seconds: whole ones with commas, others to six digits."""
+    return f"{value:,.0f}" if value == int(value) or value >= 100_000 else f"{value:,.6g}"

@@ -13,7 +13,7 @@ from rightcall.decoding import admit
 from rightcall.errors import RightcallError, shown
 from rightcall.results import Cause
 from rightcall.tracing import capture
-from rightcall.trajectory import Trajectory
+from rightcall.trajectory import Trajectory, Usage
 
 from ._paths import joined, path_of
 from ._plan import Job, Keeping
@@ -23,6 +23,7 @@ from ._surroundings import processes_started
 from ._tools import Tools
 
 _LONGEST_TRACEBACK = 64 * 1024
+_SECOND = 1_000_000_000
 
 Conversation = Generator[Request, Answer, Done]
 """Gives the requests, takes the answers or what was raised instead, and comes to an end with all there is to say."""
@@ -67,15 +68,16 @@ def converse(number: int, job: Job, keeping: Keeping) -> Conversation:
         cause=cause,
         error=error,
         traceback=traceback,
-        trajectory=_told(job, path, outputs),
+        trajectory=_told(job, path, outputs, seconds),
         recorded=tools.recorded(),
         spans=None if spans is None else spans.kept(path),
     )
 
 
-def _told(job: Job, path: Trajectory, outputs: list[Any]) -> Trajectory:
-    """A path with what the case was given, and what came of it."""
-    told = msgspec.structs.replace(path, input=job.turns[0], output=outputs[-1] if outputs else None)
+def _told(job: Job, path: Trajectory, outputs: list[Any], seconds: float) -> Trajectory:
+    """A path with what the case was given, what came of it, and how long that took."""
+    usage = msgspec.structs.replace(path.usage or Usage(), duration_ns=round(seconds * _SECOND))
+    told = msgspec.structs.replace(path, input=job.turns[0], output=outputs[-1] if outputs else None, usage=usage)
     if not job.is_conversation:
         return told
     return msgspec.structs.replace(told, input=list(job.turns), turn_outputs=tuple(outputs))

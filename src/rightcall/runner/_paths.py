@@ -9,7 +9,7 @@ import msgspec
 from rightcall.agents import Answer
 from rightcall.readers import read
 from rightcall.tracing import Captured, tools_are_marked
-from rightcall.trajectory import Trajectory, in_order
+from rightcall.trajectory import Trajectory, in_order, summed_usage
 
 _ELSEWHERE = "the agent started Python processes of its own: calls of tools inside them were not seen"
 
@@ -50,14 +50,18 @@ def joined(parts: Sequence[Trajectory]) -> Trajectory:
         warnings=tuple(dict.fromkeys([warning for part in parts for warning in part.warnings])),
         unordered=tuple(unordered),
         calls_recorded=all([part.calls_recorded for part in parts]) if parts else True,
+        usage=summed_usage([part.usage for part in parts]),
     )
 
 
 def _merged(parts: list[Trajectory]) -> Trajectory:
-    """What different witnesses saw of one turn, in the order it happened."""
+    """What different witnesses saw of one turn, in the order it happened.
+
+    Each of them measured the turn for itself, so what the turn took is not the sum: it is not known.
+    """
     seen = [part for part in parts if part.calls]
     if len(seen) <= 1:
         return seen[0] if seen else parts[-1]
     path = joined(seen)
-    order = in_order(path.calls)
-    return msgspec.structs.replace(path, calls=tuple([path.calls[place] for place in order]), unordered=())
+    calls = tuple([path.calls[place] for place in in_order(path.calls)])
+    return msgspec.structs.replace(path, calls=calls, unordered=(), usage=None)

@@ -4,6 +4,7 @@ from ._call import ToolCall
 from ._order import in_order
 from ._raw_span import KeptSpans, RawEvent, RawSpan, SpanKind, SpanStatus, spans_by_id
 from ._trajectory import Trajectory
+from ._usage import Usage, summed_usage
 
 __all__ = [
     "KeptSpans",
@@ -13,6 +14,8 @@ __all__ = [
     "SpanStatus",
     "ToolCall",
     "Trajectory",
+    "Usage",
     "in_order",
     "spans_by_id",
+    "summed_usage",
 ]

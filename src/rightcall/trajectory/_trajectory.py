@@ -15,6 +15,7 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 
 from ._call import ToolCall
 from ._order import in_order
+from ._usage import Usage
 
 _FIELDS = ToolCall.__struct_fields__
 
@@ -37,6 +38,8 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """What each turn of a conversation gave back, in order; empty where only the last answer is known."""
     calls_recorded: bool = True
     """Whether the trace would show calls if there were any: without tool data, no calls are not a fact."""
+    usage: Usage | None = None
+    """How long the run took and how many tokens, where that was recorded."""
 
     @classmethod
     def of(
@@ -48,6 +51,7 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         trace_id: str | None = None,
         metadata: Mapping[str, Any] | None = None,
         turn_outputs: Iterable[Any] = (),
+        usage: Usage | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> Trajectory:
         """A trajectory of names, `{"name": …, "args": …, "output": …}` objects and `ToolCall`s, mixed.
@@ -69,6 +73,7 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             trace_id=trace_id,
             metadata=admit(metadata or {}, limits),
             turn_outputs=tuple([admit(each, limits) for each in turn_outputs]),
+            usage=usage,
             warnings=(f"{untimed} calls have no start time; they are put last",) if 0 < untimed < len(made) else (),
         )
 

@@ -1,0 +1,138 @@
+"""Did the agent get there without detours: few steps, nothing twice without need, no loops?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from pydantic import Field, StrictStr
+
+from rightcall.results import Finding
+
+from ._budgets import AtMost, BudgetEvaluator, Figure, Spent, named, number_of
+from ._criteria import Config, Listed
+from ._repeats import Cycle, Repeats, cycles, redundant_calls
+from ._selection import Selection
+
+_ALL = "*"
+_MOST_NAMES = 5
+
+
+class StepCountConfig(Config):
+    """How steps are counted."""
+
+    name: str = "StepCount"
+
+
+class StepCount(BudgetEvaluator[StepCountConfig, AtMost]):
+    """Whether the agent made no more calls than it may: 1.0 if so, else the number allowed divided by that made.
+
+    Every call counts, also one that failed, and the same call twice counts twice. Nothing called is 1.0.
+    """
+
+    type_id = "step-count"
+    code = "RC115"
+    config_type = StepCountConfig
+    criteria_type = AtMost
+
+    def spent(self, selection: Selection, criteria: AtMost) -> Spent:
+        count = len(selection.calls)
+        told = f"{_calls(count)} made, at most {criteria.at_most:,} allowed"
+        return Spent([Figure("at_most", "calls", criteria.at_most, count, count, told)])
+
+
+class RedundantCallsCriteria(AtMost):
+    """How many redundant calls there may be, and which tools change nothing; `*` stands for all tools."""
+
+    read_only: Listed[tuple[StrictStr, ...]] = ()
+
+
+class RedundantCallsConfig(Config):
+    """How redundant calls are counted."""
+
+    name: str = "RedundantCalls"
+
+
+class RedundantCalls(BudgetEvaluator[RedundantCallsConfig, RedundantCallsCriteria]):
+    """Whether the agent asked again what it knew: 1.0 if no more often than it may, else allowed / actual.
+
+    A call is redundant if the same agent made the same call before, in the same turn: the same tool with equal
+    arguments; and nothing changed since. Something changed if the earlier call failed, if the two gave back different
+    things, or if any call stands between them whose tool is not in `read_only`. Of three equal calls in a row, two are
+    redundant. Calls whose order is not known are taken as they were recorded. Nothing called is 1.0.
+    """
+
+    type_id = "redundant-calls"
+    code = "RC111"
+    config_type = RedundantCallsConfig
+    criteria_type = RedundantCallsCriteria
+
+    def spent(self, selection: Selection, criteria: RedundantCallsCriteria) -> Spent:
+        read_only = frozenset(selection.names if _ALL in criteria.read_only else criteria.read_only)
+        found = redundant_calls(selection.calls, read_only)
+        low, high = len(found.sure), len(found.sure) + len(found.undecided)
+        told = f"{_calls(low)} redundant, at most {criteria.at_most:,} allowed"
+        unknown = "whether calls that were made again are redundant depends on arguments or outputs not recorded"
+        figure = Figure("at_most", "redundant calls", criteria.at_most, low, high, told, unknown)
+        return Spent([figure], lambda: _repeated(selection, found))
+
+
+class LoopsConfig(Config):
+    """How long a cycle may be for it to be looked for, in calls."""
+
+    name: str = "Loops"
+    longest_cycle: Annotated[int, Field(ge=1, le=100, strict=True)] = 10
+
+
+class Loops(BudgetEvaluator[LoopsConfig, AtMost]):
+    """Whether the agent went round in circles: 1.0 if it made no calls more often in a row than it may.
+
+    What counts is how often the same call, or the same few calls one after the other, were made in a row: with the
+    same tools, equal arguments and the same results, by the same agent in the same turn. Else the score is the number
+    of times allowed divided by the highest of them. Calls that are made once count 1; nothing called is 0, and 1.0.
+    """
+
+    type_id = "loops"
+    code = "RC112"
+    config_type = LoopsConfig
+    criteria_type = AtMost
+
+    def spent(self, selection: Selection, criteria: AtMost) -> Spent:
+        sure, possible = cycles(selection.calls, self.config.longest_cycle)
+        least = min(1, len(selection.calls))
+        low, high = (max([each.times for each in found], default=least) for found in (sure, possible))
+        told = f"the same calls were made {low:,} times in a row, at most {criteria.at_most:,} allowed"
+        unknown = "whether calls were made over and over depends on arguments or outputs not recorded"
+        figure = Figure("at_most", "times in a row", criteria.at_most, low, high, told, unknown)
+        return Spent([figure], lambda: _circles(selection, sure, criteria.at_most))
+
+
+def _calls(count: int) -> str:
+    return "1 call was" if count == 1 else f"{count:,} calls were"
+
+
+def _repeated(selection: Selection, found: Repeats) -> Iterator[Finding]:
+    for index, earlier in found.sure:
+        call = named(selection, index)
+        message = f"`{call.text}` was called again, though nothing had changed since {number_of(selection, earlier)}"
+        yield Finding("RC111", message, actual=call, path="at_most")
+    for index, earlier in found.undecided:
+        call = named(selection, index)
+        message = f"`{call.text}`: whether it only repeats {number_of(selection, earlier)} was not recorded"
+        yield Finding("RC301", message, actual=call, path="at_most")
+
+
+def _circles(selection: Selection, found: list[Cycle], limit: int) -> Iterator[Finding]:
+    """The cycles that are too many, shorter ones first, and none inside a stretch that was told already."""
+    told: list[Cycle] = []
+    for each in found:
+        if each.times > max(limit, 1) and not any(each.first < other.end and other.first < each.end for other in told):
+            told.append(each)
+    for each in sorted(told, key=lambda cycle: cycle.first):
+        names = [f"`{selection.names[each.first + step]}`" for step in range(each.period)]
+        more = f" and {each.period - _MOST_NAMES} more" if each.period > _MOST_NAMES else ""
+        place = f"from {number_of(selection, each.first)} on"
+        message = (
+            f"{', '.join(names[:_MOST_NAMES])}{more}: {each.times:,} times in a row {place}, with the same results"
+        )
+        yield Finding("RC112", message, actual=named(selection, each.first), path="at_most")

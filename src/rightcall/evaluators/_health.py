@@ -1,0 +1,99 @@
+"""Did the agent's tools work: few errors, and few attempts?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from pydantic import Field
+
+from rightcall.results import Finding
+
+from ._budgets import AtMost, BudgetEvaluator, Figure, Spent, named, number_of
+from ._criteria import Config, Criteria
+from ._repeats import Repeats, has_failed, retries
+from ._selection import Selection
+
+_LONGEST_ERROR = 200
+
+
+class RetriesConfig(Config):
+    """How retries are counted."""
+
+    name: str = "Retries"
+
+
+class Retries(BudgetEvaluator[RetriesConfig, AtMost]):
+    """Whether the agent tried again after errors no more often than it may: 1.0 if so, else allowed / actual.
+
+    A call is a retry if its tool had failed when the same agent called it last in the same turn, whatever the
+    arguments, and whatever else was called in between. Nothing called, and nothing failed, is 1.0.
+    """
+
+    type_id = "retries"
+    code = "RC113"
+    config_type = RetriesConfig
+    criteria_type = AtMost
+
+    def spent(self, selection: Selection, criteria: AtMost) -> Spent:
+        found = retries(selection.calls)
+        low, high = len(found.sure), len(found.sure) + len(found.undecided)
+        told = f"{low:,} {'retry' if low == 1 else 'retries'} after errors, at most {criteria.at_most:,} allowed"
+        unknown = "whether calls are retries depends on errors not recorded, or on results that only read like errors"
+        figure = Figure("at_most", "retries", criteria.at_most, low, high, told, unknown)
+        return Spent([figure], lambda: _tried_again(selection, found))
+
+
+class ToolErrorRateCriteria(Criteria):
+    """The share of calls that may fail, from 0 to 1."""
+
+    at_most: Annotated[float, Field(ge=0.0, le=1.0, strict=True)]
+
+
+class ToolErrorRateConfig(Config):
+    """How errors are counted."""
+
+    name: str = "ToolErrorRate"
+
+
+class ToolErrorRate(BudgetEvaluator[ToolErrorRateConfig, ToolErrorRateCriteria]):
+    """Whether no larger share of calls failed than may: 1.0 if so, else the share allowed divided by the actual one.
+
+    The share is the number of calls that failed, divided by that of all calls; a call that fails twice counts twice.
+    Nothing called is a share of 0, and 1.0.
+    """
+
+    type_id = "tool-error-rate"
+    code = "RC114"
+    config_type = ToolErrorRateConfig
+    criteria_type = ToolErrorRateCriteria
+
+    def spent(self, selection: Selection, criteria: ToolErrorRateCriteria) -> Spent:
+        outcomes = [has_failed(call) for call in selection.calls]
+        total, surely = max(1, len(outcomes)), outcomes.count(True)
+        low, high = surely / total, (surely + outcomes.count(None)) / total
+        told = f"{surely:,} of {len(outcomes):,} calls failed ({low:.4g}), at most {criteria.at_most:.4g} allowed"
+        unknown = "whether calls failed was not recorded, or their results only read like errors"
+        figure = Figure("at_most", "share of calls that failed", criteria.at_most, low, high, told, unknown)
+        return Spent([figure], lambda: _failures(selection, outcomes))
+
+
+def _tried_again(selection: Selection, found: Repeats) -> Iterator[Finding]:
+    for index, earlier in found.sure:
+        call = named(selection, index)
+        message = f"`{call.text}` is a retry of {number_of(selection, earlier)}, which failed"
+        yield Finding("RC113", message, actual=call, path="at_most")
+    for index, earlier in found.undecided:
+        call = named(selection, index)
+        message = f"`{call.text}`: whether {number_of(selection, earlier)} failed before was not recorded"
+        yield Finding("RC301", message, actual=call, path="at_most")
+
+
+def _failures(selection: Selection, outcomes: list[bool | None]) -> Iterator[Finding]:
+    for index, failed in enumerate(outcomes):
+        call = named(selection, index)
+        if failed:
+            error = (selection.calls[index].error or "")[:_LONGEST_ERROR]
+            yield Finding("RC114", f"`{call.text}` failed: {error}", actual=call, path="at_most")
+        elif failed is None:
+            yield Finding("RC301", f"`{call.text}`: whether it failed was not recorded", actual=call, path="at_most")

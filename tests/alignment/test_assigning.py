@@ -1,0 +1,43 @@
+"""The assignment that is worth most."""
+
+from itertools import permutations
+
+import pytest
+from hypothesis import given, strategies as st
+
+from rightcall.alignment import best_assignment
+
+WORTH = st.integers(0, 5).flatmap(
+    lambda columns: st.lists(
+        st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0, 2.0, 3.75]), min_size=columns, max_size=columns), max_size=5
+    )
+)
+
+
+def value(worth: list[list[float]], choice: list[int]) -> float:
+    return sum(worth[row][column] for row, column in enumerate(choice) if column >= 0)
+
+
+def best_by_trying(worth: list[list[float]]) -> float:
+    rows, columns = len(worth), len(worth[0]) if worth else 0
+    places = [*range(columns), *[-1] * max(0, rows - columns)]
+    return max((value(worth, list(choice)) for choice in permutations(places, rows)), default=0.0)
+
+
+@given(WORTH)
+def test_no_other_assignment_is_worth_more(worth: list[list[float]]) -> None:
+    choice = best_assignment(worth)
+
+    taken = [column for column in choice if column >= 0]
+    assert len(taken) == len(set(taken)) == min(len(worth), len(worth[0]) if worth else 0)
+    assert value(worth, choice) == pytest.approx(best_by_trying(worth))
+
+
+def test_the_best_for_one_gives_way_to_the_best_for_all() -> None:
+    assert best_assignment([[3.0, 2.0], [3.0, 0.0]]) == [1, 0]
+
+
+def test_rows_that_are_too_many_go_without() -> None:
+    assert best_assignment([[1.0], [3.0], [2.0]]) == [-1, 0, -1]
+    assert best_assignment([[], []]) == [-1, -1]
+    assert best_assignment([]) == []
