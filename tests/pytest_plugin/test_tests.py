@@ -1,5 +1,6 @@
 """Assertions, captures and the mark in tests of the user's own."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -236,3 +237,36 @@ def test_a_mark_that_is_wrong_is_an_error_of_the_collection(
     assert done.returncode == 2, done.stdout
     assert message in done.stdout
     assert "_marking.py" not in done.stdout
+
+
+REFUSED = """
+import unittest
+from rightcall import calls, check, evaluate
+
+def test_criteria():
+    check(["search"], {"oder": ["search"]})
+
+def test_matcher():
+    calls(["search"]).called("search", query={"$rgex": "x"})
+
+def test_rule_without_a_call():
+    calls(["search"]).never()
+
+def test_agent():
+    evaluate("evals/shop.yaml", "nowhere.py:answer", cases=["laptop"])
+
+class TestFile(unittest.TestCase):
+    def test_file(self):
+        check("nowhere.json", ["search"])
+"""
+
+
+def test_what_cannot_be_judged_is_told_without_a_frame_of_ours(tmp_path: Path) -> None:
+    project = make_project(tmp_path, test_it=REFUSED)
+
+    done = session(project, *NO_ASYNCIO, "test_it.py")
+
+    places = re.findall(r"^(\S+\.py):\d+: ", done.stdout, re.MULTILINE)
+    assert counts(done) == {"failed": 5}, done.stdout
+    assert places == ["test_it.py"] * 5, done.stdout
+    assert "did you mean 'order'?" in done.stdout
