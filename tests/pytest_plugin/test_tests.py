@@ -32,6 +32,9 @@ def test_equal():
     first, second = [Trajectory.of([ToolCall("search", {"query": query}), "book"]) for query in "ab"]
     assert first == second
 
+def test_other_fields():
+    assert Trajectory.of([ToolCall("search", {}, output=1)]) == Trajectory.of([ToolCall("search", {}, output=2)])
+
 def test_list():
     assert Trajectory.of(["search"]) == ["search"]
 
@@ -78,6 +81,7 @@ def test_trajectories_that_are_not_equal_are_shown_side_by_side(asserted: Done) 
 
     assert 'assert `search`: query: "b" ≠ "a" (calls 1/2)' in lines
     assert '≠ 1 search(query="b")   1 search(query="a")' in lines
+    assert "assert the calls match, but the trajectories differ in other fields: calls (output)" in lines
     assert "assert the calls match, but a trajectory is never equal to a list" in lines
     assert any(line.endswith(" == 3") for line in lines)
 
