@@ -73,6 +73,13 @@ def test_traces_that_disagree_are_left_alone(folder: Path) -> None:
     assert "left alone: its 2 traces disagree" in done.stdout
 
 
+def test_the_folder_of_a_new_eval_set_is_made(folder: Path) -> None:
+    done = rightcall("accept", "trip.json", "--evalset", "evals/deep/new.yaml", cwd=folder)
+
+    assert done.returncode == 0, done.stderr
+    assert rightcall("score", "trip.json", "--evalset", "evals/deep/new.yaml", cwd=folder).returncode == 0
+
+
 def test_a_new_eval_set_is_written_and_passes(folder: Path) -> None:
     done = rightcall("accept", "trip.json", "--evalset", "new.yaml", cwd=folder)
 

@@ -122,3 +122,10 @@ def test_traces_are_scored_against_files_of_adk() -> None:
 
     assert done.returncode == 1
     assert "shop.evalset.json:13:15" in done.stdout
+
+
+def test_a_folder_is_told_from_a_file(tmp_path: Path) -> None:
+    done = rightcall("check", ".", cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert done.stderr == "rightcall: . is a folder; name the eval set in it\n"

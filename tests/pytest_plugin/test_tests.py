@@ -1,5 +1,6 @@
 """Assertions, captures and the mark in tests of the user's own."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -30,6 +31,9 @@ def test_not_recorded():
 def test_equal():
     first, second = [Trajectory.of([ToolCall("search", {"query": query}), "book"]) for query in "ab"]
     assert first == second
+
+def test_other_fields():
+    assert Trajectory.of([ToolCall("search", {}, output=1)]) == Trajectory.of([ToolCall("search", {}, output=2)])
 
 def test_list():
     assert Trajectory.of(["search"]) == ["search"]
@@ -77,6 +81,7 @@ def test_trajectories_that_are_not_equal_are_shown_side_by_side(asserted: Done) 
 
     assert 'assert `search`: query: "b" ≠ "a" (calls 1/2)' in lines
     assert '≠ 1 search(query="b")   1 search(query="a")' in lines
+    assert "assert the calls match, but the trajectories differ in other fields: calls (output)" in lines
     assert "assert the calls match, but a trajectory is never equal to a list" in lines
     assert any(line.endswith(" == 3") for line in lines)
 
@@ -236,3 +241,36 @@ def test_a_mark_that_is_wrong_is_an_error_of_the_collection(
     assert done.returncode == 2, done.stdout
     assert message in done.stdout
     assert "_marking.py" not in done.stdout
+
+
+REFUSED = """
+import unittest
+from rightcall import calls, check, evaluate
+
+def test_criteria():
+    check(["search"], {"oder": ["search"]})
+
+def test_matcher():
+    calls(["search"]).called("search", query={"$rgex": "x"})
+
+def test_rule_without_a_call():
+    calls(["search"]).never()
+
+def test_agent():
+    evaluate("evals/shop.yaml", "nowhere.py:answer", cases=["laptop"])
+
+class TestFile(unittest.TestCase):
+    def test_file(self):
+        check("nowhere.json", ["search"])
+"""
+
+
+def test_what_cannot_be_judged_is_told_without_a_frame_of_ours(tmp_path: Path) -> None:
+    project = make_project(tmp_path, test_it=REFUSED)
+
+    done = session(project, *NO_ASYNCIO, "test_it.py")
+
+    places = re.findall(r"^(\S+\.py):\d+: ", done.stdout, re.MULTILINE)
+    assert counts(done) == {"failed": 5}, done.stdout
+    assert places == ["test_it.py"] * 5, done.stdout
+    assert "did you mean 'order'?" in done.stdout

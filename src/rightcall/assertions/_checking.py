@@ -11,10 +11,11 @@ from rightcall.results import CaseResult
 from rightcall.trajectory import Trajectory
 from rightcall.verdicts import judge
 
-from ._outcomes import calling_place, deliver, unnamed
+from ._outcomes import at_the_users_line, calling_place, deliver, unnamed
 from ._subjects import trajectory_of, written_call
 
 
+@at_the_users_line
 def check(
     subject: Any,
     expected: Any,

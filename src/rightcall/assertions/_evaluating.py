@@ -19,7 +19,7 @@ from rightcall.runner import DEFAULT_TIMEOUT, CaseFinished, Job, Plan, RunOption
 from rightcall.store import case_digest, commit_of, create_run, file_digest, files_digest
 from rightcall.verdicts import judge_run
 
-from ._outcomes import Problem, problem_of, raise_or_keep
+from ._outcomes import Problem, at_the_users_line, problem_of, raise_or_keep
 
 _ENDINGS = (".test.json", ".evalset.json", ".yaml", ".yml")
 _MOST_DETAILED = 10
@@ -38,6 +38,7 @@ class Options(msgspec.Struct, frozen=True):
     runs: Path | None = None
 
 
+@at_the_users_line
 def evaluate(
     eval_set: str | Path | EvalSet,
     agent: str | None = None,

@@ -14,7 +14,7 @@ from rightcall.results import CaseResult, Source
 from rightcall.trajectory import Trajectory
 from rightcall.verdicts import judge
 
-from ._outcomes import calling_place, deliver, unnamed
+from ._outcomes import at_the_users_line, calling_place, deliver, unnamed
 from ._subjects import trajectory_of, written_call
 
 _CallsT = TypeVar("_CallsT", bound="Calls")
@@ -39,6 +39,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
+@at_the_users_line
 def calls(
     subject: Any,
     *,
@@ -148,6 +149,7 @@ class Calls:
         __tracebackhide__ = True
         return self._hold("answered", "final-output", {"output": output})
 
+    @at_the_users_line
     def meets(self: _CallsT, key: str, criteria: Any, **settings: Any) -> _CallsT:
         """Any rule there is, by its key in `expect` or its type id, such as `.meets("tool-f1", […], threshold=0.8)`.
 
@@ -159,15 +161,18 @@ class Calls:
         [check] = compile_expectation({key: written}, calling_place())
         return self._judge(check)
 
+    @at_the_users_line
     def _path(self: _CallsT, key: str, match: str, expected: tuple[Any, ...]) -> _CallsT:
         __tracebackhide__ = True
         config = {"match_type": match, "args_match": self._scope.args}
         return self._hold(key, "tool-trajectory", {"expected": self._given(key, expected)}, config)
 
+    @at_the_users_line
     def _count(self: _CallsT, key: str, sign: str, times: int, tool: str) -> _CallsT:
         __tracebackhide__ = True
         return self._hold(key, "tool-call-count", {"tool_calls_count": {tool: (sign, times)}})
 
+    @at_the_users_line
     def _hold(
         self: _CallsT, key: str, type_id: str, criteria: dict[str, Any], config: dict[str, Any] | None = None
     ) -> _CallsT:
@@ -186,6 +191,7 @@ class Calls:
         deliver(case, result)
         return self
 
+    @at_the_users_line
     def _given(self, key: str, expected: tuple[Any, ...]) -> list[Any]:
         """Expected calls; a rule without any would hold for whatever was called, or is better said otherwise."""
         self._is_asked = True

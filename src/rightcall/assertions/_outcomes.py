@@ -7,12 +7,17 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
-from rightcall.errors import CheckFailedError, NotMeasuredError
+from rightcall.errors import CheckFailedError, NotMeasuredError, RightcallError
 from rightcall.evalsets import Case, Check
 from rightcall.redaction import redacted, redacted_text
 from rightcall.reports import Paper, side_by_side, summary
 from rightcall.results import CaseResult, Source
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 Problem = CheckFailedError | NotMeasuredError
 Listener = Callable[[Case, CaseResult], None]
@@ -21,6 +26,23 @@ waiting: ContextVar[list[Problem] | None] = ContextVar("rightcall_waiting", defa
 """Where problems are put that are to be raised together; `None` where each is raised at once."""
 _listeners: list[Listener] = []
 _MARGIN = 6
+
+
+def at_the_users_line(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """A function whose exceptions, where they are ours, are raised without the way they took through our code.
+
+    pytest then shows the line of the test and the sentence. A defect of ours keeps its traceback.
+    """
+
+    @wraps(function)
+    def told(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        __tracebackhide__ = True
+        try:
+            return function(*args, **kwargs)
+        except (CheckFailedError, RightcallError) as problem:
+            raise problem.with_traceback(None)  # noqa: B904 - it is the same exception
+
+    return told
 
 
 def deliver(case: Case, result: CaseResult) -> CaseResult:

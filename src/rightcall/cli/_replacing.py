@@ -30,6 +30,8 @@ def check_replaceable(path: str) -> None:
 def replace_file(path: str, before: bytes | None, after: bytes) -> None:
     """Put new content into a file, of which the content so far is known; none where there must be no file yet.
 
+    Folders that a new file needs are made.
+
     Raises:
         RightcallError: the file has changed in the meantime, or cannot be written.
     """
@@ -37,6 +39,8 @@ def replace_file(path: str, before: bytes | None, after: bytes) -> None:
     try:
         if before != (Path(path).read_bytes() if os.path.lexists(path) else None):
             raise RightcallError(f"{path}: has been changed in the meantime, so nothing was written; try again")
+        if before is None:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
         _replace(path, after, _mode(path))
     except OSError as problem:
         raise RightcallError(f"{path}: {problem.strerror or problem}") from None

@@ -43,6 +43,8 @@ class Page:
         """
         try:
             content = FilePath(path).read_bytes()
+        except IsADirectoryError:
+            raise InputError(f"{path} is a folder; name the eval set in it") from None
         except OSError as problem:
             raise InputError(f"{path}: {problem.strerror or problem}") from None
         return cls(str(path), content, limits)

@@ -58,9 +58,15 @@ def compared(left: object, right: object) -> list[str] | None:
     if told:
         return [told[0], "left is actual, right is expected:", *told[1:]]
     if isinstance(left, Trajectory) and isinstance(right, Trajectory):
-        fields = [name for name in left.__struct_fields__ if getattr(left, name) != getattr(right, name)]
-        return [f"the calls match, but trajectories also differ by: {', '.join(fields)}", *_HINT]
+        calls = dict.fromkeys([name for pair in zip(left.calls, right.calls, strict=False) for name in _unlike(*pair)])
+        names = [f"calls ({', '.join(calls)})" if name == "calls" else name for name in _unlike(left, right)]
+        return [f"the calls match, but the trajectories differ in other fields: {', '.join(names)}", *_HINT]
     return ["the calls match, but a trajectory is never equal to a list", *_HINT]
+
+
+def _unlike(left: Any, right: Any) -> list[str]:
+    """The fields in which two structs differ."""
+    return [name for name in left.__struct_fields__ if getattr(left, name) != getattr(right, name)]
 
 
 _HINT = ("compare calls with rightcall.check(trajectory, expected)",)
