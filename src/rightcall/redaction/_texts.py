@@ -104,7 +104,7 @@ def _named(mark: str, text: str, folded: str) -> Iterator[Hidden]:
         end = ending.end() if ending is not None else place
         before = _KEY.search(text[max(done, place - _KEY_LENGTH) : place])
         key = (before[0] if before is not None else "") + text[place:end]
-        name = secret_name(key)
+        name = secret_name(key) if not text.endswith(_BEGINNING, 0, end - len(key)) else None
         match = _ASSIGNED.match(text, end) if name is not None else None
         if match is not None and name is not None:
             yield from _assigned(match, key, name)
