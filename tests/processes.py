@@ -19,3 +19,10 @@ def rightcall(*arguments: str, cwd: Path | None = None, **environment: str) -> s
         cwd=cwd,
         env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment},
     )
+
+
+def change(file: Path, old: str, new: str) -> None:
+    """Put other text in the place of a text that has to be there."""
+    text = file.read_text("utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new), "utf-8")

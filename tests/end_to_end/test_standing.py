@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.processes import rightcall
+from tests.processes import change, rightcall
 
 from rightcall.cli._glances import glances, troubles_of, verdicts_of
 from rightcall.store import list_runs, open_run
@@ -16,12 +16,6 @@ from rightcall.store import list_runs, open_run
 def project(tmp_path: Path) -> Path:
     rightcall("init", cwd=tmp_path)
     return tmp_path
-
-
-def change(file: Path, old: str, new: str) -> None:
-    text = file.read_text("utf-8")
-    assert old in text
-    file.write_text(text.replace(old, new), "utf-8")
 
 
 def test_outside_of_a_project_it_says_the_two_ways_in(tmp_path: Path) -> None:

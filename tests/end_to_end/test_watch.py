@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.processes import rightcall
+from tests.processes import change, rightcall
 
 from rightcall.cli._watching import watch
 
@@ -63,12 +63,6 @@ def watching(project: Path, *arguments: str) -> Iterator[Watched]:
 def project(tmp_path: Path) -> Path:
     rightcall("init", cwd=tmp_path)
     return tmp_path
-
-
-def change(file: Path, old: str, new: str) -> None:
-    text = file.read_text("utf-8")
-    assert old in text
-    file.write_text(text.replace(old, new), "utf-8")
 
 
 def test_a_run_is_done_again_when_the_agent_changes_and_when_a_broken_eval_set_is_mended(project: Path) -> None:

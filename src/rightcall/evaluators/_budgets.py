@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
 
 import msgspec
@@ -150,3 +150,12 @@ def named(selection: Selection, index: int) -> NamedCall:
 def number_of(selection: Selection, index: int) -> str:
     """Which call of the trajectory it is, from 1."""
     return f"call {selection.position(index) + 1:,}"
+
+
+def told_pairs(
+    selection: Selection, pairs: Iterable[tuple[int, int]], code: str, message: Callable[[str, str], str]
+) -> Iterator[Finding]:
+    """A finding for each call that has to do with an earlier one; the message is made of the two."""
+    for index, earlier in pairs:
+        call = named(selection, index)
+        yield Finding(code, message(call.text, number_of(selection, earlier)), actual=call, path="at_most")

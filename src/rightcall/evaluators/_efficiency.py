@@ -9,7 +9,7 @@ from pydantic import Field, StrictStr
 
 from rightcall.results import Finding
 
-from ._budgets import AtMost, BudgetEvaluator, Figure, Spent, named, number_of
+from ._budgets import AtMost, BudgetEvaluator, Figure, Spent, named, number_of, told_pairs
 from ._criteria import Config, Listed
 from ._repeats import Cycle, Repeats, cycles, redundant_calls
 from ._selection import Selection
@@ -112,14 +112,18 @@ def _calls(count: int) -> str:
 
 
 def _repeated(selection: Selection, found: Repeats) -> Iterator[Finding]:
-    for index, earlier in found.sure:
-        call = named(selection, index)
-        message = f"`{call.text}` was called again, though nothing had changed since {number_of(selection, earlier)}"
-        yield Finding("RC111", message, actual=call, path="at_most")
-    for index, earlier in found.undecided:
-        call = named(selection, index)
-        message = f"`{call.text}`: whether it only repeats {number_of(selection, earlier)} was not recorded"
-        yield Finding("RC301", message, actual=call, path="at_most")
+    yield from told_pairs(
+        selection,
+        found.sure,
+        "RC111",
+        lambda call, earlier: f"`{call}` was called again, though nothing had changed since {earlier}",
+    )
+    yield from told_pairs(
+        selection,
+        found.undecided,
+        "RC301",
+        lambda call, earlier: f"`{call}`: whether it only repeats {earlier} was not recorded",
+    )
 
 
 def _circles(selection: Selection, found: list[Cycle], limit: int) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from rightcall.results import Finding
 
-from ._budgets import AtMost, BudgetEvaluator, Figure, Spent, named, number_of
+from ._budgets import AtMost, BudgetEvaluator, Figure, Spent, named, told_pairs
 from ._criteria import Config, Criteria
 from ._repeats import Repeats, has_failed, retries
 from ._selection import Selection
@@ -79,14 +79,15 @@ class ToolErrorRate(BudgetEvaluator[ToolErrorRateConfig, ToolErrorRateCriteria])
 
 
 def _tried_again(selection: Selection, found: Repeats) -> Iterator[Finding]:
-    for index, earlier in found.sure:
-        call = named(selection, index)
-        message = f"`{call.text}` is a retry of {number_of(selection, earlier)}, which failed"
-        yield Finding("RC113", message, actual=call, path="at_most")
-    for index, earlier in found.undecided:
-        call = named(selection, index)
-        message = f"`{call.text}`: whether {number_of(selection, earlier)} failed before was not recorded"
-        yield Finding("RC301", message, actual=call, path="at_most")
+    yield from told_pairs(
+        selection, found.sure, "RC113", lambda call, earlier: f"`{call}` is a retry of {earlier}, which failed"
+    )
+    yield from told_pairs(
+        selection,
+        found.undecided,
+        "RC301",
+        lambda call, earlier: f"`{call}`: whether {earlier} failed before was not recorded",
+    )
 
 
 def _failures(selection: Selection, outcomes: list[bool | None]) -> Iterator[Finding]:
