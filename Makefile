@@ -13,7 +13,7 @@ demo: $(VENV)/.installed ## Run the built-in example
 	@$(BIN)/rightcall demo
 
 test: $(VENV)/.tested browser ## Run the tests
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/.checked ## Check format, style, types and layers
 	$(BIN)/ruff format --check
