@@ -66,7 +66,7 @@ def test_it_completes(project: Path, line: str, expected: list[str]) -> None:
 
 
 def test_every_command_is_completed(project: Path) -> None:
-    listed = re.findall(r"^  ([a-z]+) ", rightcall("--help").stdout.split("Commands:")[1], re.MULTILINE)
+    listed = re.findall(r"^  ([a-z-]+) ", rightcall("--help").stdout.split("Commands:")[1], re.MULTILINE)
 
     assert texts("rightcall ", project) == listed
 

@@ -90,9 +90,17 @@ def test_it_says_where_it_is_shows_runs_keeps_no_log_and_ends_well(runs: Path) -
     assert (code, rest) == (0, "")
 
 
+def link(path: str) -> str:
+    """Where a link leads to; nowhere, if it was closed in the meantime."""
+    try:
+        return os.readlink(path)
+    except FileNotFoundError:
+        return ""
+
+
 def listening(pid: int) -> list[str]:
     """The addresses that a process listens at, in the hexadecimal of the kernel."""
-    descriptors = [os.readlink(f"/proc/{pid}/fd/{each}") for each in os.listdir(f"/proc/{pid}/fd")]
+    descriptors = [link(f"/proc/{pid}/fd/{each}") for each in os.listdir(f"/proc/{pid}/fd")]
     sockets = {found[1] for each in descriptors if (found := re.fullmatch(r"socket:\[(\d+)\]", each))}
     lines = [
         line.split() for file in ("tcp", "tcp6") for line in Path(f"/proc/{pid}/net/{file}").read_text().splitlines()

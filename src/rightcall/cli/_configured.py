@@ -35,6 +35,7 @@ KNOWN = (
         "group_by",
         "max_size",
         "together",
+        "no_cache",
         "print_detailed_results",
     ),
 )
