@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -71,6 +72,18 @@ def test_two_files_of_one_name_are_two_agents(workshop: Workshop) -> None:
         workshop.write(f"{folder}/agent.py", f"def main(x): return {folder!r}")
 
     assert [workshop.output(f"{folder}/agent.py", "x") for folder in ("one", "two", "one")] == ["one", "two", "one"]
+
+
+def test_an_agent_that_is_changed_within_a_second_is_not_what_it_was(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    for answer in ("one", "two"):
+        file = workshop.write("agent.py", f"def answer(given): return {answer!r}")
+        os.utime(file, (1_000_000_000, 1_000_000_000))
+
+        assert workshop.output("agent.py:answer", None) == answer
+        sys.modules.pop("agent", None)
 
 
 def test_the_folder_of_the_agent_is_first_even_if_it_is_on_the_path_already(

@@ -6,8 +6,9 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 from rightcall.errors import AgentError, MissingExtraError
 
@@ -115,8 +116,21 @@ def _is_from(module: ModuleType, file: Path) -> bool:
     return origin is not None and Path(origin).resolve() == file
 
 
+class _Anew(SourceFileLoader):
+    """Compiles a file whenever it is imported.
+
+    Python takes what it compiled before for current if the file has the same size and the same second: an agent that
+    is changed and run again within one would be judged by what it was.
+    """
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        code: CodeType = self.source_to_code(self.get_data(path), path)
+        return code
+
+
 def _executed(name: str, file: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, file)
+    spec = importlib.util.spec_from_file_location(name, file, loader=_Anew(name, str(file)))
     if spec is None or spec.loader is None:
         raise AgentError(f"{file} is no Python file")
     module = importlib.util.module_from_spec(spec)
