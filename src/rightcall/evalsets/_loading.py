@@ -28,14 +28,18 @@ def load_eval_set(path: str | FilePath, limits: Limits = DEFAULT_LIMITS, find_co
     return Compiling(draft, limits, find_code).eval_set(whose)
 
 
-def parse_eval_set(text: str | bytes, name: str, limits: Limits = DEFAULT_LIMITS) -> EvalSet:
+def parse_eval_set(
+    text: str | bytes, name: str, limits: Limits = DEFAULT_LIMITS, find_code: FindCode | None = None
+) -> EvalSet:
     """The eval set that a text in the native format is, checked whole; `name` is that of its file.
+
+    Code that it names is found as `load_eval_set` does it.
 
     Raises:
         DocumentError: naming line and column of the first mistake.
     """
     page = Page(name, text, limits)
-    return Compiling(Draft(page, page.value), limits).eval_set("native")
+    return Compiling(Draft(page, page.value), limits, find_code).eval_set("native")
 
 
 def load_expectation(

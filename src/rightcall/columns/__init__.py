@@ -1,0 +1,8 @@
+"""Trajectories in columns of Arrow: what they look like there, and their scores."""
+
+from ._kernel import score_batch
+from ._plan import Plan
+from ._rows import trajectories_batch, trajectory_of
+from ._schema import CALL, SCORES, TRAJECTORIES
+
+__all__ = ["CALL", "SCORES", "TRAJECTORIES", "Plan", "score_batch", "trajectories_batch", "trajectory_of"]
