@@ -2,7 +2,7 @@
 
 from ._kernel import score_batch
 from ._plan import Plan
-from ._rows import trajectories_batch, trajectory_of
+from ._rows import json_text, trajectories_batch, trajectory_of
 from ._schema import CALL, SCORES, TRAJECTORIES
 
-__all__ = ["CALL", "SCORES", "TRAJECTORIES", "Plan", "score_batch", "trajectories_batch", "trajectory_of"]
+__all__ = ["CALL", "SCORES", "TRAJECTORIES", "Plan", "json_text", "score_batch", "trajectories_batch", "trajectory_of"]

@@ -1,0 +1,83 @@
+"""A command's work: what has to be scored, what is scored already, and what it comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+
+from rightcall.columns import Plan
+from rightcall.errors import InputError, StoreError
+
+from ._fragments import Fragment, Reading
+from ._output import SUMMARY, Output
+from ._planning import find_fragments
+
+_ASKED_AT_ONCE = 16
+
+
+class Job:
+    """The fragments of an input and their files of scores in one folder; a context manager, which holds the folder.
+
+    What is scored already by the same plan from the same input is not scored again.
+
+    Raises:
+        InputError: the input cannot be found or read.
+        StoreError: the folder cannot be made, belongs to another command, or holds scores of something else.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[str],
+        plan: Plan,
+        out: str,
+        reading: Reading = Reading(),  # noqa: B008 - it is frozen
+        *,
+        complain: Callable[[InputError], None] | None = None,
+    ) -> None:
+        self.plan, self.out = plan, out
+        self._output = Output(out)
+        self._held = ExitStack()
+        self.fragments: list[Fragment] = find_fragments(sources, plan, reading, out=out, complain=complain)
+        self.done: dict[str, int] = {}
+        """Files that are there already, and how many rows each has."""
+        self.waiting: list[Fragment] = []
+        """What is still to be scored."""
+
+    def __enter__(self) -> Job:
+        self._output.make()
+        self._held.enter_context(self._output.locked())
+        try:
+            self._look()
+            self._output.remove(SUMMARY)
+            self._output.clean()
+        except BaseException:
+            self._held.close()
+            raise
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._held.close()
+
+    def _look(self) -> None:
+        wanted = {fragment.file: fragment for fragment in self.fragments}
+        mine = self._output.mine(self._output.names())
+        found = dict(zip(mine, self._fingerprints(mine), strict=True))
+        for name, fingerprint in found.items():
+            if name not in wanted and fingerprint is not None:
+                raise StoreError(
+                    f"{self.out}: {name} has scores of something that is not asked for; choose an empty folder, or "
+                    "remove those scores"
+                )
+        for fragment in self.fragments:
+            fingerprint = found.get(fragment.file)
+            if fingerprint is not None and fingerprint[0] == fragment.fingerprint:
+                self.done[fragment.file] = fingerprint[1]
+            else:
+                self.waiting.append(fragment)
+
+    def _fingerprints(self, names: Iterable[str]) -> list[tuple[str, int] | None]:
+        if self._output.place.is_local:
+            return [self._output.fingerprint(name) for name in names]
+        with ThreadPoolExecutor(_ASKED_AT_ONCE) as asking:
+            return list(asking.map(self._output.fingerprint, names))
