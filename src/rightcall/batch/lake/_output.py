@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from time import sleep
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ KEY = b"rightcall.scores"
 SUMMARY = "_summary.json"
 _LOCK = "_lock"
 _GROUP = 65_536
+_ATTEMPTS, _PAUSE = 40, 0.05
 _FULL = (27, 28, 122)
 
 
@@ -50,10 +52,15 @@ class Output:
         with self._telling():
             descriptor = os.open(os.path.join(self.place.path, _LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise StoreError(f"{self.place.address}: another command is writing scores to this folder") from None
+            for attempt in range(_ATTEMPTS):
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except OSError:
+                    # The workers of a command that was killed hold it for the moment they need to find that out.
+                    sleep(_PAUSE if attempt < _ATTEMPTS - 1 else 0)
+            else:
+                raise StoreError(f"{self.place.address}: another command is writing scores to this folder")
             yield
         finally:
             os.close(descriptor)
