@@ -1,8 +1,29 @@
 """Scores tables and files of trajectories, however many: part by part, each into a file of its own."""
 
+from ._counting import Counting
+from ._exemplars import A_RULE, exemplars
 from ._fragments import Fragment, Reading
 from ._job import Job
 from ._planning import find_fragments
 from ._scoring import score_fragment
+from ._summarising import summarise, write_summary
+from ._summary import Example, RuleCount, Slow, Summary
+from ._workers import Scorers
 
-__all__ = ["Fragment", "Job", "Reading", "find_fragments", "score_fragment"]
+__all__ = [
+    "A_RULE",
+    "Counting",
+    "Example",
+    "Fragment",
+    "Job",
+    "Reading",
+    "RuleCount",
+    "Scorers",
+    "Slow",
+    "Summary",
+    "exemplars",
+    "find_fragments",
+    "score_fragment",
+    "summarise",
+    "write_summary",
+]

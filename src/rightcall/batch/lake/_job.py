@@ -9,9 +9,11 @@ from contextlib import ExitStack
 from rightcall.columns import Plan
 from rightcall.errors import InputError, StoreError
 
+from ._counting import Counting
 from ._fragments import Fragment, Reading
 from ._output import SUMMARY, Output
 from ._planning import find_fragments
+from ._summarising import count_file
 
 _ASKED_AT_ONCE = 16
 
@@ -81,3 +83,16 @@ class Job:
             return [self._output.fingerprint(name) for name in names]
         with ThreadPoolExecutor(_ASKED_AT_ONCE) as asking:
             return list(asking.map(self._output.fingerprint, names))
+
+    def count(self, *, exemplars: int = 0) -> Counting:
+        """Count all scores, of this command and of those before it, in the order of the fragments.
+
+        Raises:
+            StoreError: a file of scores cannot be read, or is another command's.
+        """
+        counting = Counting(exemplars=exemplars)
+        there = set(self._output.names())
+        for fragment in self.fragments:
+            if fragment.file in there:
+                count_file(self._output, fragment.file, counting, fragment.fingerprint)
+        return counting

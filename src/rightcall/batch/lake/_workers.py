@@ -13,10 +13,10 @@ from typing import Any
 
 import msgspec
 
+from rightcall.batch import start_method
 from rightcall.columns import Plan
 from rightcall.errors import RightcallError, StoreError
 
-from .._pool import start_method
 from ._fragments import Fragment
 from ._job import Job
 from ._planning import any_remote
@@ -72,8 +72,8 @@ class Scorers:
     Args:
         job: The job, entered.
         workers: How many processes.
-        tell: Hears how a fragment comes on: the fragment, and how many of its rows are scored now; a negative number
-            takes back what a worker that died had told.
+        tell: Hears how a fragment comes on: how many of its rows were scored now, and whether it is done. A negative
+            number takes back what a worker that died had told.
         complain: Hears of each fragment that could not be scored.
         stop: Whether somebody wants it to stop; asked several times a second.
     """
@@ -83,7 +83,7 @@ class Scorers:
         job: Job,
         workers: int,
         *,
-        tell: Callable[[Fragment, int], None],
+        tell: Callable[[Fragment, int, bool], None],
         complain: Callable[[object], None],
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
@@ -142,7 +142,7 @@ class Scorers:
         if told.is_fatal:
             raise StoreError(told.problem)
         worker.rows += told.rows
-        self._tell(fragment, told.rows)
+        self._tell(fragment, told.rows, told.is_done)
         if told.problem:
             self.failed += 1
             self._complain(told.problem)
@@ -156,15 +156,15 @@ class Scorers:
         fragment = worker.fragment
         if fragment is None:
             return
-        self._tell(fragment, -worker.rows)
+        self._tell(fragment, -worker.rows, False)
         attempt = self._attempts[fragment.file]
         if attempt < _ATTEMPTS:
             self._waiting.append((fragment, attempt + 1))
             return
         self.failed += 1
         self._complain(
-            f"{fragment}: {attempt} worker processes died of it, the last {_death(worker.process.exitcode)}; it may need "
-            "more memory than there is"
+            f"{fragment}: {attempt} worker processes died while they scored it, the last "
+            f"{_death(worker.process.exitcode)}; it may need more memory than there is"
         )
 
 
