@@ -74,4 +74,3 @@ def _weight(result: CaseResult, finding: Finding) -> int:
     if result.verdict == "not_measured" and finding.code.startswith("RC3"):
         return -1
     return _GRAVEST.index(finding.code) if finding.code in _GRAVEST else len(_GRAVEST)
-
