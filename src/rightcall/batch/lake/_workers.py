@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
+import threading
 import traceback
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from typing import Any
@@ -41,11 +43,11 @@ class Told(msgspec.Struct, frozen=True):
 class Worker:
     """A process, and the fragment that it has in hand."""
 
-    def __init__(self, context: Any, plan: Plan, out: str, others: Sequence[Worker]) -> None:
+    def __init__(self, context: Any, life: tuple[Any, Any], plan: Plan, out: str) -> None:
         self.connection, its_end = context.Pipe()
-        # A process that is forked has the ends of the others as well, and would keep them open after our death.
-        ours = [self.connection, *[other.connection for other in others]] if _is_forked(context) else []
-        self.process = context.Process(target=_work, args=(its_end, ours, plan, out), daemon=True)
+        # A process that is forked has our end of the pipe as well, and would keep it open after our death.
+        ours = life[1] if context.get_start_method() == "fork" else None
+        self.process = context.Process(target=_work, args=(its_end, life[0], ours, plan, out), daemon=True)
         self.process.start()
         its_end.close()
         self.fragment: Fragment | None = None
@@ -92,6 +94,8 @@ class Scorers:
         remote = any_remote(job.fragments, job.out)
         # Clients of object stores have threads, and do not survive a fork.
         self._context = get_context("spawn" if remote else start_method())
+        self._life = self._context.Pipe(duplex=False)
+        """Nothing is ever sent here: it ends when we do, and then so do the workers."""
         self._waiting = deque([(fragment, 1) for fragment in job.waiting])
         self._attempts: dict[str, int] = {}
         self._workers: list[Worker] = []
@@ -118,12 +122,14 @@ class Scorers:
         finally:
             for worker in self._workers:
                 worker.kill()
+            for end in self._life:
+                end.close()
 
     def _hand_out(self) -> None:
         idle = [worker for worker in self._workers if worker.fragment is None]
         while self._waiting and (idle or len(self._workers) < self._most):
             if not idle:
-                idle = [Worker(self._context, self._job.plan, self._job.out, self._workers)]
+                idle = [Worker(self._context, self._life, self._job.plan, self._job.out)]
                 self._workers += idle
             fragment, attempt = self._waiting.popleft()
             self._attempts[fragment.file] = attempt
@@ -168,10 +174,6 @@ class Scorers:
         )
 
 
-def _is_forked(context: Any) -> bool:
-    return bool(context.get_start_method() == "fork")
-
-
 def _death(code: int | None) -> str:
     if code is None or code >= 0:
         return f"with exit code {code}"
@@ -181,7 +183,9 @@ def _death(code: int | None) -> str:
         return f"by signal {-code}"
 
 
-def _work(connection: Connection[Told, Fragment | None], ours: Sequence[Any], plan: Plan, out: str) -> None:
+def _work(
+    connection: Connection[Told, Fragment | None], life: Connection[Any, Any], ours: Any, plan: Plan, out: str
+) -> None:
     """What a worker does until it is told to end, or whoever started it has died.
 
     It is not the one to be interrupted, but who asked for the work.
@@ -189,13 +193,20 @@ def _work(connection: Connection[Told, Fragment | None], ours: Sequence[Any], pl
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     sys.stdout = sys.stderr  # evaluators of the user's own may print, and the result is somebody else's
-    for end in ours:
-        end.close()
+    if ours is not None:
+        ours.close()
+    threading.Thread(target=_end_with, args=(life,), daemon=True).start()
     try:
         while (fragment := connection.recv()) is not None:
             connection.send(_done(fragment, plan, out, lambda rows: connection.send(Told(rows))))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return  # nobody wants to know any more
+
+
+def _end_with(life: Connection[Any, Any]) -> None:
+    """End this process at once, whatever it does, when there is nobody any more whom it works for."""
+    life.poll(None)
+    os._exit(1)
 
 
 def _done(fragment: Fragment, plan: Plan, out: str, tell: Callable[[int], None]) -> Told:
