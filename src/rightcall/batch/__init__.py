@@ -5,5 +5,18 @@ from ._request import Request
 from ._scorer import Scored
 from ._scoring import Scoring
 from ._sources import Sources
+from ._span_buckets import SpanBucket, bucket_count, span_buckets
+from ._span_tables import ParquetSpans, SpanTable
 
-__all__ = ["Observing", "Request", "Scored", "Scoring", "Sources"]
+__all__ = [
+    "Observing",
+    "ParquetSpans",
+    "Request",
+    "Scored",
+    "Scoring",
+    "Sources",
+    "SpanBucket",
+    "SpanTable",
+    "bucket_count",
+    "span_buckets",
+]
