@@ -6,5 +6,20 @@ from ._request import Request
 from ._scorer import Scored
 from ._scoring import Scoring
 from ._sources import Sources
+from ._span_buckets import SpanBucket, bucket_count, span_buckets
+from ._span_tables import ParquetSpans, SpanTable
 
-__all__ = ["Observing", "Request", "Scored", "Scoring", "Sources", "default_workers", "start_method"]
+__all__ = [
+    "Observing",
+    "ParquetSpans",
+    "Request",
+    "Scored",
+    "Scoring",
+    "Sources",
+    "SpanBucket",
+    "SpanTable",
+    "bucket_count",
+    "default_workers",
+    "span_buckets",
+    "start_method",
+]
