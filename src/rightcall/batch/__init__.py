@@ -8,6 +8,7 @@ from ._scoring import Scoring
 from ._sources import Sources
 from ._span_buckets import SpanBucket, bucket_count, span_buckets
 from ._span_tables import ParquetSpans, SpanTable
+from ._tables import is_trajectory
 
 __all__ = [
     "Observing",
@@ -20,6 +21,7 @@ __all__ = [
     "SpanTable",
     "bucket_count",
     "default_workers",
+    "is_trajectory",
     "span_buckets",
     "start_method",
 ]

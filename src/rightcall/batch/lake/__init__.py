@@ -4,7 +4,9 @@ from ._counting import Counting
 from ._exemplars import A_RULE, exemplars
 from ._fragments import Fragment, Reading
 from ._job import Job
+from ._lines import line_row
 from ._planning import find_fragments
+from ._reading import table_batches, table_schema
 from ._scoring import score_fragment
 from ._summarising import summarise, write_summary
 from ._summary import Example, RuleCount, Slow, Summary
@@ -23,7 +25,10 @@ __all__ = [
     "Summary",
     "exemplars",
     "find_fragments",
+    "line_row",
     "score_fragment",
     "summarise",
+    "table_batches",
+    "table_schema",
     "write_summary",
 ]

@@ -34,8 +34,8 @@ def exemplars(job: Job, counting: Counting, most: int = MOST) -> Iterator[CaseRe
     """
     chosen = _chosen(counting, most)
     times: Counter[str] = Counter()
-    for fragment in job.fragments:
-        for name, trajectory in _rows(fragment, sorted(chosen.get(fragment.file, ()))):
+    for fragment in job.ready([fragment for fragment in job.fragments if fragment.file in chosen]):
+        for name, trajectory in _rows(fragment, sorted(chosen[fragment.file])):
             case = _case(job, trajectory)
             if case is not None:
                 yield _named(judge(case, trajectory), name, times)

@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from rightcall.batch import SpanBucket
 from rightcall.columns import Plan
 from rightcall.decoding import dump_json
 from rightcall.extensions import code_files
@@ -40,13 +41,13 @@ class Fragment(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: Kind
     path: str
-    """The address of the file; of a bucket, the folder of tables of spans that it is one of."""
+    """The address of the file; of a bucket, of the first table of spans."""
     stamp: str
     """What changes when the file changes: its size, and when that was."""
     begin: int = 0
     """The first row group, byte or bucket."""
     end: int = 0
-    """The one after the last."""
+    """The one after the last; of buckets, how many there are."""
     skipped: int = 0
     """Rows at the beginning of the row group that belong to another fragment."""
     rows: int | None = None
@@ -58,6 +59,10 @@ class Fragment(msgspec.Struct, frozen=True, kw_only=True):
     constants: tuple[tuple[str, str | None], ...] = ()
     """Columns that lie in no file, but in the names of folders, and have one value in all rows."""
     reading: Reading = Reading()
+    tables: tuple[str, ...] = ()
+    """Of a bucket, the addresses of all tables of spans."""
+    bucket: SpanBucket | None = None
+    """The bucket itself, where its spans have been sorted into it."""
     plan: str = ""
     """The digest of the plan that it is to be scored by."""
 
@@ -70,7 +75,7 @@ class Fragment(msgspec.Struct, frozen=True, kw_only=True):
             return f"row group {groups}{rows}"
         if self.kind == "lines":
             return f"bytes {self.begin:,} to {self.end:,}"
-        return f"bucket {self.begin + 1}" if self.kind == "spans" else ""
+        return f"bucket {self.begin + 1} of {self.end} of all tables of spans" if self.kind == "spans" else ""
 
     def __str__(self) -> str:
         return f"{self.path} ({self.part})" if self.part else self.path

@@ -13,6 +13,7 @@ from ._counting import Counting
 from ._fragments import Fragment, Reading
 from ._output import SUMMARY, Output
 from ._planning import find_fragments
+from ._spans import sort_spans
 from ._summarising import count_file
 
 _ASKED_AT_ONCE = 16
@@ -43,6 +44,7 @@ class Job:
         self.fragments: list[Fragment] = find_fragments(sources, plan, reading, out=out, complain=complain)
         self.done: dict[str, int] = {}
         """Files that are there already, and how many rows each has."""
+        self._sorted: dict[str, Fragment] = {}
         self.waiting: list[Fragment] = []
         """What is still to be scored."""
 
@@ -53,6 +55,7 @@ class Job:
             self._look()
             self._output.remove(SUMMARY)
             self._output.clean()
+            self.waiting = self.ready(self.waiting)
         except BaseException:
             self._held.close()
             raise
@@ -60,6 +63,19 @@ class Job:
 
     def __exit__(self, *problem: object) -> None:
         self._held.close()
+
+    def ready(self, fragments: Sequence[Fragment]) -> list[Fragment]:
+        """The same fragments, and what they are read from: spans have to be sorted into buckets first.
+
+        Raises:
+            InputError: the spans cannot be read, or not be sorted.
+        """
+        if all([fragment.bucket is not None or fragment.kind != "spans" for fragment in fragments]):
+            return list(fragments)
+        if not self._sorted:
+            folder = self._held.enter_context(self._output.room())
+            self._sorted = {each.file: each for each in sort_spans(self.fragments, folder)}
+        return [self._sorted[fragment.file] for fragment in fragments]
 
     def _look(self) -> None:
         wanted = {fragment.file: fragment for fragment in self.fragments}

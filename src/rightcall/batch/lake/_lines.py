@@ -32,13 +32,6 @@ class Rows(msgspec.Struct, frozen=True):
     problems: Mapping[int, str] = {}
 
 
-def is_trajectory(document: Any) -> bool:
-    """Whether a document that was decoded is a trajectory: an object with a list of calls, and nothing foreign."""
-    if not isinstance(document, dict) or not isinstance(document.get("calls"), list):
-        return False
-    return all([isinstance(call, str) or (isinstance(call, dict) and "name" in call) for call in document["calls"]])
-
-
 def unpacked(stream: Any) -> IO[bytes]:
     """The bytes of a stream at its beginning, unpacked if they are gzip or zstd."""
     buffered = io.BufferedReader(stream, _CHUNK)

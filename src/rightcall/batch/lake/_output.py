@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from tempfile import TemporaryDirectory
 from time import sleep
 from typing import Any
 
@@ -21,6 +23,7 @@ KEY = b"rightcall.scores"
 """Where the schema of a file of scores holds its fingerprint."""
 SUMMARY = "_summary.json"
 _LOCK = "_lock"
+_ROOM = "_spans"
 _GROUP = 65_536
 _ATTEMPTS, _PAUSE = 40, 0.05
 _FULL = (27, 28, 122)
@@ -128,6 +131,27 @@ class Output:
         for name in self.names() if self.place.is_local else ():
             if name.startswith(".") and name.endswith(".part"):
                 self.remove(name)
+        if self.place.is_local:
+            shutil.rmtree(os.path.join(self.place.path, _ROOM), ignore_errors=True)
+
+    @contextmanager
+    def room(self) -> Iterator[str]:
+        """A folder on this machine for what is needed in between, for its owner alone; it goes when it is done with.
+
+        It lies with the scores, where the next command finds what a killed one left; for an object store, elsewhere.
+        """
+        if not self.place.is_local:
+            with TemporaryDirectory() as folder:
+                yield folder
+            return
+        folder = os.path.join(self.place.path, _ROOM)
+        with self._telling():
+            shutil.rmtree(folder, ignore_errors=True)
+            os.mkdir(folder, 0o700)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _write_here(self, name: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> int:
         part = self._part(name)

@@ -8,15 +8,16 @@ from functools import partial
 import msgspec
 import pyarrow as pa
 
-from rightcall.columns import Plan
-from rightcall.decoding import decode_json
+from rightcall.batch import is_trajectory
+from rightcall.columns import Plan, is_span_table
 from rightcall.errors import InputError
 
 from ._finding import Source, find_files
 from ._fragments import Fragment, Reading, plan_digest
-from ._lines import is_trajectory, unpacked
+from ._lines import unpacked
 from ._places import is_local
 from ._reading import open_bytes, open_table
+from ._spans import cut_spans
 
 _PARQUET = b"PAR1"
 _ROWS = 131_072
@@ -51,38 +52,44 @@ def find_fragments(
         InputError: nothing is there, or no file at all can be read.
         MissingExtraError: a package is missing that is needed to read it.
     """
-    digest = plan_digest(plan)
     fragments: list[Fragment] = []
+    tables: list[Source] = []
     problem: InputError | None = None
     for file in find_files(sources, out):
         try:
-            fragments += [msgspec.structs.replace(each, plan=digest) for each in _cut(file, reading)]
+            fragments += _cut(file, reading, tables)
         except InputError as caught:
             if complain is None:
                 raise
             problem = caught
             complain(caught)
+    fragments += cut_spans(tables, reading)
     if not fragments and problem is not None:
         raise problem
-    return fragments
+    digest = plan_digest(plan)
+    return [msgspec.structs.replace(fragment, plan=digest) for fragment in fragments]
 
 
-def _cut(file: Source, reading: Reading) -> Iterator[Fragment]:
+def _cut(file: Source, reading: Reading, tables: list[Source]) -> Iterator[Fragment]:
+    """The fragments of a file. A table of spans is put with the others, because runs lie all over them."""
     made = partial(
         Fragment, path=file.address, stamp=file.stamp, constants=file.constants, reading=reading, size=file.size
     )
     with open_bytes(file.address) as stream:
         head = stream.read(len(_PARQUET))
     if head == _PARQUET:
-        yield from _cut_table(file, made)
+        yield from _cut_table(file, made, tables)
     elif reading.input_format is None and _is_lines(file):
         yield from _cut_lines(file, made, is_packed=head.startswith(_PACKED))
     else:
         yield made(kind="traces")
 
 
-def _cut_table(file: Source, made: Callable[..., Fragment]) -> Iterator[Fragment]:
+def _cut_table(file: Source, made: Callable[..., Fragment], tables: list[Source]) -> Iterator[Fragment]:
     with open_table(file.address) as table:
+        if is_span_table(table.schema_arrow):
+            tables.append(file)
+            return
         _check_columns(table.schema_arrow, file.address)
         groups = [table.metadata.row_group(number) for number in range(table.num_row_groups)]
         sizes = [(group.num_rows, group.total_byte_size) for group in groups]
@@ -107,7 +114,10 @@ def _cut_table(file: Source, made: Callable[..., Fragment]) -> Iterator[Fragment
 def _check_columns(schema: pa.Schema, address: str) -> None:
     if "calls" not in schema.names:
         known = ", ".join(schema.names[:12])
-        raise InputError(f"{address}: a table of trajectories has a column calls; the columns of this one are {known}")
+        raise InputError(
+            f"{address}: neither trajectories (a column calls) nor spans (ids of traces and spans, names, attributes); "
+            f"its columns are {known}"
+        )
 
 
 def _united(rows: Iterable[int]) -> Iterator[tuple[int, int]]:
@@ -132,12 +142,7 @@ def _is_lines(file: Source) -> bool:
                 line = text.readline(_HEAD)
         except (OSError, pa.ArrowException):
             return False  # whoever reads the file says what is wrong with it
-    if not line.lstrip().startswith(b"{") or b'"calls"' not in line:
-        return False
-    try:
-        return is_trajectory(decode_json(line))
-    except InputError:
-        return False
+    return is_trajectory(line)
 
 
 def _cut_lines(file: Source, made: Callable[..., Fragment], *, is_packed: bool) -> Iterator[Fragment]:

@@ -65,6 +65,18 @@ def open_table(address: str) -> Iterator[parquet.ParquetFile]:
         raise InputError(f"{address}: {damaged}{reason(problem)}") from None
 
 
+def table_schema(address: str) -> pa.Schema:
+    """The columns of a Parquet file. Raises `InputError`."""
+    with open_table(address) as table:
+        return table.schema_arrow
+
+
+def table_batches(address: str) -> Iterator[pa.RecordBatch]:
+    """All rows of a Parquet file, in batches. Raises `InputError`."""
+    with open_table(address) as table:
+        yield from table.iter_batches(ROWS, use_threads=False)
+
+
 @contextmanager
 def open_bytes(address: str) -> Iterator[IO[bytes]]:
     """A file, to be read from its beginning on. Raises `InputError`."""
@@ -127,7 +139,9 @@ def _named(batch: pa.RecordBatch, beginning: str, first: int) -> pa.RecordBatch:
 
 
 def _bucket_batches(fragment: Fragment) -> Iterator[Rows]:
-    raise InputError(f"{fragment.path}: tables of spans cannot be read yet")
+    if fragment.bucket is None:
+        raise InputError(f"{fragment}: its spans have not been sorted into buckets")
+    yield from _trajectory_batches(fragment.bucket.trajectories(), fragment)
 
 
 _READERS: dict[Kind, Callable[[Fragment], Iterator[Rows]]] = {
