@@ -5,7 +5,7 @@ from ._exemplars import A_RULE, exemplars
 from ._fragments import Fragment, Reading
 from ._job import Job
 from ._lines import line_row
-from ._planning import find_fragments
+from ._planning import Cut, find_fragments
 from ._reading import table_batches, table_schema
 from ._scoring import score_fragment
 from ._summarising import summarise, write_summary
@@ -15,6 +15,7 @@ from ._workers import Scorers
 __all__ = [
     "A_RULE",
     "Counting",
+    "Cut",
     "Example",
     "Fragment",
     "Job",

@@ -12,7 +12,7 @@ from rightcall.errors import InputError, StoreError
 from ._counting import Counting
 from ._fragments import Fragment, Reading
 from ._output import SUMMARY, Output
-from ._planning import find_fragments
+from ._planning import Cut, find_fragments
 from ._spans import sort_spans
 from ._summarising import count_file
 
@@ -36,12 +36,13 @@ class Job:
         out: str,
         reading: Reading = Reading(),  # noqa: B008 - it is frozen
         *,
+        cut: Cut = Cut(),  # noqa: B008 - it is frozen
         complain: Callable[[InputError], None] | None = None,
     ) -> None:
         self.plan, self.out = plan, out
         self._output = Output(out)
         self._held = ExitStack()
-        self.fragments: list[Fragment] = find_fragments(sources, plan, reading, out=out, complain=complain)
+        self.fragments: list[Fragment] = find_fragments(sources, plan, reading, cut=cut, out=out, complain=complain)
         self.done: dict[str, int] = {}
         """Files that are there already, and how many rows each has."""
         self._sorted: dict[str, Fragment] = {}
