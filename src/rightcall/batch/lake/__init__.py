@@ -6,7 +6,7 @@ from ._fragments import Fragment, Reading
 from ._job import Job
 from ._lines import line_row
 from ._planning import Cut, find_fragments
-from ._reading import table_batches, table_schema
+from ._reading import batches, table_batches, table_schema
 from ._scoring import score_fragment
 from ._summarising import summarise, write_summary
 from ._summary import Example, RuleCount, Slow, Summary
@@ -24,6 +24,7 @@ __all__ = [
     "Scorers",
     "Slow",
     "Summary",
+    "batches",
     "exemplars",
     "find_fragments",
     "line_row",

@@ -94,7 +94,7 @@ def _matching(where: Place) -> Iterable[str]:
     root = where.address[: where.address.index("/".join(parts[fixed:]))].rstrip("/")
     with telling(where.address):
         listed = where.system.get_file_info(fs.FileSelector(base, recursive=True, allow_not_found=True))
-    names = [info.path.removeprefix(f"{base}/") for info in listed if info.type == fs.FileType.File]
+    names = [info.path.lstrip("/").removeprefix(f"{base}/") for info in listed if info.type == fs.FileType.File]
     return [joined(root, name) for name in sorted(names) if pattern.fullmatch(name)]
 
 

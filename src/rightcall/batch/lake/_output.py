@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -26,6 +27,7 @@ _LOCK = "_lock"
 _ROOM = "_spans"
 _GROUP = 65_536
 _ATTEMPTS, _PAUSE = 40, 0.05
+_PART = re.compile(rf"\.(?:{NAME.pattern}|{re.escape(SUMMARY)})\.\d+\.part", re.ASCII)
 _FULL = (27, 28, 122)
 
 
@@ -129,7 +131,7 @@ class Output:
     def clean(self) -> None:
         """Remove what killed processes left unfinished. Raises `StoreError`."""
         for name in self.names() if self.place.is_local else ():
-            if name.startswith(".") and name.endswith(".part"):
+            if _PART.fullmatch(name):
                 self.remove(name)
         if self.place.is_local:
             shutil.rmtree(os.path.join(self.place.path, _ROOM), ignore_errors=True)

@@ -76,9 +76,9 @@ def place(address: str) -> Place:
     return Place(address, system, f"{base}/{rest}" if rest else base)
 
 
-def found_file(info: fs.FileInfo, like: Place) -> File:
-    """A file that a file system listed, with an address of the same kind as that of `like`."""
-    return File(_address(info.path, like), info.size or 0, f"{info.size}-{info.mtime_ns}")
+def found_file(info: fs.FileInfo, where: Place) -> File:
+    """A file, given what its file system says of it."""
+    return File(where.address, info.size or 0, f"{info.size}-{info.mtime_ns}")
 
 
 @contextmanager
@@ -136,13 +136,3 @@ def _parted(address: str) -> tuple[str, str]:
     """An address without what stands behind its `?`, and that. A `?` in a pattern or a path on this machine is none."""
     found = None if is_local(address) else _QUERY.search(address)
     return (address[: found.start()], address[found.start() :]) if found else (address, "")
-
-
-def _address(path: str, like: Place) -> str:
-    if like.address == like.path:
-        return path
-    folder, query = _parted(like.address)
-    beginning = (
-        folder[: len(folder) - len(like.path)] if folder.endswith(like.path) else folder.partition("//")[0] + "//"
-    )
-    return f"{beginning}{path}{query}"
