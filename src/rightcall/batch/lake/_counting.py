@@ -19,6 +19,7 @@ _MOST_GROUPS = 100_000
 _EXAMPLES = 5
 _SLOWEST = 5
 _UNMET = 10
+_RULE = ["evaluator", "code", "tool"]
 _NO_CASE = "it belongs to no case"
 """What the kernel says of a row of no case."""
 
@@ -118,13 +119,14 @@ class Counting:
 
     def _count_problems(self, batch: pa.RecordBatch, file: str, first: int) -> None:
         diagnoses = batch.column("diagnoses")
-        flat = pa.Table.from_batches([pa.RecordBatch.from_struct_array(diagnoses.flatten())])
-        if not flat.num_rows:
+        found = diagnoses.flatten()
+        if not len(found):
             return
-        flat = flat.append_column("row", pc.list_parent_indices(diagnoses))
+        columns = {name: pc.fill_null(found.field(name), "") for name in _RULE}
+        flat = pa.table({**columns, "row": pc.list_parent_indices(diagnoses)})
         once = flat.group_by(["row", "code", "tool"], use_threads=False).aggregate([])
         for row in once.group_by(["code", "tool"], use_threads=False).aggregate([("row", "count")]).to_pylist():
-            group = row["code"] or "", row["tool"] or ""
+            group = row["code"], row["tool"]
             if group in self._groups or len(self._groups) < _MOST_GROUPS:
                 self._groups[group] += row["row_count"]
             else:
@@ -134,13 +136,14 @@ class Counting:
 
     def _choose(self, flat: pa.Table, file: str, first: int) -> None:
         """Keep the places of the first rows of each rule that has not enough of them yet."""
-        rules = flat.group_by(["evaluator", "code", "tool"], use_threads=False).aggregate([("row", "min")])
+        rules = flat.group_by(_RULE, use_threads=False).aggregate([("row", "min")])
         for found in sorted(rules.to_pylist(), key=lambda rule: int(rule["row_min"])):
-            rule = (found["evaluator"] or "", found["code"] or "", found["tool"] or "")
+            rule = found["evaluator"], found["code"], found["tool"]
             places = self.exemplars.get(rule, [])
             if len(places) >= self._exemplars or (not places and len(self.exemplars) >= self._most_rules):
                 continue
-            rows = flat.filter(_is_of(flat, found)).column("row").unique().to_pylist()
+            mine = flat.filter(_all([pc.equal(flat.column(name), found[name]) for name in _RULE]))
+            rows = mine.column("row").unique().to_pylist()
             added = [Place(file, first + row) for row in rows[: self._exemplars - len(places)]]
             self.exemplars[rule] = [*places, *added]
 
@@ -160,13 +163,11 @@ def _counts(values: pa.Array) -> Iterator[tuple[Any, int]]:
         yield each["values"], each["counts"]
 
 
-def _is_of(flat: pa.Table, found: dict[str, Any]) -> Any:
-    chosen = None
-    for name in ("evaluator", "code", "tool"):
-        column = flat.column(name)
-        same = pc.is_null(column) if found[name] is None else pc.equal(column, found[name])
-        chosen = same if chosen is None else pc.and_(chosen, same)
-    return chosen
+def _all(claims: list[Any]) -> Any:
+    first, *others = claims
+    for claim in others:
+        first = pc.and_(first, claim)
+    return first
 
 
 def _examples(rows: pa.RecordBatch) -> Iterator[Example]:

@@ -73,7 +73,7 @@ class Fragment(msgspec.Struct, frozen=True, kw_only=True):
             rows = "" if self.rows is None else f", rows {self.first_row + 1:,} to {self.first_row + self.rows:,}"
             groups = f"{self.begin + 1}" if self.end == self.begin + 1 else f"{self.begin + 1} to {self.end}"
             return f"row group {groups}{rows}"
-        if self.kind == "lines":
+        if self.kind == "lines" and self.end:
             return f"bytes {self.begin:,} to {self.end:,}"
         return f"bucket {self.begin + 1} of {self.end} of all tables of spans" if self.kind == "spans" else ""
 

@@ -92,8 +92,9 @@ def telling(address: str) -> Iterator[None]:
 
 def reason(problem: BaseException) -> str:
     """What a store or the system said, on one line."""
-    strerror = getattr(problem, "strerror", None)
-    return " ".join(str(strerror or problem).split())[:500] or type(problem).__name__
+    number = getattr(problem, "errno", None)
+    text = os.strerror(number) if isinstance(number, int) else str(problem)
+    return " ".join(text.split())[:500] or type(problem).__name__
 
 
 @lru_cache(maxsize=64)
