@@ -47,7 +47,7 @@ class Calls:
         self.code_of = dict(zip(sorted(wanted), range(MOST_NAMES), strict=False))
         """The number of each name that is looked for."""
         self.name_of = {code: name for name, code in self.code_of.items()}
-        table = pa.array([self.code_of.get(name, OTHERS) for name in self.vocabulary], pa.uint8())  # type: ignore[arg-type]
+        table = pa.array([self.code_of.get(name, OTHERS) for name in self.vocabulary], pa.uint8())
         self.codes = _bytes(table.take(self._encoded.indices))
 
     @cached_property

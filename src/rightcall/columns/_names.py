@@ -132,7 +132,7 @@ class NamesScorer:
         number = self._of_score(0.0)
         if self._rule.threshold <= 0.0:
             return number, b""
-        return number, self._faults.with_extras(found[1], key, self._calls.places[begin:end])
+        return number, self._faults.with_strangers(found[1], self._calls.places[begin:end])
 
     def _compared(self, key: bytes) -> Scored:
         """What is said of the calls of expected names."""
@@ -178,10 +178,13 @@ class _Faults:
         self._all = bytes(codes)
         self._missing = _table(codes, outcomes.add(evaluator, [("RC101", name) for name in names]))
         called = sorted({*names, *map(str, calls.vocabulary)}) if rule.extras else []
-        extras = outcomes.add(evaluator, [("RC102", name) for name in called])
-        self._extra = dict(zip(called, extras, strict=True))
-        self._expected_places = {place for place, name in enumerate(calls.vocabulary) if name in rule.names}
-        self._vocabulary, self._name_of = calls.vocabulary, calls.name_of
+        extras = dict(zip(called, outcomes.add(evaluator, [("RC102", name) for name in called]), strict=True))
+        self._extra = {code: extras[name] for code, name in zip(codes, names, strict=True)} if rule.extras else {}
+        self._stranger = {
+            place: extras[str(name)]
+            for place, name in enumerate(calls.vocabulary if rule.extras else ())
+            if name not in rule.names
+        }
         self._moved = _table(codes, outcomes.add(evaluator, [("RC103", name) for name in names]))
 
     def of(self, key: bytes, common: bytes) -> Causes:
@@ -190,16 +193,16 @@ class _Faults:
         moved = self._once.translate(None, absent + common) if self._rule.order else b""
         if self._repeated:
             absent, moved = self._with_repeated(key, common, absent, moved)
-        if isinstance(self._missing, bytes) and isinstance(self._moved, bytes):
+        if isinstance(self._missing, bytes) and isinstance(self._moved, bytes) and not self._extra:
             return absent.translate(self._missing) + moved.translate(self._moved)
-        return packed([*[self._missing[code] for code in absent], *[self._moved[code] for code in moved]])
+        missing = [self._missing[code] for code in absent]
+        extra = [self._extra[code] for code, count in self._counts if self._extra and key.count(code) > count]
+        return packed([*missing, *extra, *[self._moved[code] for code in moved]])
 
-    def with_extras(self, faults: Causes, key: bytes, places: Sequence[int]) -> Causes:
-        """Those faults, and calls of names that nobody expects, or more of them than expected."""
-        strangers = set(places) - self._expected_places
-        names = [self._vocabulary[place] for place in strangers]
-        names += [self._name_of[code] for code, count in self._counts if key.count(code) > count]
-        return packed(sorted([*faults, *[self._extra[str(name)] for name in names]]))
+    def with_strangers(self, faults: Causes, places: Sequence[int]) -> Causes:
+        """Those faults, and calls of names that nobody expects, given by their places in the vocabulary."""
+        stranger = self._stranger
+        return packed(sorted([*faults, *[stranger[place] for place in set(places) if place in stranger]]))
 
     def paired(self, key: bytes) -> int:
         """How many expected names were called, each as often as it is expected."""
