@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -11,42 +12,49 @@ import pyarrow.compute as pc
 
 from rightcall.errors import InputError
 
-_MOST_NAMES = 255
-"""Names that a byte can tell apart, and one value for all others."""
+MOST_NAMES = 254
+"""Names that a byte can tell apart, beside the two values below."""
+BLANK = 254
+"""The number that no name has."""
 OTHERS = 255
-"""The number that names share for which there is none left."""
+"""The number that all names share which are not looked for."""
 _LONGEST_NAME = 60
-_LONG = 1_000
-"""Calls from which on a trajectory is judged in the ordinary way, which knows the limits."""
+LONGEST = 1_000
+"""Calls beyond which a trajectory is judged in the ordinary way, which knows the limits."""
 
 
 class Calls:
     """The calls of all rows of a batch, one after the other.
 
     Names are encoded once for the batch: `codes` has a byte for each call, so that the names of a row are a slice of
-    it, which can be compared, counted and looked up at the speed of bytes.
+    it, which can be compared, counted and looked up at the speed of bytes. Only names that are looked for have a number
+    of their own there; there are at most `MOST_NAMES` of them.
 
     Raises:
         InputError: there is no column of calls, or it holds something else.
     """
 
-    def __init__(self, batch: pa.RecordBatch, wanted: Collection[str]) -> None:
+    def __init__(self, batch: pa.RecordBatch, wanted: Iterable[str]) -> None:
         self._column = _lists(batch)
         offsets = self._column.offsets
         first, end = offsets[0].as_py(), offsets[-1].as_py()
         self._values = self._column.values.slice(first, end - first)
         self._bounds: list[int] = [offset - first for offset in offsets.to_pylist()]
         names = self._field("name") if pa.types.is_struct(self._values.type) else self._values
-        encoded = _text(names).dictionary_encode("encode")
-        vocabulary: list[str | None] = encoded.dictionary.to_pylist()
-        numbers = _numbers(vocabulary, wanted)
-        self.code_of: dict[str, int] = {name: number for name, number in numbers.items() if name is not None}
-        """The number of each name that is wanted or occurs, as far as there are numbers; see `has_all_names`."""
-        self.name_of: dict[int, str] = {number: name for name, number in self.code_of.items()}
-        self.has_all_names = all([name in numbers for name in vocabulary])
-        table = pa.array([numbers.get(name, OTHERS) for name in vocabulary], pa.uint8())
-        self.codes = _bytes(table.take(encoded.indices))
-        self._bad = bytes([table[at].as_py() for at, name in enumerate(vocabulary) if not _is_plain(name)])
+        self._encoded = _text(names).dictionary_encode("encode")
+        self.vocabulary: list[str | None] = self._encoded.dictionary.to_pylist()
+        """The names that occur."""
+        self.code_of = dict(zip(sorted(wanted), range(MOST_NAMES), strict=False))
+        """The number of each name that is looked for."""
+        self.name_of = {code: name for name, code in self.code_of.items()}
+        table = pa.array([self.code_of.get(name, OTHERS) for name in self.vocabulary], pa.uint8())
+        self.codes = _bytes(table.take(self._encoded.indices))
+
+    @cached_property
+    def places(self) -> list[int]:
+        """The place in the vocabulary of the name of each call."""
+        places: list[int] = self._encoded.indices.to_pylist()
+        return places
 
     def rows(self) -> Iterator[tuple[int, int]]:
         """Where the calls of each row begin and end."""
@@ -64,11 +72,11 @@ class Calls:
 
     def odd_rows(self, batch: pa.RecordBatch) -> set[int]:
         """Rows that have to be judged in the ordinary way: there is more to them than calls in order, or less."""
-        odd = {row for row, (begin, end) in enumerate(self.rows()) if end - begin > _LONG}
+        odd = {row for row, (begin, end) in enumerate(self.rows()) if end - begin > LONGEST}
         if self._column.null_count:
             odd.update(_where(pc.is_null(self._column)))
-        if self._bad:
-            odd.update([row for row, (begin, end) in enumerate(self.rows()) if self._has_bad(begin, end)])
+        if any([not _is_plain(name) for name in self.vocabulary]):
+            odd.update(self._with_odd_names())
         names = batch.schema.names
         if "unordered" in names:
             odd.update(_where(pc.greater(pc.list_value_length(batch.column("unordered")), 0)))
@@ -76,8 +84,9 @@ class Calls:
             odd.update(_where(pc.invert(batch.column("calls_recorded").cast(pa.bool_()))))
         return odd | self._with_internal_calls()
 
-    def _has_bad(self, begin: int, end: int) -> bool:
-        return len(self.codes[begin:end].translate(None, self._bad)) < end - begin
+    def _with_odd_names(self) -> set[int]:
+        odd = {place for place, name in enumerate(self.vocabulary) if not _is_plain(name)}
+        return {row for row, (begin, end) in enumerate(self.rows()) if not odd.isdisjoint(self.places[begin:end])}
 
     def _with_internal_calls(self) -> set[int]:
         if not self._has("internal"):
@@ -128,12 +137,6 @@ def _text(column: pa.Array) -> pa.Array:
     if not _is_text(column.type):
         raise InputError(f"text is expected in a column of {column.type}")
     return column if pa.types.is_string(column.type) else column.cast(pa.string())
-
-
-def _numbers(vocabulary: Sequence[str | None], wanted: Collection[str]) -> dict[str | None, int]:
-    """A number for each name, first for those that are wanted, as far as there are numbers."""
-    names = dict.fromkeys((*sorted(wanted), *vocabulary))
-    return {name: number for number, name in zip(range(_MOST_NAMES), names, strict=False)}
 
 
 def _is_plain(name: str | None) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
 
+from rightcall.errors import InputError
 from rightcall.evalsets import Check
 from rightcall.evaluators import (
     ForbiddenTools,
@@ -24,11 +24,13 @@ from rightcall.matchers import Pattern
 from rightcall.trajectory import ToolCall, Trajectory
 
 from ._calls import Calls
-from ._outcomes import Measured
+from ._outcomes import NOT_SCORED, Measured, Outcomes, Scored, causes_of, packed
 from ._rows import args_in, value_in
 
 _MOST_CAUSES = 30
 """As many findings as evaluators list. Among more than that, the order decides which ones."""
+_CODES = ("RC101", "RC102", "RC103", "RC104", "RC105", "RC106", "RC107", "RC301")
+_UNEXPECTED = "RC102"
 
 _OPEN: frozenset[type] = frozenset(
     {ToolCallArgsEvaluator, ToolCallOutputEvaluator, ToolRecall, SingleToolUse, ForbiddenTools}
@@ -77,50 +79,90 @@ def _sight_of_path(plan: Any) -> Sight | None:
 
 
 class ClassScorer:
-    """Scores rows of one batch: the first of each kind by the evaluator, the others by what was said of that one."""
+    """Scores rows of one batch: the first of each kind by the evaluator, the others by what it said of that one.
 
-    def __init__(self, check: Check, sight: Sight, calls: Calls) -> None:
-        self._check, self._sight, self._calls = check, sight, calls
-        wanted = {calls.code_of[name] for name in sight.names}
-        self._ignored = b"" if sight.others else bytes(set(range(256)).difference(wanted))
-        self._texts = calls.texts(sight.reads, wanted) if sight.reads is not None else None
-        self._errors = calls.texts("error", wanted) if sight.reads == "output" else None
+    Of calls of other tools, only their number and their names count, where they count at all: each of them is at fault
+    wherever one of them is.
+    """
+
+    def __init__(
+        self, check: Check, sight: Sight, calls: Calls, outcomes: Outcomes, number_of: Callable[[Measured], int]
+    ) -> None:
+        self._check, self._sight, self._calls, self._number_of = check, sight, calls, number_of
+        self._wanted = bytes([calls.code_of[name] for name in sight.names])
+        self._unwanted = bytes(set(range(256)).difference(self._wanted))
+        self._texts = calls.texts(sight.reads, self._wanted) if sight.reads is not None else None
+        self._errors = calls.texts("error", self._wanted) if sight.reads == "output" else None
         self._classes = _Classes(sight, calls)
-        self._known: dict[tuple[int, ...] | bytes, Measured] = {}
+        names = sorted({*sight.names, *map(str, calls.vocabulary)} if sight.others else sight.names)
+        causes = [(code, tool) for code in _CODES for tool in ("", *names)]
+        self._numbers = dict(zip(causes, outcomes.add(check.evaluator.id, causes), strict=True))
+        self._known: dict[Hashable, _Kind] = {}
 
-    def measured(self, begin: int, end: int) -> Measured:
-        """What the evaluator says of a row.
+    def scored(self, bounds: Iterable[tuple[int, int]]) -> list[Scored]:
+        """What the evaluator says of rows. Where something that it has to look at cannot be read, it says nothing."""
+        return [self._scored(begin, end) for begin, end in bounds]
 
-        Raises:
-            InputError: something that it has to look at cannot be read.
-        """
-        key = self._key(begin, end)
+    def _scored(self, begin: int, end: int) -> Scored:
         try:
-            return self._known[key]
-        except KeyError:
-            found = self._known[key] = self._asked(begin, end)
-            return found
+            key = self._key(begin, end)
+        except InputError:
+            return NOT_SCORED
+        others = end - begin - len(key) if self._sight.others else 0
+        if len(self._sight.patterns) + len(key) + others > _MOST_CAUSES and self._is_capped(len(key), others):
+            return NOT_SCORED
+        kind = self._known.get((key, others))
+        if kind is None:
+            kind = self._known[key, others] = self._asked(begin, end)
+        return self._with_others(kind, begin, end) if kind.blames_others else kind.scored
 
     def _key(self, begin: int, end: int) -> tuple[int, ...] | bytes:
+        """The classes of the calls that are looked at, sorted where their order means nothing."""
         codes = self._calls.codes[begin:end]
         if self._texts is None:
-            key: Any = codes.translate(None, self._ignored)
-            return key if self._sight.order or len(key) > _MOST_CAUSES else bytes(sorted(key))
+            key = codes.translate(None, self._unwanted)
+            return key if self._sight.order else bytes(sorted(key))
         parts = zip(codes, self._texts[begin:end], self._errors_of(begin, end), strict=True)
-        classes, ignored = self._classes, self._ignored
-        key = [classes[part] for part in parts if part[0] not in ignored]
-        if not self._sight.order and len(key) <= _MOST_CAUSES:
-            key.sort()
-        return tuple(key)
+        classes, unwanted = self._classes, self._unwanted
+        found = [classes[part] for part in parts if part[0] not in unwanted]
+        return tuple(found if self._sight.order else sorted(found))
+
+    def _is_capped(self, calls: int, others: int) -> bool:
+        """Whether an evaluator may have more to say than it lists: of calls where they are at fault by themselves."""
+        counts_calls = type(self._check.evaluator) is ForbiddenTools
+        return len(self._sight.patterns) + others + (calls if counts_calls or others else 0) > _MOST_CAUSES
 
     def _errors_of(self, begin: int, end: int) -> Sequence[str | None]:
         return (None,) * (end - begin) if self._errors is None else self._errors[begin:end]
 
-    def _asked(self, begin: int, end: int) -> Measured:
-        texts = (None,) * (end - begin) if self._texts is None else self._texts[begin:end]
-        parts = zip(self._calls.codes[begin:end], texts, self._errors_of(begin, end), strict=True)
-        calls = tuple([self._classes.call(part) for part in parts])
-        return Measured.of(self._check.evaluator.evaluate(Trajectory(calls=calls), self._check.criteria))
+    def _asked(self, begin: int, end: int) -> _Kind:
+        """What the evaluator says of a row, apart from calls of other tools."""
+        calls = tuple([self._call(index) for index in range(begin, end)])
+        result = self._check.evaluator.evaluate(Trajectory(calls=calls), self._check.criteria)
+        causes = causes_of(result)
+        if any([cause not in self._numbers for cause in causes]):
+            return _Kind(NOT_SCORED)
+        own = [cause for cause in causes if cause[0] != _UNEXPECTED or cause[1] in self._sight.names]
+        scored = self._number_of(Measured.of(result)), packed([self._numbers[cause] for cause in own])
+        return _Kind(scored, len(own) < len(causes))
+
+    def _call(self, index: int) -> ToolCall:
+        text = None if self._texts is None else self._texts[index]
+        error = None if self._errors is None else self._errors[index]
+        return self._classes.call(str(self._calls.vocabulary[self._calls.places[index]]), text, error)
+
+    def _with_others(self, kind: _Kind, begin: int, end: int) -> Scored:
+        number, causes = kind.scored
+        names = {str(self._calls.vocabulary[place]) for place in set(self._calls.places[begin:end])}
+        extras = [self._numbers[_UNEXPECTED, name] for name in names - self._sight.names]
+        return number, packed(sorted([*causes, *extras]))
+
+
+class _Kind(msgspec.Struct, frozen=True):
+    """What is said of rows of one kind, and whether calls of other tools are at fault."""
+
+    scored: Scored
+    blames_others: bool = False
 
 
 _Part = tuple[int, str | None, str | None]
@@ -132,24 +174,28 @@ class _Classes(dict[_Part, int]):
 
     def __init__(self, sight: Sight, calls: Calls) -> None:
         self._reads, self._name_of = sight.reads, calls.name_of
-        self._patterns: dict[str, list[Pattern]] = {}
-        for pattern in sight.patterns:
-            self._patterns.setdefault(pattern.name, []).append(pattern)
+        self._patterns = {
+            calls.code_of[name]: [pattern for pattern in sight.patterns if pattern.name == name] for name in sight.names
+        }
         self._numbers: dict[tuple[int, tuple[bool | None, ...]], int] = {}
 
     def __missing__(self, part: _Part) -> int:
-        patterns = self._patterns.get(self._name_of[part[0]], ())
-        call = self.call(part) if patterns else None
-        satisfied = tuple([pattern.accepts(call) for pattern in patterns]) if call is not None else ()
-        number = self[part] = self._numbers.setdefault((part[0], satisfied), len(self._numbers))
+        code, text, error = part
+        if text is None or error is not None:
+            call = self.call(self._name_of[code], text, error)
+            satisfied = tuple([pattern.accepts(call) for pattern in self._patterns[code]])
+        else:
+            value = self._value(text)
+            satisfied = tuple([pattern.accepts_part(value) for pattern in self._patterns[code]])
+        number = self[part] = self._numbers.setdefault((code, satisfied), len(self._numbers))
         return number
 
-    def call(self, part: _Part) -> ToolCall:
+    def call(self, name: str, text: str | None, error: str | None) -> ToolCall:
         """The call itself, as far as it is looked at. Raises `InputError`."""
-        code, text, error = part
-        name = self._name_of[code]
-        if text is None:
+        if text is None or self._reads is None:
             return ToolCall(name=name, error=error)
-        if self._reads == "args":
-            return ToolCall(name=name, args=args_in(text), output=UNSET, error=error)
-        return ToolCall(name=name, output=value_in(text), error=error)
+        fields = {self._reads: self._value(text)}
+        return ToolCall(name=name, error=error, **fields)
+
+    def _value(self, text: str) -> Any:
+        return args_in(text) if self._reads == "args" else value_in(text)

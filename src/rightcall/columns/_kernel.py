@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pyarrow as pa
@@ -11,16 +11,20 @@ import pyarrow.compute as pc
 
 from rightcall.errors import InputError
 from rightcall.evalsets import Case
+from rightcall.results import CaseResult
 from rightcall.verdicts import Judging
 
 from ._calls import Calls
 from ._classes import ClassScorer
 from ._names import NamesRule, NamesScorer
-from ._outcomes import Measured, Outcome, Outcomes
+from ._outcomes import NOT_SCORED, Causes, Measured, Outcome, Outcomes, Scored, packed
 from ._plan import Plan
 from ._rows import trajectory_of
 from ._schema import SCORES
 from ._sights import CaseSight
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 _AT_ONCE = 1_000
 """Rows that are judged in the ordinary way at a time."""
@@ -49,8 +53,8 @@ class _Scoring:
         self._calls = Calls(batch, frozenset().union(*[sight.names for sight in plan.sights]))
         self._odd = self._calls.odd_rows(batch)
         self._outcomes = Outcomes()
-        self._scorers: dict[int, _CaseScorer | None] = {}
         self._numbers = [-1] * batch.num_rows
+        self._causes: list[Causes] = [b""] * batch.num_rows
 
     def scores(self) -> pa.RecordBatch:
         cases = self._cases()
@@ -60,7 +64,7 @@ class _Scoring:
             "id": _first_of(self._batch, "id", "trace_id"),
             "case_id": self._case_ids(cases),
             "seconds": self._seconds(),
-            **self._outcomes.columns(self._numbers),
+            **self._outcomes.columns(self._numbers, self._causes),
         }
         return pa.RecordBatch.from_arrays([columns[name] for name in SCORES.names], schema=SCORES)
 
@@ -76,60 +80,66 @@ class _Scoring:
 
     def _score_by_codes(self, cases: Sequence[int]) -> None:
         """Score the rows of cases that look at nothing but what calls are coded by."""
-        numbers, odd = self._numbers, self._odd
-        for row, (case, (begin, end)) in enumerate(zip(cases, self._calls.rows(), strict=True)):
-            if case < 0:
-                numbers[row] = self._outcomes.number(_STRANGER)
-                continue
-            scorer = self._scorers.get(case) if case in self._scorers else self._scorer(case)
-            if scorer is not None and row not in odd:
-                numbers[row] = scorer.number(begin, end)
+        by_case: dict[int, list[int]] = {}
+        for row, case in enumerate(cases):
+            by_case.setdefault(case, []).append(row)
+        bounds = list(self._calls.rows())
+        for place, rows in by_case.items():
+            if place < 0:
+                self._note(rows, [(self._outcomes.number(_STRANGER), b"")] * len(rows))
+            elif (sight := self._plan.sights[place]).parts and sight.names <= self._calls.code_of.keys():
+                coded = [row for row in rows if row not in self._odd] if self._odd else rows
+                scorer = _CaseScorer(sight, self._calls, self._outcomes)
+                self._note(coded, scorer.scored([bounds[row] for row in coded]))
 
-    def _scorer(self, place: int) -> _CaseScorer | None:
-        sight = self._plan.sights[place]
-        is_coded = bool(sight.parts) and sight.names <= self._calls.code_of.keys()
-        if not self._calls.has_all_names and sight.sees_others:
-            is_coded = False
-        found = self._scorers[place] = _CaseScorer(sight, self._calls, self._outcomes) if is_coded else None
-        return found
+    def _note(self, rows: Sequence[int], scored: Iterable[Scored]) -> None:
+        numbers, causes = self._numbers, self._causes
+        for row, found in zip(rows, scored, strict=True):
+            numbers[row], causes[row] = found
 
     def _score_others(self, cases: Sequence[int]) -> None:
         """Score the other rows in the ordinary way."""
         rows = [row for row, number in enumerate(self._numbers) if number < 0]
-        known: dict[bytes, int] = {}
+        known: dict[bytes, Scored] = {}
         for first in range(0, len(rows), _AT_ONCE):
             chosen = rows[first : first + _AT_ONCE]
             held = self._batch.take(pa.array(chosen, pa.int64())).to_pylist()
             sights = [self._plan.sights[cases[row]] for row in chosen]
-            for row, number in zip(chosen, self._judged(held, sights, known), strict=True):
-                self._numbers[row] = number
+            self._note(chosen, self._judged(held, sights, known))
 
     def _judged(
-        self, rows: Iterable[dict[str, Any]], sights: Iterable[CaseSight], known: dict[bytes, int]
-    ) -> list[int]:
+        self, rows: Iterable[dict[str, Any]], sights: Iterable[CaseSight], known: dict[bytes, Scored]
+    ) -> list[Scored]:
         with Judging() as judging:
             waiting = [self._submitted(row, sight, judging, known) for row, sight in zip(rows, sights, strict=True)]
-            return [self._number(key, found, known) for key, found in waiting]
+            return [self._finished(key, found, known) for key, found in waiting]
 
-    def _submitted(self, row: dict[str, Any], sight: CaseSight, judging: Judging, known: dict[bytes, int]) -> Any:
-        """A row on its way to be judged: by what it is known again, and its outcome, or who will have it."""
+    def _submitted(
+        self, row: dict[str, Any], sight: CaseSight, judging: Judging, known: dict[bytes, Scored]
+    ) -> tuple[bytes, Future[CaseResult] | InputError | None]:
+        """A row on its way to be judged: by what it is known again, and who will have its result."""
         key = _key(row, sight.case) if sight.is_repeatable else b""
         if key in known:
             return key, None
         try:
             trajectory = trajectory_of(row)
         except InputError as problem:
-            return b"", Outcome("error", error=str(problem))
+            return b"", problem
         return key, judging.submit(sight.case, trajectory)
 
-    def _number(self, key: bytes, found: Any, known: dict[bytes, int]) -> int:
+    def _finished(
+        self, key: bytes, found: Future[CaseResult] | InputError | None, known: dict[bytes, Scored]
+    ) -> Scored:
         if found is None:
             return known[key]
-        outcome = found if isinstance(found, Outcome) else Outcome.of_result(found.result())
-        number = self._outcomes.number(outcome)
+        if isinstance(found, InputError):
+            return self._outcomes.number(Outcome("error", error=str(found))), b""
+        result = found.result()
+        causes = packed([number for each in result.results for number in self._outcomes.causes(each)])
+        scored = self._outcomes.number(Outcome.of_result(result)), causes
         if key:
-            known[key] = number
-        return number
+            known[key] = scored
+        return scored
 
     def _case_ids(self, cases: Sequence[int]) -> pa.Array:
         if not self._plan.is_eval_set:
@@ -148,30 +158,38 @@ class _CaseScorer:
 
     def __init__(self, sight: CaseSight, calls: Calls, outcomes: Outcomes) -> None:
         self._checks, self._outcomes = sight.case.checks, outcomes
+        self._measured: list[Measured] = []
+        self._numbers: dict[tuple[int, ...], int] = {}
+        number_of = self._outcome_of if len(self._checks) == 1 else self._noted
         self._scorers = [
-            NamesScorer(part, calls, check.evaluator.id)
+            NamesScorer(check, part, calls, outcomes, number_of)
             if isinstance(part, NamesRule)
-            else ClassScorer(check, part, calls)
+            else ClassScorer(check, part, calls, outcomes, number_of)
             for check, part in zip(self._checks, sight.parts, strict=True)
         ]
-        # Scorers give the same object for the same outcome, and hold it.
-        self._numbers: dict[tuple[int, ...], int] = {}
 
-    def number(self, begin: int, end: int) -> int:
-        """The number of the outcome of a row; -1 where it has to be judged in the ordinary way."""
-        try:
-            measured = [scorer.measured(begin, end) for scorer in self._scorers]
-        except InputError:
-            return -1
-        key = tuple(map(id, measured))
-        number = self._numbers.get(key)
+    def scored(self, bounds: Sequence[tuple[int, int]]) -> list[Scored]:
+        """The outcomes of rows."""
+        scored = [scorer.scored(bounds) for scorer in self._scorers]
+        return scored[0] if len(scored) == 1 else [self._together(row) for row in zip(*scored, strict=True)]
+
+    def _outcome_of(self, measured: Measured) -> int:
+        return self._outcomes.number(Outcome.of(self._checks, [measured]))
+
+    def _noted(self, measured: Measured) -> int:
+        self._measured.append(measured)
+        return len(self._measured) - 1
+
+    def _together(self, scored: Sequence[Scored]) -> Scored:
+        """What several evaluators say of one row."""
+        if NOT_SCORED in scored:
+            return NOT_SCORED
+        said = tuple([number for number, _ in scored])
+        number = self._numbers.get(said)
         if number is None:
-            number = self._numbers[key] = self._new(measured)
-        return number
-
-    def _new(self, measured: Sequence[Measured | None]) -> int:
-        said = [each for each in measured if each is not None]
-        return self._outcomes.number(Outcome.of(self._checks, said)) if len(said) == len(measured) else -1
+            outcome = Outcome.of(self._checks, [self._measured[each] for each in said])
+            number = self._numbers[said] = self._outcomes.number(outcome)
+        return number, packed([cause for _, causes in scored for cause in causes])
 
 
 def _key(row: dict[str, Any], case: Case) -> bytes:

@@ -33,11 +33,6 @@ class CaseSight(msgspec.Struct, frozen=True):
         return frozenset().union(*[part.names for part in self.parts])
 
     @property
-    def sees_others(self) -> bool:
-        """Whether the names of calls count that are not looked for."""
-        return any([part.others for part in self.parts])
-
-    @property
     def fields(self) -> frozenset[str] | None:
         """The fields of calls that are read beside their names; `None` where that may be all of them."""
         if not self.parts:
