@@ -53,11 +53,9 @@ class NamesRule(msgspec.Struct, frozen=True):
 
 def names_rule(check: Check) -> NamesRule | None:
     """The rule of a check that looks at the names of calls, in order; none where it is another one."""
-    if not check.criteria.takes_all:
-        return None
     for kind, rule_of in _RULES:
         if type(check.evaluator) is kind:
-            return rule_of(check)
+            return rule_of(check) if check.criteria.takes_all else None
     return None
 
 
