@@ -96,7 +96,7 @@ class Lake:
             summary = counting.summary(cases, failed_parts=failed + self._unreadable)
             seconds = perf_counter() - started
             run_id = keep_run(self._options, job, counting, summary, seconds) if self._options.keep else ""
-            write_summary(self._out, redacted_summary(summary) if self._options.redact is True else summary)
+            write_summary(self._out, summary if self._options.redact is False else redacted_summary(summary))
         self._tell(summary, before, seconds, run_id)
         return summary.exit_code
 
