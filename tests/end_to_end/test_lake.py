@@ -57,7 +57,7 @@ def test_a_summary_says_what_all_rows_come_to(tmp_path: Path) -> None:
     assert "  1  search: never called, or too seldom (RC101)" in told
     assert "  order  1 passed, 1 failed, 0.750 on average" in told
     assert told[told.index("slowest") + 1].split() == ["3.00s", "bad"]
-    assert "no row belongs to 1 cases" in told
+    assert "no row belongs to 1 case" in told
     assert told[told.index("in error, for example") + 1].endswith(": call 1: turn is 'x'; it should be int64")
     assert "ghp_" not in done.stdout
     assert told[-2] == "4 rows in scores"

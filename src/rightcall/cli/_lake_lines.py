@@ -37,8 +37,9 @@ def summary_lines(
     yield from _titled("in error, for example", _examples(summary.errors))
     yield from _titled("not measured, for example", _examples(summary.not_measured))
     if summary.unmet_cases:
+        noun = "case" if summary.unmet_cases == 1 else "cases"
         more = f" and {summary.unmet_cases - len(summary.unmet):,} more" * (summary.unmet_cases > len(summary.unmet))
-        yield from _titled(f"no row belongs to {summary.unmet_cases:,} cases", [", ".join(summary.unmet) + more])
+        yield from _titled(f"no row belongs to {summary.unmet_cases:,} {noun}", [", ".join(summary.unmet) + more])
     yield from _ending(summary, out, before, seconds, run_id)
 
 

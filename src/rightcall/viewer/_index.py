@@ -142,7 +142,7 @@ class Index:
             return replace(self._grouping.counts(self.totals(), self.evaluators()), tools=self.tools())
         groups = tuple([Group(code, self._name(tool), results) for code, tool, results in header.sample.groups])
         counted = self._grouping.counts(header.totals, header.evaluators)
-        return replace(counted, tools=self.tools(), groups=groups)
+        return replace(counted, tools=self.tools(), groups=groups, calls=None)
 
     def tool(self, key: str) -> str | None:
         """The name of the tool that goes by this key."""
