@@ -114,14 +114,21 @@ def _lists(batch: pa.RecordBatch) -> pa.ListArray:
     held = getattr(column.type, "value_type", None)
     if not _is_list(column.type) or not (_is_text(held) or pa.types.is_struct(held)):
         raise InputError(f"'calls' is a list of names or of structs, not {column.type}")
-    return column if pa.types.is_list(column.type) else column.cast(pa.list_(held))
+    if pa.types.is_list(column.type):
+        return column
+    if _is_view(column.type):  # pyarrow 26 casts these to lists without their last offset
+        return pa.array(column.to_pylist(), pa.list_(held))
+    return column.cast(pa.list_(held))
 
 
 def _is_list(kind: pa.DataType) -> bool:
     types = pa.types
-    views = [getattr(types, name, None) for name in ("is_list_view", "is_large_list_view")]
-    tests = (types.is_list, types.is_large_list, types.is_fixed_size_list, *[view for view in views if view])
-    return any(test(kind) for test in tests)
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind) or _is_view(kind))
+
+
+def _is_view(kind: pa.DataType) -> bool:
+    tests = [getattr(pa.types, name, None) for name in ("is_list_view", "is_large_list_view")]
+    return any([test is not None and test(kind) for test in tests])
 
 
 def _is_text(kind: pa.DataType) -> bool:

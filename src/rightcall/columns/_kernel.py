@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from rightcall.errors import InputError
 from rightcall.evalsets import Case
-from rightcall.results import CaseResult
-from rightcall.verdicts import Judging
+from rightcall.results import CaseResult, EvaluationResult
+from rightcall.verdicts import Judging, waits
 
 from ._calls import Calls
 from ._classes import ClassScorer
@@ -112,34 +112,33 @@ class _Scoring:
     ) -> list[Scored]:
         with Judging() as judging:
             waiting = [self._submitted(row, sight, judging, known) for row, sight in zip(rows, sights, strict=True)]
-            return [self._finished(key, found, known) for key, found in waiting]
+            return [found if isinstance(found, tuple) else self._of_result(found.result()) for found in waiting]
 
     def _submitted(
         self, row: dict[str, Any], sight: CaseSight, judging: Judging, known: dict[bytes, Scored]
-    ) -> tuple[bytes, Future[CaseResult] | InputError | None]:
-        """A row on its way to be judged: by what it is known again, and who will have its result."""
-        key = _key(row, sight.case) if sight.is_repeatable else b""
-        if key in known:
-            return key, None
+    ) -> Scored | Future[CaseResult]:
+        """What comes of a row, or who will have its result where somebody has to be waited for."""
         try:
             trajectory = trajectory_of(row)
         except InputError as problem:
-            return b"", problem
-        return key, judging.submit(sight.case, trajectory)
+            return self._outcomes.number(Outcome("error", error=str(problem))), b""
+        case = sight.case
+        if waits(case) or not case.checks:
+            return judging.submit(case, trajectory)
+        key = _key(row, case) if sight.is_repeatable else b""
+        if (found := known.get(key)) is None:
+            results = [check.evaluator.evaluate(trajectory, check.criteria) for check in case.checks]
+            outcome = Outcome.of(case.checks, [Measured.of(result) for result in results])
+            found = self._outcomes.number(outcome), self._causes_of(results)
+            if key:
+                known[key] = found
+        return found
 
-    def _finished(
-        self, key: bytes, found: Future[CaseResult] | InputError | None, known: dict[bytes, Scored]
-    ) -> Scored:
-        if found is None:
-            return known[key]
-        if isinstance(found, InputError):
-            return self._outcomes.number(Outcome("error", error=str(found))), b""
-        result = found.result()
-        causes = packed([number for each in result.results for number in self._outcomes.causes(each)])
-        scored = self._outcomes.number(Outcome.of_result(result)), causes
-        if key:
-            known[key] = scored
-        return scored
+    def _of_result(self, result: CaseResult) -> Scored:
+        return self._outcomes.number(Outcome.of_result(result)), self._causes_of(result.results)
+
+    def _causes_of(self, results: Iterable[EvaluationResult]) -> Causes:
+        return packed([number for result in results for number in self._outcomes.causes(result)])
 
     def _case_ids(self, cases: Sequence[int]) -> pa.Array:
         if not self._plan.is_eval_set:

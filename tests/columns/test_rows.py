@@ -1,0 +1,40 @@
+"""Trajectories survive the way into columns and back."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from tests.readers.corpus import inputs, names
+
+from rightcall import InputError, ToolCall, Trajectory, Usage, read
+from rightcall.columns import TRAJECTORIES, trajectories_batch, trajectory_of
+
+
+@pytest.mark.parametrize("run", names())
+def test_a_recording_comes_back_as_it_was(run: str) -> None:
+    trajectories = [trajectory for data in inputs(run).values() for trajectory in read(data)]
+
+    batch = trajectories_batch(trajectories)
+
+    assert batch.schema == TRAJECTORIES
+    assert [trajectory_of(row) for row in batch.to_pylist()] == trajectories
+
+
+def test_values_that_json_has_no_word_for_come_back() -> None:
+    made = Trajectory(
+        calls=(ToolCall("a", {"big": 10**40, "half": "\ud800", "$float": "nan"}, [math.inf, None]), ToolCall("b")),
+        output="null",
+        usage=Usage(input_tokens=3),
+        metadata={"rightcall.case.id": "first"},
+    )
+
+    [row] = trajectories_batch([made]).to_pylist()
+
+    assert trajectory_of(row) == made
+    assert row["case_id"] == "first"
+
+
+def test_what_is_no_metadata_is_said() -> None:
+    with pytest.raises(InputError, match="the metadata are"):
+        trajectory_of({"calls": [], "metadata": "[1]"})
