@@ -19,7 +19,7 @@ from ._fragments import Fragment
 _LONGEST = DEFAULT_LIMITS.text_bytes
 _CHUNK = 1 << 20
 _NAMES = ("id", "trace_id", "case_id")
-_KINDS = {"string": str, "int64": int, "bool": bool}
+_KINDS: dict[str, type[Any]] = {"string": str, "int64": int, "bool": bool}
 _MOST = 1 << 63
 _VALUES = ("args", "output", "input", "metadata")
 _PACKED = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))
