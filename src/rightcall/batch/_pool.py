@@ -55,7 +55,7 @@ class Pool:
     def __init__(self, request: Request, workers: int) -> None:
         self._request, self._workers = request, workers
         self._scorer = Scorer(request)
-        self._processes = ProcessPoolExecutor(workers, get_context(_start_method()), _begin, (request,))
+        self._processes = ProcessPoolExecutor(workers, get_context(start_method()), _begin, (request,))
 
     def __enter__(self) -> Pool:
         return self
@@ -123,7 +123,7 @@ class Pool:
         return self._scorer.scored((path, trajectory) for trajectory in trajectories)
 
 
-def _start_method() -> str:
+def start_method() -> str:
     """How processes are started.
 
     One that is forked has everything loaded: spawning one takes as long as scoring 20 MB. But what other threads hold

@@ -8,7 +8,7 @@ from typing import Any
 from rightcall.batch import Request
 from rightcall.redaction import redacted, redacted_overall
 from rightcall.results import CaseResult, EvaluatorTotals, OverallResult, Totals
-from rightcall.store import Journal, Run, case_digest, commit_of, create_run, file_digest
+from rightcall.store import Journal, Run, Sample, case_digest, commit_of, create_run, file_digest
 
 
 class Keeping:
@@ -51,7 +51,8 @@ class Keeping:
         *,
         is_complete: bool,
         overall: tuple[OverallResult, ...] = (),
+        sample: Sample | None = None,
     ) -> None:
         """Note how it came out. Raises `StoreError`."""
         kept = tuple(map(redacted_overall, overall)) if self._redacts else overall
-        self.run.finish(totals, evaluators, seconds, is_complete=is_complete, overall=kept)
+        self.run.finish(totals, evaluators, seconds, is_complete=is_complete, overall=kept, sample=sample)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from glob import glob, has_magic
 from pathlib import Path
 from typing import Any, get_args
 
@@ -43,9 +44,11 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def trace_files(traces: Sequence[str]) -> Iterator[str]:
-    """The files to read: those given, and for a folder all files in it, by name."""
+    """The files to read: those given, for a folder all files in it, for a pattern what it matches, by name."""
     for trace in traces:
         if os.path.isdir(trace):
             yield from sorted(str(path) for path in Path(trace).rglob("*") if path.is_file())
+        elif has_magic(trace) and not os.path.exists(trace):
+            yield from sorted(trace_files(sorted(glob(trace, recursive=True)))) or [trace]
         else:
             yield trace

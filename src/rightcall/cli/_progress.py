@@ -54,8 +54,7 @@ class Progress:
         run = self._done - self._before
         if not run:
             return ""
-        left = round((now - self._started) / run * (self._total - self._done))
-        return f"  {left // 3600}h{left // 60 % 60:02}m left" if left >= 3600 else f"  {left // 60}:{left % 60:02} left"
+        return left_text((now - self._started) / run * (self._total - self._done))
 
     def _write(self, text: str) -> None:
         try:
@@ -63,3 +62,9 @@ class Progress:
             sys.stderr.flush()
         except OSError:
             self._is_shown = False  # nobody looks any more
+
+
+def left_text(seconds: float) -> str:
+    """How much time is left, after two spaces."""
+    left = round(seconds)
+    return f"  {left // 3600}h{left // 60 % 60:02}m left" if left >= 3600 else f"  {left // 60}:{left % 60:02} left"

@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from rightcall.batch import Request, Scored, Scoring
-from rightcall.errors import InputError
+from rightcall.errors import InputError, MissingExtraError
 from rightcall.extensions import code_files
 from rightcall.reports import Report, json_case
 from rightcall.results import Aggregates, CaseResult, OverallResult, Totals, Verdict, gravest
@@ -44,6 +44,9 @@ from ._stored import failed_in, last_run_of
     metavar="N",
     help="How many processes share the work; as many as there are cores by default.",
 )
+@click.option(
+    "--out", metavar="DIR", help="Score any number of rows, part by part, into Parquet files in this folder; resumes."
+)
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that does not pass.")
 @no_cache_option
 @click.option("--trust", is_flag=True, help="Import evaluators an eval set names though they are outside its project.")
@@ -58,8 +61,10 @@ from ._stored import failed_in, last_run_of
 def command(context: click.Context, /, is_watching: bool, **options: Any) -> int:
     """Hold recorded traces against expectations, without running anything.
 
-    TRACES are files or folders. Exit code: 0 all passed, 1 a case failed, 2 something could not be measured.
+    TRACES are files, folders or patterns. Exit code: 0 all passed, 1 a case failed, 2 something could not be measured.
     """
+    if options["out"] is not None:
+        return _score_into(context, options)
     asked = _options(context, options)
     if not is_watching:
         return _Scoring(asked).run()
@@ -85,6 +90,7 @@ class Options(RecordedOptions, frozen=True, kw_only=True):
     keep: bool
     runs: str | None
     failed: bool
+    out: str | None
 
     @property
     def runs_folder(self) -> Path:
@@ -105,9 +111,30 @@ class Options(RecordedOptions, frozen=True, kw_only=True):
         return {"cases": self.cases, "tags": self.tags, "fail_fast": self.fail_fast, "redact": self.redact}
 
 
+def _score_into(context: click.Context, options: dict[str, Any]) -> int:
+    """Score into a folder of files."""
+    try:
+        import pyarrow  # noqa: F401 - it is asked for before anything that needs it is loaded
+    except ImportError:
+        raise MissingExtraError("--out writes Parquet files; to do so: pip install 'rightcall[arrow]'") from None
+    from ._lake import Lake, check_options
+
+    check_options(context)
+    asked = _options(context, options)
+    _check_expected(asked)
+    return Lake(asked, options["out"]).run()
+
+
+def _check_expected(options: Options) -> None:
+    if (options.evalset is None) == (options.expect is None):
+        raise click.UsageError("give --evalset with a file of cases, or --expect with one expectation")
+    if options.expect is not None and (options.cases or options.tags or options.failed):
+        raise click.UsageError("--case, --tag and --failed choose cases of an eval set; with --expect there are none")
+
+
 def _options(context: click.Context, options: dict[str, Any]) -> Options:
     """The options of the command line and, where that says nothing, of the project's configuration."""
-    configuration, given = configured(context, options, never=("traces", "evalset", "expect", "failed"))
+    configuration, given = configured(context, options, never=("traces", "evalset", "expect", "failed", "out"))
     evalset = configuration.values.get("evalset")
     if options["evalset"] is None and options["expect"] is None and isinstance(evalset, str):
         options["evalset"] = os.path.relpath(configuration.folder / evalset)
@@ -122,12 +149,7 @@ class _Scoring:
     """One run of the command."""
 
     def __init__(self, options: Options) -> None:
-        if (options.evalset is None) == (options.expect is None):
-            raise click.UsageError("give --evalset with a file of cases, or --expect with one expectation")
-        if options.expect is not None and (options.cases or options.tags or options.failed):
-            raise click.UsageError(
-                "--case, --tag and --failed choose cases of an eval set; with --expect there are none"
-            )
+        _check_expected(options)
         self._options = options
         self._telling = Telling(
             options.formats,

@@ -47,9 +47,16 @@ def report_of(run: Run, *, redacts: bool = True) -> Report:
         run_id=run.short_id,
         agent=header.agent,
         facts=header.known(),
-        notes=() if header.finished else ("this run did not come to its end; what it has is shown",),
+        notes=_notes(run),
     )
     return redacted_report(report) if redacts else report
+
+
+def _notes(run: Run) -> tuple[str, ...]:
+    if run.header.finished is None:
+        return ("this run did not come to its end; what it has is shown",)
+    sample = run.header.sample
+    return () if sample is None else (sample.told(sum(1 for _ in run.entries())),)
 
 
 def last_run_of(evalset: str, runs: Path, *, is_recorded: bool = False) -> Run:

@@ -18,7 +18,6 @@ from ._links import Crumb, Links
 from ._message import MessagePage, message_html
 from ._report import check_installed, html_report
 from ._rows import CaseRow, row_of
-from ._rules import group_words
 from ._run import ROWS_A_PAGE, Choice, RunPage, run_html, run_page
 from ._runs import RunLine, RunsPage, picture, runs_html
 from ._texts import Shown, shown_text, visible
@@ -61,7 +60,6 @@ __all__ = [
     "check_installed",
     "compare_html",
     "facts_of",
-    "group_words",
     "histogram",
     "html_report",
     "key_of",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rightcall.results import CODES, CaseResult, Finding, PlacedFinding
+from rightcall.results import CaseResult, Finding, PlacedFinding
 
 Problem = tuple[str, str]
 """A code and the name of a tool; the name is empty where no single tool is to blame."""
@@ -22,30 +22,7 @@ _GRAVEST = (
     "RC114",
     "RC115",
 )
-_TOLD = {
-    "RC101": "never called, or too seldom",
-    "RC102": "called, but not expected",
-    "RC103": "called out of order",
-    "RC104": "called with other arguments",
-    "RC105": "called more or less often than allowed",
-    "RC106": "gave something else back",
-    "RC107": "called, and must never be",
-    "RC111": "called again without need",
-    "RC112": "called over and over",
-    "RC113": "called again after an error",
-    "RC114": "failed",
-    "RC115": "took too long",
-    "RC301": "not recorded, so not measured",
-    "RC506": "called in a way that no mock answers",
-}
 _PREAMBLE = "not measured: "
-
-
-def group_words(code: str, tool: str) -> str:
-    """What a group of failures has in common, after the name of its tool: `called out of order`."""
-    if tool and code in _TOLD:
-        return _TOLD[code]
-    return CODES[code].name.replace("-", " ") if code in CODES else code
 
 
 def problems_of(result: CaseResult) -> tuple[Problem, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from rightcall.results import EvaluatorTotals, Totals
+from rightcall.results import EvaluatorTotals, Totals, group_words
 
 from ._environment import render
 from ._facts import RunFacts
@@ -14,7 +14,6 @@ from ._groups import Group, RunCounts, ToolTotal
 from ._keys import key_of
 from ._links import Crumb, Links
 from ._rows import CaseRow
-from ._rules import group_words
 from ._texts import percent
 
 ROWS_A_PAGE = 200

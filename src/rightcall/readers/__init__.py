@@ -4,21 +4,36 @@ from ._grouping import Grouping
 from ._large import BlockReading, LargeFile, LeftLine, Rest, Waiting, large_file
 from ._raw_spans import raw_span, raw_spans
 from ._reading import INPUT_FORMATS, read, read_messages, read_spans
+from ._scattered import Beginnings, Scattered, check_grouping
 from ._survey import Block
+from ._table_columns import SpanColumns, known_columns, span_columns
+from ._table_groups import group_columns, table_groups, table_roots, table_traces
+from ._table_spans import table_spans
 
 __all__ = [
     "INPUT_FORMATS",
+    "Beginnings",
     "Block",
     "BlockReading",
     "Grouping",
     "LargeFile",
     "LeftLine",
     "Rest",
+    "Scattered",
+    "SpanColumns",
     "Waiting",
+    "check_grouping",
+    "group_columns",
+    "known_columns",
     "large_file",
     "raw_span",
     "raw_spans",
     "read",
     "read_messages",
     "read_spans",
+    "span_columns",
+    "table_groups",
+    "table_roots",
+    "table_spans",
+    "table_traces",
 ]

@@ -29,7 +29,8 @@ _OUTPUT = (
 Counts = tuple[int | None, int | None]
 """Tokens that a model was given, and that it gave back."""
 
-_MOST_TOKENS = 10**15
+_MOST_DIGITS = 15
+_MOST_TOKENS = 10**_MOST_DIGITS
 """More than that nobody pays for: a count beyond it is a mistake in the trace."""
 
 
@@ -93,6 +94,8 @@ def _counts(attributes: Mapping[str, Any]) -> Counts:
 def _first(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:
     for key in keys:
         held = attributes.get(key)
+        if isinstance(held, str) and held.isdecimal() and len(held) <= _MOST_DIGITS:
+            held = int(held)  # some tables keep every value of an attribute as text
         if isinstance(held, (int, float)) and not isinstance(held, bool) and 0 <= held <= _MOST_TOKENS:
             return int(held)
     return None

@@ -3,7 +3,7 @@
 from ._aggregates import Aggregates, EvaluatorTotals, Measure, measures_of
 from ._alignment import Alignment, Step
 from ._case import CaseResult, PlacedFinding, SavedCase, Source, Totals, Written, gravest
-from ._codes import CODES, Code, explain
+from ._codes import CODES, Code, explain, group_words
 from ._differences import Difference, text_pair
 from ._findings import Finding, NamedCall, tool_in
 from ._justifications import (
@@ -89,6 +89,7 @@ __all__ = [
     "explain",
     "figure_text",
     "gravest",
+    "group_words",
     "measures_of",
     "text_pair",
     "tool_in",

@@ -241,6 +241,23 @@ CODES: dict[str, Code] = {
     )
 }
 
+_TOLD = {
+    "RC101": "never called, or too seldom",
+    "RC102": "called, but not expected",
+    "RC103": "called out of order",
+    "RC104": "called with other arguments",
+    "RC105": "called more or less often than allowed",
+    "RC106": "gave something else back",
+    "RC107": "called, and must never be",
+    "RC111": "called again without need",
+    "RC112": "called over and over",
+    "RC113": "called again after an error",
+    "RC114": "failed",
+    "RC115": "took too long",
+    "RC301": "not recorded, so not measured",
+    "RC506": "called in a way that no mock answers",
+}
+
 
 def explain(code: str) -> Code:
     """What a code means, given as `RC101` or `call-missing`.
@@ -255,3 +272,10 @@ def explain(code: str) -> Code:
     if found is None:
         raise UnknownNameError(f"no finding has the code {shown(code)}; {nearest(wanted.upper(), tuple(CODES))}")
     return found
+
+
+def group_words(code: str, tool: str) -> str:
+    """What a group of failures has in common, after the name of its tool: `called out of order`."""
+    if tool and code in _TOLD:
+        return _TOLD[code]
+    return CODES[code].name.replace("-", " ") if code in CODES else code

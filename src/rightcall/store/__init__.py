@@ -2,7 +2,7 @@
 
 from ._commits import commit_of
 from ._digest import case_digest, file_digest, files_digest
-from ._header import Header
+from ._header import Header, Sample
 from ._journal import Entry, Journal, Line
 from ._runs import RUNS, Run, create_run, list_runs, open_run, run_folder
 from ._spans import RunSpans, SpanFile, SpanIndex
@@ -15,6 +15,7 @@ __all__ = [
     "Line",
     "Run",
     "RunSpans",
+    "Sample",
     "SpanFile",
     "SpanIndex",
     "case_digest",

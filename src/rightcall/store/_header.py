@@ -19,6 +19,24 @@ _COMMIT = 10
 _VALUE = 80
 
 
+class Sample(msgspec.Struct, frozen=True):
+    """What a run stands for whose journal holds only examples, because there were too many results to keep."""
+
+    results: int
+    """How many results there were."""
+    groups: tuple[tuple[str, str, int], ...] = ()
+    """What failures have in common, the largest group first: a code, a tool, and how many results."""
+    more_groups: int = 0
+    """How many groups there were besides."""
+
+    def told(self, kept: int) -> str:
+        """A sentence about it, given how many results the journal holds."""
+        return (
+            f"{kept:,} of {self.results:,} results are kept here, as examples of each kind of failure; totals, "
+            "evaluators and groups count all of them"
+        )
+
+
 class Header(msgspec.Struct, frozen=True, kw_only=True):
     """What a run was: who ran what, with which options, and how it came out."""
 
@@ -49,6 +67,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     """What each evaluator said over all results, by its id."""
     overall: tuple[OverallResult, ...] = ()
     """What evaluators said of all cases together."""
+    sample: Sample | None = None
+    """Where the journal holds only examples, of how many results they are."""
 
     def known(self) -> tuple[tuple[str, str], ...]:
         """What it says besides agent, eval set and times, by name: where the code stood, options set, versions."""

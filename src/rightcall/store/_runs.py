@@ -17,7 +17,7 @@ from rightcall.results import CaseResult, EvaluatorTotals, OverallResult, Tally,
 from rightcall.version import __version__
 
 from ._folders import make_private, telling
-from ._header import FILE as HEADER_FILE, Header, read_header, write_header
+from ._header import FILE as HEADER_FILE, Header, Sample, read_header, write_header
 from ._journal import Entry, Journal, Line, is_being_written, read_journal, read_lines
 from ._spans import RunSpans, SpanFile, SpanIndex, has_spans
 from ._verdicts import read_verdicts
@@ -114,11 +114,18 @@ class Run(msgspec.Struct, frozen=True):
         *,
         is_complete: bool,
         overall: tuple[OverallResult, ...] = (),
+        sample: Sample | None = None,
     ) -> Run:
         """Note how it came out. Raises `StoreError`."""
         finished = _now().isoformat() if is_complete else None
         header = msgspec.structs.replace(
-            self.header, totals=totals, evaluators=evaluators, seconds=seconds, finished=finished, overall=overall
+            self.header,
+            totals=totals,
+            evaluators=evaluators,
+            seconds=seconds,
+            finished=finished,
+            overall=overall,
+            sample=sample,
         )
         write_header(self.folder, header)
         return Run(self.folder, header)

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rightcall.errors import StoreError
-from rightcall.pages import CaseRow, Choice, Grouping, RunCounts, ToolTotal, case_key, key_of, row_of
+from rightcall.pages import CaseRow, Choice, Group, Grouping, RunCounts, ToolTotal, case_key, key_of, row_of
 from rightcall.redaction import redacted, redacted_text
 from rightcall.results import Aggregates, CaseResult, EvaluatorTotals, Tally, Totals, Verdict, measures_of
 from rightcall.store import Line, Run, SpanIndex
@@ -136,8 +136,13 @@ class Index:
         return aggregates.by_evaluator()
 
     def counts(self) -> RunCounts:
-        """What the rows come to so far."""
-        return replace(self._grouping.counts(self.totals(), self.evaluators()), tools=self.tools())
+        """What the rows come to so far; of a run that keeps examples only, what those stand for."""
+        header = self.run.header
+        if header.sample is None or header.totals is None:
+            return replace(self._grouping.counts(self.totals(), self.evaluators()), tools=self.tools())
+        groups = tuple([Group(code, self._name(tool), results) for code, tool, results in header.sample.groups])
+        counted = self._grouping.counts(header.totals, header.evaluators)
+        return replace(counted, tools=self.tools(), groups=groups, calls=None)
 
     def tool(self, key: str) -> str | None:
         """The name of the tool that goes by this key."""

@@ -79,7 +79,9 @@ def shown_case(library: Library, name: str, key: str, query: Mapping[str, str], 
 def _notes(library: Library, run: Run, index: Index, state: str) -> list[str]:
     """What is said of all cases together; or how far a run is, and how to go on with one that was broken off."""
     if state == "finished":
-        return list(map(overall_line, run.header.overall))
+        sample = run.header.sample
+        told = [f"{sample.told(len(index))}."] if sample is not None else []
+        return [*told, *map(overall_line, run.header.overall)]
     planned = run.header.planned
     told = [f"{len(index):,} of {planned:,} results are there."] if planned is not None else []
     if state == "unfinished":

@@ -1,0 +1,181 @@
+"""Counts scores, batch by batch, in memory that does not grow with their number."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rightcall.results import EvaluatorTotals, Totals, Verdict, group_words
+
+from ._summary import BARS, Example, RuleCount, Slow, Summary
+
+_GROUPS_TOLD = 10
+_MOST_GROUPS = 100_000
+_EXAMPLES = 5
+_SLOWEST = 5
+_UNMET = 10
+_RULE = ["evaluator", "code", "tool"]
+_NO_CASE = "it belongs to no case"
+"""What the kernel says of a row of no case."""
+
+Rule = tuple[str, str, str]
+"""An evaluator, a code and a tool."""
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a row of scores is: its file, and its number there, from 0."""
+
+    file: str
+    row: int
+
+
+class Counting:
+    """Takes batches of scores, one after the other; afterwards it knows what they come to."""
+
+    def __init__(self, *, exemplars: int = 0, most_rules: int = 1_000) -> None:
+        self._rows = self._no_case = 0
+        self._verdicts: Counter[Verdict] = Counter()
+        self._bars: Counter[int] = Counter()
+        self._score, self._scored = 0.0, 0
+        self._groups: Counter[tuple[str, str]] = Counter()
+        self._other_groups = 0
+        self._evaluators: dict[str, Counter[Verdict]] = {}
+        self._scores: dict[str, tuple[float, int]] = {}
+        self._slowest: list[Slow] = []
+        self._examples: dict[str, list[Example]] = {"error": [], "not_measured": []}
+        self._cases: set[str] = set()
+        self._exemplars, self._most_rules = exemplars, most_rules
+        self.exemplars: dict[Rule, list[Place]] = {}
+        """Rows of each rule that was broken, so many at most."""
+
+    def add(self, batch: pa.RecordBatch, file: str = "", first: int = 0) -> None:
+        """Count a batch, whose first row has this number in its file."""
+        self._rows += batch.num_rows
+        verdicts, cases = batch.column("verdict"), batch.column("case_id")
+        # Where there is one expectation for all rows, none of them names a case, and all belong to it.
+        strange = pc.fill_null(pc.equal(batch.column("error"), _NO_CASE), False)
+        self._no_case += strange.true_count
+        self._verdicts.update(dict(_counts(verdicts.filter(pc.invert(strange)))))
+        self._cases.update(cases.unique().drop_null().to_pylist())
+        self._count_scores(batch.column("score").drop_null())
+        self._count_measures(batch.column("measures"))
+        self._count_problems(batch, file, first)
+        self._look_for_slow(batch)
+        for verdict, examples in self._examples.items():
+            if len(examples) < _EXAMPLES:
+                chosen = pc.and_(pc.equal(verdicts, verdict), pc.invert(strange))
+                examples += _examples(batch.filter(chosen).slice(0, _EXAMPLES - len(examples)))
+
+    def summary(self, cases: Iterable[str] = (), *, failed_parts: int = 0) -> Summary:
+        """What was counted comes to. `cases` are those that rows should belong to."""
+        unmet = [case for case in cases if case not in self._cases]
+        largest = sorted(self._groups.items(), key=lambda item: (-item[1], item[0]))
+        counts = self._verdicts
+        return Summary(
+            rows=self._rows,
+            totals=Totals(counts["passed"], counts["failed"], counts["not_measured"], counts["error"]),
+            no_case=self._no_case,
+            mean_score=self._score / self._scored if self._scored else None,
+            scores=tuple([self._bars[bar] for bar in range(BARS)]),
+            groups=tuple([RuleCount(code, tool, rows) for (code, tool), rows in largest[:_GROUPS_TOLD]]),
+            more_groups=max(0, len(largest) - _GROUPS_TOLD) + self._other_groups,
+            evaluators={name: self._totals(name) for name in self._evaluators},
+            slowest=tuple(self._slowest),
+            errors=tuple(self._examples["error"]),
+            not_measured=tuple(self._examples["not_measured"]),
+            unmet=tuple(unmet[:_UNMET]),
+            unmet_cases=len(unmet),
+            failed_parts=failed_parts,
+        )
+
+    def rows_of(self, code: str, tool: str) -> int:
+        """How many rows broke a rule by a tool."""
+        return self._groups[code, tool]
+
+    def _count_scores(self, scores: pa.Array) -> None:
+        if len(scores):
+            self._score += pc.sum(scores).as_py()
+            self._scored += len(scores)
+            bars = pc.min_element_wise(pc.floor(pc.multiply(scores, BARS)), BARS - 1)
+            self._bars.update({int(bar): count for bar, count in _counts(bars)})
+
+    def _count_measures(self, measures: pa.Array) -> None:
+        flat = pa.RecordBatch.from_struct_array(measures.flatten())
+        grouped = pa.Table.from_batches([flat]).group_by(["evaluator", "verdict"], use_threads=False)
+        for row in grouped.aggregate([("score", "sum"), ("score", "count"), ("verdict", "count")]).to_pylist():
+            self._evaluators.setdefault(row["evaluator"], Counter())[row["verdict"]] += row["verdict_count"]
+            total, count = self._scores.get(row["evaluator"], (0.0, 0))
+            self._scores[row["evaluator"]] = total + (row["score_sum"] or 0.0), count + row["score_count"]
+
+    def _totals(self, evaluator: str) -> EvaluatorTotals:
+        counts, (total, count) = self._evaluators[evaluator], self._scores[evaluator]
+        mean = total / count if count else None
+        return EvaluatorTotals(counts["passed"], counts["failed"], counts["not_measured"], counts["error"], mean)
+
+    def _count_problems(self, batch: pa.RecordBatch, file: str, first: int) -> None:
+        diagnoses = batch.column("diagnoses")
+        found = diagnoses.flatten()
+        if not len(found):
+            return
+        columns = {name: pc.fill_null(found.field(name), "") for name in _RULE}
+        flat = pa.table({**columns, "row": pc.list_parent_indices(diagnoses)})
+        once = flat.group_by(["row", "code", "tool"], use_threads=False).aggregate([])
+        for row in once.group_by(["code", "tool"], use_threads=False).aggregate([("row", "count")]).to_pylist():
+            group = row["code"], row["tool"]
+            if group in self._groups or len(self._groups) < _MOST_GROUPS:
+                self._groups[group] += row["row_count"]
+            else:
+                self._other_groups += 1
+        if self._exemplars:
+            self._choose(flat, file, first)
+
+    def _choose(self, flat: pa.Table, file: str, first: int) -> None:
+        """Keep the places of the first rows of each rule that has not enough of them yet."""
+        rules = flat.group_by(_RULE, use_threads=False).aggregate([("row", "min")])
+        for found in sorted(rules.to_pylist(), key=lambda rule: int(rule["row_min"])):
+            rule = found["evaluator"], found["code"], found["tool"]
+            places = self.exemplars.get(rule, [])
+            if len(places) >= self._exemplars or (not places and len(self.exemplars) >= self._most_rules):
+                continue
+            mine = flat.filter(_all([pc.equal(flat.column(name), found[name]) for name in _RULE]))
+            rows = mine.column("row").unique().to_pylist()
+            added = [Place(file, first + row) for row in rows[: self._exemplars - len(places)]]
+            self.exemplars[rule] = [*places, *added]
+
+    def _look_for_slow(self, batch: pa.RecordBatch) -> None:
+        seconds = batch.column("seconds")
+        if seconds.null_count == len(seconds):
+            return
+        if len(self._slowest) == _SLOWEST:
+            batch = batch.filter(pc.greater(seconds, self._slowest[-1].seconds))
+        found = batch.select(["id", "seconds"]).sort_by([("seconds", "descending"), ("id", "ascending")])
+        slow = [Slow(row["id"] or "", row["seconds"]) for row in found.slice(0, _SLOWEST).to_pylist() if row["seconds"]]
+        self._slowest = sorted([*self._slowest, *slow], key=lambda one: (-one.seconds, one.id))[:_SLOWEST]
+
+
+def _counts(values: pa.Array) -> Iterator[tuple[Any, int]]:
+    for each in pc.value_counts(values).to_pylist():
+        yield each["values"], each["counts"]
+
+
+def _all(claims: list[Any]) -> Any:
+    first, *others = claims
+    for claim in others:
+        first = pc.and_(first, claim)
+    return first
+
+
+def _examples(rows: pa.RecordBatch) -> Iterator[Example]:
+    for row in rows.to_pylist():
+        told = [
+            f"{each['tool']}: {group_words(each['code'], each['tool'])}"
+            if each["tool"]
+            else group_words(each["code"], "")
+            for each in (row["diagnoses"] or [])[:1]
+        ]
+        yield Example(row["id"] or "", row["error"] or (told[0] if told else ""))

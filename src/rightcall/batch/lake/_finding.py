@@ -1,0 +1,114 @@
+"""From what people write to files: patterns, folders, tables, addresses in object stores."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from glob import glob, has_magic
+from urllib.parse import unquote
+
+from pyarrow import fs
+
+from rightcall.errors import InputError
+
+from ._delta import LOG, delta_files
+from ._places import File, Place, found_file, is_local, joined, place, telling
+
+_HIVE = re.compile(r"(?:^|/)(case_id|trace_id|id)=([^/]*)(?=/)")
+_NOTHING = "__HIVE_DEFAULT_PARTITION__"
+
+
+class Source(File, frozen=True):
+    """A file, and the columns that lie in no file but in the names of folders."""
+
+    constants: tuple[tuple[str, str | None], ...] = ()
+
+
+def find_files(sources: Sequence[str], out: str | None = None) -> list[Source]:
+    """The files that are meant by paths, patterns, folders and addresses: each once, in the order given, then by name.
+
+    Of a folder all files are meant but those whose names, or whose folders' names, begin with `_` or `.`, and those in
+    the folder `out`. Of a folder that is a Delta table, the files that it consists of now.
+
+    Raises:
+        InputError: there is nothing of this name, or no file in it.
+        MissingExtraError: a package is missing that knows the store, or the table.
+    """
+    found: dict[str, Source] = {}
+    for source in sources:
+        files = [file for file in _found(source) if out is None or not _is_below(file.address, out)]
+        if not files:
+            raise InputError(f"{source}: no file of traces is there")
+        for file in files:
+            found.setdefault(file.address, file)
+    return list(found.values())
+
+
+def _found(source: str) -> Iterator[Source]:
+    where = place(source)
+    with telling(source):
+        [info] = where.system.get_file_info([where.path])
+    if info.type == fs.FileType.Directory:
+        yield from _in_folder(where)
+    elif info.type != fs.FileType.NotFound:
+        yield _source(found_file(info, where))
+    elif has_magic(where.path):
+        for address in _matching(where):
+            yield from _found(address)
+    else:
+        raise InputError(f"{source}: No such file or directory")
+
+
+def _in_folder(folder: Place) -> Iterator[Source]:
+    with telling(folder.address):
+        [log] = folder.system.get_file_info([f"{folder.path.rstrip('/')}/{LOG}"])
+        if log.type == fs.FileType.Directory:
+            for file, values in delta_files(folder):
+                yield Source(file.address, file.size, file.stamp, values)
+            return
+        listed = folder.system.get_file_info(fs.FileSelector(folder.path))
+    for info in sorted(listed, key=lambda info: info.base_name):
+        below = folder.below(info.base_name)
+        if info.base_name.startswith(("_", ".")):
+            continue
+        if info.type == fs.FileType.Directory:
+            yield from _in_folder(below)
+        elif info.type == fs.FileType.File:
+            yield _source(found_file(info, below))
+
+
+def _source(file: File) -> Source:
+    """A file, with what the names of its folders say: `case_id=refund/part-0.parquet`."""
+    values = [(name, None if value == _NOTHING else unquote(value)) for name, value in _HIVE.findall(file.address)]
+    return Source(file.address, file.size, file.stamp, tuple(values))
+
+
+def _matching(where: Place) -> Iterable[str]:
+    """The addresses of what a pattern matches, by name."""
+    if where.address == where.path:
+        return sorted(path for path in glob(where.path, recursive=True) if not os.path.basename(path).startswith("_"))
+    parts = where.path.split("/")
+    fixed = next(number for number, part in enumerate(parts) if has_magic(part))
+    base, pattern = "/".join(parts[:fixed]), re.compile(_regex("/".join(parts[fixed:])))
+    root = where.address[: where.address.index("/".join(parts[fixed:]))].rstrip("/")
+    with telling(where.address):
+        listed = where.system.get_file_info(fs.FileSelector(base, recursive=True, allow_not_found=True))
+    names = [info.path.lstrip("/").removeprefix(f"{base}/") for info in listed if info.type == fs.FileType.File]
+    return [joined(root, name) for name in sorted(names) if pattern.fullmatch(name)]
+
+
+def _regex(pattern: str) -> str:
+    """A pattern of paths as a regular expression: `**/` is any number of folders, and nothing else crosses a `/`."""
+    made = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[!?[^\]]+\])", pattern)
+    return "".join(
+        [made.get(part) or (part.replace("[!", "[^") if part[:1] == "[" else re.escape(part)) for part in parts]
+    )
+
+
+def _is_below(address: str, folder: str) -> bool:
+    if is_local(address) and is_local(folder):
+        inside, outside = os.path.realpath(address), os.path.realpath(folder)
+        return inside == outside or inside.startswith(outside.rstrip("/") + "/")
+    return address.startswith(folder.rstrip("/") + "/")

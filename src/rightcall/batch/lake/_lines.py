@@ -1,0 +1,139 @@
+"""Trajectories as JSON lines: objects with the names of `TRAJECTORIES`, in which JSON text may be the value itself."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping
+from typing import IO, Any
+
+import msgspec
+import pyarrow as pa
+
+from rightcall.columns import CALL, TRAJECTORIES, json_text
+from rightcall.decoding import decode_json
+from rightcall.errors import InputError, shown
+from rightcall.limits import DEFAULT_LIMITS
+
+from ._fragments import Fragment
+
+_LONGEST = DEFAULT_LIMITS.text_bytes
+_CHUNK = 1 << 20
+_NAMES = ("id", "trace_id", "case_id")
+_VALUES = ("args", "output", "input", "metadata")
+_PACKED = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))
+_ROWS = pa.schema([field.with_nullable(True) for field in TRAJECTORIES])
+"""As `TRAJECTORIES`, but a line that cannot be read is a row without calls."""
+
+
+class Rows(msgspec.Struct, frozen=True):
+    """A batch of rows, and what is wrong with those of them that could not be read, by their number in it."""
+
+    batch: pa.RecordBatch
+    problems: Mapping[int, str] = {}
+
+
+def unpacked(stream: Any) -> IO[bytes]:
+    """The bytes of a stream at its beginning, unpacked if they are gzip or zstd."""
+    buffered = io.BufferedReader(stream, _CHUNK)
+    head = buffered.peek(4)[:4]
+    for magic, name in _PACKED:
+        if head.startswith(magic):
+            return io.BufferedReader(pa.CompressedInputStream(buffered, name), _CHUNK)
+    return buffered
+
+
+def line_batches(stream: Any, fragment: Fragment, most: int) -> Iterator[Rows]:
+    """The lines that begin in the range of a fragment, as rows, so many in a batch. Empty ones are none."""
+    rows: list[dict[str, Any]] = []
+    problems: dict[int, str] = {}
+    for begin, line in _lines(unpacked(stream), fragment.begin, fragment.end):
+        row, problem = line_row(line)
+        if problem:
+            problems[len(rows)] = problem
+        row["id"] = row.get("id") or row.get("trace_id") or f"{fragment.path}@{begin}"
+        rows.append(row)
+        if len(rows) == most:
+            yield Rows(pa.RecordBatch.from_pylist(rows, schema=_ROWS), problems)
+            rows, problems = [], {}
+    if rows:
+        yield Rows(pa.RecordBatch.from_pylist(rows, schema=_ROWS), problems)
+
+
+def line_row(line: bytes) -> tuple[dict[str, Any], str]:
+    """A line as a row of `TRAJECTORIES`; and what is wrong with it, if then the row has nothing but its ids."""
+    named: dict[str, Any] = {}
+    try:
+        if len(line) > _LONGEST:
+            raise InputError(f"the line exceeds the limit of {_LONGEST:,} bytes")
+        document = decode_json(line)
+        if not isinstance(document, dict):
+            raise InputError(f"the line is {shown(document)}; it should be an object with calls")
+        named = _fields(document, [field for field in TRAJECTORIES if field.name in _NAMES], "")
+        return {**_fields(document, TRAJECTORIES, ""), "calls": _calls(document.get("calls"))}, ""
+    except InputError as problem:
+        return named, str(problem)
+
+
+def _calls(calls: Any) -> list[dict[str, Any]] | None:
+    if calls is not None and not isinstance(calls, list):
+        raise InputError(f"calls is {shown(calls)}; it should be a list")
+    return None if calls is None else [_call(call, number) for number, call in enumerate(calls, start=1)]
+
+
+def _lines(stream: IO[bytes], begin: int, end: int) -> Iterator[tuple[int, bytes]]:
+    """The lines that begin in a range, each with where; of one that is too long, more than the limit allows."""
+    if begin:
+        stream.seek(begin - 1)
+        place = begin - 1 + len(stream.readline())
+    else:
+        place = 0
+    while place < end or not end:
+        line = stream.readline(_LONGEST + 1)
+        if not line:
+            return
+        length = len(line)
+        while len(line) > _LONGEST and not line.endswith(b"\n"):
+            rest = stream.readline(_CHUNK)
+            length += len(rest)
+            if not rest or rest.endswith(b"\n"):
+                break
+        if not line.isspace():
+            yield place, line
+        place += length
+
+
+def _call(call: Any, number: int) -> dict[str, Any]:
+    where = f"call {number}: "
+    if isinstance(call, str):
+        return {"name": _text(call)}
+    if not isinstance(call, dict) or not isinstance(call.get("name"), str):
+        raise InputError(f"{where}{shown(call)} has no name")
+    return _fields(call, CALL, where)
+
+
+def _fields(document: Mapping[str, Any], schema: Any, where: str) -> dict[str, Any]:
+    """The fields that a schema has, as its columns hold them; those of `calls` are not among them."""
+    row = {}
+    for field in schema:
+        value = document.get(field.name)
+        if value is not None and field.name != "calls":
+            row[field.name] = _field(value, field, where)
+    return row
+
+
+def _field(value: Any, field: Any, where: str) -> Any:
+    if field.name in _VALUES:
+        return _text(value) if isinstance(value, str) else json_text(value)
+    if field.name in _NAMES and isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if field.name == "turn_outputs" and isinstance(value, list):
+        return [_text(each) if isinstance(each, str) else json_text(each) for each in value]
+    try:
+        return pa.scalar(_text(value) if isinstance(value, str) else value, field.type).as_py()
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        raise InputError(f"{where}{field.name} is {shown(value)}; it should be {field.type}") from None
+
+
+def _text(text: str) -> str:
+    """Text that a column can hold; lone surrogates become escapes."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,156 @@
+"""`rightcall score --out`: many recorded traces, scored part by part into files, by this machine or an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import click
+
+from rightcall.batch import default_workers
+from rightcall.batch.lake import A_RULE, Job, Reading, Scorers, Summary, write_summary
+from rightcall.columns import Plan
+from rightcall.decoding import dump_json
+
+from ._complaints import complain
+from ._lake_lines import redacted_summary, summary_lines
+from ._lake_progress import LakeProgress
+from ._lake_run import keep_run
+from ._stopping import Stopping
+from ._terminal import Screen
+from ._writing import check_writable, new_file
+
+FORMATS = ("full", "concise", "json")
+"""What a summary can be told as. The other formats list cases, and rows are too many for that."""
+
+_SENSELESS = {
+    "fail_fast": "--fail-fast stops at the first failure, but parts are scored in no order",
+    "together": "--together reads all files as one, but each is scored apart",
+    "is_watching": "--watch scores again whenever a file changes; give the command again, and what changed is scored",
+    "is_detailed": "--print-detailed-results prints every result; with --keep some of each kind are kept to look at",
+    "output_file": "--output-file writes all results as one document; they are in the folder, and --format "
+    "json=FILE writes the summary",
+}
+"""Options that make no sense for scores in a folder, and why."""
+
+Engine = Callable[[Job, int, "LakeProgress", Stopping], int]
+"""Scores what waits in a job; how many parts could not be scored."""
+
+
+def score_locally(job: Job, workers: int, progress: LakeProgress, stopping: Stopping) -> int:
+    """Score by processes on this machine."""
+    scorers = Scorers(job, workers, tell=progress.tell, complain=progress.complain, stop=stopping)
+    scorers.run()
+    return scorers.failed
+
+
+ENGINES: dict[str, Engine] = {"local": score_locally}
+
+
+def check_options(context: click.Context) -> None:
+    """Refuse what makes no sense with `--out`. Raises `click.UsageError`."""
+    for name, why in _SENSELESS.items():
+        if context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"this cannot be done with --out: {why}")
+    if context.params["join"] == "order":
+        raise click.UsageError("--join order cannot be done with --out: parts are scored in no order")
+    if context.get_parameter_source("formats") == click.core.ParameterSource.COMMANDLINE:
+        for each in context.params["formats"]:
+            if each.partition("=")[0] not in FORMATS:
+                raise click.UsageError(
+                    f"--format {each} lists every case, and cannot be done with --out: --keep some of each kind, then "
+                    "`rightcall report`"
+                )
+
+
+class Lake:
+    """One run of the command. `options` are those of `score`."""
+
+    def __init__(self, options: Any, out: str) -> None:
+        self._options, self._out = options, out
+        self._formats = [each for each in options.formats if each.partition("=")[0] in FORMATS] or ["full"]
+        for each in self._formats:
+            if file := each.partition("=")[2]:
+                check_writable(file)
+        self._plan = _plan(options)
+        self._reading = Reading(
+            input_format=options.input_format,
+            grouping=options.grouping,
+            case_attribute=options.case_attribute,
+            max_size=options.max_size,
+        )
+        self._unreadable = 0
+
+    def run(self, engine: str = "local") -> int:
+        """Score what is not scored yet, and tell what all of it comes to. Raises `RightcallError`."""
+        started = perf_counter()
+        if self._plan.overall:
+            names = ", ".join([check.evaluator.id for check in self._plan.overall])
+            complain(f"not asked, because rows are scored apart: evaluators of all cases together ({names})")
+        with Job(self._options.traces, self._plan, self._out, self._reading, complain=self._cannot_read) as job:
+            before = sum(job.done.values())
+            failed = self._scored(job, engine)
+            counting = job.count(exemplars=A_RULE if self._options.keep else 0)
+            cases = [case.id for case in self._plan.cases] if self._plan.is_eval_set else []
+            summary = counting.summary(cases, failed_parts=failed + self._unreadable)
+            seconds = perf_counter() - started
+            run_id = keep_run(self._options, job, counting, summary, seconds) if self._options.keep else ""
+            write_summary(self._out, summary if self._options.redact is False else redacted_summary(summary))
+        self._tell(summary, before, seconds, run_id)
+        return summary.exit_code
+
+    def _scored(self, job: Job, engine: str) -> int:
+        progress = LakeProgress(job)
+        with Stopping() as stopping:
+            try:
+                return ENGINES[engine](job, self._options.workers or default_workers(), progress, stopping)
+            except KeyboardInterrupt:
+                progress.clear()
+                complain(f"stopped; the same command goes on where this one was: {self._out}")
+                raise
+            finally:
+                progress.clear()
+
+    def _cannot_read(self, problem: object) -> None:
+        self._unreadable += 1
+        complain(problem)
+
+    def _tell(self, summary: Summary, before: int, seconds: float, run_id: str) -> None:
+        if summary.no_case:
+            complain(f"not judged, because they belong to no case: {summary.no_case:,} trajectories")
+        shown = summary if self._options.redact is False else redacted_summary(summary)
+        screen = Screen()
+        for each in dict.fromkeys(self._formats):
+            name, _, file = each.partition("=")
+            if file:
+                with new_file(file) as written:
+                    written.write(self._text(name, shown, before, seconds, run_id))
+            elif name == "json":
+                click.echo(self._text(name, shown, before, seconds, run_id), nl=False)
+            else:
+                for line in summary_lines(shown, self._out, before, seconds, run_id, screen.paper()):
+                    screen.line(*line)
+
+    def _text(self, name: str, summary: Summary, before: int, seconds: float, run_id: str) -> str:
+        if name == "json":
+            known = {"out": self._out, "run_id": run_id or None, "seconds": seconds, **summary.to_plain()}
+            return dump_json(known, indent=2) + "\n"
+        lines = summary_lines(summary, self._out, before, seconds, run_id, None)
+        return "".join(
+            ["".join([part if isinstance(part, str) else part[0] for part in line]) + "\n" for line in lines]
+        )
+
+
+def _plan(options: Any) -> Plan:
+    request = options.request()
+    if request.expectation is not None:
+        return Plan.of_expectation(*request.expectation, trust=request.trust)
+    return Plan.of_eval_set(
+        request.evalset,
+        case_globs=request.case_globs,
+        tags=request.tags,
+        case_ids=request.case_ids,
+        join=request.join,
+        trust=request.trust,
+    )

@@ -1,0 +1,154 @@
+"""Tables of spans: which of their columns holds what, told by how exporters spell it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from rightcall.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SPELLINGS: dict[str, tuple[str, ...]] = {
+    "trace_id": ("trace_id", "context.trace_id", "span_trace_id", "otel_trace_id"),
+    "span_id": ("span_id", "context.span_id", "otel_span_id"),
+    "parent_id": ("parent_span_id", "parent_id", "span_parent_span_id", "otel_parent_span_id"),
+    "name": ("span_name", "name", "operation_name", "otel_name"),
+    "start": ("start_time", "start_timestamp", "start", "span_start_time", "started_at", "timestamp", "time"),
+    "end": ("end_time", "end_timestamp", "end", "span_end_time", "ended_at"),
+    "duration": ("duration", "duration_time", "span_duration"),
+    "attributes": ("span_attributes", "attributes", "attributes_json", "span_attributes_json", "otel_attributes"),
+    "scope": ("scope_name", "instrumentation_scope_name", "instrumentation_library_name", "otel_scope_name", "scope"),
+    "status": ("status_code", "span_status_code", "otel_status_code", "status"),
+    "message": ("status_message", "status_description", "status_status_message", "otel_status_description"),
+    "events": ("events", "span_events", "events_json"),
+    "event_names": ("events.name",),
+    "event_times": ("events.timestamp",),
+    "event_attributes": ("events.attributes",),
+    "kind": ("span_kind",),
+    "trace": ("trace",),
+    "spans": ("spans",),
+    "row_id": ("trace_id", "request_id"),
+}
+"""What a span has, and the columns that hold it, the best first. How words are joined makes no difference, nor does
+their case: `trace_id` is `TraceId`, `traceId` and `trace.id` as well, and `status_code` the field `code` of a struct
+`status`. To the name of a time its unit may be added: `start_time_unix_nano`, `duration_ms`."""
+
+_TIMES = {"unixnano": 1, "nanos": 1, "nano": 1, "ns": 1, "micros": 10**3, "us": 10**3}
+_TIMES |= {"millis": 10**6, "ms": 10**6, "seconds": 10**9, "s": 10**9}
+_TIMED = ("start", "end", "duration")
+_ATTRIBUTE_COLUMNS = re.compile(r"(?:span_?)?attributes\.(?=.)", re.IGNORECASE)
+_NO_WORDS = re.compile(r"[^a-z0-9]+")
+_OPENED = frozenset({"context", "status", "scope", "instrumentationscope", "events"})
+
+LOOKED_FOR_COLUMNS = (
+    "looked for columns of spans (trace_id, span_id, name, start_time; TraceId, context.trace_id and so on) and of "
+    "MLflow's traces (trace or spans)"
+)
+"""What a table of spans has, for the message of one that is none."""
+
+Path = tuple[str, ...]
+
+
+class SpanColumns(msgspec.Struct, frozen=True):
+    """Where a table has what belongs to a span."""
+
+    paths: dict[str, Path]
+    """The column of each field it has, or the way into one that is a struct."""
+    units: dict[str, int | None]
+    """Nanoseconds in one of the numbers of a time; none where its column does not say."""
+    attributes: dict[str, str]
+    """The columns that hold an attribute each, and its name."""
+
+    @property
+    def holds_traces(self) -> bool:
+        """Whether each row is a whole trace."""
+        return "span_id" not in self.paths
+
+    @property
+    def needed(self) -> list[str]:
+        """The columns to be read."""
+        return list(dict.fromkeys([*(path[0] for path in self.paths.values()), *self.attributes]))
+
+
+def span_columns(schema: pa.Schema) -> SpanColumns | None:
+    """Where a table has what belongs to a span; none where it is no table of spans.
+
+    A row is a span where there are ids of traces and spans, names and beginnings. It is a trace where there is a
+    column of whole traces or of their spans, as MLflow has them. A table with a column `calls` is one of trajectories.
+    """
+    names = list(schema.names)
+    if "calls" in names:
+        return None
+    paths: dict[str, Path] = {}
+    units: dict[str, int | None] = {}
+    held = dict(_spelled(schema))
+    for field, spellings in SPELLINGS.items():
+        for spelling in spellings:
+            found = _found(held, _folded(spelling), field in _TIMED)
+            if found is not None:
+                paths[field], units[field] = found
+                break
+    attributes = {name: name[prefix.end() :] for name in names if (prefix := _ATTRIBUTE_COLUMNS.match(name))}
+    if {"trace_id", "span_id", "name", "start"} <= paths.keys():
+        others = {"trace", "spans", "row_id"} if attributes else {"trace", "spans", "row_id", "kind"}
+        return SpanColumns({field: path for field, path in paths.items() if field not in others}, units, attributes)
+    for field in ("trace", "spans"):
+        if field in paths and _may_hold(schema, paths[field]):
+            return SpanColumns({held: paths[held] for held in (field, "row_id") if held in paths}, {}, {})
+    return None
+
+
+def known_columns(schema: pa.Schema, name: str) -> SpanColumns:
+    """Where a table has what belongs to a span.
+
+    Raises:
+        InputError: it is no table of spans, or its attributes are of a type that cannot be read.
+    """
+    columns = span_columns(schema)
+    if columns is None:
+        there = ", ".join(schema.names[:12]) + (", …" if len(schema.names) > 12 else "")
+        raise InputError(f"{name}: no table of spans; {LOOKED_FOR_COLUMNS}; there are {there or 'none'}")
+    for field in ("attributes", "trace", "spans"):
+        path = columns.paths.get(field)
+        if path is not None and _is_variant(schema.field(path[0]).type):
+            raise InputError(f"{name}: column {path[0]} is a VARIANT; write it as JSON text, with to_json({path[0]})")
+    return columns
+
+
+def _spelled(schema: pa.Schema) -> Iterator[tuple[str, Path]]:
+    """Every column and every field of the structs that are opened, by its letters and digits; of two the first."""
+    found: dict[str, Path] = {}
+    for field in schema:
+        folded = _folded(field.name)
+        found.setdefault(folded, (field.name,))
+        if folded in _OPENED and str(field.type).startswith("struct"):
+            for inner in field.type:
+                found.setdefault(folded + _folded(inner.name), (field.name, inner.name))
+    yield from found.items()
+
+
+def _found(held: dict[str, Path], name: str, is_time: bool) -> tuple[Path, int | None] | None:
+    if is_time:
+        for suffix, unit in _TIMES.items():
+            if name + suffix in held:
+                return held[name + suffix], unit
+    return (held[name], None) if name in held else None
+
+
+def _folded(name: str) -> str:
+    return _NO_WORDS.sub("", name.lower())
+
+
+def _may_hold(schema: pa.Schema, path: Path) -> bool:
+    """Whether a column can hold spans: as text, or as lists and structs."""
+    return str(schema.field(path[0]).type).startswith(("string", "large_string", "list", "large_list", "struct"))
+
+
+def _is_variant(kind: Any) -> bool:
+    names = [field.name for field in kind] if str(kind).startswith("struct") else []
+    return "variant" in str(kind) or sorted(names) == ["metadata", "value"]

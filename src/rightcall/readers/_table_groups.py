@@ -1,0 +1,114 @@
+"""Which traces of a table belong together, told from few of its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from rightcall.limits import DEFAULT_LIMITS, Limits
+
+from ._grouping import Grouping, keys_of
+from ._identity import span_id
+from ._table_cells import column_at
+from ._table_columns import SpanColumns
+from ._table_spans import spans_by_row, table_attributes, table_names, table_spans
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_MENTIONED = "conversation|session|thread_id"
+"""What every key of a conversation or session has in it."""
+
+
+def group_columns(columns: SpanColumns, grouping: Grouping) -> list[str]:
+    """The columns that say which traces belong together; none where no trace does with another."""
+    keys = keys_of(grouping)
+    if not keys:
+        return []
+    if columns.holds_traces:
+        return columns.needed
+    held = [name for name, key in columns.attributes.items() if key in keys or key.split(".")[0] in _heads(keys)]
+    if "attributes" in columns.paths:
+        held.append(columns.paths["attributes"][0])
+    return list(dict.fromkeys([columns.paths["trace_id"][0], *held])) if held else []
+
+
+def table_groups(
+    batch: pa.RecordBatch, columns: SpanColumns, grouping: Grouping, limits: Limits = DEFAULT_LIMITS
+) -> set[tuple[str, str]]:
+    """The traces of a part of a table that are in a conversation or session, each with the id of that one.
+
+    The batch needs no columns but those of `group_columns`.
+    """
+    keys = keys_of(grouping)
+    if columns.holds_traces:
+        spans = table_spans(batch, columns, limits)
+        return {(span.trace_id, value) for span in spans for value in _values(span.attributes, keys)}
+    path = columns.paths.get("attributes")
+    attributes = column_at(batch, path) if path else None
+    if attributes is not None and not columns.attributes and _is_map_of_texts(attributes.type):
+        return _in_map(column_at(batch, columns.paths["trace_id"]), attributes, keys)
+    if attributes is not None and not columns.attributes and _is_text(attributes.type):
+        import pyarrow.compute as pc
+
+        batch = batch.filter(pc.match_substring_regex(attributes, _MENTIONED))
+    traces = column_at(batch, columns.paths["trace_id"]).to_pylist()
+    held = zip(traces, table_attributes(batch, columns, limits), strict=True)
+    found = {(trace, value) for trace, each in held for value in _values(each, keys)}
+    return {(span_id(trace) or "", value) for trace, value in found}
+
+
+def table_traces(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits = DEFAULT_LIMITS) -> list[str]:
+    """The id of the trace of each row."""
+    if columns.holds_traces:
+        return [spans[0].trace_id if spans else "" for spans in spans_by_row(batch, columns, limits)]
+    encoded = column_at(batch, columns.paths["trace_id"]).dictionary_encode()
+    names = [span_id(trace) or "" for trace in encoded.dictionary.to_pylist()]
+    return ["" if place is None else names[place] for place in encoded.indices.to_pylist()]
+
+
+def table_roots(
+    batch: pa.RecordBatch, columns: SpanColumns, limits: Limits = DEFAULT_LIMITS
+) -> list[tuple[int, tuple[str, str]]]:
+    """The spans that have no other above them: the row of each, its name and its scope."""
+    if columns.holds_traces:
+        rows = enumerate(spans_by_row(batch, columns, limits))
+        return [(row, (span.name, span.scope)) for row, spans in rows for span in spans if span.parent_id is None]
+    path = columns.paths.get("parent_id")
+    parents = column_at(batch, path).to_pylist() if path else [None] * batch.num_rows
+    roots = [row for row, parent in enumerate(parents) if not parent or span_id(parent) is None]
+    return list(zip(roots, table_names(batch.take(roots), columns, limits), strict=True))
+
+
+def _values(attributes: Mapping[str, Any], keys: frozenset[str]) -> list[str]:
+    found = [attributes.get(key) for key in keys if key in attributes]
+    return [value for value in found if isinstance(value, str) and value]
+
+
+def _in_map(traces: Any, attributes: Any, keys: frozenset[str]) -> set[tuple[str, str]]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    listed = attributes.cast(pa.list_(pa.struct([("key", pa.string()), ("value", attributes.type.item_type)])))
+    rows, entries = pc.list_parent_indices(listed), pc.list_flatten(listed)
+    wanted = pc.is_in(pc.struct_field(entries, "key"), pa.array(sorted(keys)))
+    values = pc.struct_field(entries, "value").filter(wanted)
+    pairs = pa.table({"trace": traces.take(rows.filter(wanted)), "value": values}).group_by(["trace", "value"])
+    distinct = pairs.aggregate([]).to_pylist()
+    return {(span_id(row["trace"]) or "", row["value"]) for row in distinct if row["value"]}
+
+
+def _is_map_of_texts(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_map(kind)) and _is_text(kind.item_type)
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _heads(keys: Iterable[str]) -> set[str]:
+    return {key.split(".")[0] for key in keys}

@@ -1,0 +1,142 @@
+"""What scores come to: the same as counting them one by one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings, strategies as st
+from pyarrow import parquet
+from tests.batch.lake.lakes import CUT, rows, score, write_table
+
+from rightcall.batch.lake import A_RULE, Counting, Job, Summary, exemplars, score_fragment, summarise
+from rightcall.columns import SCORES, Plan
+from rightcall.results import Totals
+
+_NAMES = st.sampled_from(["a", "b", "ü", ""])
+_VERDICTS = st.sampled_from(["passed", "failed", "not_measured", "error"])
+_SCORE = st.none() | st.floats(0, 1)
+_ROW = st.fixed_dictionaries(
+    {
+        "id": st.none() | st.text(max_size=3),
+        "case_id": st.none() | _NAMES,
+        "verdict": _VERDICTS,
+        "score": _SCORE,
+        "measures": st.none()
+        | st.lists(st.fixed_dictionaries({"evaluator": _NAMES, "verdict": _VERDICTS, "score": _SCORE}), max_size=3),
+        "diagnoses": st.none()
+        | st.lists(
+            st.fixed_dictionaries(
+                {"evaluator": _NAMES, "code": st.sampled_from(["RC101", "RC103", "RC999"]), "tool": st.none() | _NAMES}
+            ),
+            max_size=4,
+        ),
+        "seconds": st.none() | st.floats(0, 9),
+        "error": st.none() | st.sampled_from(["broken", "it belongs to no case"]),
+    }
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(made=st.lists(_ROW, max_size=30), size=st.integers(1, 31))
+def test_counting_by_columns_is_counting_one_by_one(made: list[dict[str, Any]], size: int) -> None:
+    counting = Counting(exemplars=2)
+    for first in range(0, len(made), size):
+        batch = pa.RecordBatch.from_pylist(made[first : first + size], schema=SCORES)
+        counting.add(batch, "file", first)
+
+    summary = counting.summary(["a", "z"])
+
+    known = [row for row in made if row["error"] != "it belongs to no case"]
+    verdicts = Counter(row["verdict"] for row in known)
+    problems = Counter(
+        problem for row in made for problem in {(each["code"], each["tool"] or "") for each in row["diagnoses"] or []}
+    )
+    scored = [row["score"] for row in made if row["score"] is not None]
+    took = [(-row["seconds"], row["id"] or "") for row in made if row["seconds"]]
+    assert summary.rows == len(made)
+    assert summary.no_case == len(made) - len(known)
+    assert summary.totals == Totals(*[verdicts[name] for name in ("passed", "failed", "not_measured", "error")])
+    assert summary.scores == tuple([[min(9, int(score * 10)) for score in scored].count(bar) for bar in range(10)])
+    assert {(group.code, group.tool): group.rows for group in summary.groups} == dict(problems)
+    assert [(-slow.seconds, slow.id) for slow in summary.slowest] == sorted(took)[:5]
+    assert summary.unmet_cases == len({"a", "z"} - {row["case_id"] for row in made})
+    assert summary.mean_score == (pytest.approx(sum(scored) / len(scored)) if scored else None)
+    _check_evaluators(summary, made)
+    _check_exemplars(counting, made)
+
+
+def _check_evaluators(summary: Summary, made: list[dict[str, Any]]) -> None:
+    measures = [each for row in made for each in row["measures"] or []]
+    assert set(summary.evaluators) == {each["evaluator"] for each in measures}
+    for name, totals in summary.evaluators.items():
+        mine = [each for each in measures if each["evaluator"] == name]
+        counts = Counter(each["verdict"] for each in mine)
+        assert (totals.passed, totals.failed) == (counts["passed"], counts["failed"])
+        assert (totals.not_measured, totals.error) == (counts["not_measured"], counts["error"])
+        found = [each["score"] for each in mine if each["score"] is not None]
+        assert totals.mean_score == (pytest.approx(sum(found) / len(found)) if found else None)
+
+
+def _check_exemplars(counting: Counting, made: list[dict[str, Any]]) -> None:
+    expected: dict[Any, list[int]] = {}
+    for number, row in enumerate(made):
+        for each in row["diagnoses"] or []:
+            places = expected.setdefault((each["evaluator"], each["code"], each["tool"] or ""), [])
+            if number not in places:
+                places.append(number)
+    assert {rule: [place.row for place in places] for rule, places in counting.exemplars.items()} == {
+        rule: places[:2] for rule, places in expected.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("totals", "more", "code"),
+    [
+        (Totals(passed=1), {}, 0),
+        (Totals(passed=1, failed=1, error=1), {"failed_parts": 1}, 1),
+        (Totals(passed=1, error=1), {}, 2),
+        (Totals(passed=1, not_measured=1), {}, 2),
+        (Totals(), {"no_case": 1}, 2),
+        (Totals(passed=1), {"failed_parts": 1}, 2),
+        (Totals(passed=1), {"unmet_cases": 1}, 2),
+        (Totals(passed=1), {"no_case": 1}, 0),
+    ],
+)
+def test_exit_codes_are_those_of_every_command(totals: Totals, more: dict[str, Any], code: int) -> None:
+    assert Summary(rows=2, totals=totals, **more).exit_code == code
+
+
+def test_any_folder_of_scores_can_be_summarised(tmp_path: Path) -> None:
+    write_table(tmp_path / "in" / "a.parquet", rows(30))
+    score(tmp_path / "in", tmp_path / "out")
+    parquet.write_table(pa.table({"x": [1]}), tmp_path / "out" / "other.parquet")
+    whole = summarise(str(tmp_path / "out"))
+    for number, path in enumerate((tmp_path / "out").glob("*-*.parquet")):
+        path.rename(path.with_name(f"part-{number}.parquet"))
+
+    summary = summarise(str(tmp_path / "out"))
+
+    assert summary.rows == 30
+    assert summary.totals == whole.totals
+    assert summary.groups == whole.groups
+
+
+def test_some_rows_of_each_kind_of_failure_are_judged_with_all_their_details(tmp_path: Path) -> None:
+    write_table(tmp_path / "in" / "a.parquet", rows(200))
+    plan = Plan.of_expectation("order: [search, book]\nnever: [pay]\ncounts: {mail: '<= 1'}")
+    with Job([str(tmp_path / "in")], plan, str(tmp_path / "out"), cut=CUT) as job:
+        for fragment in job.waiting:
+            score_fragment(fragment, plan, job.out)
+        counting = job.count(exemplars=A_RULE)
+        found = list(exemplars(job, counting))
+        few = list(exemplars(job, counting, most=len(counting.exemplars)))
+
+    told = {(each.expectation, each.finding.code, each.finding.tool) for one in found for each in one.findings}
+    assert told == set(counting.exemplars)
+    assert all(not result.passed and result.trajectory is not None and result.results for result in found)
+    assert len({result.case_id for result in found}) == len(found) <= A_RULE * len(told)
+    assert len(few) <= len(counting.exemplars)
