@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import functools
 import json
 import random
 import re
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +18,7 @@ _ID = re.compile(
     r'(?<="traceId": ")[0-9a-f]{32}|(?<="spanId": ")[0-9a-f]{16}|(?<="parentSpanId": ")[0-9a-f]{16}'
     r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 )
+_TIME = re.compile(r'(?<=TimeUnixNano": ")\d+|(?<="timeUnixNano": ")\d+')
 _HEXADECIMAL = re.compile("[0-9a-f]")
 _CODES = ("Unset", "Ok", "Error")
 _ANY = pa.struct(
@@ -32,6 +35,7 @@ Span = dict[str, Any]
 """A span: ids, `name`, `start` and `end`, `attributes`, `code`, `message`, `scope`, and `events`."""
 
 
+@functools.cache
 def recorded() -> dict[str, Any]:
     """The OTLP document of every recorded run that has one, by the name of the run."""
     found = {}
@@ -52,6 +56,13 @@ def copies(document: Any, generator: random.Random) -> Iterator[Any]:
         for each, following in zip(held, between[1:], strict=True):
             parts += (fresh[each], following)
         yield json.loads("".join(parts))
+
+
+def moved(document: Any, start: int) -> Any:
+    """A document whose first span begins at a time, and the others as long after it as they did."""
+    spans = [span for each in document["resourceSpans"] for scoped in each["scopeSpans"] for span in scoped["spans"]]
+    by = start - min(int(span["startTimeUnixNano"]) for span in spans)
+    return json.loads(_TIME.sub(lambda found: str(int(found[0]) + by), json.dumps(document)))
 
 
 def _fresh(held: str, generator: random.Random) -> str:
@@ -236,16 +247,54 @@ def mlflow(spans: list[Span]) -> pa.Table:
     )
 
 
+def objects(spans: list[Span]) -> pa.Table:
+    """As the SDK prints spans: ids and status in structs, times as text, attributes as a struct."""
+    keys = sorted({key for span in spans for key in span["attributes"]})
+    columns = [_column([span["attributes"].get(key) for span in spans]) for key in keys]
+    event = pa.struct([("name", pa.string()), ("timestamp", pa.string()), ("attributes", pa.string())])
+    return pa.table(
+        {
+            "name": [span["name"] for span in spans],
+            "context": pa.array(
+                [{"trace_id": f"0x{span['trace_id']}", "span_id": f"0x{span['span_id']}"} for span in spans]
+            ),
+            "parent_id": [span["parent_id"] and f"0x{span['parent_id']}" for span in spans],
+            "start_time": [_iso(span["start"]) for span in spans],
+            "end_time": [_iso(span["end"]) for span in spans],
+            "status": pa.array(
+                [{"status_code": _CODES[span["code"]].upper(), "description": span["message"]} for span in spans]
+            ),
+            "attributes": pa.StructArray.from_arrays(columns, keys),
+            "events": pa.array(
+                [
+                    [
+                        {
+                            "name": held["name"],
+                            "timestamp": _iso(held["time"]),
+                            "attributes": json.dumps(held["attributes"]),
+                        }
+                        for held in span["events"]
+                    ]
+                    for span in spans
+                ],
+                pa.list_(event),
+            ),
+        }
+    )
+
+
 KINDS: dict[str, Callable[[list[Span]], pa.Table]] = {
     "clickhouse": clickhouse,
     "flat_json": flat_json,
     "nested": nested,
+    "objects": objects,
     "phoenix": phoenix,
     "mlflow": mlflow,
 }
 """Every kind of table."""
 
-WITHOUT_SCOPES = ("phoenix", "mlflow")
+WITHOUT_SCOPES = ("objects", "phoenix", "mlflow")
+"""Those that do not say which instrumentation made a span."""
 
 
 def _mlflow_trace(trace: str, spans: list[Span]) -> dict[str, Any]:
@@ -268,6 +317,11 @@ def _mlflow_trace(trace: str, spans: list[Span]) -> dict[str, Any]:
             ]
         },
     }
+
+
+def _iso(time: int) -> str:
+    seconds, rest = divmod(time, 10**9)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:09}Z"
 
 
 def _otlp_code(span: Span) -> str:

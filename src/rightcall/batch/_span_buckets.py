@@ -31,7 +31,7 @@ from ._uniting import United
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_BUCKET_BYTES = 64 << 20
+_BUCKET_BYTES = 32 << 20
 _MOST_BUCKETS = 1_024
 
 
@@ -64,11 +64,11 @@ class SpanBucket(msgspec.Struct, frozen=True):
         return self._scattered(spilled(self.path, runs)).begun() & wanted
 
     def _scattered(self, batches: Iterable[pa.RecordBatch]) -> Scattered:
-        spans = [
+        spans = (
             span
             for batch in batches
             for span in table_spans(batch, known_columns(batch.schema, self.path), self.limits)
-        ]
+        )
         return Scattered(spans, self.grouping, self.metadata_attributes, self.limits)
 
 

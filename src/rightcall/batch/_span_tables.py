@@ -10,7 +10,7 @@ from rightcall.errors import InputError, MissingExtraError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_ROWS = 8_192
+_ROWS = 4_096
 
 
 class SpanTable(Protocol):

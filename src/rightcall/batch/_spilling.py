@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 RUN = "rightcall.run"
 """The column that says which run a row belongs to."""
 
-_HELD_BYTES = 48 << 20
+_HELD_BYTES = 32 << 20
 _SMALLEST_PIECE = 128 << 10
 
 

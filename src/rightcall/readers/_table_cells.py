@@ -59,6 +59,8 @@ def times(batch: pa.RecordBatch, columns: SpanColumns, field: str) -> list[int |
     if pa.types.is_timestamp(column.type) or pa.types.is_duration(column.type):
         unit = _UNITS[column.type.unit]
         column = column.cast(pa.int64())
+    elif pa.types.is_decimal(column.type):
+        column = column.cast(pa.int64())  # as which unsigned numbers of 64 bits are written by Spark
     held = column.to_pylist()
     if unit is None and field != "duration":
         return [nanoseconds(value, _unit_of(value)) for value in held]

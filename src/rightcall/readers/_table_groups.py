@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from rightcall.limits import DEFAULT_LIMITS, Limits
 
 from ._grouping import Grouping, keys_of
 from ._identity import span_id
+from ._table_attributes import table_attributes
 from ._table_cells import column_at
 from ._table_columns import SpanColumns
-from ._table_spans import spans_by_row, table_attributes, table_names, table_spans
+from ._table_spans import spans_by_row, table_names, table_spans
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,16 +72,20 @@ def table_roots(
     batch: pa.RecordBatch, columns: SpanColumns, limits: Limits = DEFAULT_LIMITS
 ) -> list[tuple[int, tuple[str, str]]]:
     """The spans that have no other above them: the row of each, its name and its scope."""
+    import pyarrow as pa
+
     if columns.holds_traces:
         rows = enumerate(spans_by_row(batch, columns, limits))
         return [(row, (span.name, span.scope)) for row, spans in rows for span in spans if span.parent_id is None]
     path = columns.paths.get("parent_id")
     parents = column_at(batch, path).to_pylist() if path else [None] * batch.num_rows
     roots = [row for row, parent in enumerate(parents) if not parent or span_id(parent) is None]
-    return list(zip(roots, table_names(batch.take(roots), columns, limits), strict=True))
+    named = list(dict.fromkeys([columns.paths[field][0] for field in ("name", "scope") if field in columns.paths]))
+    names = table_names(batch.select(named).take(pa.array(roots, pa.int64())), columns, limits)
+    return list(zip(roots, names, strict=True))
 
 
-def _values(attributes: Mapping[str, Any], keys: frozenset[str]) -> list[str]:
+def _values(attributes: Any, keys: frozenset[str]) -> list[str]:
     found = [attributes.get(key) for key in keys if key in attributes]
     return [value for value in found if isinstance(value, str) and value]
 
