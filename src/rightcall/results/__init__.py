@@ -5,7 +5,7 @@ from ._alignment import Alignment, Step
 from ._case import CaseResult, PlacedFinding, SavedCase, Source, Totals, Written, gravest
 from ._codes import CODES, Code, explain
 from ._differences import Difference, text_pair
-from ._findings import Finding, NamedCall
+from ._findings import Finding, NamedCall, tool_in
 from ._justifications import (
     AnswersJustification,
     BudgetCheck,
@@ -91,6 +91,7 @@ __all__ = [
     "gravest",
     "measures_of",
     "text_pair",
+    "tool_in",
     "value_text",
     "without_details",
 ]
