@@ -204,6 +204,27 @@ def test_a_cell_that_cannot_be_read_costs_that_cell_and_is_told_of_its_run_alone
     assert untold.warnings == ()
 
 
+def _not_utf8(texts: list[str]) -> pa.Array:
+    """Texts with a byte that is none of UTF-8 at the end of each."""
+    return pa.array([text.encode() + b"\xff" for text in texts]).view(pa.string())
+
+
+def test_text_that_is_not_utf8_costs_no_more_than_itself() -> None:
+    named = [_not_utf8(["answer", "execute_tool search"]), pa.array(["{}", '{"gen_ai.tool.name": "search"}'])]
+    pairs = pa.MapArray.from_arrays([0, 1, 2], pa.array(["a", "gen_ai.tool.name"]), _not_utf8(["b", "search"]))
+    objects = pa.StructArray.from_arrays([_not_utf8(["b", "search"])], ["gen_ai.tool.name"])
+
+    in_names, in_map, in_struct = (
+        _only(name=named[0], attributes=named[1]),
+        _only(attributes=pairs),
+        _only(attributes=objects),
+    )
+
+    assert in_names.names == ("search",)
+    assert in_map.names == ("search\ufffd",)
+    assert [text for text in in_struct.warnings if "could not be read" in text]
+
+
 def test_a_trace_that_cannot_be_read_is_a_trajectory_that_says_so() -> None:
     whole = json.dumps({"data": {"spans": [_mlflow_span()]}})
     table = pa.table({"request_id": ["one", "two", "three"], "trace": [whole, whole[:40], '{"info": 1}']})

@@ -10,7 +10,7 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 from ._grouping import Grouping, keys_of
 from ._identity import span_id
 from ._table_attributes import table_attributes
-from ._table_cells import column_at
+from ._table_cells import column_at, values
 from ._table_columns import SpanColumns
 from ._table_spans import spans_by_row, table_names, table_spans
 
@@ -53,7 +53,7 @@ def table_groups(
         import pyarrow.compute as pc
 
         batch = batch.filter(pc.match_substring_regex(attributes, _MENTIONED))
-    traces = column_at(batch, columns.paths["trace_id"]).to_pylist()
+    traces = values(column_at(batch, columns.paths["trace_id"]))
     held = zip(traces, table_attributes(batch, columns, limits), strict=True)
     found = {(trace, value) for trace, each in held for value in _values(each, keys)}
     return {(span_id(trace) or "", value) for trace, value in found}
@@ -64,7 +64,7 @@ def table_traces(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits = D
     if columns.holds_traces:
         return [spans[0].trace_id if spans else "" for spans in spans_by_row(batch, columns, limits)]
     encoded = column_at(batch, columns.paths["trace_id"]).dictionary_encode()
-    names = [span_id(trace) or "" for trace in encoded.dictionary.to_pylist()]
+    names = [span_id(trace) or "" for trace in values(encoded.dictionary)]
     return ["" if place is None else names[place] for place in encoded.indices.to_pylist()]
 
 
@@ -78,7 +78,7 @@ def table_roots(
         rows = enumerate(spans_by_row(batch, columns, limits))
         return [(row, (span.name, span.scope)) for row, spans in rows for span in spans if span.parent_id is None]
     path = columns.paths.get("parent_id")
-    parents = column_at(batch, path).to_pylist() if path else [None] * batch.num_rows
+    parents = values(column_at(batch, path)) if path else [None] * batch.num_rows
     roots = [row for row, parent in enumerate(parents) if not parent or span_id(parent) is None]
     named = list(dict.fromkeys([columns.paths[field][0] for field in ("name", "scope") if field in columns.paths]))
     names = table_names(batch.select(named).take(pa.array(roots, pa.int64())), columns, limits)
@@ -97,10 +97,11 @@ def _in_map(traces: Any, attributes: Any, keys: frozenset[str]) -> set[tuple[str
     listed = attributes.cast(pa.list_(pa.struct([("key", pa.string()), ("value", attributes.type.item_type)])))
     rows, entries = pc.list_parent_indices(listed), pc.list_flatten(listed)
     wanted = pc.is_in(pc.struct_field(entries, "key"), pa.array(sorted(keys)))
-    values = pc.struct_field(entries, "value").filter(wanted)
-    pairs = pa.table({"trace": traces.take(rows.filter(wanted)), "value": values}).group_by(["trace", "value"])
-    distinct = pairs.aggregate([]).to_pylist()
-    return {(span_id(row["trace"]) or "", row["value"]) for row in distinct if row["value"]}
+    held = {"trace": traces.take(rows.filter(wanted)), "value": pc.struct_field(entries, "value").filter(wanted)}
+    pairs = pa.table(held).group_by(["trace", "value"])
+    distinct = pairs.aggregate([]).combine_chunks()
+    found = zip(values(distinct.column("trace")), values(distinct.column("value")), strict=True)
+    return {(span_id(trace) or "", group) for trace, group in found if group}
 
 
 def _is_map_of_texts(kind: Any) -> bool:
