@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import json
 import pickle
 import random
@@ -16,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings, strategies as st
-from tests.columns.span_tables import KINDS, WITHOUT_SCOPES, copies, moved, recorded, spans_of, without_scopes
+from tests.columns.span_tables import KINDS, WITHOUT_SCOPES, copier, copies, recorded, spans_of, without_scopes
 
 from rightcall import read
 from rightcall.batch import ParquetSpans, SpanBucket, SpanTable, bucket_count, span_buckets
@@ -49,8 +48,8 @@ def _united(document: Any, session: str) -> Any:
 def _documents() -> list[Any]:
     """Two copies of each of a few recordings, one after the other; some are of one session, one links two sessions."""
     generator = random.Random(3)
-    found = [copy for name in FEW for copy in itertools.islice(copies(recorded()[name], generator), 2)]
-    made = [moved(document, (1_700_000_000 + 1_000 * at) * 10**9) for at, document in enumerate(found)]
+    making = [copier(recorded()[name], generator) for name in FEW for _ in range(2)]
+    made = [json.loads(make((1_700_000_000 + 1_000 * at) * 10**9)) for at, make in enumerate(making)]
     made[0], made[5] = _united(made[0], "one"), _united(made[5], "one")
     made[7], made[9] = _united(made[7], "two"), _united(made[9], "three")
     made[9] = _united(made[9], "two")
@@ -226,6 +225,16 @@ def test_what_cannot_be_read_or_written_is_told_with_its_name(tmp_path: Path) ->
         span_buckets([table], str(tmp_path), 0)
     with pytest.raises(ConfigurationError, match="not grouped by file"):
         span_buckets([table], str(tmp_path), 1, grouping="file")
+
+
+def test_a_table_that_has_changed_its_columns_is_told(tmp_path: Path) -> None:
+    spans = spans_of(recorded()["mcp-sdk/trip"])
+    pq.write_table(KINDS["nested"](spans), tmp_path / "spans.parquet")
+    table = ParquetSpans(str(tmp_path / "spans.parquet"))
+    pq.write_table(KINDS["clickhouse"](spans), tmp_path / "spans.parquet")
+
+    with pytest.raises(InputError, match="has changed"):
+        span_buckets([table], str(tmp_path), 1)
 
 
 def test_a_bucket_whose_file_is_cut_is_an_error_of_that_file(tmp_path: Path) -> None:

@@ -18,7 +18,9 @@ _ID = re.compile(
     r'(?<="traceId": ")[0-9a-f]{32}|(?<="spanId": ")[0-9a-f]{16}|(?<="parentSpanId": ")[0-9a-f]{16}'
     r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 )
-_TIME = re.compile(r'(?<=TimeUnixNano": ")\d+|(?<="timeUnixNano": ")\d+')
+_VARIES = re.compile(_ID.pattern + r'|(?<=imeUnixNano": ")\d{19}')
+_START = re.compile(r'(?<="startTimeUnixNano": ")\d{19}')
+_DIGITS = 19
 _HEXADECIMAL = re.compile("[0-9a-f]")
 _CODES = ("Unset", "Ok", "Error")
 _ANY = pa.struct(
@@ -48,21 +50,27 @@ def recorded() -> dict[str, Any]:
 
 def copies(document: Any, generator: random.Random) -> Iterator[Any]:
     """Copies of a document, each with ids of its own for traces, spans, conversations and sessions."""
-    text = json.dumps(document)
-    between, held = _ID.split(text), _ID.findall(text)
+    make = copier(document, generator)
     while True:
-        fresh = {each: _fresh(each, generator) for each in dict.fromkeys(held)}
+        yield json.loads(make(None))
+
+
+def copier(document: Any, generator: random.Random) -> Callable[[int | None], str]:
+    """What makes such copies, as text; their first span begins at the time given, if one is."""
+    text = json.dumps(document)
+    between, held = _VARIES.split(text), _VARIES.findall(text)
+    ids = [each for each in dict.fromkeys(held) if not each.isdecimal() or len(each) != _DIGITS]
+    first = min(int(each) for each in _START.findall(text))
+
+    def make(start: int | None) -> str:
+        by = 0 if start is None else start - first
+        fresh = {each: _fresh(each, generator) for each in ids}
         parts = [between[0]]
         for each, following in zip(held, between[1:], strict=True):
-            parts += (fresh[each], following)
-        yield json.loads("".join(parts))
+            parts += (fresh.get(each) or str(int(each) + by), following)
+        return "".join(parts)
 
-
-def moved(document: Any, start: int) -> Any:
-    """A document whose first span begins at a time, and the others as long after it as they did."""
-    spans = [span for each in document["resourceSpans"] for scoped in each["scopeSpans"] for span in scoped["spans"]]
-    by = start - min(int(span["startTimeUnixNano"]) for span in spans)
-    return json.loads(_TIME.sub(lambda found: str(int(found[0]) + by), json.dumps(document)))
+    return make
 
 
 def _fresh(held: str, generator: random.Random) -> str:

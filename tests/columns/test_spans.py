@@ -22,6 +22,7 @@ from rightcall.errors import ConfigurationError, InputError, UnknownNameError
 from rightcall.trajectory import Trajectory
 
 START = 1_700_000_000_000_000_123
+TYPED = pa.struct([("string_value", pa.string()), ("int_value", pa.int64())])
 ROWS: dict[str, Any] = {
     "trace_id": ["ab" * 16, "ab" * 16],
     "span_id": ["01" * 8, "02" * 8],
@@ -179,17 +180,20 @@ def test_an_end_is_made_of_a_duration(column: str, lasted: Any, nanoseconds: int
 @pytest.mark.parametrize(
     "attributes",
     [
-        [{}, {"gen_ai": {"operation": {"name": "execute_tool"}, "tool": {"name": "search"}}}],
-        ["{}", '{"gen_ai": {"operation": {"name": "execute_tool"}, "tool": {"name": "search"}}}'],
-        [None, '[{"key": "gen_ai.tool.name", "value": {"stringValue": "search"}}]'],
-        [[], [{"key": "gen_ai.tool.name", "value": "search"}]],
-        pa.array([b"", b'{"gen_ai.tool.name": "search"}']),
-        pa.array([None, '{"gen_ai.tool.name": "search"}']).dictionary_encode(),
+        [{}, {"tool": {"name": "search"}}],
+        ["{}", '{"tool": {"name": "search"}}'],
+        [None, '[{"key": "tool.name", "value": {"stringValue": "search"}}]'],
+        [[], [{"key": "tool.name", "value": "search"}]],
+        pa.array([b"", b'{"tool.name": "search"}']),
+        pa.array([None, '{"tool.name": "search"}']).dictionary_encode(),
+        pa.array([None, '{"tool.name": "search"}'], pa.string_view()),
+        pa.array([None, [("tool.name", "search")]], pa.map_(pa.large_string(), pa.large_string())),
+        pa.array([None, [("tool.name", {"string_value": "search"})]], pa.map_(pa.string(), TYPED)),
     ],
-    ids=["structs in structs", "objects in objects", "pairs as JSON", "pairs", "bytes", "dictionary"],
+    ids=["structs", "objects", "JSON-of-pairs", "pairs", "bytes", "dictionary", "views", "map", "map-of-typed-values"],
 )
 def test_attributes_are_found_however_they_are_kept(attributes: Any) -> None:
-    assert _only(attributes=attributes).names == ("search",)
+    assert _only(attributes=attributes, name=["answer", "search"]).names == ("search",)
 
 
 def test_a_cell_that_cannot_be_read_costs_that_cell_and_is_told_of_its_run_alone() -> None:

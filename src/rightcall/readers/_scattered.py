@@ -64,7 +64,10 @@ class Scattered:
         With the grouping `auto`, traces that have nothing of an agent in them are left out, unless they begin as a run
         does that has: one of these here, or one of those that are said to have `begun` elsewhere.
         """
-        for spans in self._counted(begun):
+        runs = self._counted(begun)
+        runs.reverse()
+        while runs:
+            spans = runs.pop()
             run = Run(self._limits, self._keep)
             run.spans = spans
             traces = {span.trace_id for span in spans} if self._troubles else ()

@@ -49,10 +49,12 @@ def entries(batch: pa.RecordBatch, path: Path) -> list[Any]:
     ends = column.offsets.to_pylist() or [0]
     first = ends[0]
     keys, held = [values(part.slice(first, ends[-1] - first)) for part in (column.keys, column.items)]
-    return [
+    found = [
         dict(zip(keys[start - first : end - first], held[start - first : end - first], strict=True))
         for start, end in pairwise(ends)
     ]
+    # What is null may have entries all the same, which count for nothing.
+    return [None if empty else each for each, empty in zip(found, column.is_null().to_pylist(), strict=True)]
 
 
 def times(batch: pa.RecordBatch, columns: SpanColumns, field: str) -> list[int | None]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from rightcall.limits import DEFAULT_LIMITS, Limits
 
 from ._grouping import Grouping, keys_of
@@ -59,24 +61,35 @@ def table_groups(
     return {(span_id(trace) or "", value) for trace, value in found}
 
 
-def table_traces(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits = DEFAULT_LIMITS) -> list[str]:
+class Outline(msgspec.Struct, frozen=True):
+    """What is known of rows before they are read."""
+
+    traces: list[str]
     """The id of the trace of each row."""
-    if columns.holds_traces:
-        return [spans[0].trace_id if spans else "" for spans in spans_by_row(batch, columns, limits)]
+    roots: list[tuple[int, tuple[str, str]]]
+    """The spans that have no other above them: the row of each, its name and its scope."""
+
+
+def table_outline(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits = DEFAULT_LIMITS) -> Outline:
+    """To which traces the rows of a part of a table belong, and how these begin."""
+    if not columns.holds_traces:
+        return Outline(_traces(batch, columns), _roots(batch, columns, limits))
+    rows = spans_by_row(batch, columns, limits)
+    return Outline(
+        [spans[0].trace_id if spans else "" for spans in rows],
+        [(row, (span.name, span.scope)) for row, spans in enumerate(rows) for span in spans if span.parent_id is None],
+    )
+
+
+def _traces(batch: pa.RecordBatch, columns: SpanColumns) -> list[str]:
     encoded = column_at(batch, columns.paths["trace_id"]).dictionary_encode()
     names = [span_id(trace) or "" for trace in values(encoded.dictionary)]
     return ["" if place is None else names[place] for place in encoded.indices.to_pylist()]
 
 
-def table_roots(
-    batch: pa.RecordBatch, columns: SpanColumns, limits: Limits = DEFAULT_LIMITS
-) -> list[tuple[int, tuple[str, str]]]:
-    """The spans that have no other above them: the row of each, its name and its scope."""
+def _roots(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits) -> list[tuple[int, tuple[str, str]]]:
     import pyarrow as pa
 
-    if columns.holds_traces:
-        rows = enumerate(spans_by_row(batch, columns, limits))
-        return [(row, (span.name, span.scope)) for row, spans in rows for span in spans if span.parent_id is None]
     path = columns.paths.get("parent_id")
     parents = values(column_at(batch, path)) if path else [None] * batch.num_rows
     roots = [row for row, parent in enumerate(parents) if not parent or span_id(parent) is None]
