@@ -189,6 +189,17 @@ def test_a_bucket_can_be_sent_to_another_process(tmp_path: Path) -> None:
     assert list(sent.trajectories()) == list(bucket.trajectories())
 
 
+def test_what_an_earlier_sorting_left_in_the_folder_does_not_count(tmp_path: Path) -> None:
+    tables = [_Batches(KINDS["nested"](spans_of(recorded()["mcp-sdk/trip"])), 10)]
+    first = [list(bucket.trajectories()) for bucket in span_buckets(tables, str(tmp_path), 2)]
+    sizes = [path.stat().st_size for path in sorted(tmp_path.iterdir())]
+
+    again = [list(bucket.trajectories()) for bucket in span_buckets(tables, str(tmp_path), 2)]
+
+    assert again == first
+    assert [path.stat().st_size for path in sorted(tmp_path.iterdir())] == sizes
+
+
 def test_no_tables_and_no_rows_give_empty_buckets(tmp_path: Path) -> None:
     empty = _Batches(KINDS["nested"](spans_of(recorded()["strands/trip-1.62.0-latest"])).slice(0, 0), 10)
     lakes: list[list[SpanTable]] = [[], [empty]]
