@@ -157,6 +157,10 @@ if TYPE_CHECKING:
         OverallEvaluator as OverallEvaluator,
         Row as Row,
     )
+    from ._parts import (
+        holding as holding,
+        pointer_of as pointer_of,
+    )
     from ._quality import (
         ExpectedCallsCriteria as ExpectedCallsCriteria,
         QualityConfig as QualityConfig,

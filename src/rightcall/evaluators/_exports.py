@@ -61,6 +61,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "ToolCallOutputEvaluatorConfig",
     ),
     "_overall": ("OverallEvaluator", "Row"),
+    "_parts": ("holding", "pointer_of"),
     "_quality": (
         "ExpectedCallsCriteria",
         "QualityConfig",
