@@ -24,6 +24,8 @@ from rightcall.evalsets import (
 from rightcall.extensions import CodeFinder
 from rightcall.verdicts import Join, Joining
 
+from ._sights import CaseSight
+
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """An eval set, or one expectation for all rows, as text: it says the same wherever it is sent.
@@ -102,6 +104,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def _eval_set(self) -> EvalSet:
         finder = CodeFinder(Path(self.folder, Path(self.name).name), self.trust)
         return parse_eval_set(self.text, self.name, find_code=finder)
+
+    @cached_property
+    def sights(self) -> tuple[CaseSight, ...]:
+        """What is looked at for each case."""
+        return tuple([CaseSight.of(case) for case in self.cases])
 
     def joining(self) -> Joining | None:
         """By what rows are joined to cases; none where there is one case for all."""

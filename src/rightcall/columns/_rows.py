@@ -34,13 +34,13 @@ def trajectory_of(row: Mapping[str, Any]) -> Trajectory:
     recorded = row.get("calls_recorded")
     return Trajectory(
         calls=tuple([_call(call, position) for position, call in enumerate(calls)]),
-        input=_value(row.get("input")),
-        output=_value(row.get("output")),
+        input=value_in(row.get("input")),
+        output=value_in(row.get("output")),
         trace_id=row.get("trace_id"),
         metadata=_metadata(row),
         warnings=tuple(row.get("warnings") or ()),
         unordered=tuple([(each["first"], each["end"]) for each in row.get("unordered") or ()]),
-        turn_outputs=tuple([_value(text) for text in row.get("turn_outputs") or ()]),
+        turn_outputs=tuple([value_in(text) for text in row.get("turn_outputs") or ()]),
         calls_recorded=True if recorded is None else recorded,
         usage=None if usage == Usage() else usage,
     )
@@ -49,12 +49,12 @@ def trajectory_of(row: Mapping[str, Any]) -> Trajectory:
 def _call(call: Any, position: int) -> ToolCall:
     if not isinstance(call, Mapping):
         return ToolCall(name=call)
-    args, output = call.get("args"), call.get("output")
+    args, output = call.get("args", call.get("arguments")), call.get("output")
     fields = {key: call[key] for key in _PLAIN if call.get(key) is not None}
     return ToolCall(
         name=call.get("name"),  # type: ignore[arg-type] # checked there
         args=UNSET if args is None else _args(args, position),  # type: ignore[arg-type]
-        output=UNSET if output is None else _value(output),
+        output=UNSET if output is None else value_in(output),
         source=call.get("source"),
         suspected_error=bool(call.get("suspected_error")),
         internal=bool(call.get("internal")),
@@ -65,15 +65,20 @@ def _call(call: Any, position: int) -> ToolCall:
 
 def _args(text: str, position: int) -> dict[str, Any] | None:
     try:
-        args = decode_json(text)
+        return args_in(text)
     except InputError as problem:
         raise InputError(f"the arguments of call {position + 1} are {problem}") from None
+
+
+def args_in(text: str) -> dict[str, Any] | None:
+    """The arguments that a text holds. Raises `InputError`, saying what they are."""
+    args = decode_json(text)
     if args is not None and not isinstance(args, dict):
-        raise InputError(f"the arguments of call {position + 1} are {shown(args)}; they should be an object")
+        raise InputError(f"{shown(args)}; they should be an object")
     return args
 
 
-def _value(text: str | None) -> Any:
+def value_in(text: str | None) -> Any:
     """What a text holds: JSON or, where it is none, the text itself."""
     if text is None:
         return None

@@ -66,13 +66,17 @@ def align_start(expected: int, actual: int) -> list[Line]:
 
 
 def align_names(expected: Sequence[str], actual: Sequence[str]) -> list[Line]:
-    """The alignment of expected names with actual ones: a longest common subsequence is in place."""
+    """The alignment of expected names with actual ones: a longest common subsequence is in place.
+
+    Which one, where there are several, does not depend on calls that nobody expects.
+    """
     if list(expected) == list(actual):
         return align_start(len(expected), len(actual))
     ids: dict[str, int] = {}
     numbered = [ids.setdefault(name, len(ids)) for name in expected]
-    unexpected = len(ids)
-    in_place = dict(common_subsequence(numbered, [ids.get(name, unexpected) for name in actual]))
+    columns = [column for column, name in enumerate(actual) if name in ids]
+    common = common_subsequence(numbered, [ids[actual[column]] for column in columns])
+    in_place = {index: columns[place] for index, place in common}
     pairs = in_place | _leftovers_by_name(in_place, expected, actual)
     return _lines(pairs, pairs.keys(), in_place.keys(), len(expected), len(actual))
 

@@ -51,8 +51,11 @@ def compare_calls(
     """
     if relation is None and (as_expected or expected.is_beginning_of(selection.calls, selection.names)):
         return Comparison(expected.names, expected.patterns, selection, None, limits)
-    relation = relation or relate(expected, selection.calls, limits)
-    lines = align_calls(relation, expected.names, selection.names)
+    if expected.names_only:
+        lines = align_names(expected.names, selection.names)
+    else:
+        relation = relation or relate(expected, selection.calls, limits)
+        lines = align_calls(relation, expected.names, selection.names)
     return Comparison(expected.names, expected.patterns, selection, lines, limits)
 
 

@@ -58,6 +58,10 @@ class Pattern(ABC):
         """Whether a call of this name satisfies the expectation; `None` where the trace does not tell."""
 
     @abstractmethod
+    def accepts_part(self, value: Any) -> bool:
+        """Whether a call of this name satisfies the expectation whose part that is compared is this value."""
+
+    @abstractmethod
     def differences_from(self, call: ToolCall) -> tuple[Difference, ...]:
         """Where a call of this name is not what was expected; nothing where the trace does not tell."""
 
@@ -98,6 +102,9 @@ class CallPattern(Pattern):
         if self.accepts_all:
             return True
         return None if "args" in call.unrecorded else self._test(_EMPTY)
+
+    def accepts_part(self, value: Any) -> bool:
+        return self._test(_EMPTY if value is None else value)
 
     def differences_from(self, call: ToolCall) -> tuple[Difference, ...]:
         if "args" in call.unrecorded:

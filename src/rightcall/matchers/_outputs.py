@@ -56,7 +56,10 @@ class OutputPattern(Pattern):
                 return False
             if "output" in call.unrecorded:
                 return True if self._accepts_any_output else None
-        output = self._reading.of(output)
+        return self.accepts_part(output)
+
+    def accepts_part(self, value: Any) -> bool:
+        output = self._reading.of(value)
         for option in self._options:  # noqa: SIM110 - a loop costs half of what any() and a generator do
             if option.matches(output):
                 return True

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from rightcall.results import CODES, CaseResult, Finding, PlacedFinding
 
 Problem = tuple[str, str]
@@ -41,8 +39,6 @@ _TOLD = {
     "RC506": "called in a way that no mock answers",
 }
 _PREAMBLE = "not measured: "
-_QUOTED = re.compile(r"`([^`(]{1,200})")
-_NAME = 200
 
 
 def group_words(code: str, tool: str) -> str:
@@ -54,7 +50,7 @@ def group_words(code: str, tool: str) -> str:
 
 def problems_of(result: CaseResult) -> tuple[Problem, ...]:
     """What is wrong with a case, the gravest first, each once whoever found it."""
-    return tuple(dict.fromkeys([(placed.finding.code, _tool(placed.finding)) for placed in told_findings(result)]))
+    return tuple(dict.fromkeys([(placed.finding.code, placed.finding.tool) for placed in told_findings(result)]))
 
 
 def told_findings(result: CaseResult) -> list[PlacedFinding]:
@@ -78,14 +74,3 @@ def _weight(result: CaseResult, finding: Finding) -> int:
     if result.verdict == "not_measured" and finding.code.startswith("RC3"):
         return -1
     return _GRAVEST.index(finding.code) if finding.code in _GRAVEST else len(_GRAVEST)
-
-
-def _tool(finding: Finding) -> str:
-    """The tool that a finding is about: of the call it names, or the first word in it that is quoted."""
-    call = finding.expected or finding.actual
-    if call is not None:
-        return call.text.partition("(")[0][:_NAME]
-    if finding.path is not None and finding.path.startswith("tool_calls_count."):
-        return finding.path.partition(".")[2][:_NAME]
-    quoted = _QUOTED.search(finding.message) if finding.code in ("RC301", "RC506") else None
-    return quoted[1] if quoted else ""

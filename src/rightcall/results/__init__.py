@@ -5,7 +5,7 @@ from ._alignment import Alignment, Step
 from ._case import CaseResult, PlacedFinding, SavedCase, Source, Totals, Written, gravest
 from ._codes import CODES, Code, explain
 from ._differences import Difference, text_pair
-from ._findings import Finding, NamedCall
+from ._findings import Finding, NamedCall, tool_in
 from ._justifications import (
     AnswersJustification,
     BudgetCheck,
@@ -92,6 +92,7 @@ __all__ = [
     "measures_of",
     "ordinal_text",
     "text_pair",
+    "tool_in",
     "value_text",
     "without_details",
 ]

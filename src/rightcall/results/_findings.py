@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
+
+_QUOTED = re.compile(r"`([^`(]{1,200})")
+_LONGEST_NAME = 200
 
 
 class NamedCall(msgspec.Struct, frozen=True):
@@ -24,3 +29,19 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     """Which part of the criteria it is about, such as `tool_calls[2]`."""
     help: str | None = None
     """What to do about it, where there is something specific to say."""
+
+    @property
+    def tool(self) -> str:
+        """The tool that it is about: of the call it names, or the first word in it that is quoted; else empty."""
+        call = self.expected or self.actual
+        if call is not None:
+            return tool_in(call.text)
+        if self.path is not None and self.path.startswith("tool_calls_count."):
+            return self.path.partition(".")[2][:_LONGEST_NAME]
+        quoted = _QUOTED.search(self.message) if self.code in ("RC301", "RC506") else None
+        return quoted[1] if quoted else ""
+
+
+def tool_in(text: str) -> str:
+    """The name of the tool in the text of a call; of a very long one, its beginning."""
+    return text.partition("(")[0][:_LONGEST_NAME]

@@ -1,7 +1,7 @@
 """Judges one case: a case and a trajectory in, a result out; and all cases together."""
 
 from ._joining import CASE_ATTRIBUTE, Join, Joining
-from ._judging import broken, judge, judge_run, unjudged, waits
+from ._judging import broken, judge, judge_run, unjudged, waits, weighted
 from ._overall import Overall, exit_code
 from ._waiting import Judging
 
@@ -17,4 +17,5 @@ __all__ = [
     "judge_run",
     "unjudged",
     "waits",
+    "weighted",
 ]

@@ -37,10 +37,13 @@ class Joining:
 
     def case_of(self, trajectory: Trajectory) -> Case | None:
         """The case that a trajectory names by an attribute or by its trace id; none where it names none."""
+        return self.case_named(trajectory.metadata.get(self._attribute), trajectory.trace_id)
+
+    def case_named(self, named: object, trace_id: str | None) -> Case | None:
+        """The case of which a trajectory says that this is its id, or else the case of its trace; perhaps none."""
         case = None
-        if self._join in ("auto", "attribute"):
-            named = trajectory.metadata.get(self._attribute)
-            case = None if named is None else self._by_id.get(str(named))
-        if case is None and self._join in ("auto", "trace") and trajectory.trace_id is not None:
-            case = self._by_trace.get(trajectory.trace_id) or self._by_id.get(trajectory.trace_id)
+        if self._join in ("auto", "attribute") and named is not None:
+            case = self._by_id.get(str(named))
+        if case is None and self._join in ("auto", "trace") and trace_id is not None:
+            case = self._by_trace.get(trace_id) or self._by_id.get(trace_id)
         return case

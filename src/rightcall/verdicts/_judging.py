@@ -47,7 +47,7 @@ def judged(case: Case, trajectory: Trajectory, results: Sequence[EvaluationResul
     return CaseResult(
         case_id=case.id,
         verdict=gravest(result.verdict for result in results),
-        score=_score(case.checks, results),
+        score=weighted(case.checks, [result.score for result in results]),
         source=case.source,
         trajectory=trajectory,
         results=tuple(results),
@@ -94,17 +94,17 @@ def broken(case: Case, outcome: Outcome, trajectory: Trajectory | None = None) -
     )
 
 
-def _score(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> float | None:
+def weighted(checks: Sequence[Check], scores: Sequence[float | None]) -> float | None:
     """The weighted mean of the scores, or the plain one where no weight counts; none where one of them is none."""
-    scores = [result.score for result in results if result.score is not None]
-    if len(scores) < len(results):
+    known = [score for score in scores if score is not None]
+    if len(known) < len(scores):
         return None
-    if scores.count(scores[0]) == len(scores):
-        return scores[0]
+    if known.count(known[0]) == len(known):
+        return known[0]
     weights = [Fraction(check.weight) for check in checks]
     if not any(weights):
         weights = [Fraction(1)] * len(checks)
-    total = sum(Fraction(score) * weight for score, weight in zip(scores, weights, strict=True))
+    total = sum(Fraction(score) * weight for score, weight in zip(known, weights, strict=True))
     return float(total / sum(weights))
 
 

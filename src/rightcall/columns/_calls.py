@@ -1,0 +1,158 @@
+"""The calls of a batch, with a small number for each name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rightcall.errors import InputError
+
+MOST_NAMES = 254
+"""Names that a byte can tell apart, beside the two values below."""
+BLANK = 254
+"""The number that no name has."""
+OTHERS = 255
+"""The number that all names share which are not looked for."""
+_LONGEST_NAME = 60
+LONGEST = 1_000
+"""Calls beyond which a trajectory is judged in the ordinary way, which knows the limits."""
+
+
+class Calls:
+    """The calls of all rows of a batch, one after the other.
+
+    Names are encoded once for the batch: `codes` has a byte for each call, so that the names of a row are a slice of
+    it, which can be compared, counted and looked up at the speed of bytes. Only names that are looked for have a number
+    of their own there; there are at most `MOST_NAMES` of them.
+
+    Raises:
+        InputError: there is no column of calls, or it holds something else.
+    """
+
+    def __init__(self, batch: pa.RecordBatch, wanted: Iterable[str]) -> None:
+        self._column = _lists(batch)
+        offsets = self._column.offsets
+        first, end = offsets[0].as_py(), offsets[-1].as_py()
+        self._values = self._column.values.slice(first, end - first)
+        self._bounds: list[int] = [offset - first for offset in offsets.to_pylist()]
+        names = self._field("name") if pa.types.is_struct(self._values.type) else self._values
+        self._encoded = _text(names).dictionary_encode("encode")
+        self.vocabulary: list[str | None] = self._encoded.dictionary.to_pylist()
+        """The names that occur."""
+        self.code_of = dict(zip(sorted(wanted), range(MOST_NAMES), strict=False))
+        """The number of each name that is looked for."""
+        self.name_of = {code: name for name, code in self.code_of.items()}
+        table = pa.array([self.code_of.get(name, OTHERS) for name in self.vocabulary], pa.uint8())
+        self.codes = _bytes(table.take(self._encoded.indices))
+
+    @cached_property
+    def places(self) -> list[int]:
+        """The place in the vocabulary of the name of each call."""
+        places: list[int] = self._encoded.indices.to_pylist()
+        return places
+
+    def rows(self) -> Iterator[tuple[int, int]]:
+        """Where the calls of each row begin and end."""
+        return pairwise(self._bounds)
+
+    def texts(self, field: str, codes: Collection[int]) -> Sequence[str | None]:
+        """A field of all calls, those of names with other numbers left out. A table without it records none."""
+        field = "arguments" if field == "args" and not self._has("args") else field
+        if not self._has(field):
+            return [None] * len(self.codes)
+        wanted = pa.array([code in codes for code in range(256)])
+        mask = wanted.take(pa.Array.from_buffers(pa.uint8(), len(self.codes), [None, pa.py_buffer(self.codes)]))
+        texts: list[str | None] = pc.if_else(mask, _text(self._field(field)), None).to_pylist()
+        return texts
+
+    def odd_rows(self, batch: pa.RecordBatch) -> set[int]:
+        """Rows that have to be judged in the ordinary way: there is more to them than calls in order, or less."""
+        odd = {row for row, (begin, end) in enumerate(self.rows()) if end - begin > LONGEST}
+        if self._column.null_count:
+            odd.update(_where(pc.is_null(self._column)))
+        if any([not _is_plain(name) for name in self.vocabulary]):
+            odd.update(self._with_odd_names())
+        names = batch.schema.names
+        if "unordered" in names:
+            odd.update(_where(pc.greater(pc.list_value_length(batch.column("unordered")), 0)))
+        if "calls_recorded" in names:
+            odd.update(_where(pc.invert(batch.column("calls_recorded").cast(pa.bool_()))))
+        return odd | self._with_internal_calls()
+
+    def _with_odd_names(self) -> set[int]:
+        odd = {place for place, name in enumerate(self.vocabulary) if not _is_plain(name)}
+        return {row for row, (begin, end) in enumerate(self.rows()) if not odd.isdisjoint(self.places[begin:end])}
+
+    def _with_internal_calls(self) -> set[int]:
+        if not self._has("internal"):
+            return set()
+        internal = self._field("internal").cast(pa.bool_())
+        if not pc.any(internal).as_py():
+            return set()
+        held = internal.to_pylist()
+        return {row for row, (begin, end) in enumerate(self.rows()) if any(held[begin:end])}
+
+    def _has(self, field: str) -> bool:
+        return bool(pa.types.is_struct(self._values.type) and self._values.type.get_field_index(field) >= 0)
+
+    def _field(self, name: str) -> pa.Array:
+        if not self._has(name):
+            raise InputError(f"the calls have no {name!r}; they have {', '.join(_fields(self._values.type))}")
+        return pc.struct_field(self._values, name)
+
+
+def _lists(batch: pa.RecordBatch) -> pa.ListArray:
+    if "calls" not in batch.schema.names:
+        found = ", ".join(batch.schema.names[:20])
+        raise InputError(f"a table of trajectories has a column 'calls'; this one has {found or 'none at all'}")
+    column = batch.column("calls")
+    held = getattr(column.type, "value_type", None)
+    if not _is_list(column.type) or not (_is_text(held) or pa.types.is_struct(held)):
+        raise InputError(f"'calls' is a list of names or of structs, not {column.type}")
+    return column if pa.types.is_list(column.type) else column.cast(pa.list_(held))
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    types = pa.types
+    views = [getattr(types, name, None) for name in ("is_list_view", "is_large_list_view")]
+    tests = (types.is_list, types.is_large_list, types.is_fixed_size_list, *[view for view in views if view])
+    return any(test(kind) for test in tests)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    types = pa.types
+    if types.is_dictionary(kind):
+        return _is_text(kind.value_type)
+    is_view = getattr(types, "is_string_view", None)
+    return bool(types.is_string(kind) or types.is_large_string(kind) or (is_view is not None and is_view(kind)))
+
+
+def _text(column: pa.Array) -> pa.Array:
+    """A column of text, however it is held."""
+    if not _is_text(column.type):
+        raise InputError(f"text is expected in a column of {column.type}")
+    return column if pa.types.is_string(column.type) else column.cast(pa.string())
+
+
+def _is_plain(name: str | None) -> bool:
+    """Whether a name is one, and the text of a call shows it as it is."""
+    return name is not None and 0 < len(name) <= _LONGEST_NAME and "(" not in name
+
+
+def _bytes(numbers: pa.Array) -> bytes:
+    buffer = numbers.buffers()[1]
+    return b"" if buffer is None else bytes(memoryview(buffer)[numbers.offset : numbers.offset + len(numbers)])
+
+
+def _where(mask: pa.Array) -> list[int]:
+    found: list[int] = pc.indices_nonzero(mask.fill_null(False)).to_pylist()
+    return found
+
+
+def _fields(kind: Any) -> list[str]:
+    return [kind.field(index).name for index in range(kind.num_fields)]
