@@ -4,12 +4,14 @@ import ast
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import rightcall
 from rightcall._exports import HOMES
+from rightcall.evaluators._exports import HOMES as EVALUATORS_HOMES
 
 SOURCE = Path(rightcall.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
@@ -18,6 +20,8 @@ FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__"}
 FORBIDDEN_IMPORTS = {"pickle", "marshal", "shelve", "socket", "urllib.request", "http", "requests", "sqlite3"}
 NETWORKED = {"agents/_endpoints.py", "agents/_receiver.py", "viewer/_serving.py"}
 """The only modules that connect, or can be connected to: agents behind an address the user named, and the viewer."""
+LATE_DOORS = {"rightcall": HOMES, "rightcall.evaluators": EVALUATORS_HOMES}
+"""The packages that import what they export when it is first used."""
 
 
 def is_forbidden(module: str, path: Path) -> bool:
@@ -60,7 +64,13 @@ def test_other_packages_are_entered_by_the_front_door(path: Path) -> None:
             assert "._" not in (node.module or ""), node.module
 
 
-@pytest.mark.parametrize("path", [path for path in MODULES if path.name == "__init__.py" and path.parent != SOURCE])
+def door(package: str) -> Path:
+    return SOURCE.joinpath(*package.split(".")[1:], "__init__.py")
+
+
+@pytest.mark.parametrize(
+    "path", sorted({path for path in MODULES if path.name == "__init__.py"} - {*map(door, LATE_DOORS)})
+)
 def test_a_front_door_holds_a_sentence_imports_and_a_sorted_all(path: Path) -> None:
     docstring, *rest = tree(path).body
 
@@ -123,19 +133,41 @@ def test_judging_loads_no_server_database_network_or_terminal_code() -> None:
     assert run(code) == "[]"
 
 
-def test_every_export_can_be_imported_and_is_what_its_home_exports() -> None:
-    from importlib import import_module
+def test_the_first_evaluation_loads_no_other_evaluator_and_no_judge() -> None:
+    code = (
+        "import sys, rightcall\n"
+        "rightcall.ToolCallOrderEvaluator().evaluate(['a'], {'tool_calls_order': ['a']})\n"
+        "print([name for name in ('_args', '_base', '_contains', '_judging', '_registry', '_rouge', '_waiting') "
+        "if f'rightcall.evaluators.{name}' in sys.modules], 'rightcall.judges' in sys.modules)"
+    )
 
-    for home, names in HOMES.items():
+    assert run(code) == "[] False"
+
+
+@pytest.mark.parametrize("package", LATE_DOORS)
+def test_every_late_export_is_what_its_home_has(package: str) -> None:
+    opened = import_module(package)
+
+    for home, names in LATE_DOORS[package].items():
         for name in names:
-            assert getattr(rightcall, name) is getattr(import_module(f"rightcall.{home}"), name)
-    assert set(rightcall.__all__) == {"__version__", *dir(rightcall)} - {"__builtins__"}
-    with pytest.raises(AttributeError, match="no attribute 'Trajectry'"):
-        rightcall.Trajectry  # noqa: B018
+            assert getattr(opened, name) is getattr(import_module(f"{package}.{home}"), name)
+    assert opened.__all__ == dir(opened) == sorted(opened.__all__)
 
 
-def test_type_checkers_see_the_same_exports() -> None:
-    [checked] = [node for node in tree(SOURCE / "__init__.py").body if isinstance(node, ast.If)]
-    seen = {alias.name for node in checked.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+@pytest.mark.parametrize("package", LATE_DOORS)
+def test_a_late_door_has_no_other_name(package: str) -> None:
+    with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'Trajectry'"):
+        import_module(package).Trajectry  # noqa: B018
 
-    assert seen == {name for names in HOMES.values() for name in names}
+
+@pytest.mark.parametrize("package", LATE_DOORS)
+def test_type_checkers_see_the_same_exports(package: str) -> None:
+    [checked] = [node for node in tree(door(package)).body if isinstance(node, ast.If)]
+    seen = {
+        (node.module, alias.name, alias.asname)
+        for node in checked.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+    assert seen == {(home, name, name) for home, names in LATE_DOORS[package].items() for name in names}

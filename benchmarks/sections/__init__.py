@@ -3,6 +3,7 @@
 from benchmarks.figures import Section
 
 from .agentevals_cli import agentevals_cli
+from .columns import columns, columns_10m
 from .growth import growth
 from .long_orders import hundred_thousand, long_orders
 from .pages import pages
@@ -30,6 +31,8 @@ SECTIONS: dict[str, Section] = {
     "growth": growth,
     "reading": reading,
     "reading-1gb": reading_1gb,
+    "columns": columns,
+    "columns-10m": columns_10m,
     "runner": runner,
     "viewer": viewer,
     "pages": pages,
@@ -37,5 +40,5 @@ SECTIONS: dict[str, Section] = {
     "startup": startup,
 }
 
-ON_REQUEST = frozenset({"reading-1gb"})
+ON_REQUEST = frozenset({"columns-10m", "reading-1gb"})
 """Sections that run only when they are named."""

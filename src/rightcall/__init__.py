@@ -6,10 +6,10 @@ Everything a user needs can be imported from here. Names are resolved when they 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ._exports import HOMES as _HOMES
+from .doors import open_late as _open_late
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -208,21 +208,5 @@ if TYPE_CHECKING:
         Judging as Judging,
         judge as judge,
     )
-
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-
-__all__ = ["__version__", *sorted(_HOME_OF)]
-
-
-def __getattr__(name: str) -> Any:
-    """The export of this name, from the package it lives in (PEP 562)."""
-    home = _HOME_OF.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f".{home}", __name__), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+else:
+    __getattr__, __dir__, __all__ = _open_late(__name__, _HOMES, "__version__")

@@ -8,7 +8,9 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 from tests.browser.runs import slow_run
 from tests.browser.waiting import until
+from tests.viewer.viewing import RIGHT, SEARCH, WRONG, new_run, results_of
 
+from rightcall.pages import case_key
 from rightcall.store import list_runs
 
 
@@ -30,6 +32,41 @@ def test_a_running_run_shows_its_progress_and_its_end(page: Page, tmp_path: Path
         expect(page.get_by_role("rowheader", name="case2")).to_be_visible()
         expect(page.locator("html")).not_to_have_attribute("data-running", "")
         expect(page.get_by_role("status")).to_have_count(0)
+    assert page.evaluate("window.stayed")
+
+
+def test_a_case_of_a_running_run_follows_it_and_leaves_open_what_is_open(
+    page: Page, tmp_path: Path, serve: Callable[[Path], str]
+) -> None:
+    wrong, other = results_of(tmp_path, laptop_search=WRONG, gift_card=SEARCH)
+    [again] = results_of(tmp_path, laptop_search=RIGHT)
+    run = new_run(tmp_path / "runs", wrong, is_complete=False, planned=2)
+    journal = run.journal()
+    page.goto(f"{serve(tmp_path / 'runs')}/runs/{run.folder.name}/cases/{case_key('laptop_search')}")
+    expect(page.get_by_role("status")).to_contain_text("not over yet")
+    page.evaluate("window.stayed = true")
+    page.get_by_text("Record").first.click()
+    page.evaluate("document.activeElement.blur()")
+
+    journal.append(other, "digest")
+    expect(page.get_by_role("link", name="Case →")).to_be_visible()
+    for _ in range(2):
+        page.wait_for_event("response", lambda response: response.url == page.url)
+    expect(page.locator("#record-1")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("failed")
+
+    page.get_by_label("differences only").check()
+    page.get_by_label("differences only").blur()
+    journal.append(again, "digest")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("passed")
+    expect(page.locator("section.why")).to_have_count(0)
+    expect(page.locator("#args-2")).to_contain_text("P001")
+    expect(page.get_by_label("differences only")).to_be_checked()
+    expect(page.locator("#args-2 >> xpath=..").get_by_role("button", name="Copy")).to_be_visible()
+
+    journal.close()
+    expect(page.get_by_role("status")).to_have_count(0)
+    expect(page.locator("html")).not_to_have_attribute("data-running", "")
     assert page.evaluate("window.stayed")
 
 

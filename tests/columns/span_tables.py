@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import functools
 import json
 import random
 import re
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +18,9 @@ _ID = re.compile(
     r'(?<="traceId": ")[0-9a-f]{32}|(?<="spanId": ")[0-9a-f]{16}|(?<="parentSpanId": ")[0-9a-f]{16}'
     r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 )
+_VARIES = re.compile(_ID.pattern + r'|(?<=imeUnixNano": ")\d{19}')
+_START = re.compile(r'(?<="startTimeUnixNano": ")\d{19}')
+_DIGITS = 19
 _HEXADECIMAL = re.compile("[0-9a-f]")
 _CODES = ("Unset", "Ok", "Error")
 _ANY = pa.struct(
@@ -32,6 +37,7 @@ Span = dict[str, Any]
 """A span: ids, `name`, `start` and `end`, `attributes`, `code`, `message`, `scope`, and `events`."""
 
 
+@functools.cache
 def recorded() -> dict[str, Any]:
     """The OTLP document of every recorded run that has one, by the name of the run."""
     found = {}
@@ -44,14 +50,27 @@ def recorded() -> dict[str, Any]:
 
 def copies(document: Any, generator: random.Random) -> Iterator[Any]:
     """Copies of a document, each with ids of its own for traces, spans, conversations and sessions."""
-    text = json.dumps(document)
-    between, held = _ID.split(text), _ID.findall(text)
+    make = copier(document, generator)
     while True:
-        fresh = {each: _fresh(each, generator) for each in dict.fromkeys(held)}
+        yield json.loads(make(None))
+
+
+def copier(document: Any, generator: random.Random) -> Callable[[int | None], str]:
+    """What makes such copies, as text; their first span begins at the time given, if one is."""
+    text = json.dumps(document)
+    between, held = _VARIES.split(text), _VARIES.findall(text)
+    ids = [each for each in dict.fromkeys(held) if not each.isdecimal() or len(each) != _DIGITS]
+    first = min(int(each) for each in _START.findall(text))
+
+    def make(start: int | None) -> str:
+        by = 0 if start is None else start - first
+        fresh = {each: _fresh(each, generator) for each in ids}
         parts = [between[0]]
         for each, following in zip(held, between[1:], strict=True):
-            parts += (fresh[each], following)
-        yield json.loads("".join(parts))
+            parts += (fresh.get(each) or str(int(each) + by), following)
+        return "".join(parts)
+
+    return make
 
 
 def _fresh(held: str, generator: random.Random) -> str:
@@ -236,16 +255,54 @@ def mlflow(spans: list[Span]) -> pa.Table:
     )
 
 
+def objects(spans: list[Span]) -> pa.Table:
+    """As the SDK prints spans: ids and status in structs, times as text, attributes as a struct."""
+    keys = sorted({key for span in spans for key in span["attributes"]})
+    columns = [_column([span["attributes"].get(key) for span in spans]) for key in keys]
+    event = pa.struct([("name", pa.string()), ("timestamp", pa.string()), ("attributes", pa.string())])
+    return pa.table(
+        {
+            "name": [span["name"] for span in spans],
+            "context": pa.array(
+                [{"trace_id": f"0x{span['trace_id']}", "span_id": f"0x{span['span_id']}"} for span in spans]
+            ),
+            "parent_id": [span["parent_id"] and f"0x{span['parent_id']}" for span in spans],
+            "start_time": [_iso(span["start"]) for span in spans],
+            "end_time": [_iso(span["end"]) for span in spans],
+            "status": pa.array(
+                [{"status_code": _CODES[span["code"]].upper(), "description": span["message"]} for span in spans]
+            ),
+            "attributes": pa.StructArray.from_arrays(columns, keys),
+            "events": pa.array(
+                [
+                    [
+                        {
+                            "name": held["name"],
+                            "timestamp": _iso(held["time"]),
+                            "attributes": json.dumps(held["attributes"]),
+                        }
+                        for held in span["events"]
+                    ]
+                    for span in spans
+                ],
+                pa.list_(event),
+            ),
+        }
+    )
+
+
 KINDS: dict[str, Callable[[list[Span]], pa.Table]] = {
     "clickhouse": clickhouse,
     "flat_json": flat_json,
     "nested": nested,
+    "objects": objects,
     "phoenix": phoenix,
     "mlflow": mlflow,
 }
 """Every kind of table."""
 
-WITHOUT_SCOPES = ("phoenix", "mlflow")
+WITHOUT_SCOPES = ("objects", "phoenix", "mlflow")
+"""Those that do not say which instrumentation made a span."""
 
 
 def _mlflow_trace(trace: str, spans: list[Span]) -> dict[str, Any]:
@@ -268,6 +325,11 @@ def _mlflow_trace(trace: str, spans: list[Span]) -> dict[str, Any]:
             ]
         },
     }
+
+
+def _iso(time: int) -> str:
+    seconds, rest = divmod(time, 10**9)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:09}Z"
 
 
 def _otlp_code(span: Span) -> str:

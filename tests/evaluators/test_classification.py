@@ -48,6 +48,10 @@ def test_the_matrix_has_a_row_for_each_class_and_a_last_column_for_what_is_none(
         ({"metric": "precision", "positive_class": "c"}, 0.0),
         ({"metric": "recall", "positive_class": "b"}, 1 / 2),
         ({"metric": "f1", "positive_class": "b"}, 2 / 4),
+        ({"metric": "f1", "positive_class": "a", "beta": 2}, 5 * 2 / (3 + 4 * 3)),
+        ({"metric": "f1", "positive_class": "c", "beta": 0.5}, 0.0),
+        ({"metric": "f1", "averaging": "micro", "beta": 2}, 5 * 3 / (5 + 4 * 6)),
+        ({"metric": "recall", "positive_class": "b", "beta": 2}, 1 / 2),
         ({"metric": "precision"}, (2 / 3 + 1 / 2 + 0) / 3),
         ({"metric": "recall"}, (2 / 3 + 1 / 2 + 0) / 3),
         ({"metric": "precision", "averaging": "micro"}, 3 / 5),
@@ -134,3 +138,22 @@ def test_an_expected_class_that_is_none_of_the_classes_is_an_error() -> None:
 def test_mistakes_in_the_configuration_are_told(config: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         ClassificationEvaluator("intent", config)
+
+
+def test_the_figure_is_told_by_its_beta() -> None:
+    assert of_pairs(PAIRS, metric="f1", beta=2).reason.startswith("macro f2 ")
+    assert of_pairs(PAIRS, metric="f1", beta=0.5, positive_class="a").reason.startswith("f0.5 of 'a' ")
+
+
+@pytest.mark.parametrize("beta", [0, -1, float("nan"), float("inf"), "2", True])
+def test_a_beta_is_a_number_above_zero(beta: Any) -> None:
+    with pytest.raises(ConfigurationError, match="beta"):
+        ClassificationEvaluator("intent", {"metric": "f1", "beta": beta})
+
+
+def test_a_part_is_looked_for_in_an_answer_that_is_json_in_a_text() -> None:
+    rows = [row("a", '{"kind": "a"}'), row("b", "no JSON"), row("b", '"kind"')]
+
+    assert concluded(rows, output="/kind", metric="recall", positive_class="a").score == 1.0
+    assert concluded(rows, output="/kind").score == pytest.approx(1 / 3)
+    assert concluded([row("1", "1")], classes=["1"]).score == 1.0

@@ -66,6 +66,14 @@ def test_findings_name_the_missing_call_and_the_wrong_order() -> None:
     assert result.findings[1].path == "tool_calls_order[2]"
 
 
+def test_of_several_calls_of_a_tool_a_finding_names_the_one_that_it_means() -> None:
+    made = ["weather", "book", "weather"]
+
+    [finding] = judge("tool-call-order", made, {"tool_calls_order": ["weather", "weather", "book"]}).findings
+
+    assert finding.message == "`book` was called before the 2nd `weather`, expected after it"
+
+
 def test_a_similar_name_is_pointed_out() -> None:
     [finding] = judge("tool-call-order", ["getWeather"], {"tool_calls_order": ["get_weather"]}).findings
 

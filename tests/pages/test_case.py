@@ -89,6 +89,38 @@ def test_expected_and_actual_calls_stand_side_by_side_with_their_signs(laptop: C
     assert calls.tables[0].steps[2].note == "before get_product_details"
 
 
+def test_of_several_calls_of_a_tool_it_is_said_which_one_a_call_came_before(tmp_path: Path) -> None:
+    evalset = "cases: [{id: a, expect: {calls: [search, weather, weather, book]}}]"
+    (tmp_path / "trip.yaml").write_text(evalset, encoding="utf-8")
+    [case] = load_eval_set(str(tmp_path / "trip.yaml")).cases
+
+    page = case_page(judge(case, Trajectory.of(["search", "weather", "book", "weather"])), "8f2c", Links())
+
+    [moved] = [step for step in page.evaluations[0].tables[0].steps if step.kind == "moved"]
+    assert (moved.actual, moved.note) == ("book", "before the 2nd weather")
+    assert str(page.sentence) == "`book` was called before the 2nd `weather`, expected after it"
+
+
+def test_a_call_leads_to_those_it_was_asked_for_with_and_no_name_of_a_group_is_shown() -> None:
+    trajectory = Trajectory(calls=(*CALLS, made("rate", 2200, 2300, args={}, group="alone")))
+    page = case_page(result("a", trajectory=trajectory), "8f2c", Links())
+
+    seen = Seen(case_html(page, Links()))
+
+    assert [call.together for call in page.calls] == [(), (3,), (2,), (), (), (), ()]
+    assert "together withcall 3" in seen.text
+    assert not any("overlap" in value or "alone" in value for call in page.calls for _, value in call.facts)
+
+
+def test_of_a_large_group_a_call_names_the_first_and_how_many_more_there_are() -> None:
+    calls = tuple([made("fetch", at, at + 50, args={}, group="g") for at in range(30)])
+
+    first, *_, last = case_page(result("a", trajectory=Trajectory(calls=calls)), "8f2c", Links()).calls
+
+    assert (first.together, first.more_together) == (tuple(range(2, 12)), 19)
+    assert (last.together, last.more_together) == (tuple(range(1, 11)), 19)
+
+
 def test_what_differs_inside_a_value_is_marked(laptop: CaseResult) -> None:
     page = page_of(laptop)
 

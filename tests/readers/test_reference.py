@@ -13,8 +13,10 @@ from rightcall.readers import INPUT_FORMATS
 from rightcall.readers._conventions import CONVENTIONS
 from rightcall.readers._grouping import GROUPINGS
 from rightcall.readers._message_formats import PARTS
+from rightcall.readers._table_columns import SPELLINGS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "traces.md").read_text()
+TABLES = (Path(__file__).parents[2] / "docs" / "reference" / "columns.md").read_text()
 
 
 @pytest.mark.parametrize("name", [f"`{name}`" for name in (*INPUT_FORMATS, *GROUPINGS)])
@@ -30,6 +32,11 @@ def test_the_page_names_the_convention(name: str) -> None:
 @pytest.mark.parametrize("name", sorted({part.format for part in PARTS}))
 def test_the_page_names_the_message_format(name: str) -> None:
     assert f"| {name} |" in PAGE
+
+
+@pytest.mark.parametrize("name", sorted({name for names in SPELLINGS.values() for name in names}))
+def test_the_page_of_tables_names_the_column(name: str) -> None:
+    assert f"`{name}`" in TABLES
 
 
 def test_the_example_prints_what_the_page_says() -> None:

@@ -1,7 +1,9 @@
 """Secrets are found by what they look like and by what they are called, and nothing else is."""
 
+import json
 import re
 import sys
+from typing import Any
 
 import pytest
 from hypothesis import example, given, strategies as st
@@ -82,10 +84,83 @@ def test_some_names_stand_for_a_secret(key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "key", ["passenger", "key", "max_tokens", "page_token", "secretary", "monkey", "author", "pin"]
+    "key",
+    [
+        *("passenger", "key", "max_tokens", "page_token", "secretary", "monkey", "author"),
+        *("spinning", "pinned", "pins", "pin_count", "spin", "opinion", "pinterest", "Pinot", "pinCode"),
+        *("token_count", "tokens", "tokenizer", "hotpot", "otps_sent", "code", "status_code", "promo_code", "zip_code"),
+        *("session", "session.id", "gcp.vertex.agent.session_id", "session_ids", "id", "obsession_idea"),
+        *(
+            "compass",
+            "pass",
+            "passed",
+            "seed",
+            "backup",
+            "recovery",
+            "verification",
+            "cookie_policy",
+            "fortune_cookie_id",
+        ),
+    ],
 )
 def test_other_names_do_not(key: str) -> None:
     assert secret_name(key) is None
+
+
+NAMED = [
+    *[(key, "4711", "pin") for key in ("pin", "PIN", "card_pin", "userPin", "SIM-PIN", "userPIN", "pin2")],
+    *[(key, "492817", "one-time-code") for key in ("otp", "OTP", "smsOtp", "totp", "otp_code", "mfaCode", "2fa-code")],
+    *[(key, "492 817", "one-time-code") for key in ("verification_code", "oneTimeCode", "one-time-code")],
+    *[(key, "abcd-1f3g-hij4", "one-time-code") for key in ("recovery_code", "backupCode")],
+    *[(key, "4/0AX4XfWh-dK_z", "authorization-code") for key in ("auth_code", "authorizationCode")],
+    *[(key, "hunter2", "password") for key in ("passcode", "door_passcode", "DB_PASS", "smtpPass")],
+    *[(key, "123", "card-code") for key in ("cvv", "card_cvc", "CVV2")],
+    *[(key, "550e8400-e29b-41d4", "session-id") for key in ("session_id", "sessionId", "JSESSIONID", "PHPSESSID")],
+    *[(key, "sid=abcdef123", "cookie") for key in ("cookie", "cookies", "Set-Cookie")],
+    *[(key, "able acid aged also", "secret") for key in ("seed_phrase", "recoveryPhrase")],
+]
+
+
+@pytest.mark.parametrize(("key", "value", "name"), NAMED, ids=[key for key, _, _ in NAMED])
+def test_a_value_goes_by_its_name_as_a_key_and_in_a_text(key: str, value: str, name: str) -> None:
+    text = json.dumps({"a": 1, key: value})
+
+    assert redacted_value({key: value}) == {key: f"[redacted: {name}]"}
+    assert json.loads(redacted_text(text)) == {"a": 1, key: f"[redacted: {name}]"}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("pin", 13),
+        ("pin", "GPIO17"),
+        ("pin", "https://pins.example/1"),
+        ("otp", "sent"),
+        ("otp", "sent to 5 people"),
+        ("verification_code", "required"),
+        ("session_id", "demo-session"),
+        ("session_id", "s1"),
+        ("cvv", "12345"),
+        ("cookies", "accepted"),
+        ("auth_code", "expired"),
+    ],
+)
+def test_what_a_name_cannot_mean_stays(key: str, value: Any) -> None:
+    text = json.dumps({key: value})
+
+    assert redacted_value({key: value}) == {key: value}
+    assert redacted_text(text) == text
+
+
+def test_a_pin_that_is_a_number_is_redacted_in_a_call_and_in_a_list() -> None:
+    value = {"pin": 4711, "backup_codes": ["a1b2-c3d4", "e5f6-g7h8"], "command": ["unlock", "--pin", "4711"]}
+
+    assert redacted_value(value) == {
+        "pin": "[redacted: pin]",
+        "backup_codes": ["[redacted: one-time-code]"] * 2,
+        "command": ["unlock", "--pin", "[redacted: pin]"],
+    }
+    assert redacted_text("unlock(pin=4711, door='b')") == "unlock(pin=[redacted: pin], door='b')"
 
 
 def test_values_are_redacted_by_their_keys() -> None:

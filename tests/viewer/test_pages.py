@@ -224,6 +224,25 @@ def test_a_run_that_is_going_on_is_followed_and_one_that_was_killed_says_how_to_
     assert "unfinished" in text_of(browser.get("/").text)
 
 
+def test_a_case_of_a_run_that_is_going_on_is_followed_with_its_neighbours(tmp_path: Path, runs: Path) -> None:
+    first, second = results_of(tmp_path, laptop_search=WRONG, gift_card=SEARCH)
+    run = new_run(runs, first, is_complete=False, planned=2)
+    browser, address = Browser(runs), f"/runs/{run.folder.name}/cases/{LAPTOP}"
+    journal = run.journal()
+    going = browser.get(address).text
+    journal.append(second, "digest")
+    further = browser.get(address).text
+    journal.close()
+    killed = browser.get(address).text
+
+    assert "data-running" in going
+    assert "The run of this case is not over yet; the page follows it." in text_of(going)
+    assert "Case → j" not in text_of(going)
+    assert "Case → j" in text_of(further)
+    assert "data-running" not in killed
+    assert "not over yet" not in text_of(killed)
+
+
 def test_the_history_of_a_case_says_in_which_run_it_began_to_fail(tmp_path: Path, runs: Path) -> None:
     made = [
         new_run(runs, *results_of(tmp_path, laptop_search=calls))

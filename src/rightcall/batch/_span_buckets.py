@@ -17,9 +17,8 @@ from rightcall.readers import (
     group_columns,
     known_columns,
     table_groups,
-    table_roots,
+    table_outline,
     table_spans,
-    table_traces,
 )
 from rightcall.trajectory import Trajectory
 from rightcall.verdicts import CASE_ATTRIBUTE
@@ -31,7 +30,7 @@ from ._uniting import United
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_BUCKET_BYTES = 64 << 20
+_BUCKET_BYTES = 32 << 20
 _MOST_BUCKETS = 1_024
 
 
@@ -59,16 +58,16 @@ class SpanBucket(msgspec.Struct, frozen=True):
         runs: set[str] = set()
         for batch in spilled(self.path):
             names = batch.column(RUN).to_pylist()
-            roots = table_roots(batch, known_columns(batch.schema, self.path), self.limits)
-            runs.update([names[row] for row, root in roots if root in wanted])
+            outline = table_outline(batch, known_columns(batch.schema, self.path), self.limits)
+            runs.update([names[row] for row, root in outline.roots if root in wanted])
         return self._scattered(spilled(self.path, runs)).begun() & wanted
 
     def _scattered(self, batches: Iterable[pa.RecordBatch]) -> Scattered:
-        spans = [
+        spans = (
             span
             for batch in batches
             for span in table_spans(batch, known_columns(batch.schema, self.path), self.limits)
-        ]
+        )
         return Scattered(spans, self.grouping, self.metadata_attributes, self.limits)
 
 
@@ -106,12 +105,12 @@ def span_buckets(
     for table in tables:
         columns = known_columns(table.schema, table.name)
         for batch in table.batches(columns.needed):
-            spilling.add(batch, [united.top(trace) for trace in table_traces(batch, columns, limits)])
-            if grouping == "auto":
-                roots.update([root for _, root in table_roots(batch, columns, limits)])
+            outline = table_outline(batch, columns, limits)
+            spilling.add(batch, [united.top(trace) for trace in outline.traces])
+            roots.update([root for _, root in outline.roots])
     paths = spilling.finish()
     buckets = [SpanBucket(at, path, grouping, metadata_attributes, limits) for at, path in enumerate(paths)]
-    begun = _begun(buckets, frozenset(roots))
+    begun = _begun(buckets, frozenset(roots)) if grouping == "auto" else frozenset()
     return [msgspec.structs.replace(bucket, begun=begun) for bucket in buckets]
 
 

@@ -10,7 +10,7 @@ from rightcall.errors import InputError, MissingExtraError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_ROWS = 8_192
+_ROWS = 4_096
 
 
 class SpanTable(Protocol):
@@ -44,12 +44,14 @@ class ParquetSpans:
         """Its rows, with these of its columns.
 
         Raises:
-            InputError: the file is damaged, or is gone.
+            InputError: the file is damaged, has got other columns, or is gone.
         """
         import pyarrow
 
         try:
             with self._opened() as file:
+                if not file.schema_arrow.equals(self.schema):
+                    raise InputError(f"{self.name}: it has changed while it was read")
                 yield from file.iter_batches(batch_size=_ROWS, columns=list(columns))
         except (pyarrow.ArrowException, OSError) as problem:
             raise InputError(f"{self.name}: {problem}") from None

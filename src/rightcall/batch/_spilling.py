@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from zlib import crc32
 
 from rightcall.errors import InputError
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 RUN = "rightcall.run"
 """The column that says which run a row belongs to."""
 
-_HELD_BYTES = 48 << 20
+_HELD_BYTES = 32 << 20
 _SMALLEST_PIECE = 128 << 10
 
 
@@ -33,7 +33,7 @@ class Spilling:
         self._held: list[pa.RecordBatch] = []
         self._size = 0
         for path in self._paths:
-            _append(path, b"")
+            _write(path, b"", "wb")
 
     def add(self, batch: pa.RecordBatch, runs: list[str]) -> None:
         """Take in rows, each with the name of its run.
@@ -66,8 +66,12 @@ class Spilling:
         count = len(self._paths)
         numbers = [crc32(run.encode("utf-8", "replace")) % count for run in table.column(RUN).to_pylist()]
         order = sorted(range(len(numbers)), key=numbers.__getitem__)
+        table = table.combine_chunks().take(pa.array(order, pa.int64()))
+        first = 0
         for number, rows in groupby(order, numbers.__getitem__):
-            _append(self._paths[number], _stream(table.take(pa.array(list(rows)))))
+            size = len(list(rows))
+            _write(self._paths[number], _stream(table.slice(first, size)), "ab")
+            first += size
 
 
 def spilled(path: str, runs: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
@@ -93,14 +97,15 @@ def _stream(table: pa.Table) -> Any:
     import pyarrow as pa
 
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
-        writer.write_table(table.combine_chunks())
+    packing = "lz4" if pa.Codec.is_available("lz4") else None
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression=packing)) as writer:
+        writer.write_table(table)
     return sink.getvalue()
 
 
-def _append(path: str, data: Any) -> None:
+def _write(path: str, data: Any, mode: Literal["ab", "wb"]) -> None:
     try:
-        with open(path, "ab") as file:
+        with open(path, mode) as file:
             file.write(data)
     except OSError as problem:
         raise InputError(f"{path}: {problem.strerror or problem}") from None

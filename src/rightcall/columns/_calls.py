@@ -36,10 +36,10 @@ class Calls:
 
     def __init__(self, batch: pa.RecordBatch, wanted: Iterable[str]) -> None:
         self._column = _lists(batch)
-        offsets = self._column.offsets
-        first, end = offsets[0].as_py(), offsets[-1].as_py()
+        offsets = _integers(self._column.offsets)
+        first, end = offsets[0], offsets[-1]
         self._values = self._column.values.slice(first, end - first)
-        self._bounds: list[int] = [offset - first for offset in offsets.to_pylist()]
+        self._bounds = [offset - first for offset in offsets] if first else offsets
         names = self._field("name") if pa.types.is_struct(self._values.type) else self._values
         self._encoded = _text(names).dictionary_encode("encode")
         self.vocabulary: list[str | None] = self._encoded.dictionary.to_pylist()
@@ -53,8 +53,7 @@ class Calls:
     @cached_property
     def places(self) -> list[int]:
         """The place in the vocabulary of the name of each call."""
-        places: list[int] = self._encoded.indices.to_pylist()
-        return places
+        return _integers(self._encoded.indices)
 
     def rows(self) -> Iterator[tuple[int, int]]:
         """Where the calls of each row begin and end."""
@@ -154,6 +153,14 @@ def _is_plain(name: str | None) -> bool:
 def _bytes(numbers: pa.Array) -> bytes:
     buffer = numbers.buffers()[1]
     return b"" if buffer is None else bytes(memoryview(buffer)[numbers.offset : numbers.offset + len(numbers)])
+
+
+def _integers(numbers: pa.Array) -> list[int]:
+    """The numbers of a column of int32 without nulls, ten times as fast as `to_pylist` has them."""
+    buffer = numbers.buffers()[1]
+    return (
+        [] if buffer is None else memoryview(buffer).cast("i")[numbers.offset : numbers.offset + len(numbers)].tolist()
+    )
 
 
 def _where(mask: pa.Array) -> list[int]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rightcall.errors import InputError
-from rightcall.evalsets import Case
+from rightcall.evalsets import Case, Check
 from rightcall.results import CaseResult, EvaluationResult
 from rightcall.verdicts import Judging, waits
 
@@ -156,31 +156,41 @@ class _CaseScorer:
     """Scores rows of one case by the codes of their calls."""
 
     def __init__(self, sight: CaseSight, calls: Calls, outcomes: Outcomes) -> None:
-        self._checks, self._outcomes = sight.case.checks, outcomes
-        self._measured: list[Measured] = []
-        self._numbers: dict[tuple[int, ...], int] = {}
-        number_of = self._outcome_of if len(self._checks) == 1 else self._noted
+        checks = sight.case.checks
+        self._weighing = _Weighing(checks, outcomes)
+        number_of = self._weighing.alone if len(checks) == 1 else self._weighing.noted
         self._scorers = [
             NamesScorer(check, part, calls, outcomes, number_of)
             if isinstance(part, NamesRule)
             else ClassScorer(check, part, calls, outcomes, number_of)
-            for check, part in zip(self._checks, sight.parts, strict=True)
+            for check, part in zip(checks, sight.parts, strict=True)
         ]
 
     def scored(self, bounds: Sequence[tuple[int, int]]) -> list[Scored]:
         """The outcomes of rows."""
         scored = [scorer.scored(bounds) for scorer in self._scorers]
-        return scored[0] if len(scored) == 1 else [self._together(row) for row in zip(*scored, strict=True)]
+        return scored[0] if len(scored) == 1 else [self._weighing.together(row) for row in zip(*scored, strict=True)]
 
-    def _outcome_of(self, measured: Measured) -> int:
+
+class _Weighing:
+    """What evaluators of one case say, weighed into outcomes."""
+
+    def __init__(self, checks: Sequence[Check], outcomes: Outcomes) -> None:
+        self._checks, self._outcomes = checks, outcomes
+        self._measured: list[Measured] = []
+        self._numbers: dict[tuple[int, ...], int] = {}
+
+    def alone(self, measured: Measured) -> int:
+        """The number of the outcome, where there is one evaluator."""
         return self._outcomes.number(Outcome.of(self._checks, [measured]))
 
-    def _noted(self, measured: Measured) -> int:
+    def noted(self, measured: Measured) -> int:
+        """A number for what one of several evaluators says, until the others have spoken."""
         self._measured.append(measured)
         return len(self._measured) - 1
 
-    def _together(self, scored: Sequence[Scored]) -> Scored:
-        """What several evaluators say of one row."""
+    def together(self, scored: Sequence[Scored]) -> Scored:
+        """The outcome of what all evaluators say of one row."""
         if NOT_SCORED in scored:
             return NOT_SCORED
         said = tuple([number for number, _ in scored])

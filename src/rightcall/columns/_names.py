@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar, Literal, TypeAlias
 
 import msgspec
@@ -17,7 +17,7 @@ from ._outcomes import NOT_SCORED, Causes, Measured, Outcomes, Scored, packed
 
 _MOST_CAUSES = 30
 """As many findings as evaluators list. What has more is judged by them."""
-_BLANKS = chr(BLANK) * LONGEST
+_BLANKS = [chr(BLANK) * length for length in range(LONGEST + 1)]
 
 Scoring: TypeAlias = Literal["share", "equal", "in order", "in common"]
 
@@ -141,7 +141,7 @@ class NamesScorer:
             return NOT_SCORED
         # Edits turn the expected names into the actual ones. Made with blanks for the latter, they show what stays.
         edits = LCSseq.editops(expected, key)
-        common = edits.apply(self._text, _BLANKS[: len(key)]).encode("latin-1")
+        common = edits.apply(self._text, _BLANKS[len(key)]).encode("latin-1")
         score = self._scores[len(common) - common.count(BLANK)]
         if self._rule.scoring == "in common":
             score = self._faults.paired(key) / len(expected)
@@ -174,7 +174,7 @@ class _Faults:
         self._once = bytes([code for code, count in self._counts if count == 1])
         self._repeated = [(code, count) for code, count in self._counts if count > 1]
         self._all = bytes(codes)
-        self._missing = _table(codes, outcomes.add(evaluator, [("RC101", name) for name in names]))
+        self._missing = _numbered(codes, outcomes.add(evaluator, [("RC101", name) for name in names]))
         called = sorted({*names, *map(str, calls.vocabulary)}) if rule.extras else []
         extras = dict(zip(called, outcomes.add(evaluator, [("RC102", name) for name in called]), strict=True))
         self._extra = {code: extras[name] for code, name in zip(codes, names, strict=True)} if rule.extras else {}
@@ -183,7 +183,9 @@ class _Faults:
             for place, name in enumerate(calls.vocabulary if rule.extras else ())
             if name not in rule.names
         }
-        self._moved = _table(codes, outcomes.add(evaluator, [("RC103", name) for name in names]))
+        self._moved = _numbered(codes, outcomes.add(evaluator, [("RC103", name) for name in names]))
+        narrow = not rule.extras and max(self._moved.values(), default=0) < 256
+        self._tables = (_table(self._missing), _table(self._moved)) if narrow else None
 
     def of(self, key: bytes, common: bytes) -> Causes:
         """The faults of calls of expected names, given also with blanks for those that are not in place."""
@@ -191,8 +193,9 @@ class _Faults:
         moved = self._once.translate(None, absent + common) if self._rule.order else b""
         if self._repeated:
             absent, moved = self._with_repeated(key, common, absent, moved)
-        if isinstance(self._missing, bytes) and isinstance(self._moved, bytes) and not self._extra:
-            return absent.translate(self._missing) + moved.translate(self._moved)
+        if self._tables is not None:
+            missing_table, moved_table = self._tables
+            return absent.translate(missing_table) + moved.translate(moved_table)
         missing = [self._missing[code] for code in absent]
         extra = [self._extra[code] for code, count in self._counts if self._extra and key.count(code) > count]
         return packed([*missing, *extra, *[self._moved[code] for code in moved]])
@@ -218,7 +221,10 @@ class _Faults:
         return self._all.translate(None, self._all.translate(None, codes))
 
 
-def _table(codes: Sequence[int], numbers: range) -> bytes | dict[int, int]:
-    """What turns codes into numbers: bytes where they are small enough."""
-    found = dict(zip(codes, numbers, strict=True))
-    return bytes([found.get(code, 0) for code in range(256)]) if numbers.stop <= 256 else found
+def _numbered(codes: Sequence[int], numbers: range) -> dict[int, int]:
+    return dict(zip(codes, numbers, strict=True))
+
+
+def _table(numbers: Mapping[int, int]) -> bytes:
+    """What turns codes into small numbers at once."""
+    return bytes([numbers.get(code, 0) for code in range(256)])

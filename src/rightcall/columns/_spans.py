@@ -43,9 +43,9 @@ def span_trajectories(
     """
     check_grouping(grouping)
     parts = batches.to_batches() if isinstance(batches, pa.Table) else batches
-    spans = [
+    spans = (
         span
         for batch in parts
         for span in table_spans(batch, known_columns(batch.schema, "the table of spans"), limits)
-    ]
+    )
     return Scattered(spans, grouping, metadata_attributes, limits).trajectories()

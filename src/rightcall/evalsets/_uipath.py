@@ -12,6 +12,7 @@ from rightcall.limits import Limits
 
 from ._foreign import Part
 from ._pages import Draft, Page, camel
+from ._uipath_classes import KEY, Classifying, classifying
 from ._uipath_evaluators import UiPathEvaluator, read_evaluators, without_tool_ids
 from ._uipath_mocks import translate_mocks
 
@@ -40,6 +41,8 @@ class _Translation:
         self._limits = limits
         self._draft = Draft(page, {})
         self._evaluators: dict[str, UiPathEvaluator] = {}
+        self._classifying: dict[str, Classifying] = {}
+        self._classes: dict[str, list[str]] = {}
 
     def draft(self) -> Draft:
         whole = self._whole
@@ -58,6 +61,7 @@ class _Translation:
         extra: dict[str, Any] = {}
         written["cases"] = [self._case(each, number, extra) for number, each in enumerate(evaluations)]
         written["evaluators"] |= extra
+        written["overall"] = {key: self._classifying[key].written(found) for key, found in self._classes.items()}
         self._draft.trace(("cases",), whole.page, whole.place("evaluations"))
         self._draft.value = {key: value for key, value in written.items() if value not in ({}, "")}
         return self._draft
@@ -85,9 +89,19 @@ class _Translation:
             evaluator = self._evaluator(reference, (key, number), found, folder)
             if evaluator.id in referenced:
                 raise self._whole.problem(f"the evaluator {evaluator.id!r} is referred to twice", key, number)
-            referenced[evaluator.id] = evaluator
+            referenced[evaluator.id] = self._for_each_case(evaluator)
             evaluator.trace(self._draft)
         return referenced
+
+    def _for_each_case(self, evaluator: UiPathEvaluator) -> UiPathEvaluator:
+        """An evaluator as each case is judged by it; what it says of all cases together is kept for later."""
+        found = classifying(evaluator)
+        if found is None:
+            return evaluator
+        self._classifying[evaluator.id] = found
+        self._draft.trace(("overall", evaluator.id), evaluator.page, ())
+        self._draft.trace(("overall", evaluator.id, "config"), evaluator.page, ("evaluatorConfig",))
+        return found.scoring(evaluator)
 
     def _evaluator(
         self, reference: Any, place: tuple[str, int], found: dict[str, UiPathEvaluator], folder: FilePath
@@ -115,7 +129,8 @@ class _Translation:
         self._draft.trace((*place, "input"), case.page, case.place("inputs"))
         written["expected_behavior"] = case.text("expected_agent_behavior", "")
         self._draft.trace((*place, "expected_behavior"), case.page, case.place("expected_agent_behavior"))
-        written["expect"] = self._expect(case, place)
+        classes: dict[str, str] = {}
+        written["expect"] = self._expect(case, place, classes)
         mocks = translate_mocks(case, place, self._draft)
         written["mocks"] = mocks.written
         for name in mocks.unavailable:
@@ -126,10 +141,11 @@ class _Translation:
         criterias = case.any("evaluation_criterias")
         if any(without_tool_ids(criteria) != criteria for criteria in criterias.values()):
             rest["evaluationCriterias"] = criterias
-        written["metadata"] = {"uipath": rest} if rest else {}
+        written["metadata"] = ({"uipath": rest} if rest else {}) | ({KEY: classes} if classes else {})
         return {key: value for key, value in written.items() if key in ("id", "input") or value not in ("", {})}
 
-    def _expect(self, case: Part, place: Path) -> dict[str, Any]:
+    def _expect(self, case: Part, place: Path, classes: dict[str, str]) -> dict[str, Any]:
+        """What is expected of a case; `classes` are told which class each evaluator of classes expects."""
         criterias = case.object("evaluation_criterias")
         if criterias is None:
             case.rest(_KNOWN_OF_CASE)
@@ -140,6 +156,10 @@ class _Translation:
             evaluator = self._named(key, criterias)
             if evaluator.id in expect:
                 raise criterias.problem(f"{key!r} has criteria already, by its id or by its name", key)
+            if (of_classes := self._classifying.get(evaluator.id)) is not None:
+                found = classes[evaluator.id] = of_classes.expected(criteria, criterias, key)
+                self._classes.setdefault(evaluator.id, []).append(found)
+                criteria = of_classes.criteria(found)
             expect[evaluator.id] = _criteria(evaluator, criteria, expected_output, criterias, key)
             self._draft.trace((*place, "expect", evaluator.id), case.page, criterias.place(key))
         return expect

@@ -6,14 +6,16 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, StrictBool, StrictStr, model_validator
+from pydantic import AfterValidator, Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
 
 from rightcall.decoding import dump_json
+from rightcall.limits import DEFAULT_LIMITS
 from rightcall.results import ClassFigures, Classification
 
 from ._criteria import Threshold
 from ._mistakes import UserModel, parse_config
 from ._overall import Conclusion, OverallEvaluator, Row
+from ._parts import readable
 
 _MISSING = object()
 _MOST_CLASSES = 200
@@ -32,12 +34,14 @@ class ClassificationConfig(UserModel):
     """Where the classes are, and which figure counts."""
 
     output: Pointer = ""
-    """Where the class is in the answer: a JSON Pointer. Empty for the whole answer."""
+    """Where the class is in the answer: a JSON Pointer. Empty for the whole answer; else a text is read as JSON."""
     expected: Pointer = "/class"
     """Where the class that is expected is in the metadata of the case: a JSON Pointer."""
     classes: tuple[StrictStr, ...] = ()
     """All classes; those that are expected anywhere, unless given."""
     metric: Literal["accuracy", "precision", "recall", "f1"] = "accuracy"
+    beta: Annotated[StrictFloat | StrictInt, Field(gt=0, le=1_000)] = 1.0
+    """How many times as much recall counts as precision, for `f1`."""
     averaging: Literal["macro", "micro"] = "macro"
     positive_class: StrictStr | None = None
     """The class whose figure counts, instead of an average."""
@@ -56,10 +60,11 @@ class ClassificationConfig(UserModel):
 class ClassificationEvaluator(OverallEvaluator):
     """Holds the class that each case expects against the one that was found, and computes one figure over all cases.
 
-    Precision is right/found, recall right/expected, F1 2·right/(found + expected), accuracy right/cases. A class that
-    was expected and never found has the precision 0; one that was neither does not count. An answer without a class,
-    or with one that is none of them, is a miss. Cases that expect no class are left out. Where a case gave no answer at
-    all, or no case expects a class, there is no score.
+    Precision is right/found, recall right/expected, F1 2·right/(found + expected), accuracy right/cases; with another
+    β than 1, F is (1 + β²)·right/(found + β²·expected). A class that was expected and never found has the precision 0;
+    one that was neither does not count. An answer without a class, or with one that is none of them, is a miss. Cases
+    that expect no class are left out. Where a case gave no answer at all, or no case expects a class, there is no
+    score.
 
     Raises:
         ConfigurationError: the configuration is wrong.
@@ -77,7 +82,8 @@ class ClassificationEvaluator(OverallEvaluator):
         expected = self._label(row.metadata, self.config.expected)
         if expected is None:
             return None
-        return expected, self._label(row.output, self.config.output) if row.is_measured else False
+        output = readable(row.output, DEFAULT_LIMITS) if self.config.output else row.output
+        return expected, self._label(output, self.config.output) if row.is_measured else False
 
     def tally(self) -> _Tally:
         """An empty tally."""
@@ -166,8 +172,8 @@ class _Tally:
         counting = [each for each in found.figures if each.expected or each.found]
         if config.positive_class is not None:
             wanted = config.positive_class.casefold() if config.ignore_case else config.positive_class
-            [*of_class] = [getattr(each, config.metric) for each in counting if each.name == wanted]
-            return (of_class[0] if of_class else None), f"{config.metric} of {wanted!r}"
+            [*of_class] = [self._of(each) for each in counting if each.name == wanted]
+            return (of_class[0] if of_class else None), f"{self._name()} of {wanted!r}"
         if config.averaging == "micro":
             together = _figures(
                 "",
@@ -175,8 +181,21 @@ class _Tally:
                 sum(each.found for each in counting),
                 sum(each.right for each in counting),
             )
-            return getattr(together, config.metric), f"micro {config.metric}"
-        return sum(getattr(each, config.metric) for each in counting) / len(counting), f"macro {config.metric}"
+            return self._of(together), f"micro {self._name()}"
+        return sum(map(self._of, counting)) / len(counting), f"macro {self._name()}"
+
+    def _of(self, figures: ClassFigures) -> float:
+        """The figure that is asked for, of a class or of all decisions together."""
+        if not self._weighs_recall():
+            return float(getattr(figures, self._config.metric))
+        square = self._config.beta**2
+        return (1 + square) * figures.right / (figures.found + square * figures.expected)
+
+    def _name(self) -> str:
+        return f"f{self._config.beta:g}" if self._weighs_recall() else self._config.metric
+
+    def _weighs_recall(self) -> bool:
+        return self._config.metric == "f1" and self._config.beta != 1
 
 
 def _figures(name: str, expected: int, found: int, right: int) -> ClassFigures:

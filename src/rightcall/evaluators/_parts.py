@@ -54,8 +54,7 @@ def part_of(value: Any, target: Target, limits: Limits) -> Any:
     """
     if target == _WHOLE:
         return value
-    if isinstance(value, str):
-        value = _read(value, limits)
+    value = readable(value, limits)
     if isinstance(target, str):
         return _at(value, target)
     return {key: _at(value, key) for key in target}
@@ -67,6 +66,31 @@ def expected_part(value: Any, target: Target, where: str, limits: Limits) -> Any
         return part_of(value, target, limits)
     except InputError as problem:
         raise CriteriaError(f"{where}: {problem}") from None
+
+
+def pointer_of(target: str) -> str:
+    """A target as a JSON Pointer, which is empty for the whole answer."""
+    if target == _WHOLE or target.startswith("/"):
+        return target.removeprefix(_WHOLE)
+    steps = [index if key is None else key for key, index in _steps(target)]
+    return "".join([f"/{step.replace('~', '~0').replace('/', '~1')}" for step in steps])
+
+
+def holding(target: str, value: Any) -> Any:
+    """An answer that has a value at a target, and nothing else."""
+    for key, index in reversed(_steps(target) if target != _WHOLE else []):
+        value = {key: value} if key is not None else [*[None] * int(index[:4]), value]
+    return value
+
+
+def readable(value: Any, limits: Limits) -> Any:
+    """A value whose parts can be looked for: a text is read as JSON, if it is that."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return decode_text(value, limits)
+    except InputError:
+        return value
 
 
 def plain_text(value: Any) -> str:
@@ -86,13 +110,6 @@ def lines_of(value: Any, delimiter: str) -> list[str]:
 def paired_lines(expected: list[str], actual: list[str]) -> list[tuple[str, str]]:
     """Lines side by side; where one text has more of them, the other's are empty."""
     return list(zip_longest(expected, actual, fillvalue=""))
-
-
-def _read(text: str, limits: Limits) -> Any:
-    try:
-        return decode_text(text, limits)
-    except InputError:
-        return text
 
 
 def _at(value: Any, target: str) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from rightcall.errors import shown
-from rightcall.results import Finding
+from rightcall.results import Finding, ordinal_text
 
 from ._aligning import Line
 from ._comparing import Comparison, told
@@ -99,13 +99,21 @@ def _out_of_order(comparison: Comparison, line: Line) -> str:
     """Which call in place this one is on the wrong side of."""
     for other in _in_place(comparison):
         if (other.expected < line.expected) != (other.actual < line.actual):
-            name = comparison.expected[other.expected]
-            if name == comparison.expected[line.expected]:
-                name = comparison.expected_call(other.expected).text
+            name = _which(comparison, other, line)
             if line.actual < other.actual:
-                return f"before `{name}`, expected after it"
-            return f"after `{name}`, expected before it"
+                return f"before {name}, expected after it"
+            return f"after {name}, expected before it"
     return "at another place than expected"
+
+
+def _which(comparison: Comparison, other: Line, line: Line) -> str:
+    """A call by its name and, where several of them were made, which one of them it is."""
+    name, names = comparison.expected[other.expected], comparison.selection.names
+    if name == comparison.expected[line.expected]:
+        return f"`{comparison.expected_call(other.expected).text}`"
+    if names.count(name) < 2:
+        return f"`{name}`"
+    return f"the {ordinal_text(names[: other.actual + 1].count(name))} `{name}`"
 
 
 def _in_place(comparison: Comparison) -> Iterator[Line]:

@@ -17,6 +17,7 @@ from ._texts import Shown, shown_text
 _SHORT = 72
 _TEXT = 2_000
 _BRIEF = 200
+_MOST_TOGETHER = 10
 _pretty = json.JSONEncoder(ensure_ascii=False, default=repr, indent=2).encode
 
 
@@ -35,9 +36,12 @@ class CallView(msgspec.Struct, frozen=True, kw_only=True):
     suspected_error: bool = False
     internal: bool = False
     facts: tuple[tuple[str, str], ...] = ()
-    """What else is known: agent, turn, group, times."""
+    """What else is known: agent, turn, times."""
     made_by: int = 0
     """The number of the call that made it; 0 for none."""
+    together: tuple[int, ...] = ()
+    """The numbers of the first other calls of its group: the model asked for them at once, or they ran at one time."""
+    more_together: int = 0
     unrecorded: tuple[str, ...] = ()
     record: Shown | None = None
     span: Shown | None = None
@@ -49,12 +53,17 @@ def call_view(
     *,
     begin: int | None,
     makers: Mapping[str, int],
+    groups: Mapping[str, Sequence[int]],
     spans: Mapping[str, Any],
     href: str = "",
     sign: str = "",
 ) -> CallView:
-    """A call with everything, from where the first one begins; `makers` has the numbers of calls by span id."""
+    """A call with everything, counted from where the first one begins.
+
+    `makers` has the numbers of calls by span id, `groups` those of calls that belong together by the name of the group.
+    """
     call = calls[position]
+    group = groups.get(call.group or "", ())
     span = spans.get(call.span_id) if call.span_id is not None else None
     return CallView(
         number=position + 1,
@@ -68,6 +77,8 @@ def call_view(
         internal=call.internal,
         facts=_facts(call, begin),
         made_by=makers.get(call.parent_id, 0) if call.parent_id is not None else 0,
+        together=tuple([each for each in group[: _MOST_TOGETHER + 1] if each != position + 1][:_MOST_TOGETHER]),
+        more_together=max(0, len(group) - 1 - _MOST_TOGETHER),
         unrecorded=tuple(sorted(call.unrecorded)),
         record=shown_text(_pretty(_plain(call)), 20_000),
         span=shown_text(_pretty(msgspec.to_builtins(span)), 20_000, whole=True) if span is not None else None,
@@ -113,7 +124,6 @@ def _facts(call: ToolCall, begin: int | None) -> tuple[tuple[str, str], ...]:
         ("took", took),
         ("agent", call.agent or ""),
         ("turn", str(call.turn + 1) if call.turn is not None else ""),
-        ("asked for together", call.group or ""),
         ("recorded as", call.source or ""),
     )
     return tuple([(name, value[:200]) for name, value in known if value])

@@ -232,6 +232,10 @@ def _calls(
     """The calls of one page of them."""
     begin = min([call.start_ns for call in calls if call.start_ns is not None], default=None)
     makers = {call.span_id: place for place, call in reversed(list(enumerate(calls, 1))) if call.span_id is not None}
+    groups: dict[str, list[int]] = {}
+    for place, call in enumerate(calls, 1):
+        if call.group:
+            groups.setdefault(call.group, []).append(place)
     first = (page - 1) * CALLS_A_PAGE
     return tuple(
         [
@@ -240,6 +244,7 @@ def _calls(
                 calls,
                 begin=begin,
                 makers=makers,
+                groups=groups,
                 spans=spans,
                 href=links.tool(run_id, calls[place].name),
                 sign=signs.get(place + 1, ""),

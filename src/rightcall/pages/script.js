@@ -2,6 +2,10 @@
 "use strict";
 
 const find = (selector) => document.querySelector(selector);
+const received = new Map();
+if ("running" in document.documentElement.dataset) {
+  for (const each of document.querySelectorAll("[data-live][id]")) received.set(each.id, each.outerHTML);
+}
 
 // Where j and k, n and p go in a list: from one element with `data-stop` to the next, or the next that did not pass.
 const step = (by, failing) => {
@@ -60,20 +64,36 @@ document.addEventListener("click", async (event) => {
 });
 showCopyButtons();
 
-// A run that is not over: the elements marked `data-live` are taken anew from the same address, each by its id.
+// A run that is not over: the elements marked `data-live` are taken anew from the same address, each by its id. They are
+// held against what came from there before: what a reader has opened or ticked on the page is no news.
 const refresh = async () => {
   try {
     const answer = await fetch(location.href, { cache: "no-store" });
     if (!answer.ok) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    let isBehind = false;
     for (const old of document.querySelectorAll("[data-live][id]")) {
       const fresh = page.getElementById(old.id);
-      const inUse = old.contains(document.activeElement) || old.querySelector("input:checked");
-      if (fresh && fresh.outerHTML !== old.outerHTML && !inUse) old.replaceWith(fresh);
+      const inUse = old.contains(document.activeElement) || old.querySelector("input[name]:checked");
+      if (!fresh || fresh.outerHTML === received.get(old.id)) continue;
+      if (inUse) {
+        isBehind = true;
+        continue;
+      }
+      received.set(old.id, fresh.outerHTML);
+      keepTicks(old, fresh);
+      old.replaceWith(fresh);
     }
-    if (!page.documentElement.hasAttribute("data-running")) delete document.documentElement.dataset.running;
+    showCopyButtons();
+    if (!isBehind && !page.documentElement.hasAttribute("data-running")) delete document.documentElement.dataset.running;
   } catch {
     return; // the viewer was stopped; what is on the page stays as it was
+  }
+};
+const keepTicks = (old, fresh) => {
+  for (const { id } of old.querySelectorAll("input[id]:checked")) {
+    const again = fresh.querySelector(`#${CSS.escape(id)}`);
+    if (again) again.checked = true;
   }
 };
 const watch = async () => {

@@ -7,7 +7,7 @@ from ._reading import INPUT_FORMATS, read, read_messages, read_spans
 from ._scattered import Beginnings, Scattered, check_grouping
 from ._survey import Block
 from ._table_columns import SpanColumns, known_columns, span_columns
-from ._table_groups import group_columns, table_groups, table_roots, table_traces
+from ._table_groups import Outline, group_columns, table_groups, table_outline
 from ._table_spans import table_spans
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Grouping",
     "LargeFile",
     "LeftLine",
+    "Outline",
     "Rest",
     "Scattered",
     "SpanColumns",
@@ -33,7 +34,6 @@ __all__ = [
     "read_spans",
     "span_columns",
     "table_groups",
-    "table_roots",
+    "table_outline",
     "table_spans",
-    "table_traces",
 ]

@@ -13,6 +13,7 @@ from rightcall.decoding import decode_json
 from rightcall.errors import InputError
 
 _MAXIMUM_DEPTH = 200
+_NULL = msgspec.Raw(b"null")
 
 
 class Attribute(msgspec.Struct, gc=False):
@@ -65,6 +66,20 @@ class RawAttributes(msgspec.Struct, gc=False, eq=False):
 
     def __len__(self) -> int:
         return len(self.places)
+
+
+def undecoded(text: str) -> tuple[Attribute, ...] | None:
+    """The attributes in a JSON object of plain values, each of them as OTLP would write it; none where it is no object.
+
+    A value counts as a text until somebody asks for it, and is then what it is.
+    """
+    try:
+        held = _decode_object(text)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+    return tuple(
+        [Attribute(key, msgspec.Raw(b'{"stringValue":%b}' % raw)) for key, raw in held.items() if raw != _NULL]
+    )
 
 
 def plain_value(value: Any, depth: int = 0) -> Any:
@@ -153,6 +168,7 @@ class _Text(msgspec.Struct, gc=False):
 
 
 _decode_text = msgspec.json.Decoder(_Text).decode
+_decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 def _decoded_tolerantly(raw: bytes) -> Any:

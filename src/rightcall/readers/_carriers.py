@@ -10,6 +10,7 @@ import msgspec
 
 from ._attributes import RawAttributes, unnested
 from ._exchanges import Exchanges
+from ._kinds import shape_of
 from ._message_log import Exchange
 from ._roles import Role
 from ._span import LogRecord, Span
@@ -99,9 +100,7 @@ class Conversation(msgspec.Struct):
 
 def carriers_among(attributes: Any) -> tuple[Carrier, ...]:
     """Those attributes of a span that hold messages."""
-    if attributes.__class__ is not RawAttributes:
-        return _find_carriers(attributes)
-    shape = attributes.shape
+    shape = attributes.shape if attributes.__class__ is RawAttributes else shape_of(tuple(attributes))
     if shape.carriers is None:
         shape.carriers = _find_carriers(attributes)
     found: tuple[Carrier, ...] = shape.carriers

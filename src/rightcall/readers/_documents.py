@@ -17,6 +17,9 @@ from ._otlp_lines import decode_request, split_request
 from ._protobuf import looks_like_framed_protobuf, looks_like_protobuf, protobuf_items
 from ._span import Item
 from ._spill import Budget
+from ._table_attributes import UNREADABLE
+from ._table_columns import known_columns
+from ._table_spans import table_spans
 from ._warnings import Warnings
 
 LOOKED_FOR = (
@@ -49,7 +52,7 @@ class Documents:
         """
         head = _peek(stream)
         if head.startswith(b"PAR1"):
-            return iter([_parquet_items(self._rest(stream), self._name)])
+            return self._parquet_batches(self._rest(stream))
         if looks_like_protobuf(head) or looks_like_framed_protobuf(head):
             return iter([protobuf_items(self._rest(stream), self._name)])
         if head.startswith(_UTF16):
@@ -58,6 +61,24 @@ class Documents:
         elif b"context.span_id" in head.split(b"\n")[0] and not head.lstrip().startswith((b"{", b"[")):
             return iter([_csv_items(self._rest(stream))])
         return self._json_batches(stream)
+
+    def _parquet_batches(self, data: bytes) -> Iterator[Iterable[Item]]:
+        try:
+            import pyarrow
+            from pyarrow import parquet
+        except ImportError:
+            message = f"{self._name} is a parquet file; to read it: pip install 'rightcall[arrow]'"
+            raise MissingExtraError(message) from None
+        try:
+            table = parquet.ParquetFile(io.BytesIO(data))
+            columns = known_columns(table.schema_arrow, self._name)
+            for batch in table.iter_batches(columns=columns.needed):
+                spans = table_spans(batch, columns, self._limits)
+                for trouble in [span.attributes.get(UNREADABLE) for span in spans if UNREADABLE in span.attributes]:
+                    self._warnings.add("dropped cells", f"{self._name}: {trouble}")
+                yield spans
+        except (pyarrow.ArrowException, OSError) as problem:
+            raise InputError(f"{self._name}: damaged parquet data: {problem}") from None
 
     def _json_batches(self, stream: IO[bytes]) -> Iterator[Iterable[Item]]:
         number, first = 1, self._line(stream, 1).removeprefix(codecs.BOM_UTF8)
@@ -170,20 +191,6 @@ def _csv_items(data: bytes) -> Iterator[Item]:
         csv.field_size_limit(usual)
     for row in rows:
         yield from items_of({key: value for key, value in row.items() if isinstance(key, str)}, "dataframe")
-
-
-def _parquet_items(data: bytes, name: str) -> Iterator[Item]:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise MissingExtraError(f"{name} is a parquet file; to read it: pip install 'rightcall[arrow]'") from None
-    try:
-        rows = parquet.read_table(io.BytesIO(data)).to_pylist()
-    except (pyarrow.ArrowException, OSError) as problem:
-        raise InputError(f"{name}: damaged parquet data: {problem}") from None
-    for row in rows:
-        yield from items_of(row, "dataframe")
 
 
 def _peek(stream: Any) -> bytes:

@@ -31,9 +31,11 @@ def span_id(value: Any) -> str | None:
         return value.hex() if any(value) else None
     if not isinstance(value, str) or not value:
         return None
-    text = value[2:] if value.startswith("0x") else value
-    if len(text) in _BASE64_LENGTHS and not _HEX.match(text):
-        text = _from_base64(text)
+    # The base64 of 8 or 16 bytes is padded, and may begin with any two characters: `0x` as well.
+    if len(value) in _BASE64_LENGTHS and value.endswith("="):
+        text = _from_base64(value)
+    else:
+        text = value[2:] if value.startswith("0x") else value
     if not text.strip("0"):
         return None
     return text.lower() if _HEX.match(text) else text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
@@ -12,14 +12,16 @@ from rightcall.trajectory import Trajectory
 
 from ._calls import take_call
 from ._grouping import GROUPINGS, Grouping, Sorting, Traces
+from ._kinds import groups_of
 from ._run import Run
 from ._span import Span
-from ._table_spans import UNREADABLE
+from ._table_attributes import UNREADABLE
 
 Beginnings = frozenset[tuple[str, str]]
 """How runs begin in which an agent or a model was at work: the names and scopes of their roots."""
 
 _LAST = 1 << 80
+_MOST_TROUBLES = 10
 
 
 class Scattered:
@@ -34,16 +36,21 @@ class Scattered:
         self, spans: Iterable[Span], grouping: Grouping, keep: tuple[str, ...], limits: Limits = DEFAULT_LIMITS
     ) -> None:
         self._keep, self._limits = keep, limits
-        self._troubles: dict[str, list[str]] = {}
+        self._troubles: dict[str, set[str]] = {}
         self._traces = Traces(grouping)
         self._sorts = grouping == "auto"
-        for span in _in_order(list(spans)):
-            trouble = span.attributes.get(UNREADABLE)
-            if trouble is not None:
-                self._troubles.setdefault(span.trace_id, []).append(str(trouble))
+        for span in _in_order([self._taken(span) for span in spans]):
             self._traces.add(span)
-            take_call(span, limits, keep)
         self._runs = self._traces.runs()
+
+    def _taken(self, span: Span) -> Span:
+        """A span without what its call has taken: the sooner that is done, the less is held."""
+        if UNREADABLE in span.attributes:
+            self._troubles.setdefault(span.trace_id, set()).add(str(span.attributes.get(UNREADABLE)))
+        if groups_of(span):
+            self._traces.unite(span)
+        take_call(span, self._limits, self._keep)
+        return span
 
     def begun(self) -> Beginnings:
         """How those of the runs begin in which an agent or a model was at work."""
@@ -57,11 +64,15 @@ class Scattered:
         With the grouping `auto`, traces that have nothing of an agent in them are left out, unless they begin as a run
         does that has: one of these here, or one of those that are said to have `begun` elsewhere.
         """
-        for spans in self._counted(begun):
+        runs = self._counted(begun)
+        runs.reverse()
+        while runs:
+            spans = runs.pop()
             run = Run(self._limits, self._keep)
             run.spans = spans
-            traces = dict.fromkeys([span.trace_id for span in spans]) if self._troubles else ()
-            yield run.trajectory([text for trace in traces for text in self._troubles.get(trace, ())][:10])
+            traces = {span.trace_id for span in spans} if self._troubles else ()
+            troubles = {text for trace in traces for text in self._troubles.get(trace, ())}
+            yield run.trajectory(sorted(troubles)[:_MOST_TROUBLES])
 
     def _counted(self, begun: Beginnings) -> list[list[Span]]:
         runs, self._runs = self._runs, []
@@ -102,7 +113,11 @@ def _place(span: Span) -> tuple[Any, ...]:
 
 
 def _content(span: Span) -> str:
-    """Everything that a span says: two that are alike in this are the same, and which of them is first is all one."""
-    events = [(event.name, event.time_ns, sorted(event.attributes.items(), key=repr)) for event in span.events]
-    attributes = sorted(span.attributes.items(), key=repr)
-    return repr((span.parent_id, span.name, span.scope, span.failed, span.description, attributes, events))
+    """What a span says, its call included: of two that are alike in this it is all one which is first."""
+    events = [(event.name, event.time_ns, _items(event.attributes)) for event in span.events]
+    own = (span.parent_id, span.name, span.scope, span.failed, span.description, span.said, span.record)
+    return repr((own, _items(span.attributes), events))
+
+
+def _items(attributes: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    return [(key, attributes.get(key)) for key in sorted(attributes)]

@@ -11,6 +11,7 @@ from ._table_columns import Path, SpanColumns
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_UNREADABLE = "values that are no values, such as text that is not UTF-8"
 _UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 # Numbers since 1970 say by their size what they count: below the first bound seconds until the year 5138, and so on.
 _SIZES = ((10**11, 10**9), (10**14, 10**6), (10**17, 10**3))
@@ -24,9 +25,17 @@ def column_at(batch: pa.RecordBatch, path: Path) -> Any:
     return column if len(path) == 1 else pc.struct_field(column, list(path[1:]))
 
 
+def values(column: Any) -> list[Any]:
+    """The values of a column. Text that is not UTF-8 has marks where it is not; a nested value is then a word on it."""
+    try:
+        return column.to_pylist()  # type: ignore[no-any-return]
+    except (ValueError, OverflowError):  # nobody checks what a column of texts has in it
+        return [_value(scalar) for scalar in column]
+
+
 def cells(batch: pa.RecordBatch, path: Path) -> list[Any]:
     """The values of a column, or of a field inside of it. Times in it are nanoseconds since 1970."""
-    return _plain(column_at(batch, path)).to_pylist()  # type: ignore[no-any-return]
+    return values(_plain(column_at(batch, path)))
 
 
 def entries(batch: pa.RecordBatch, path: Path) -> list[Any]:
@@ -37,14 +46,15 @@ def entries(batch: pa.RecordBatch, path: Path) -> list[Any]:
     if not pa.types.is_map(column.type) or pa.types.is_nested(column.type.item_type):
         return cells(batch, path)
     # Taken apart as a whole, a map costs a tenth of what it costs entry by entry.
-    ends = column.offsets.to_pylist()
-    first = ends[0] if ends else 0
-    keys = column.keys.slice(first, ends[-1] - first).to_pylist() if ends else []
-    values = column.items.slice(first, ends[-1] - first).to_pylist() if ends else []
-    return [
-        dict(zip(keys[start - first : end - first], values[start - first : end - first], strict=True))
+    ends = column.offsets.to_pylist() or [0]
+    first = ends[0]
+    keys, held = [values(part.slice(first, ends[-1] - first)) for part in (column.keys, column.items)]
+    found = [
+        dict(zip(keys[start - first : end - first], held[start - first : end - first], strict=True))
         for start, end in pairwise(ends)
     ]
+    # What is null may have entries all the same, which count for nothing.
+    return [None if empty else each for each, empty in zip(found, column.is_null().to_pylist(), strict=True)]
 
 
 def times(batch: pa.RecordBatch, columns: SpanColumns, field: str) -> list[int | None]:
@@ -59,10 +69,20 @@ def times(batch: pa.RecordBatch, columns: SpanColumns, field: str) -> list[int |
     if pa.types.is_timestamp(column.type) or pa.types.is_duration(column.type):
         unit = _UNITS[column.type.unit]
         column = column.cast(pa.int64())
-    held = column.to_pylist()
+    held = values(column)
+    if pa.types.is_decimal(column.type):  # as which Spark writes unsigned numbers of 64 bits
+        held = [None if value is None else int(value) for value in held]
     if unit is None and field != "duration":
         return [nanoseconds(value, _unit_of(value)) for value in held]
     return [nanoseconds(value, unit or 1) for value in held]
+
+
+def _value(scalar: Any) -> Any:
+    try:
+        return scalar.as_py()
+    except (ValueError, OverflowError):
+        text = hasattr(scalar, "as_buffer")
+        return scalar.as_buffer().to_pybytes().decode("utf-8", "replace") if text else _UNREADABLE
 
 
 def _unit_of(value: Any) -> int:
@@ -80,7 +100,7 @@ def _plain(column: Any) -> Any:
     kind = column.type
     if not _has_times(kind):
         return column
-    return column.cast(_retyped(kind, pa.timestamp("ns"))).cast(_retyped(kind, pa.int64()))
+    return column.cast(_retyped(kind, pa.timestamp("ns")), safe=False).cast(_retyped(kind, pa.int64()))
 
 
 def _has_times(kind: Any) -> bool:

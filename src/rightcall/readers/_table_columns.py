@@ -23,7 +23,7 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
     "duration": ("duration", "duration_time", "span_duration"),
     "attributes": ("span_attributes", "attributes", "attributes_json", "span_attributes_json", "otel_attributes"),
     "scope": ("scope_name", "instrumentation_scope_name", "instrumentation_library_name", "otel_scope_name", "scope"),
-    "status": ("status_code", "span_status_code", "otel_status_code", "status"),
+    "status": ("status_code", "span_status_code", "otel_status_code", "status_status_code", "status"),
     "message": ("status_message", "status_description", "status_status_message", "otel_status_description"),
     "events": ("events", "span_events", "events_json"),
     "event_names": ("events.name",),
@@ -50,6 +50,9 @@ LOOKED_FOR_COLUMNS = (
     "MLflow's traces (trace or spans)"
 )
 """What a table of spans has, for the message of one that is none."""
+
+_IDS = ("string", "large_string", "binary", "large_binary", "fixed_size_binary", "dictionary", "int", "uint", "null")
+_RIGHT_IDS = "they should be text (hexadecimal digits or base64) or bytes"
 
 Path = tuple[str, ...]
 
@@ -107,16 +110,20 @@ def known_columns(schema: pa.Schema, name: str) -> SpanColumns:
     """Where a table has what belongs to a span.
 
     Raises:
-        InputError: it is no table of spans, or its attributes are of a type that cannot be read.
+        InputError: it is no table of spans, or a column is of a type that cannot be read.
     """
     columns = span_columns(schema)
     if columns is None:
         there = ", ".join(schema.names[:12]) + (", …" if len(schema.names) > 12 else "")
         raise InputError(f"{name}: no table of spans; {LOOKED_FOR_COLUMNS}; there are {there or 'none'}")
-    for field in ("attributes", "trace", "spans"):
-        path = columns.paths.get(field)
-        if path is not None and _is_variant(schema.field(path[0]).type):
-            raise InputError(f"{name}: column {path[0]} is a VARIANT; write it as JSON text, with to_json({path[0]})")
+    for column in columns.needed:
+        if schema.names.count(column) > 1:
+            raise InputError(f"{name}: there are several columns {column}")
+        if _is_variant(schema.field(column).type):
+            raise InputError(f"{name}: column {column} is a VARIANT; write it as JSON text, with to_json({column})")
+    kind = _type_at(schema, columns.paths.get("trace_id", ()))
+    if kind is not None and not str(kind).startswith(_IDS):
+        raise InputError(f"{name}: ids of traces are {kind} in column {columns.paths['trace_id'][0]}; {_RIGHT_IDS}")
     return columns
 
 
@@ -147,6 +154,13 @@ def _folded(name: str) -> str:
 def _may_hold(schema: pa.Schema, path: Path) -> bool:
     """Whether a column can hold spans: as text, or as lists and structs."""
     return str(schema.field(path[0]).type).startswith(("string", "large_string", "list", "large_list", "struct"))
+
+
+def _type_at(schema: pa.Schema, path: Path) -> Any:
+    kind: Any = schema.field(path[0]).type if path else None
+    for name in path[1:]:
+        kind = kind.field(name).type
+    return kind
 
 
 def _is_variant(kind: Any) -> bool:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from rightcall.limits import DEFAULT_LIMITS, Limits
 
 from ._grouping import Grouping, keys_of
 from ._identity import span_id
-from ._table_cells import column_at
+from ._table_attributes import table_attributes
+from ._table_cells import column_at, values
 from ._table_columns import SpanColumns
-from ._table_spans import spans_by_row, table_attributes, table_names, table_spans
+from ._table_spans import spans_by_row, table_names, table_spans
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,35 +55,50 @@ def table_groups(
         import pyarrow.compute as pc
 
         batch = batch.filter(pc.match_substring_regex(attributes, _MENTIONED))
-    traces = column_at(batch, columns.paths["trace_id"]).to_pylist()
+    traces = values(column_at(batch, columns.paths["trace_id"]))
     held = zip(traces, table_attributes(batch, columns, limits), strict=True)
     found = {(trace, value) for trace, each in held for value in _values(each, keys)}
     return {(span_id(trace) or "", value) for trace, value in found}
 
 
-def table_traces(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits = DEFAULT_LIMITS) -> list[str]:
+class Outline(msgspec.Struct, frozen=True):
+    """What is known of rows before they are read."""
+
+    traces: list[str]
     """The id of the trace of each row."""
-    if columns.holds_traces:
-        return [spans[0].trace_id if spans else "" for spans in spans_by_row(batch, columns, limits)]
+    roots: list[tuple[int, tuple[str, str]]]
+    """The spans that have no other above them: the row of each, its name and its scope."""
+
+
+def table_outline(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits = DEFAULT_LIMITS) -> Outline:
+    """To which traces the rows of a part of a table belong, and how these begin."""
+    if not columns.holds_traces:
+        return Outline(_traces(batch, columns), _roots(batch, columns, limits))
+    rows = spans_by_row(batch, columns, limits)
+    return Outline(
+        [spans[0].trace_id if spans else "" for spans in rows],
+        [(row, (span.name, span.scope)) for row, spans in enumerate(rows) for span in spans if span.parent_id is None],
+    )
+
+
+def _traces(batch: pa.RecordBatch, columns: SpanColumns) -> list[str]:
     encoded = column_at(batch, columns.paths["trace_id"]).dictionary_encode()
-    names = [span_id(trace) or "" for trace in encoded.dictionary.to_pylist()]
+    names = [span_id(trace) or "" for trace in values(encoded.dictionary)]
     return ["" if place is None else names[place] for place in encoded.indices.to_pylist()]
 
 
-def table_roots(
-    batch: pa.RecordBatch, columns: SpanColumns, limits: Limits = DEFAULT_LIMITS
-) -> list[tuple[int, tuple[str, str]]]:
-    """The spans that have no other above them: the row of each, its name and its scope."""
-    if columns.holds_traces:
-        rows = enumerate(spans_by_row(batch, columns, limits))
-        return [(row, (span.name, span.scope)) for row, spans in rows for span in spans if span.parent_id is None]
+def _roots(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits) -> list[tuple[int, tuple[str, str]]]:
+    import pyarrow as pa
+
     path = columns.paths.get("parent_id")
-    parents = column_at(batch, path).to_pylist() if path else [None] * batch.num_rows
+    parents = values(column_at(batch, path)) if path else [None] * batch.num_rows
     roots = [row for row, parent in enumerate(parents) if not parent or span_id(parent) is None]
-    return list(zip(roots, table_names(batch.take(roots), columns, limits), strict=True))
+    named = list(dict.fromkeys([columns.paths[field][0] for field in ("name", "scope") if field in columns.paths]))
+    names = table_names(batch.select(named).take(pa.array(roots, pa.int64())), columns, limits)
+    return list(zip(roots, names, strict=True))
 
 
-def _values(attributes: Mapping[str, Any], keys: frozenset[str]) -> list[str]:
+def _values(attributes: Any, keys: frozenset[str]) -> list[str]:
     found = [attributes.get(key) for key in keys if key in attributes]
     return [value for value in found if isinstance(value, str) and value]
 
@@ -92,10 +110,11 @@ def _in_map(traces: Any, attributes: Any, keys: frozenset[str]) -> set[tuple[str
     listed = attributes.cast(pa.list_(pa.struct([("key", pa.string()), ("value", attributes.type.item_type)])))
     rows, entries = pc.list_parent_indices(listed), pc.list_flatten(listed)
     wanted = pc.is_in(pc.struct_field(entries, "key"), pa.array(sorted(keys)))
-    values = pc.struct_field(entries, "value").filter(wanted)
-    pairs = pa.table({"trace": traces.take(rows.filter(wanted)), "value": values}).group_by(["trace", "value"])
-    distinct = pairs.aggregate([]).to_pylist()
-    return {(span_id(row["trace"]) or "", row["value"]) for row in distinct if row["value"]}
+    held = {"trace": traces.take(rows.filter(wanted)), "value": pc.struct_field(entries, "value").filter(wanted)}
+    pairs = pa.table(held).group_by(["trace", "value"])
+    distinct = pairs.aggregate([]).combine_chunks()
+    found = zip(values(distinct.column("trace")), values(distinct.column("value")), strict=True)
+    return {(span_id(trace) or "", group) for trace, group in found if group}
 
 
 def _is_map_of_texts(kind: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
@@ -11,24 +10,20 @@ from rightcall.decoding import decode_json
 from rightcall.errors import InputError, shown
 from rightcall.limits import DEFAULT_LIMITS, Limits
 
-from ._attributes import plain_value
 from ._exports import is_mlflow_trace, mlflow_spans
 from ._identity import nanoseconds
 from ._otlp import otlp_span
-from ._span import Span
-from ._table_cells import cells, entries, times
+from ._span import Event, Span
+from ._table_attributes import UNREADABLE, Attributes, attributes_in, marked, table_attributes, without_nulls
+from ._table_cells import cells, times
 from ._table_columns import SpanColumns
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-UNREADABLE = "rightcall.unreadable"
-"""The attribute that says what of a span could not be read."""
-
-_DEEPEST = 20
-_KIND = "openinference.span.kind"
+_NO_EVENTS = (None, "", "[]", "null")
 _EVENT = {"name": "name", "eventname": "name", "attributes": "attributes"}
-_EVENT |= dict.fromkeys(("timeunixnano", "timestamp", "time", "timens"), "timeUnixNano")
+_EVENT |= dict.fromkeys(("timeunixnano", "timestamp", "time", "timens"), "time")
 
 
 def table_spans(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits = DEFAULT_LIMITS) -> list[Span]:
@@ -41,39 +36,10 @@ def table_spans(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits = DE
         return [span for spans in spans_by_row(batch, columns, limits) for span in spans]
     held = [_cells(batch, columns, field) for field in ("trace_id", "span_id", "parent_id", "name")]
     starts = times(batch, columns, "start")
-    statuses = (_cells(batch, columns, "status"), _cells(batch, columns, "message"))
-    rows = zip(
-        *held,
-        starts,
-        _ends(batch, columns, starts),
-        table_attributes(batch, columns, limits),
-        *statuses,
-        _cells(batch, columns, "scope"),
-        _events(batch, columns),
-        strict=False,
-    )
+    others = [_cells(batch, columns, field) for field in ("status", "message", "scope")]
+    ends, attributes = _ends(batch, columns, starts), table_attributes(batch, columns, limits)
+    rows = zip(*held, starts, ends, attributes, *others, _events(batch, columns), strict=False)
     return [_span(limits, *row) for row in rows]
-
-
-def table_attributes(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits) -> list[dict[str, Any]]:
-    """The attributes of each span of a part of a table that has a span a row, as far as the part has their columns."""
-    path = columns.paths.get("attributes")
-    if path is not None:
-        found = [_attributes_in(cell, limits) for cell in entries(batch, path)]
-    else:
-        found = [{} for _ in range(batch.num_rows)]
-    there = set(batch.schema.names)
-    for name, key in [(name, key) for name, key in columns.attributes.items() if name in there]:
-        for attributes, cell in zip(found, cells(batch, (name,)), strict=True):
-            if cell is not None and not (isinstance(cell, float) and math.isnan(cell)):
-                attributes[key] = _without_nulls(cell)
-    if columns.attributes:
-        found = [_opened(attributes) for attributes in found]
-    if "kind" in columns.paths and columns.paths["kind"][0] in there:
-        for attributes, kind in zip(found, _cells(batch, columns, "kind"), strict=True):
-            if isinstance(kind, str):
-                attributes.setdefault(_KIND, kind)
-    return found
 
 
 def spans_by_row(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits) -> list[list[Span]]:
@@ -92,7 +58,7 @@ def spans_by_row(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits) ->
 def table_names(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits) -> list[tuple[str, str]]:
     """The name and the scope of each span of a part of a table that has a span a row."""
     pairs = zip(_cells(batch, columns, "name"), _cells(batch, columns, "scope"), strict=False)
-    return [(name if isinstance(name, str) else "", _name_in(scope, {}, limits)) for name, scope in pairs]
+    return [(name if isinstance(name, str) else "", _scope_name(scope, [], limits)) for name, scope in pairs]
 
 
 def _span(
@@ -103,20 +69,16 @@ def _span(
     name: Any,
     start: int | None,
     end: int | None,
-    attributes: dict[str, Any],
+    attributes: Attributes,
     status: Any,
     message: Any,
     scope: Any,
     events: Any,
 ) -> Span:
     """One span. What OTLP means by each of these is said by its reader."""
-    if events:
-        events = _readable(_event_documents, events, attributes, limits) or []
+    troubles: list[str] = []
     if isinstance(status, str) and status[:1] == "{":
-        status = _readable(decode_json, status, attributes, limits)
-    if not isinstance(status, Mapping):
-        status = {"code": status, "message": message}
-    scope = _name_in(scope, attributes, limits)
+        status = _read(decode_json, status, troubles, limits)
     document = {
         "name": name,
         "traceId": trace_id,
@@ -124,11 +86,13 @@ def _span(
         "parentSpanId": parent_id,
         "startTimeUnixNano": start,
         "endTimeUnixNano": end,
-        "attributes": attributes,
-        "status": status,
-        "events": events,
+        "status": status if isinstance(status, Mapping) else {"code": status, "message": message},
     }
-    return otlp_span(document, scope)
+    span = otlp_span(document, _scope_name(scope, troubles, limits))
+    if events and events not in _NO_EVENTS:
+        span.events = _read(_events_in, events, troubles, limits) or ()
+    span.attributes = marked(attributes, troubles[0]) if troubles else attributes  # type: ignore[assignment]
+    return span
 
 
 def _cells(batch: pa.RecordBatch, columns: SpanColumns, field: str) -> Iterable[Any]:
@@ -141,116 +105,54 @@ def _ends(batch: pa.RecordBatch, columns: SpanColumns, starts: list[int | None])
         return times(batch, columns, "end")
     if "duration" not in columns.paths:
         return [None] * len(starts)
-    lasted = times(batch, columns, "duration")
-    return [
-        None if start is None or length is None else start + length
-        for start, length in zip(starts, lasted, strict=True)
-    ]
-
-
-def _attributes_in(cell: Any, limits: Limits) -> dict[str, Any]:
-    """Attributes of a cell: pairs, an object, a list of objects with `key` and `value`, or any of these as JSON."""
-    if cell.__class__ is dict:
-        return _opened({key: _without_nulls(value) for key, value in cell.items() if value is not None})
-    if isinstance(cell, (str, bytes)):
-        try:
-            return _decoded_attributes(decode_json(cell, limits)) if cell else {}
-        except InputError as problem:
-            return {UNREADABLE: f"the attributes of a span could not be read: {problem}"}
-    return _decoded_attributes(cell)
-
-
-def _decoded_attributes(held: Any) -> dict[str, Any]:
-    if isinstance(held, Mapping):
-        return _opened({key: value for key, value in held.items() if value is not None})
-    found: dict[str, Any] = {}
-    for pair in held if isinstance(held, list) else ():
-        key, value = (pair.get("key"), pair.get("value")) if isinstance(pair, Mapping) else pair
-        value = plain_value(value) if isinstance(value, Mapping) else value
-        if isinstance(key, str) and value is not None:
-            found[key] = value
-    return found
-
-
-def _opened(attributes: dict[str, Any]) -> dict[str, Any]:
-    """Attributes with those that lie inside of others: `{"tool": {"name": …}}` is `tool.name` as well."""
-    nested = [(key, value) for key, value in attributes.items() if value.__class__ is dict and "." not in key]
-    for key, value in nested:
-        _open(key, value, attributes, 0)
-    return attributes
-
-
-def _open(path: str, held: dict[str, Any], attributes: dict[str, Any], depth: int) -> None:
-    for key, value in held.items():
-        attributes.setdefault(f"{path}.{key}", value)
-        if value.__class__ is dict and depth < _DEEPEST:
-            _open(f"{path}.{key}", value, attributes, depth + 1)
-
-
-def _without_nulls(value: Any) -> Any:
-    """A value without what is null inside: structs have every field that any row has."""
-    if value.__class__ is dict:
-        return {key: _without_nulls(held) for key, held in value.items() if held is not None}
-    if value.__class__ is list:
-        return [_without_nulls(held) for held in value]
-    return value
+    pairs = zip(starts, times(batch, columns, "duration"), strict=True)
+    return [None if start is None or length is None else start + length for start, length in pairs]
 
 
 def _events(batch: pa.RecordBatch, columns: SpanColumns) -> Iterable[Any]:
     if "event_names" not in columns.paths:
         return _cells(batch, columns, "events")
     parts = [_cells(batch, columns, field) for field in ("event_names", "event_times", "event_attributes")]
-    return [_side_by_side(*lists) for lists in zip(range(batch.num_rows), *parts, strict=False)]
+    return [_side_by_side(*lists) for lists in zip(*parts, strict=False)]
 
 
-def _side_by_side(row: int, names: Any, moments: Any, attributes: Any) -> list[dict[str, Any]]:
+def _side_by_side(names: Any, moments: Any, attributes: Any) -> list[dict[str, Any]]:
     """The events of a row whose names, times and attributes are a list each."""
-    return [
-        {"name": name, "time": moment, "attributes": held}
-        for name, moment, held in zip(
-            names or (),
-            moments or repeat(None),
-            attributes or repeat(None),
-            strict=False,
-        )
-    ]
+    held = zip(names or (), moments or repeat(None), attributes or repeat(None), strict=False)
+    return [{"name": name, "time": moment, "attributes": pairs} for name, moment, pairs in held]
 
 
-def _event_documents(held: Any, limits: Limits) -> list[dict[str, Any]]:
+def _events_in(held: Any, limits: Limits) -> list[Event]:
     held = decode_json(held, limits) if isinstance(held, (str, bytes)) else held
-    return [_event_document(event, limits) for event in held if isinstance(event, Mapping)] if held else []
+    return [_event(event, limits) for event in held if isinstance(event, Mapping)] if isinstance(held, list) else []
 
 
-def _event_document(event: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
-    document: dict[str, Any] = {}
-    for key, value in event.items():
-        field = _EVENT.get(key.lower().replace("_", ""))
-        if field is not None and value is not None:
-            document[field] = value
-    document["attributes"] = _attributes_in(document.get("attributes"), limits)
-    document["timeUnixNano"] = nanoseconds(document.get("timeUnixNano"))
-    return document
+def _event(event: Mapping[str, Any], limits: Limits) -> Event:
+    found = {_EVENT.get(key.lower().replace("_", "")): value for key, value in event.items() if value is not None}
+    name, attributes = found.get("name"), attributes_in(found.get("attributes"), limits)
+    return Event(name if isinstance(name, str) else "", attributes, nanoseconds(found.get("time")))  # type: ignore[arg-type]
 
 
-def _readable(read: Callable[[Any, Limits], Any], cell: Any, attributes: dict[str, Any], limits: Limits) -> Any:
-    try:
-        return read(cell, limits)
-    except InputError as problem:
-        attributes[UNREADABLE] = f"a cell of a span could not be read: {problem}"
-        return None
-
-
-def _name_in(scope: Any, attributes: dict[str, Any], limits: Limits) -> str:
+def _scope_name(scope: Any, troubles: list[str], limits: Limits) -> str:
+    """The name of an instrumentation: the cell itself, or `name` in an object there."""
     if isinstance(scope, str) and scope[:1] != "{":
         return scope
-    held = _readable(decode_json, scope, attributes, limits) if isinstance(scope, str) else scope
+    held = _read(decode_json, scope, troubles, limits) if isinstance(scope, str) else scope
     name = held.get("name") if isinstance(held, Mapping) else None
     return name if isinstance(name, str) else ""
 
 
+def _read(read: Callable[[Any, Limits], Any], cell: Any, troubles: list[str], limits: Limits) -> Any:
+    try:
+        return read(cell, limits)
+    except InputError as problem:
+        troubles.append(f"a cell of a span could not be read: {problem}")
+        return None
+
+
 def _spans_of_trace(cell: Any, limits: Limits) -> list[Span]:
     """The spans of a trace as MLflow has it in a cell: the trace or its spans, as an object or as JSON."""
-    document = decode_json(cell, limits) if isinstance(cell, (str, bytes)) else _without_nulls(cell)
+    document = decode_json(cell, limits) if isinstance(cell, (str, bytes)) else without_nulls(cell)
     if isinstance(document, list):
         document = {"data": {"spans": document}}
     if not is_mlflow_trace(document):

@@ -49,7 +49,40 @@ _TOKENS = (
 
 _WHOLE = {"pwd": "password", "token": "token", "userpwd": "password", "dbpwd": "password", "pgpassfile": "password"}
 
-MARKS = ("passw", "passphrase", "pwd", "secret", "authorization", "cookie", "token", "connection", "key")
+_LAST_WORDS = {
+    **dict.fromkeys(("passcode", "passcodes", "passwords", "dbpass", "smtppass"), "password"),
+    **dict.fromkeys(("apikeys",), "api-key"),
+    **dict.fromkeys(("cookies",), "cookie"),
+    **dict.fromkeys(("seedphrase", "recoveryphrase"), "secret"),
+    **dict.fromkeys(("pin",), "pin"),
+    **dict.fromkeys(("cvv", "cvc"), "card-code"),
+    **dict.fromkeys(("otp", "totp", "otpcode", "totpcode", "mfacode", "2facode", "onetimecode"), "one-time-code"),
+    **dict.fromkeys(
+        ("verificationcode", "recoverycode", "recoverycodes", "backupcode", "backupcodes"), "one-time-code"
+    ),
+    **dict.fromkeys(("authcode", "authorizationcode"), "authorization-code"),
+    **dict.fromkeys(("sessionid", "jsessionid", "phpsessid", "sessid"), "session-id"),
+}
+"""What the last words of such a name can be, and no other word may end with: there are a `spin` and a `hotpot`."""
+_MOST_WORDS = 3
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+
+_LOOKS = {
+    "pin": re.compile(r"[0-9]{4,12}"),
+    "card-code": re.compile(r"[0-9]{3,4}"),
+    "one-time-code": re.compile(r"(?=[^0-9]*[0-9])[A-Za-z0-9-]{4,40}|[0-9]{2,4}(?: [0-9]{2,4}){1,3}"),
+    "authorization-code": re.compile(r"\S{8,}"),
+    "session-id": re.compile(r"[^\s,;]{16,}"),
+    "cookie": re.compile(r"[^=]*=.*", re.DOTALL),
+}
+"""What a secret looks like whose name can stand for other things: a pin of a board, a session called `demo`."""
+
+MARKS = (
+    *("passw", "passphrase", "pwd", "secret", "authorization", "cookie", "token", "connection", "key"),
+    *("passcode", "dbpass", "db_pass", "db-pass", "smtppass", "smtp_pass", "smtp-pass", "seed", "pin", "cvv", "cvc"),
+    *("otp", "mfa", "2fa", "onetime", "one_time", "one-time", "verification", "authcode", "auth_code", "auth-code"),
+    *("recovery", "backup", "session", "sessid"),
+)
 """What every such name has in it, in lower case."""
 
 _NO_LETTERS = re.compile(r"[^a-z0-9]+")
@@ -71,12 +104,24 @@ def secret_name(key: str) -> str | None:
         return _WHOLE[letters]
     if letters.endswith("token"):
         return "token" if letters.removesuffix("token").endswith(_TOKENS) else None
-    return next((name for ending, name in _ENDINGS.items() if letters.endswith(ending)), None)
+    return next((name for ending, name in _ENDINGS.items() if letters.endswith(ending)), None) or _by_last_words(key)
+
+
+def looks_like(name: str, value: str) -> bool:
+    """Whether a value can be what its key says it is, by the name that the secret goes by."""
+    return name not in _LOOKS or _LOOKS[name].fullmatch(value) is not None
 
 
 def is_harmless(value: str) -> bool:
     """Whether a value says that there is none, what it should be, or where it comes from, and so is no secret."""
     return len(value) < 3 or _HARMLESS.fullmatch(value[:200]) is not None or _names_itself(value)
+
+
+def _by_last_words(key: str) -> str | None:
+    words = [word.lower() for word in _WORDS.findall(key.rstrip("0123456789"))][-_MOST_WORDS:]
+    found = next((name for start in range(len(words)) if (name := _LAST_WORDS.get("".join(words[start:])))), None)
+    # Conventions for traces name conversations so, with dots: session.id, gcp.vertex.agent.session_id.
+    return None if found == "session-id" and "." in key else found
 
 
 def _names_itself(value: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ._looking import shapes_in
-from ._names import is_harmless, secret_name
+from ._names import is_harmless, looks_like, secret_name
 from ._shapes import Shape
 
 _BEGINNING = "[redacted: "
@@ -127,6 +127,8 @@ def _is_meant(match: re.Match[str], group: str, key: str, name: str) -> bool:
     value = match[group]
     if name in ("cookie", "authorization"):
         return "=" in value or len(value) >= 16
+    if not looks_like(name, value):
+        return False
     if not group.startswith("bare"):
         return match["sign"] != "" or key.startswith("--")
     if match["sign"] == "":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rightcall.results import Difference, Step
+from rightcall.results import Difference, Step, ordinal_text
 
 from ._characters import beginning, cell_count, fit
 from ._paper import Paper
@@ -40,15 +40,23 @@ def difference_texts(differences: Sequence[Difference], width: int, paper: Paper
 
 
 def order_text(step: Step, steps: Sequence[Step]) -> str:
-    """Which call in its place a call is on the wrong side of: `before get_product_details`."""
+    """Which call in its place a call is on the wrong side of: `before get_product_details`, `after the 2nd weather`."""
     if step.expected is None or step.actual is None:
         return ""
     for other in steps:
         if other.out_of_place or other.expected is None or other.actual is None:
             continue
         if (other.expected < step.expected) != (other.actual < step.actual):
-            return f"{'before' if step.actual < other.actual else 'after'} {other.name}"
+            return f"{'before' if step.actual < other.actual else 'after'} {_which(other, steps)}"
     return "at another place"
+
+
+def _which(step: Step, steps: Sequence[Step]) -> str:
+    """A call by its name and, where several were made, its place among them."""
+    made = sorted([each.actual for each in steps if each.actual is not None and each.name == step.name])
+    if len(made) < 2 or step.actual is None:
+        return step.name
+    return f"the {ordinal_text(made.index(step.actual) + 1)} {step.name}"
 
 
 def _change(difference: Difference, width: int, paper: Paper) -> str:

@@ -33,7 +33,7 @@ from ._outcome import Cause, Outcome
 from ._overall import OTHER, ClassFigures, Classification, OverallResult
 from ._repeats import Tally
 from ._result import Account, EvaluationResult, Explanation, Told, Verdict, without_details
-from ._text import call_text, figure_text, value_text
+from ._text import call_text, figure_text, ordinal_text, value_text
 
 __all__ = [
     "CODES",
@@ -91,6 +91,7 @@ __all__ = [
     "gravest",
     "group_words",
     "measures_of",
+    "ordinal_text",
     "text_pair",
     "tool_in",
     "value_text",

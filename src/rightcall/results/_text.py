@@ -37,6 +37,12 @@ def _cut(text: str, width: int) -> str:
     return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
 
 
+def ordinal_text(number: int) -> str:
+    """A place in a list, from 1: `1st`, `2nd`, `11th`."""
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}{ending}"
+
+
 def figure_text(value: float) -> str:
     """A figure such as a count, a share or a number of seconds: whole ones with commas, others to six digits."""
     return f"{value:,.0f}" if value == int(value) or value >= 100_000 else f"{value:,.6g}"

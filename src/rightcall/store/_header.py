@@ -9,14 +9,14 @@ import msgspec
 
 from rightcall.decoding import dump_json, load_json
 from rightcall.errors import InputError, StoreError
-from rightcall.results import EvaluatorTotals, OverallResult, Totals, value_text
+from rightcall.results import EvaluatorTotals, OverallResult, Totals
 
 from ._folders import replace_file, telling
+from ._options import told_options
 
 SCHEMA = 1
 FILE = "run.json"
 _COMMIT = 10
-_VALUE = 80
 
 
 class Sample(msgspec.Struct, frozen=True):
@@ -71,12 +71,11 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     """Where the journal holds only examples, of how many results they are."""
 
     def known(self) -> tuple[tuple[str, str], ...]:
-        """What it says besides agent, eval set and times, by name: where the code stood, options set, versions."""
-        options = {name: value for name, value in self.options.items() if value not in (None, False, "", [], ())}
+        """What it says besides agent, eval set and times, by name: where the code stood, unusual options, versions."""
         named = (
             ("branch", self.branch or ""),
             ("commit", (self.commit or "")[:_COMMIT]),
-            *[(name.replace("_", " "), value_text(value, _VALUE)) for name, value in options.items()],
+            *told_options(self.options),
             ("Rightcall", self.rightcall),
             ("Python", self.python),
             ("platform", self.platform),

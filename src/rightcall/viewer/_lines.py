@@ -29,7 +29,7 @@ def run_line(library: Library, name: str, now: datetime) -> RunLine | None:
 def line_of(library: Library, name: str, run: Run, now: datetime) -> RunLine:
     """A run as a line. What is not over yet is counted now. Raises `StoreError`."""
     header = run.header
-    is_running = header.finished is None and run.is_being_written
+    is_running = goes_on(run)
     totals = header.totals
     if header.finished is None:
         totals = Totals.of(library.verdicts(name, run).values())
@@ -45,6 +45,11 @@ def line_of(library: Library, name: str, run: Run, now: datetime) -> RunLine:
         totals=totals,
         took=_took(header.started, now) if is_running else _seconds(header.seconds),
     )
+
+
+def goes_on(run: Run) -> bool:
+    """Whether a run is not over, and somebody is at it."""
+    return run.header.finished is None and run.is_being_written
 
 
 def resume_command(library: Library, run: Run) -> str:

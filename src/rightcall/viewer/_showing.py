@@ -26,7 +26,7 @@ from rightcall.store import Run
 from ._history import history_of
 from ._index import Entry, Index
 from ._library import Library
-from ._lines import current_time, line_of, resume_command
+from ._lines import current_time, goes_on, line_of, resume_command
 from ._queries import choice_of, number_of, page_of
 
 
@@ -56,6 +56,7 @@ def shown_run(library: Library, name: str, query: Mapping[str, str], links: Link
 def shown_case(library: Library, name: str, key: str, query: Mapping[str, str], links: Links) -> str | None:
     """A case with everything; none where the run, or the case in it, is not there. Raises `StoreError`."""
     run = library.run(name)
+    is_running = run is not None and goes_on(run)  # asked first: what is read afterwards may have more, never less
     index = library.index(name, run) if run is not None else None
     entry = index.entry(key) if index is not None else None
     if run is None or index is None or entry is None:
@@ -72,6 +73,7 @@ def shown_case(library: Library, name: str, key: str, query: Mapping[str, str], 
         neighbours=_neighbours(index, entry, name, links),
         siblings=_siblings(index, result, name, links),
         history=history_of(library, name, run, result.case_id, current_time(), links),
+        is_running=is_running,
     )
     return case_html(page, links)
 
