@@ -7,7 +7,7 @@ from ._job import Job
 from ._lines import line_row
 from ._planning import Cut, find_fragments
 from ._reading import batches, table_batches, table_schema
-from ._scoring import score_fragment
+from ._scoring import score_fragment, score_lines
 from ._summarising import summarise, write_summary
 from ._summary import Example, RuleCount, Slow, Summary
 from ._workers import Scorers
@@ -29,6 +29,7 @@ __all__ = [
     "find_fragments",
     "line_row",
     "score_fragment",
+    "score_lines",
     "summarise",
     "table_batches",
     "table_schema",

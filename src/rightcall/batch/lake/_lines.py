@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import IO, Any
 
 import msgspec
@@ -59,6 +59,20 @@ def line_batches(stream: Any, fragment: Fragment, most: int) -> Iterator[Rows]:
             rows, problems = [], {}
     if rows:
         yield Rows(pa.RecordBatch.from_pylist(rows, schema=_ROWS), problems)
+
+
+def rows_of(lines: Iterable[bytes]) -> Rows:
+    """Lines as rows, of which those have no id that say none. Empty lines are none."""
+    rows: list[dict[str, Any]] = []
+    problems: dict[int, str] = {}
+    for line in lines:
+        if not line.strip():
+            continue
+        row, problem = line_row(line)
+        if problem:
+            problems[len(rows)] = problem
+        rows.append(row)
+    return Rows(pa.RecordBatch.from_pylist(rows, schema=_ROWS), problems)
 
 
 def line_row(line: bytes) -> tuple[dict[str, Any], str]:
