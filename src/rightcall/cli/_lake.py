@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from rightcall.batch import default_workers
-from rightcall.batch.lake import A_RULE, Job, Reading, Scorers, Summary, summarise, write_summary
+from rightcall.batch.lake import Job, Reading, Scorers, Summary, summarise, write_summary
 from rightcall.columns import Plan
 from rightcall.decoding import dump_json
 from rightcall.errors import RightcallError
@@ -122,7 +122,7 @@ class Lake:
         with Job(self._options.traces, self._plan, self._out, self._reading, complain=self._cannot_read) as job:
             before = sum(job.done.values())
             failed = self._scored(job, engine)
-            counting = job.count(exemplars=A_RULE if self._options.keep else 0)
+            counting = job.count()
             summary = counting.summary(self._case_ids, failed_parts=failed + self._unreadable)
             seconds = perf_counter() - started
             run_id = keep_run(self._options, job, counting, summary, seconds) if self._options.keep else ""
