@@ -13,6 +13,7 @@ from rightcall.batch.lake import Job, Reading, Scorers, Summary, summarise, writ
 from rightcall.columns import Plan
 from rightcall.decoding import dump_json
 from rightcall.errors import RightcallError
+from rightcall.reports import unobeyed
 
 from ._complaints import complain
 from ._lake_lines import redacted_summary, summary_lines
@@ -187,9 +188,8 @@ class Lake:
             known = {"out": self._out, "run_id": run_id or None, "seconds": seconds, **summary.to_plain()}
             return dump_json(known, indent=2) + "\n"
         lines = summary_lines(summary, self._out, before, seconds, run_id, None)
-        return "".join(
-            ["".join([part if isinstance(part, str) else part[0] for part in line]) + "\n" for line in lines]
-        )
+        texts = ["".join([part if isinstance(part, str) else part[0] for part in line]) for line in lines]
+        return "".join([f"{unobeyed(text)}\n" for text in texts])
 
 
 def _plan(options: Any) -> Plan:
