@@ -142,6 +142,16 @@ def test_a_kept_run_has_examples_of_each_failure_and_the_totals_of_all_rows(tmp_
     assert f"{len(results)} of 400 results are kept here" in told
 
 
+def test_without_pyarrow_one_line_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "pyarrow.py").write_text("raise ImportError")
+    paths = os.pathsep.join([str(tmp_path), *sys.path])
+
+    done = rightcall("score", "a.jsonl", "--expect", EXPECT, "--out", "scores", cwd=tmp_path, PYTHONPATH=paths)
+
+    assert done.returncode == 2
+    assert done.stderr == "rightcall: --out writes Parquet files; to do so: pip install 'rightcall[arrow]'\n"
+
+
 def test_tables_of_spans_are_scored_by_runs_that_lie_all_over_them(tmp_path: Path) -> None:
     from pyarrow import parquet
 
