@@ -287,3 +287,10 @@ def test_scores_can_be_sent_to_whoever_reads_json() -> None:
     scores = score_batch(rows(["search"]), ORDER).to_pylist()
 
     assert json.loads(json.dumps(scores)) == scores
+
+
+def test_odd_rows_are_read_no_further_than_others() -> None:
+    odd = [{"name": "search", "args": "{", "internal": True}, {"name": "search"}, {"name": "book"}]
+    batch = pa.RecordBatch.from_pylist([{"id": "odd", "calls": odd}], schema=TRAJECTORIES)
+
+    assert score_batch(batch, ORDER).column("verdict").to_pylist() == ["passed"]

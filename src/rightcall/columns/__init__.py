@@ -1,5 +1,6 @@
 """Trajectories in columns of Arrow: what they look like there, how they come from tables of spans, and their scores."""
 
+from ._conforming import conforming
 from ._kernel import score_batch
 from ._plan import Plan
 from ._rows import json_text, trajectories_batch, trajectory_of
@@ -11,6 +12,7 @@ __all__ = [
     "SCORES",
     "TRAJECTORIES",
     "Plan",
+    "conforming",
     "is_span_table",
     "json_text",
     "score_batch",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,10 +15,11 @@ _NAMED_OTHERWISE = {"arguments": "args"}
 _IDS = ("id", "trace_id", "case_id", "span_id", "parent_id")
 
 
-def conforming(batch: pa.RecordBatch) -> pa.RecordBatch:
+def conforming(batch: pa.RecordBatch, fields: Collection[str] | None = None) -> pa.RecordBatch:
     """The columns of a batch that a table of trajectories has, each in the type that it has there.
 
-    Ids may be bytes or numbers, times may be timestamps, texts and numbers of any width. Names alone stay names.
+    Ids may be bytes or numbers, times may be timestamps, texts and numbers of any width. Names alone stay names. With
+    `fields`, other fields of calls are left out.
 
     Raises:
         InputError: there are no calls, or a column holds something else than it should.
@@ -29,7 +30,7 @@ def conforming(batch: pa.RecordBatch) -> pa.RecordBatch:
     known = [field for field in TRAJECTORIES if field.name in batch.schema.names]
     held = [batch.column(field.name) for field in known]
     columns = [
-        _calls(column) if field.name == "calls" else _converted(column, field, "the column")
+        _calls(column, fields) if field.name == "calls" else _converted(column, field, "the column")
         for column, field in zip(held, known, strict=True)
     ]
     return pa.RecordBatch.from_arrays(columns, [field.name for field in known])
@@ -48,26 +49,29 @@ def readable(column: pa.Array) -> pa.Array:
     return column
 
 
-def _calls(column: pa.Array) -> pa.Array:
+def _calls(column: pa.Array, fields: Collection[str] | None) -> pa.Array:
     held = getattr(column.type, "value_type", None)
     if not _is_list(column.type) or not (_is_text(held) or pa.types.is_struct(held)):
         raise InputError(f"'calls' is a list of names or of structs, not {column.type}")
     lists = _lists(column, held)
     if held == pa.string():
         return lists
-    return _with_values(lists, _structs if pa.types.is_struct(held) else lambda names: names.cast(pa.string()))
+    if pa.types.is_struct(held):
+        return _with_values(lists, lambda structs: _structs(structs, fields))
+    return _with_values(lists, lambda names: names.cast(pa.string()))
 
 
-def _structs(values: pa.StructArray) -> pa.StructArray:
+def _structs(values: pa.StructArray, fields: Collection[str] | None) -> pa.StructArray:
     names = [field.name for field in values.type]
     if "name" not in names:
         raise InputError(f"the calls have no 'name'; they have {', '.join(names) or 'nothing'}")
-    wanted = {name: CALL.field(_known(name, names)) for name in names if _known(name, names)}
+    known = {name: _known(name, names) for name in names}
+    wanted = {name: CALL.field(ours) for name, ours in known.items() if ours and (fields is None or ours in fields)}
     if [(field.name, field.type) for field in values.type] == [(field.name, field.type) for field in wanted.values()]:
         return values
-    fields = [_converted(pc.struct_field(values, name), field, "calls:") for name, field in wanted.items()]
+    columns = [_converted(pc.struct_field(values, name), field, "calls:") for name, field in wanted.items()]
     made = [pa.field(field.name, field.type) for field in wanted.values()]
-    return pa.StructArray.from_arrays(fields, fields=made, mask=values.is_null())
+    return pa.StructArray.from_arrays(columns, fields=made, mask=values.is_null())
 
 
 def _known(name: str, names: list[str]) -> str:

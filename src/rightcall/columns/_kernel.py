@@ -43,7 +43,7 @@ def score_batch(batch: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
     Raises:
         InputError: the batch has no column of calls, or a column of another type than it should have.
     """
-    known = conforming(batch)
+    known = conforming(batch, plan.fields)
     try:
         return _Scoring(known, plan).scores()
     except UnicodeDecodeError:  # Arrow does not look whether text is UTF-8, and hardly any is not

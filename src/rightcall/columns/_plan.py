@@ -110,6 +110,13 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """What is looked at for each case."""
         return tuple([CaseSight.of(case) for case in self.cases])
 
+    @cached_property
+    def fields(self) -> frozenset[str] | None:
+        """The fields of calls that are looked at, for whatever case; `None` where that may be all of them."""
+        seen = [sight.fields for sight in self.sights]
+        known = [fields for fields in seen if fields is not None]
+        return frozenset().union(*known) if len(known) == len(seen) else None
+
     def joining(self) -> Joining | None:
         """By what rows are joined to cases; none where there is one case for all."""
         return Joining(self.cases, self.join) if self.is_eval_set else None

@@ -34,7 +34,8 @@ class CaseSight(msgspec.Struct, frozen=True):
 
     @property
     def fields(self) -> frozenset[str] | None:
-        """The fields of calls that are read beside their names; `None` where that may be all of them."""
+        """The fields of calls that are looked at; `None` where that may be all of them."""
         if not self.parts:
             return None
-        return frozenset([field for part in self.parts if (field := part.reads) is not None])
+        read = {field for part in self.parts if (field := part.reads) is not None}
+        return frozenset({"name", "internal", *read, *(("error",) if "output" in read else ())})

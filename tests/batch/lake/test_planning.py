@@ -177,3 +177,22 @@ def test_a_file_that_cannot_be_read_is_told_and_costs_that_file(tmp_path: Path) 
     assert [fragment.path for fragment in found] == [str(tmp_path / "good.parquet")]
     [problem] = problems
     assert "bad.parquet: damaged Parquet data" in problem
+
+
+@pytest.mark.parametrize(
+    ("expected", "fields"),
+    [
+        ({"order": ["search"]}, {"name"}),
+        ({"args": [{"name": "search", "args": {"n": 1}}]}, {"name", "args"}),
+        ({"steps": 3}, {"name", "args"}),
+    ],
+    ids=["names", "arguments", "anything"],
+)
+def test_of_calls_no_more_is_read_than_the_plan_looks_at(
+    tmp_path: Path, expected: dict[str, Any], fields: set[str]
+) -> None:
+    [fragment] = find_fragments([str(write_table(tmp_path / "a.parquet", rows(30), 50))], PLAN)
+
+    [read] = batches(fragment, Plan.of_expectation(expected).fields)
+
+    assert {field.name for field in read.batch.schema.field("calls").type.value_type} == fields

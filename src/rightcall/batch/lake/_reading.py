@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from typing import IO, Any
@@ -19,26 +19,28 @@ from ._fragments import Fragment, Kind
 from ._lines import Rows, line_batches
 from ._places import place, reason, telling
 
-ROWS = 8_192
+ROWS = 16_384
 """Rows in a batch: more need more memory, and are not scored any faster."""
 _TRAJECTORIES = 1_024
 """The same for trajectories that readers make, and that are objects first."""
 
 
-def batches(fragment: Fragment) -> Iterator[Rows]:
+def batches(fragment: Fragment, fields: Collection[str] | None = None) -> Iterator[Rows]:
     """The rows of a fragment, each batch with those columns that there are of `TRAJECTORIES`.
+
+    Of calls in a table no more than these `fields` are read, if they are given.
 
     Rows that have no id get one that says where they stand: `FILE#ROW`, or `FILE@BYTE` in lines.
 
     Raises:
         InputError: the file is not there any more, or is damaged.
     """
-    return _READERS[fragment.kind](fragment)
+    return _READERS[fragment.kind](fragment) if fragment.kind in _READERS else _table_batches(fragment, fields)
 
 
-def _table_batches(fragment: Fragment) -> Iterator[Rows]:
+def _table_batches(fragment: Fragment, fields: Collection[str] | None) -> Iterator[Rows]:
     with open_table(fragment.path) as table:
-        columns = [name for name in table.schema_arrow.names if name in TRAJECTORIES.names]
+        columns = _wanted(table, fields)
         groups = list(range(fragment.begin, fragment.end))
         first, left = fragment.first_row, fragment.rows or 0
         skipped = fragment.skipped
@@ -50,6 +52,17 @@ def _table_batches(fragment: Fragment) -> Iterator[Rows]:
             first, left = first + kept.num_rows, left - kept.num_rows
             if not left:
                 return
+
+
+def _wanted(table: parquet.ParquetFile, fields: Collection[str] | None) -> list[str]:
+    """The columns to read; of calls as structs, the parts that are wanted."""
+    columns = [name for name in table.schema_arrow.names if name in TRAJECTORIES.names and name != "calls"]
+    held = getattr(table.schema_arrow.field("calls").type, "value_type", None)
+    if fields is None or not pa.types.is_struct(held):
+        return [*columns, "calls"]
+    names = {*fields, *(("arguments",) if "args" in fields else ())}
+    paths = [table.schema.column(index).path for index in range(len(table.schema))]
+    return [*columns, *[path for path in paths if path.startswith("calls.") and path.rpartition(".")[2] in names]]
 
 
 @contextmanager
@@ -145,7 +158,6 @@ def _bucket_batches(fragment: Fragment) -> Iterator[Rows]:
 
 
 _READERS: dict[Kind, Callable[[Fragment], Iterator[Rows]]] = {
-    "rows": _table_batches,
     "lines": _line_batches,
     "traces": _trace_batches,
     "spans": _bucket_batches,

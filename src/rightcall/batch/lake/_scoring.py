@@ -34,7 +34,7 @@ def score_lines(lines: Iterable[bytes], plan: Plan) -> pa.RecordBatch:
 
 
 def _scored(fragment: Fragment, plan: Plan, tell: Callable[[int], None] | None) -> Iterator[pa.RecordBatch]:
-    for rows in batches(fragment):
+    for rows in batches(fragment, plan.fields):
         yield _explained(score_batch(rows.batch, plan), rows)
         if tell is not None:
             tell(rows.batch.num_rows)
