@@ -91,9 +91,9 @@ class Scorers:
     ) -> None:
         self._job, self._most = job, workers
         self._tell, self._complain, self._stop = tell, complain, stop
-        remote = any_remote(job.fragments, job.out)
-        # Clients of object stores have threads, and do not survive a fork.
-        self._context = get_context("spawn" if remote else start_method())
+        # Clients of object stores have threads, as has whoever reads Delta tables, and do not survive a fork.
+        has_threads = any_remote(job.fragments, job.out) or "deltalake" in sys.modules
+        self._context = get_context("spawn" if has_threads else start_method())
         self._life = self._context.Pipe(duplex=False)
         """Nothing is ever sent here: it ends when we do, and then so do the workers."""
         self._waiting = deque([(fragment, 1) for fragment in job.waiting])
