@@ -9,10 +9,11 @@ from typing import Any
 import click
 
 from rightcall.batch import default_workers
-from rightcall.batch.lake import A_RULE, Job, Reading, Scorers, Summary, summarise, write_summary
+from rightcall.batch.lake import Job, Reading, Scorers, Summary, summarise, write_summary
 from rightcall.columns import Plan
 from rightcall.decoding import dump_json
 from rightcall.errors import RightcallError
+from rightcall.reports import unobeyed
 
 from ._complaints import complain
 from ._lake_lines import redacted_summary, summary_lines
@@ -122,7 +123,7 @@ class Lake:
         with Job(self._options.traces, self._plan, self._out, self._reading, complain=self._cannot_read) as job:
             before = sum(job.done.values())
             failed = self._scored(job, engine)
-            counting = job.count(exemplars=A_RULE if self._options.keep else 0)
+            counting = job.count()
             summary = counting.summary(self._case_ids, failed_parts=failed + self._unreadable)
             seconds = perf_counter() - started
             run_id = keep_run(self._options, job, counting, summary, seconds) if self._options.keep else ""
@@ -187,9 +188,8 @@ class Lake:
             known = {"out": self._out, "run_id": run_id or None, "seconds": seconds, **summary.to_plain()}
             return dump_json(known, indent=2) + "\n"
         lines = summary_lines(summary, self._out, before, seconds, run_id, None)
-        return "".join(
-            ["".join([part if isinstance(part, str) else part[0] for part in line]) + "\n" for line in lines]
-        )
+        texts = ["".join([part if isinstance(part, str) else part[0] for part in line]) for line in lines]
+        return "".join([f"{unobeyed(text)}\n" for text in texts])
 
 
 def _plan(options: Any) -> Plan:

@@ -63,9 +63,7 @@ def _structs(values: pa.StructArray) -> pa.StructArray:
     if "name" not in names:
         raise InputError(f"the calls have no 'name'; they have {', '.join(names) or 'nothing'}")
     wanted = {name: CALL.field(_known(name, names)) for name in names if _known(name, names)}
-    if all([values.type.field(name).type == field.type for name, field in wanted.items()]) and len(wanted) == len(
-        names
-    ):
+    if [(field.name, field.type) for field in values.type] == [(field.name, field.type) for field in wanted.values()]:
         return values
     fields = [_converted(pc.struct_field(values, name), field, "calls:") for name, field in wanted.items()]
     made = [pa.field(field.name, field.type) for field in wanted.values()]

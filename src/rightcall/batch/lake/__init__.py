@@ -1,7 +1,7 @@
 """Scores tables and files of trajectories, however many: part by part, each into a file of its own."""
 
-from ._counting import Counting
-from ._exemplars import A_RULE, exemplars
+from ._counting import A_RULE, Counting
+from ._exemplars import exemplars
 from ._fragments import Fragment, Reading
 from ._job import Job
 from ._lines import line_row
