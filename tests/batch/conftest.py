@@ -23,7 +23,9 @@ def spark_session() -> Iterator[SparkSession]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # it does not live long
         "spark.driver.host": "127.0.0.1",
-        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",  # a few rows are no reason to compile anything
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }

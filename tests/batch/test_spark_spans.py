@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 def all_spans() -> list[Any]:
-    """The spans of all recordings, shuffled."""
-    spans = [span for document in recorded().values() for span in spans_of(document)]
+    """The spans of every third recording, shuffled."""
+    spans = [span for document in list(recorded().values())[::3] for span in spans_of(document)]
     random.Random(8).shuffle(spans)
     return spans
 
@@ -99,8 +99,8 @@ def test_tables_of_spans_are_scored_as_they_are_without_spark(spark: SparkSessio
     table, plan = KINDS["flat_json"](all_spans()), Plan.of_expectation({"steps": 5})
     sources = [str(tmp_path / "one.parquet"), str(tmp_path / "two")]
     (tmp_path / "two").mkdir()
-    parquet.write_table(table.slice(0, 700), sources[0])
-    parquet.write_table(table.slice(700), tmp_path / "two" / "more.parquet")
+    parquet.write_table(table.slice(0, 200), sources[0])
+    parquet.write_table(table.slice(200), tmp_path / "two" / "more.parquet")
     with Job(sources, plan, str(tmp_path / "here")) as job:
         for fragment in job.ready(job.waiting):
             score_fragment(fragment, plan, str(tmp_path / "here"))

@@ -71,7 +71,6 @@ def _has_java() -> bool:
 
 
 def _started() -> SparkSession:
-    from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName("rightcall score")
@@ -79,9 +78,9 @@ def _started() -> SparkSession:
         builder = builder.config("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower())
     try:
         session = builder.getOrCreate()
-    except PySparkException as problem:
+    except _problems() as problem:
         raise RightcallError(f"Spark does not start: {reason(problem)}") from None
-    if not _is_remote():
+    if not type(session).__module__.startswith("pyspark.sql.connect"):
         context = session.sparkContext
         context.setLogLevel("ERROR")
         if str(context.master).startswith("local") and "PYSPARK_PYTHON" not in os.environ:
@@ -101,10 +100,17 @@ def reason(problem: BaseException) -> str:
 @contextmanager
 def telling() -> Iterator[None]:
     """Turn what Spark says while it works into one line. Raises `RightcallError`."""
-    from py4j.protocol import Py4JError
+    try:
+        yield
+    except _problems() as problem:
+        raise RightcallError(f"Spark says: {reason(problem)}") from None
+
+
+def _problems() -> tuple[type[Exception], ...]:
     from pyspark.errors import PySparkException
 
     try:
-        yield
-    except (PySparkException, Py4JError) as problem:
-        raise RightcallError(f"Spark says: {reason(problem)}") from None
+        from py4j.protocol import Py4JError
+    except ImportError:  # a client of Spark Connect alone has no Java to talk to
+        return (PySparkException,)
+    return (PySparkException, Py4JError)
