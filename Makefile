@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint check bench docs screenshots browser clean
+.PHONY: help demo test lint check bench docs screenshots browser java clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -15,7 +15,7 @@ help: ## List the targets
 demo: $(VENV)/.installed ## Run the built-in example
 	@$(BIN)/rightcall demo
 
-test: $(VENV)/.tested browser ## Run the tests
+test: $(VENV)/.tested browser java ## Run the tests
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/.checked ## Check format, style, types and layers
@@ -37,6 +37,9 @@ screenshots: $(VENV)/.tested browser ## Take the pictures of the documentation a
 
 browser: $(VENV)/.tested
 	@sh tests/browser/provide.sh $(VENV)/axe
+
+java:
+	@sh tests/batch/provide.sh
 
 clean: ## Remove what the other targets made
 	rm -rf $(VENV) .bench site

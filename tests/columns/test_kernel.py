@@ -181,6 +181,61 @@ def test_a_table_of_something_else_is_refused_as_a_whole(batch: pa.RecordBatch, 
         score_batch(batch, ORDER)
 
 
+@pytest.mark.parametrize(
+    ("column", "shown"),
+    [
+        (pa.array([b"\x01\xff"]), "01ff"),
+        (pa.array([7]), "7"),
+        (pa.array(["é"], pa.large_string()), "é"),
+        (pa.array(["a"]).dictionary_encode(), "a"),
+        (pa.array([None], pa.null()), None),
+    ],
+    ids=["bytes", "numbers", "large", "dictionary", "null"],
+)
+def test_ids_are_taken_as_tables_have_them(column: pa.Array, shown: str | None) -> None:
+    batch = pa.RecordBatch.from_arrays([column, pa.array([["search"]])], ["id", "calls"])
+
+    assert score_batch(batch, ORDER).column("id").to_pylist() == [shown]
+
+
+def test_times_may_be_timestamps_and_durations() -> None:
+    call = pa.array([{"name": "a", "start_ns": 1, "end_ns": 3}], pa.struct([("name", pa.string()), *_TIMES]))
+    calls = pa.ListArray.from_arrays(pa.array([0, 1], pa.int32()), call)
+    duration = pa.array([2], pa.duration("s"))
+    batch = pa.RecordBatch.from_arrays([calls, duration], ["calls", "duration_ns"])
+
+    [score] = score_batch(batch, Plan.of_expectation({"call_seconds": 1, "seconds": 1})).to_pylist()
+
+    assert [each["verdict"] for each in score["measures"]] == ["failed", "failed"]
+    assert score["seconds"] == 2.0
+
+
+_TIMES = [("start_ns", pa.timestamp("s")), ("end_ns", pa.timestamp("s"))]
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [("id", [[1]]), ("output", [{"a": 1}]), ("duration_ns", ["x"]), ("metadata", [1.5]), ("turn_outputs", ["x"])],
+)
+def test_a_column_of_another_type_is_refused_by_name(name: str, column: list[Any]) -> None:
+    batch = pa.RecordBatch.from_arrays([pa.array([["search"]]), pa.array(column)], ["calls", name])
+
+    with pytest.raises(InputError, match=f"the column '{name}' holds .*; it should hold"):
+        score_batch(batch, ORDER)
+
+
+def test_text_that_is_not_utf_8_is_told_in_escapes() -> None:
+    data = pa.py_buffer(b"se\xffarchbook")
+    names = pa.Array.from_buffers(
+        pa.string(), 2, [None, pa.py_buffer(pa.array([0, 7, 11], pa.int32()).buffers()[1]), data]
+    )
+    batch = pa.RecordBatch.from_arrays([pa.ListArray.from_arrays(pa.array([0, 2], pa.int32()), names)], ["calls"])
+
+    [score] = score_batch(batch, Plan.of_expectation({"calls": ["book"]})).to_pylist()
+
+    assert score["diagnoses"] == [{"evaluator": "calls", "code": "RC102", "tool": "se\\xffarch"}]
+
+
 def test_more_names_than_a_byte_can_hold_are_told_apart() -> None:
     strange = [f"tool-{number}" for number in range(600)]
     plan = Plan.of_expectation({"calls": ["search", "book"]})

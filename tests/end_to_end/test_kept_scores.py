@@ -117,7 +117,7 @@ def test_the_configuration_of_a_project_says_what_is_scored_and_how(traces: Path
 
 
 def test_every_option_of_run_and_score_may_be_known_to_a_project() -> None:
-    never = {"names", "traces", "resume", "failed", "expect", "is_watching", "help", "out"}
+    never = {"names", "traces", "resume", "failed", "expect", "is_watching", "help", "out", "engine"}
     options = {one.name for command in (run_command, score_command) for one in command.params if one.name not in never}
 
     assert {_WRITTEN.get(str(name), str(name)) for name in options} | {"agent", "evalset"} == set(KNOWN)

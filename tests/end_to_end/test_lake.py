@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from tests.batch.lake.lakes import contents, rows, scores, write_lines, write_table
 from tests.batch.lake.stores import s3_store
 from tests.columns.span_tables import KINDS, recorded, spans_of
+from tests.hostile.corpus import PAYLOADS, harmful, obeyed
 from tests.processes import rightcall
 
 from rightcall.cli._score import command as score_command
@@ -141,6 +142,16 @@ def test_a_kept_run_has_examples_of_each_failure_and_the_totals_of_all_rows(tmp_
     assert f"{len(results)} of 400 results are kept here" in told
 
 
+def test_without_pyarrow_one_line_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "pyarrow.py").write_text("raise ImportError")
+    paths = os.pathsep.join([str(tmp_path), *sys.path])
+
+    done = rightcall("score", "a.jsonl", "--expect", EXPECT, "--out", "scores", cwd=tmp_path, PYTHONPATH=paths)
+
+    assert done.returncode == 2
+    assert done.stderr == "rightcall: --out writes Parquet files; to do so: pip install 'rightcall[arrow]'\n"
+
+
 def test_tables_of_spans_are_scored_by_runs_that_lie_all_over_them(tmp_path: Path) -> None:
     from pyarrow import parquet
 
@@ -157,6 +168,20 @@ def test_tables_of_spans_are_scored_by_runs_that_lie_all_over_them(tmp_path: Pat
     assert done.returncode == 1
     assert len(found) == len(set(found)) <= len(traces)
     assert not (tmp_path / "scores" / "_spans").exists()
+
+
+def test_ids_and_names_of_strangers_are_shown_and_never_obeyed(tmp_path: Path) -> None:
+    texts = [texts[0] for texts in PAYLOADS.values()]
+    made = [{"id": text, "calls": [{"name": text or "-"}], "duration_ns": 10**9} for text in texts]
+    write_lines(tmp_path / "a.jsonl", [*made, *[{"id": text, "calls": text} for text in texts]])
+    command = ("score", "a.jsonl", "--expect", "calls: [search]", "--out", "scores")
+
+    done = rightcall(*command, "--format", "full", "--format", "full=told.txt", cwd=tmp_path, GITHUB_ACTIONS="true")
+
+    assert done.returncode == 1
+    for told in (done.stdout, done.stderr, (tmp_path / "told.txt").read_text("utf-8")):
+        assert not harmful(told)
+        assert not obeyed(told)
 
 
 def _start(folder: Path, out: str, workers: int) -> subprocess.Popen[str]:
@@ -185,9 +210,9 @@ def test_killed_again_and_again_it_ends_with_the_bytes_of_an_undisturbed_run(tmp
     chance = random.Random(15)
     for number in range(12):
         write_table(tmp_path / "in" / f"{number}.parquet", rows(2_000, number), group=500)
-    assert _start(tmp_path, "whole", 1).wait(60) == 1
+    _start(tmp_path, "whole", 1).communicate(timeout=60)
 
-    for _ in range(4):
+    for _ in range(3):
         running = _start(tmp_path, "out", 3)
         wanted = _finished(tmp_path / "out") + chance.randrange(1, 4)
         while running.poll() is None and _finished(tmp_path / "out") < wanted:

@@ -13,7 +13,8 @@ from tests.viewer.viewing import PORT, RIGHT, SEARCH, WRONG, Browser, append, ca
 
 from rightcall import CaseResult
 from rightcall.pages import case_key, key_of
-from rightcall.store import Run
+from rightcall.results import EvaluatorTotals, Totals
+from rightcall.store import Run, Sample
 from rightcall.viewer import Hosts, Index, Library, make_app
 
 LAPTOP = case_key("laptop_search")
@@ -45,6 +46,18 @@ def test_without_runs_a_page_says_how_to_make_one(runs: Path) -> None:
     assert answer.status == 200
     assert "rightcall init" in answer.text
     assert "data-running" in answer.text
+
+
+def test_a_run_that_keeps_examples_says_so_and_shows_what_they_stand_for(runs: Path, bad: Run) -> None:
+    sample = Sample(1_000_000, (("RC101", "search", 70_000),))
+    bad.finish(Totals(900_000, 100_000), {"order": EvaluatorTotals(5, 6)}, 9.0, is_complete=True, sample=sample)
+
+    page = text_of(Browser(runs).get(f"/runs/{bad.folder.name}").text)
+
+    assert "2 of 1,000,000 results are kept here, as examples of each kind of failure" in page
+    assert "Passed 900,000 Failed 100,000" in page
+    assert "70,000 cases : search never called, or too seldom" in page
+    assert "Calls a case –" in page
 
 
 def test_the_runs_stand_newest_first_with_what_they_come_to(runs: Path, good: Run, bad: Run) -> None:

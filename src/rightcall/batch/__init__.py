@@ -5,6 +5,7 @@ from ._pool import default_workers, start_method
 from ._request import Request
 from ._scorer import Scored
 from ._scoring import Scoring
+from ._sending import sendable
 from ._sources import Sources
 from ._span_buckets import SpanBucket, bucket_count, span_buckets
 from ._span_tables import ParquetSpans, SpanTable
@@ -22,6 +23,7 @@ __all__ = [
     "bucket_count",
     "default_workers",
     "is_trajectory",
+    "sendable",
     "span_buckets",
     "start_method",
 ]

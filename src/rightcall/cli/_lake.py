@@ -9,9 +9,11 @@ from typing import Any
 import click
 
 from rightcall.batch import default_workers
-from rightcall.batch.lake import A_RULE, Job, Reading, Scorers, Summary, write_summary
+from rightcall.batch.lake import Job, Reading, Scorers, Summary, summarise, write_summary
 from rightcall.columns import Plan
 from rightcall.decoding import dump_json
+from rightcall.errors import RightcallError
+from rightcall.reports import unobeyed
 
 from ._complaints import complain
 from ._lake_lines import redacted_summary, summary_lines
@@ -34,18 +36,34 @@ _SENSELESS = {
 }
 """Options that make no sense for scores in a folder, and why."""
 
-Engine = Callable[[Job, int, "LakeProgress", Stopping], int]
+_SENSELESS_BY_SPARK = {
+    "workers": "--workers says how many processes there are, but Spark has settings of its own for that",
+    "keep": "--keep reads rows again to look at, but only Spark can read them; use --engine local or ray",
+    "runs": "--runs is where --keep keeps rows to look at, and these only Spark can read; use --engine local or ray",
+    "input_format": "--input-format names the format of trace files, but Spark reads tables and lines of trajectories",
+    "max_size": "--max-size limits trace files, but Spark reads tables and lines of trajectories",
+}
+
+Engine = Callable[[Job, int | None, "LakeProgress", Stopping], int]
 """Scores what waits in a job; how many parts could not be scored."""
 
 
-def score_locally(job: Job, workers: int, progress: LakeProgress, stopping: Stopping) -> int:
+def score_locally(job: Job, workers: int | None, progress: LakeProgress, stopping: Stopping) -> int:
     """Score by processes on this machine."""
-    scorers = Scorers(job, workers, tell=progress.tell, complain=progress.complain, stop=stopping)
+    scorers = Scorers(job, workers or default_workers(), tell=progress.tell, complain=progress.complain, stop=stopping)
     scorers.run()
     return scorers.failed
 
 
-ENGINES: dict[str, Engine] = {"local": score_locally}
+def score_by_ray(job: Job, workers: int | None, progress: LakeProgress, stopping: Stopping) -> int:
+    """Score by the tasks of a cluster of Ray."""
+    from rightcall.batch.ray import score_job
+
+    return score_job(job, workers, tell=progress.tell, complain=progress.complain, stop=stopping)
+
+
+ENGINES: dict[str, Engine] = {"local": score_locally, "ray": score_by_ray}
+"""Engines that score the parts of a job. Spark reads and writes tables by itself."""
 
 
 def check_options(context: click.Context) -> None:
@@ -53,6 +71,8 @@ def check_options(context: click.Context) -> None:
     for name, why in _SENSELESS.items():
         if context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE:
             raise click.UsageError(f"this cannot be done with --out: {why}")
+    if context.params["engine"] == "spark":
+        _check_options_of_spark(context)
     if context.params["join"] == "order":
         raise click.UsageError("--join order cannot be done with --out: parts are scored in no order")
     if context.get_parameter_source("formats") == click.core.ParameterSource.COMMANDLINE:
@@ -62,6 +82,12 @@ def check_options(context: click.Context) -> None:
                     f"--format {each} lists every case, and cannot be done with --out: --keep some of each kind, then "
                     "`rightcall report`"
                 )
+
+
+def _check_options_of_spark(context: click.Context) -> None:
+    for name, why in _SENSELESS_BY_SPARK.items():
+        if context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"this cannot be done with --engine spark: {why}")
 
 
 class Lake:
@@ -88,23 +114,48 @@ class Lake:
         if self._plan.overall:
             names = ", ".join([check.evaluator.id for check in self._plan.overall])
             complain(f"not asked, because rows are scored apart: evaluators of all cases together ({names})")
+        summary, before, run_id = self._by_spark() if engine == "spark" else self._by_parts(engine, started)
+        self._tell(summary, before, perf_counter() - started, run_id)
+        return summary.exit_code
+
+    def _by_parts(self, engine: str, started: float) -> tuple[Summary, int, str]:
+        """What all scores come to, how many of them were there before, and what the run is called."""
         with Job(self._options.traces, self._plan, self._out, self._reading, complain=self._cannot_read) as job:
             before = sum(job.done.values())
             failed = self._scored(job, engine)
-            counting = job.count(exemplars=A_RULE if self._options.keep else 0)
-            cases = [case.id for case in self._plan.cases] if self._plan.is_eval_set else []
-            summary = counting.summary(cases, failed_parts=failed + self._unreadable)
+            counting = job.count()
+            summary = counting.summary(self._case_ids, failed_parts=failed + self._unreadable)
             seconds = perf_counter() - started
             run_id = keep_run(self._options, job, counting, summary, seconds) if self._options.keep else ""
-            write_summary(self._out, summary if self._options.redact is False else redacted_summary(summary))
-        self._tell(summary, before, seconds, run_id)
-        return summary.exit_code
+            self._write(summary, self._out)
+        return summary, before, run_id
+
+    def _by_spark(self) -> tuple[Summary, int, str]:
+        from rightcall.batch.spark import score_tables, spark_session
+
+        with spark_session() as spark:
+            folder = score_tables(spark, self._options.traces, self._plan, self._out, self._reading)
+        try:
+            summary = summarise(folder, self._case_ids)
+            self._write(summary, folder)
+        except RightcallError as problem:
+            raise RightcallError(
+                f"{self._out}: the scores are there, but what they come to cannot be told from here: {problem}"
+            ) from None
+        return summary, 0, ""
+
+    @property
+    def _case_ids(self) -> list[str]:
+        return [case.id for case in self._plan.cases] if self._plan.is_eval_set else []
+
+    def _write(self, summary: Summary, folder: str) -> None:
+        write_summary(folder, summary if self._options.redact is False else redacted_summary(summary))
 
     def _scored(self, job: Job, engine: str) -> int:
         progress = LakeProgress(job)
         with Stopping() as stopping:
             try:
-                return ENGINES[engine](job, self._options.workers or default_workers(), progress, stopping)
+                return ENGINES[engine](job, self._options.workers, progress, stopping)
             except KeyboardInterrupt:
                 progress.clear()
                 complain(f"stopped; the same command goes on where this one was: {self._out}")
@@ -137,9 +188,8 @@ class Lake:
             known = {"out": self._out, "run_id": run_id or None, "seconds": seconds, **summary.to_plain()}
             return dump_json(known, indent=2) + "\n"
         lines = summary_lines(summary, self._out, before, seconds, run_id, None)
-        return "".join(
-            ["".join([part if isinstance(part, str) else part[0] for part in line]) + "\n" for line in lines]
-        )
+        texts = ["".join([part if isinstance(part, str) else part[0] for part in line]) for line in lines]
+        return "".join([f"{unobeyed(text)}\n" for text in texts])
 
 
 def _plan(options: Any) -> Plan:

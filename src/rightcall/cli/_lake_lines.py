@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from rightcall.batch.lake import Example, Summary
 from rightcall.redaction import redacted_text
-from rightcall.reports import Line, Paper, seconds_text
+from rightcall.reports import Line, Paper, printable, seconds_text
 
 _BAR = 30
 _NAME = 40
@@ -98,7 +98,7 @@ def _examples(examples: Sequence[Example]) -> list[str]:
 def _titled(title: str, lines: Sequence[str]) -> Iterator[Line]:
     if lines:
         yield ((title, "bold"),)
-        yield from ((f"  {line}",) for line in lines)
+        yield from ((f"  {printable(line, one_line=True)}",) for line in lines)
         yield ()
 
 

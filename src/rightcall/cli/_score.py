@@ -47,6 +47,13 @@ from ._stored import failed_in, last_run_of
 @click.option(
     "--out", metavar="DIR", help="Score any number of rows, part by part, into Parquet files in this folder; resumes."
 )
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "spark", "ray"]),
+    default="local",
+    show_default=True,
+    help="Who scores with --out: processes here, Spark, or a cluster of Ray.",
+)
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that does not pass.")
 @no_cache_option
 @click.option("--trust", is_flag=True, help="Import evaluators an eval set names though they are outside its project.")
@@ -65,6 +72,8 @@ def command(context: click.Context, /, is_watching: bool, **options: Any) -> int
     """
     if options["out"] is not None:
         return _score_into(context, options)
+    if options["engine"] != "local":
+        raise click.UsageError("--engine scores into a folder of files: give --out with its name")
     asked = _options(context, options)
     if not is_watching:
         return _Scoring(asked).run()
@@ -91,6 +100,7 @@ class Options(RecordedOptions, frozen=True, kw_only=True):
     runs: str | None
     failed: bool
     out: str | None
+    engine: str
 
     @property
     def runs_folder(self) -> Path:
@@ -122,7 +132,7 @@ def _score_into(context: click.Context, options: dict[str, Any]) -> int:
     check_options(context)
     asked = _options(context, options)
     _check_expected(asked)
-    return Lake(asked, options["out"]).run()
+    return Lake(asked, options["out"]).run(options["engine"])
 
 
 def _check_expected(options: Options) -> None:
@@ -134,7 +144,9 @@ def _check_expected(options: Options) -> None:
 
 def _options(context: click.Context, options: dict[str, Any]) -> Options:
     """The options of the command line and, where that says nothing, of the project's configuration."""
-    configuration, given = configured(context, options, never=("traces", "evalset", "expect", "failed", "out"))
+    configuration, given = configured(
+        context, options, never=("traces", "evalset", "expect", "failed", "out", "engine")
+    )
     evalset = configuration.values.get("evalset")
     if options["evalset"] is None and options["expect"] is None and isinstance(evalset, str):
         options["evalset"] = os.path.relpath(configuration.folder / evalset)

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from rightcall.errors import InputError
 
 MOST_NAMES = 254
 """Names that a byte can tell apart, beside the two values below."""
@@ -29,19 +26,16 @@ class Calls:
     Names are encoded once for the batch: `codes` has a byte for each call, so that the names of a row are a slice of
     it, which can be compared, counted and looked up at the speed of bytes. Only names that are looked for have a number
     of their own there; there are at most `MOST_NAMES` of them.
-
-    Raises:
-        InputError: there is no column of calls, or it holds something else.
     """
 
     def __init__(self, batch: pa.RecordBatch, wanted: Iterable[str]) -> None:
-        self._column = _lists(batch)
+        self._column = batch.column("calls")
         offsets = _integers(self._column.offsets)
         first, end = offsets[0], offsets[-1]
         self._values = self._column.values.slice(first, end - first)
         self._bounds = [offset - first for offset in offsets] if first else offsets
         names = self._field("name") if pa.types.is_struct(self._values.type) else self._values
-        self._encoded = _text(names).dictionary_encode("encode")
+        self._encoded = names.dictionary_encode("encode")
         self.vocabulary: list[str | None] = self._encoded.dictionary.to_pylist()
         """The names that occur."""
         self.code_of = dict(zip(sorted(wanted), range(MOST_NAMES), strict=False))
@@ -61,12 +55,11 @@ class Calls:
 
     def texts(self, field: str, codes: Collection[int]) -> Sequence[str | None]:
         """A field of all calls, those of names with other numbers left out. A table without it records none."""
-        field = "arguments" if field == "args" and not self._has("args") else field
         if not self._has(field):
             return [None] * len(self.codes)
         wanted = pa.array([code in codes for code in range(256)])
         mask = wanted.take(pa.Array.from_buffers(pa.uint8(), len(self.codes), [None, pa.py_buffer(self.codes)]))
-        texts: list[str | None] = pc.if_else(mask, _text(self._field(field)), None).to_pylist()
+        texts: list[str | None] = pc.if_else(mask, self._field(field), None).to_pylist()
         return texts
 
     def odd_rows(self, batch: pa.RecordBatch) -> set[int]:
@@ -80,7 +73,7 @@ class Calls:
         if "unordered" in names:
             odd.update(_where(pc.greater(pc.list_value_length(batch.column("unordered")), 0)))
         if "calls_recorded" in names:
-            odd.update(_where(pc.invert(batch.column("calls_recorded").cast(pa.bool_()))))
+            odd.update(_where(pc.invert(batch.column("calls_recorded"))))
         return odd | self._with_internal_calls()
 
     def _with_odd_names(self) -> set[int]:
@@ -90,7 +83,7 @@ class Calls:
     def _with_internal_calls(self) -> set[int]:
         if not self._has("internal"):
             return set()
-        internal = self._field("internal").cast(pa.bool_())
+        internal = self._field("internal")
         if not pc.any(internal).as_py():
             return set()
         held = internal.to_pylist()
@@ -100,49 +93,7 @@ class Calls:
         return bool(pa.types.is_struct(self._values.type) and self._values.type.get_field_index(field) >= 0)
 
     def _field(self, name: str) -> pa.Array:
-        if not self._has(name):
-            raise InputError(f"the calls have no {name!r}; they have {', '.join(_fields(self._values.type))}")
         return pc.struct_field(self._values, name)
-
-
-def _lists(batch: pa.RecordBatch) -> pa.ListArray:
-    if "calls" not in batch.schema.names:
-        found = ", ".join(batch.schema.names[:20])
-        raise InputError(f"a table of trajectories has a column 'calls'; this one has {found or 'none at all'}")
-    column = batch.column("calls")
-    held = getattr(column.type, "value_type", None)
-    if not _is_list(column.type) or not (_is_text(held) or pa.types.is_struct(held)):
-        raise InputError(f"'calls' is a list of names or of structs, not {column.type}")
-    if pa.types.is_list(column.type):
-        return column
-    if _is_view(column.type):  # pyarrow 26 casts these to lists without their last offset
-        return pa.array(column.to_pylist(), pa.list_(held))
-    return column.cast(pa.list_(held))
-
-
-def _is_list(kind: pa.DataType) -> bool:
-    types = pa.types
-    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind) or _is_view(kind))
-
-
-def _is_view(kind: pa.DataType) -> bool:
-    tests = [getattr(pa.types, name, None) for name in ("is_list_view", "is_large_list_view")]
-    return any([test is not None and test(kind) for test in tests])
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    types = pa.types
-    if types.is_dictionary(kind):
-        return _is_text(kind.value_type)
-    is_view = getattr(types, "is_string_view", None)
-    return bool(types.is_string(kind) or types.is_large_string(kind) or (is_view is not None and is_view(kind)))
-
-
-def _text(column: pa.Array) -> pa.Array:
-    """A column of text, however it is held."""
-    if not _is_text(column.type):
-        raise InputError(f"text is expected in a column of {column.type}")
-    return column if pa.types.is_string(column.type) else column.cast(pa.string())
 
 
 def _is_plain(name: str | None) -> bool:
@@ -166,7 +117,3 @@ def _integers(numbers: pa.Array) -> list[int]:
 def _where(mask: pa.Array) -> list[int]:
     found: list[int] = pc.indices_nonzero(mask.fill_null(False)).to_pylist()
     return found
-
-
-def _fields(kind: Any) -> list[str]:
-    return [kind.field(index).name for index in range(kind.num_fields)]

@@ -16,6 +16,7 @@ from rightcall.verdicts import Judging, waits
 
 from ._calls import Calls
 from ._classes import ClassScorer
+from ._conforming import conforming, readable
 from ._names import NamesRule, NamesScorer
 from ._outcomes import NOT_SCORED, Causes, Measured, Outcome, Outcomes, Scored, packed
 from ._plan import Plan
@@ -40,9 +41,14 @@ def score_batch(batch: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
     batches they are scored.
 
     Raises:
-        InputError: the batch has no column of calls, or one of another type than it should have.
+        InputError: the batch has no column of calls, or a column of another type than it should have.
     """
-    return _Scoring(batch, plan).scores()
+    known = conforming(batch)
+    try:
+        return _Scoring(known, plan).scores()
+    except UnicodeDecodeError:  # Arrow does not look whether text is UTF-8, and hardly any is not
+        columns = [readable(column) for column in known.columns]
+        return _Scoring(pa.RecordBatch.from_arrays(columns, known.schema.names), plan).scores()
 
 
 class _Scoring:
@@ -209,11 +215,11 @@ def _key(row: dict[str, Any], case: Case) -> bytes:
 def _texts(batch: pa.RecordBatch, name: str) -> list[str | None]:
     if name not in batch.schema.names:
         return [None] * batch.num_rows
-    texts: list[str | None] = batch.column(name).cast(pa.string()).to_pylist()
+    texts: list[str | None] = batch.column(name).to_pylist()
     return texts
 
 
 def _first_of(batch: pa.RecordBatch, *names: str) -> pa.Array:
     """The first of some columns that has a value, in each row."""
-    held = [batch.column(name).cast(pa.string()) for name in names if name in batch.schema.names]
+    held = [batch.column(name) for name in names if name in batch.schema.names]
     return pc.coalesce(*held) if held else pa.nulls(batch.num_rows, pa.string())

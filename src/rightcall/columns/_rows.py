@@ -49,7 +49,7 @@ def trajectory_of(row: Mapping[str, Any]) -> Trajectory:
 def _call(call: Any, position: int) -> ToolCall:
     if not isinstance(call, Mapping):
         return ToolCall(name=call)
-    args, output = call.get("args", call.get("arguments")), call.get("output")
+    args, output = call.get("args"), call.get("output")
     fields = {key: call[key] for key in _PLAIN if call.get(key) is not None}
     return ToolCall(
         name=call.get("name"),  # type: ignore[arg-type] # checked there

@@ -79,7 +79,7 @@ def test_scores_of_something_else_are_refused_before_any_work(lake: Path, tmp_pa
 def test_files_of_others_are_left_alone(lake: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
-    foreign = {"notes.txt": b"milk", "x-00000-0123456789ab.parquet": b"PAR1", ".b.part": b"mine"}
+    foreign = {"notes.txt": b"milk", "x-000000000-0123456789ab.parquet": b"PAR1", ".b.part": b"mine"}
     for name, data in foreign.items():
         (out / name).write_bytes(data)
 

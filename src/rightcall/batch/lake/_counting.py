@@ -14,6 +14,9 @@ from rightcall.results import EvaluatorTotals, Totals, Verdict, group_words
 
 from ._summary import BARS, Example, RuleCount, Slow, Summary
 
+A_RULE = 10
+"""How many rows are remembered of each evaluator, code and tool."""
+_MOST_RULES = 1_000
 _GROUPS_TOLD = 10
 _MOST_GROUPS = 100_000
 _EXAMPLES = 5
@@ -37,7 +40,7 @@ class Place(msgspec.Struct, frozen=True):
 class Counting:
     """Takes batches of scores, one after the other; afterwards it knows what they come to."""
 
-    def __init__(self, *, exemplars: int = 0, most_rules: int = 1_000) -> None:
+    def __init__(self, exemplars: int = A_RULE) -> None:
         self._rows = self._no_case = 0
         self._verdicts: Counter[Verdict] = Counter()
         self._bars: Counter[int] = Counter()
@@ -49,7 +52,7 @@ class Counting:
         self._slowest: list[Slow] = []
         self._examples: dict[str, list[Example]] = {"error": [], "not_measured": []}
         self._cases: set[str] = set()
-        self._exemplars, self._most_rules = exemplars, most_rules
+        self._exemplars = exemplars
         self.exemplars: dict[Rule, list[Place]] = {}
         """Rows of each rule that was broken, so many at most."""
 
@@ -70,6 +73,28 @@ class Counting:
             if len(examples) < _EXAMPLES:
                 chosen = pc.and_(pc.equal(verdicts, verdict), pc.invert(strange))
                 examples += _examples(batch.filter(chosen).slice(0, _EXAMPLES - len(examples)))
+
+    def merge(self, other: Counting) -> None:
+        """Count what another has counted, as if its rows came after those that were counted here."""
+        self._rows += other._rows
+        self._no_case += other._no_case
+        self._verdicts.update(other._verdicts)
+        self._bars.update(other._bars)
+        self._score, self._scored = self._score + other._score, self._scored + other._scored
+        self._other_groups += other._other_groups
+        self._cases |= other._cases
+        for group, rows in other._groups.items():
+            self._count_group(group, rows)
+        for name, verdicts in other._evaluators.items():
+            self._evaluators.setdefault(name, Counter()).update(verdicts)
+            (total, count), (more, others) = self._scores.get(name, (0.0, 0)), other._scores[name]
+            self._scores[name] = total + more, count + others
+        self._slowest = _slowest([*self._slowest, *other._slowest])
+        for verdict, examples in self._examples.items():
+            examples += other._examples[verdict][: _EXAMPLES - len(examples)]
+        for rule, places in other.exemplars.items():
+            if missing := self._missing(rule):
+                self.exemplars.setdefault(rule, []).extend(places[:missing])
 
     def summary(self, cases: Iterable[str] = (), *, failed_parts: int = 0) -> Summary:
         """What was counted comes to. `cases` are those that rows should belong to."""
@@ -126,26 +151,32 @@ class Counting:
         flat = pa.table({**columns, "row": pc.list_parent_indices(diagnoses)})
         once = flat.group_by(["row", "code", "tool"], use_threads=False).aggregate([])
         for row in once.group_by(["code", "tool"], use_threads=False).aggregate([("row", "count")]).to_pylist():
-            group = row["code"], row["tool"]
-            if group in self._groups or len(self._groups) < _MOST_GROUPS:
-                self._groups[group] += row["row_count"]
-            else:
-                self._other_groups += 1
-        if self._exemplars:
-            self._choose(flat, file, first)
+            self._count_group((row["code"], row["tool"]), row["row_count"])
+        self._choose(flat, file, first)
+
+    def _count_group(self, group: tuple[str, str], rows: int) -> None:
+        if group in self._groups or len(self._groups) < _MOST_GROUPS:
+            self._groups[group] += rows
+        else:
+            self._other_groups += 1
 
     def _choose(self, flat: pa.Table, file: str, first: int) -> None:
         """Keep the places of the first rows of each rule that has not enough of them yet."""
         rules = flat.group_by(_RULE, use_threads=False).aggregate([("row", "min")])
         for found in sorted(rules.to_pylist(), key=lambda rule: int(rule["row_min"])):
             rule = found["evaluator"], found["code"], found["tool"]
-            places = self.exemplars.get(rule, [])
-            if len(places) >= self._exemplars or (not places and len(self.exemplars) >= self._most_rules):
+            missing = self._missing(rule)
+            if not missing:
                 continue
             mine = flat.filter(_all([pc.equal(flat.column(name), found[name]) for name in _RULE]))
             rows = mine.column("row").unique().to_pylist()
-            added = [Place(file, first + row) for row in rows[: self._exemplars - len(places)]]
-            self.exemplars[rule] = [*places, *added]
+            self.exemplars.setdefault(rule, []).extend([Place(file, first + row) for row in rows[:missing]])
+
+    def _missing(self, rule: Rule) -> int:
+        """How many rows of a rule are still worth remembering."""
+        if rule not in self.exemplars and len(self.exemplars) >= _MOST_RULES:
+            return 0
+        return self._exemplars - len(self.exemplars.get(rule, ()))
 
     def _look_for_slow(self, batch: pa.RecordBatch) -> None:
         seconds = batch.column("seconds")
@@ -155,7 +186,11 @@ class Counting:
             batch = batch.filter(pc.greater(seconds, self._slowest[-1].seconds))
         found = batch.select(["id", "seconds"]).sort_by([("seconds", "descending"), ("id", "ascending")])
         slow = [Slow(row["id"] or "", row["seconds"]) for row in found.slice(0, _SLOWEST).to_pylist() if row["seconds"]]
-        self._slowest = sorted([*self._slowest, *slow], key=lambda one: (-one.seconds, one.id))[:_SLOWEST]
+        self._slowest = _slowest([*self._slowest, *slow])
+
+
+def _slowest(rows: list[Slow]) -> list[Slow]:
+    return sorted(rows, key=lambda one: (-one.seconds, one.id))[:_SLOWEST]
 
 
 def _counts(values: pa.Array) -> Iterator[tuple[Any, int]]:

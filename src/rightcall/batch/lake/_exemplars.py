@@ -13,13 +13,11 @@ from rightcall.results import CaseResult
 from rightcall.trajectory import Trajectory
 from rightcall.verdicts import judge
 
-from ._counting import Counting
+from ._counting import A_RULE, Counting
 from ._fragments import Fragment
 from ._job import Job
 from ._reading import batches
 
-A_RULE = 10
-"""How many rows are kept of each evaluator, code and tool."""
 MOST = 1_000
 """How many are kept in all."""
 

@@ -37,9 +37,11 @@ def find_files(sources: Sequence[str], out: str | None = None) -> list[Source]:
     """
     found: dict[str, Source] = {}
     for source in sources:
-        files = [file for file in _found(source) if out is None or not _is_below(file.address, out)]
+        all_files = list(_found(source))
+        files = [file for file in all_files if out is None or not _is_below(file.address, out)]
         if not files:
-            raise InputError(f"{source}: no file of traces is there")
+            left_out = f", but in {out}, where the scores go" if all_files else ""
+            raise InputError(f"{source}: no file of traces is there{left_out}")
         for file in files:
             found.setdefault(file.address, file)
     return list(found.values())

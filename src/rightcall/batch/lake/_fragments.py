@@ -85,7 +85,8 @@ class Fragment(msgspec.Struct, frozen=True, kw_only=True):
         """The name of its file of scores: the same in every run, and another one for every other part and path."""
         stem = re.sub(r"[^A-Za-z0-9.-]+", "_", re.split(r"[/\\]", self.path)[-1].partition(".")[0]).strip("._-")
         place = dump_json([self.kind, self.path, self.begin, self.end, self.skipped])
-        return f"{stem[:_LONGEST_STEM] or 'scores'}-{self.begin:05}-{_digest(place)}.parquet"
+        first = self.first_row if self.kind == "rows" else self.begin
+        return f"{stem[:_LONGEST_STEM] or 'scores'}-{first:09}-{_digest(place)}.parquet"
 
     @property
     def fingerprint(self) -> str:
@@ -95,7 +96,7 @@ class Fragment(msgspec.Struct, frozen=True, kw_only=True):
         return sha256(dump_json([FORMAT, __version__, self.plan, what, how]).encode()).hexdigest()
 
 
-NAME = re.compile(rf".+-\d{{5,}}-[0-9a-f]{{{_DIGEST}}}\.parquet", re.ASCII)
+NAME = re.compile(rf".+-\d{{9,}}-[0-9a-f]{{{_DIGEST}}}\.parquet", re.ASCII)
 """What the names of files of scores look like."""
 
 

@@ -14,7 +14,7 @@ from ._fragments import Fragment, Reading
 from ._output import SUMMARY, Output
 from ._planning import Cut, find_fragments
 from ._spans import sort_spans
-from ._summarising import count_file
+from ._summarising import count_fragment
 
 _ASKED_AT_ONCE = 16
 
@@ -45,6 +45,8 @@ class Job:
         self.fragments: list[Fragment] = find_fragments(sources, plan, reading, cut=cut, out=out, complain=complain)
         self.done: dict[str, int] = {}
         """Files that are there already, and how many rows each has."""
+        self.counted: dict[str, Counting] = {}
+        """What files of scores come to that somebody has counted."""
         self._sorted: dict[str, Fragment] = {}
         self.waiting: list[Fragment] = []
         """What is still to be scored."""
@@ -101,15 +103,26 @@ class Job:
         with ThreadPoolExecutor(_ASKED_AT_ONCE) as asking:
             return list(asking.map(self._output.fingerprint, names))
 
-    def count(self, *, exemplars: int = 0) -> Counting:
+    def count(self) -> Counting:
         """Count all scores, of this command and of those before it, in the order of the fragments.
+
+        What each fragment comes to may have been counted already, by whoever scored it: see `counted`.
 
         Raises:
             StoreError: a file of scores cannot be read, or is another command's.
         """
-        counting = Counting(exemplars=exemplars)
         there = set(self._output.names())
-        for fragment in self.fragments:
-            if fragment.file in there:
-                count_file(self._output, fragment.file, counting, fragment.fingerprint)
-        return counting
+        scored = [fragment for fragment in self.fragments if fragment.file in there]
+        if not self._output.place.is_local:
+            self._check_nobody_else_wrote(scored)
+        total = Counting()
+        for fragment in scored:
+            total.merge(self.counted.get(fragment.file) or count_fragment(fragment, self._output))
+        return total
+
+    def _check_nobody_else_wrote(self, fragments: Sequence[Fragment]) -> None:
+        """Where there are no locks, see to it that the files are still those that were written."""
+        found = self._fingerprints([fragment.file for fragment in fragments])
+        for fragment, held in zip(fragments, found, strict=True):
+            if held is None or held[0] != fragment.fingerprint:
+                raise StoreError(f"{self.out}: another command has written {fragment.file} in the meantime")

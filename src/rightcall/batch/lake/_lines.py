@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import IO, Any
 
 import msgspec
@@ -19,6 +19,8 @@ from ._fragments import Fragment
 _LONGEST = DEFAULT_LIMITS.text_bytes
 _CHUNK = 1 << 20
 _NAMES = ("id", "trace_id", "case_id")
+_KINDS: dict[str, type[Any]] = {"string": str, "int64": int, "bool": bool}
+_MOST = 1 << 63
 _VALUES = ("args", "output", "input", "metadata")
 _PACKED = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))
 _ROWS = pa.schema([field.with_nullable(True) for field in TRAJECTORIES])
@@ -59,6 +61,20 @@ def line_batches(stream: Any, fragment: Fragment, most: int) -> Iterator[Rows]:
         yield Rows(pa.RecordBatch.from_pylist(rows, schema=_ROWS), problems)
 
 
+def rows_of(lines: Iterable[bytes]) -> Rows:
+    """Lines as rows, of which those have no id that say none. Empty lines are none."""
+    rows: list[dict[str, Any]] = []
+    problems: dict[int, str] = {}
+    for line in lines:
+        if not line.strip():
+            continue
+        row, problem = line_row(line)
+        if problem:
+            problems[len(rows)] = problem
+        rows.append(row)
+    return Rows(pa.RecordBatch.from_pylist(rows, schema=_ROWS), problems)
+
+
 def line_row(line: bytes) -> tuple[dict[str, Any], str]:
     """A line as a row of `TRAJECTORIES`; and what is wrong with it, if then the row has nothing but its ids."""
     named: dict[str, Any] = {}
@@ -68,8 +84,8 @@ def line_row(line: bytes) -> tuple[dict[str, Any], str]:
         document = decode_json(line)
         if not isinstance(document, dict):
             raise InputError(f"the line is {shown(document)}; it should be an object with calls")
-        named = _fields(document, [field for field in TRAJECTORIES if field.name in _NAMES], "")
-        return {**_fields(document, TRAJECTORIES, ""), "calls": _calls(document.get("calls"))}, ""
+        named = _fields(document, _OF_NAMES)
+        return {**_fields(document, _OF_ROWS), "calls": _calls(document.get("calls"))}, ""
     except InputError as problem:
         return named, str(problem)
 
@@ -103,37 +119,51 @@ def _lines(stream: IO[bytes], begin: int, end: int) -> Iterator[tuple[int, bytes
 
 
 def _call(call: Any, number: int) -> dict[str, Any]:
-    where = f"call {number}: "
     if isinstance(call, str):
         return {"name": _text(call)}
     if not isinstance(call, dict) or not isinstance(call.get("name"), str):
-        raise InputError(f"{where}{shown(call)} has no name")
-    return _fields(call, CALL, where)
-
-
-def _fields(document: Mapping[str, Any], schema: Any, where: str) -> dict[str, Any]:
-    """The fields that a schema has, as its columns hold them; those of `calls` are not among them."""
-    row = {}
-    for field in schema:
-        value = document.get(field.name)
-        if value is not None and field.name != "calls":
-            row[field.name] = _field(value, field, where)
-    return row
-
-
-def _field(value: Any, field: Any, where: str) -> Any:
-    if field.name in _VALUES:
-        return _text(value) if isinstance(value, str) else json_text(value)
-    if field.name in _NAMES and isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    if field.name == "turn_outputs" and isinstance(value, list):
-        return [_text(each) if isinstance(each, str) else json_text(each) for each in value]
+        raise InputError(f"call {number}: {shown(call)} has no name")
     try:
-        return pa.scalar(_text(value) if isinstance(value, str) else value, field.type).as_py()
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        raise InputError(f"{where}{field.name} is {shown(value)}; it should be {field.type}") from None
+        return _fields(call, _OF_CALLS)
+    except InputError as problem:
+        raise InputError(f"call {number}: {problem}") from None
+
+
+def _fields(document: Mapping[str, Any], known: Mapping[str, Callable[[Any], Any]]) -> dict[str, Any]:
+    """The fields of an object that there are columns for, as these hold them."""
+    return {name: known[name](value) for name, value in document.items() if name in known and value is not None}
 
 
 def _text(text: str) -> str:
     """Text that a column can hold; lone surrogates become escapes."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def _json(value: Any) -> str:
+    return _text(value) if isinstance(value, str) else json_text(value)
+
+
+def _converter(field: Any) -> Callable[[Any], Any]:
+    """What makes of a value of JSON what a column holds, or raises `InputError`."""
+    if field.name in _VALUES:
+        return _json
+    kind = _KINDS.get(str(field.type))
+
+    def converted(value: Any) -> Any:
+        if type(value) is kind and (kind is not int or -_MOST <= value < _MOST):
+            return _text(value) if kind is str else value
+        if field.name in _NAMES and type(value) is int:
+            return str(value)
+        if field.name == "turn_outputs" and isinstance(value, list):
+            return [_json(each) for each in value]
+        try:
+            return pa.scalar(value, field.type).as_py()
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            raise InputError(f"{field.name} is {shown(value)}; it should be {field.type}") from None
+
+    return converted
+
+
+_OF_CALLS = {field.name: _converter(field) for field in CALL}
+_OF_ROWS = {field.name: _converter(field) for field in TRAJECTORIES if field.name != "calls"}
+_OF_NAMES = {name: _OF_ROWS[name] for name in _NAMES}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import msgspec
@@ -22,6 +23,7 @@ from ._spans import cut_spans
 
 _PARQUET = b"PAR1"
 _HEAD = 1 << 20
+_AT_ONCE = 16
 _PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 
 
@@ -63,14 +65,17 @@ def find_fragments(
     fragments: list[Fragment] = []
     tables: list[Source] = []
     problem: InputError | None = None
-    for file in find_files(sources, out):
-        try:
-            fragments += _cut(file, reading, cut, tables)
-        except InputError as caught:
-            if complain is None:
-                raise
-            problem = caught
-            complain(caught)
+    files = find_files(sources, out)
+    for file, found in zip(files, _looked_at(files, partial(_cut, reading=reading, cut=cut)), strict=True):
+        if found is None:
+            tables.append(file)
+        elif not isinstance(found, InputError):
+            fragments += found
+        elif complain is None:
+            raise found
+        else:
+            problem = found
+            complain(found)
     fragments += cut_spans(tables, reading)
     if not fragments:
         raise problem or InputError(f"{', '.join(sources)}: no file of traces is there")
@@ -78,31 +83,51 @@ def find_fragments(
     return [msgspec.structs.replace(fragment, plan=digest) for fragment in fragments]
 
 
-def _cut(file: Source, reading: Reading, cut: Cut, tables: list[Source]) -> Iterator[Fragment]:
-    """The fragments of a file. A table of spans is put with the others, because runs lie all over them."""
+def _looked_at(
+    files: Sequence[Source], look: Callable[[Source], list[Fragment] | None]
+) -> list[list[Fragment] | InputError | None]:
+    """What a look at each file gives, or what is wrong with it. Of far away ones, several are looked at at a time."""
+
+    def looked_at(file: Source) -> list[Fragment] | InputError | None:
+        try:
+            return look(file)
+        except InputError as problem:
+            return problem
+
+    if all([is_local(file.address) for file in files]):
+        return list(map(looked_at, files))
+    with ThreadPoolExecutor(_AT_ONCE) as looking:
+        return list(looking.map(looked_at, files))
+
+
+def _cut(file: Source, reading: Reading, cut: Cut) -> list[Fragment] | None:
+    """The fragments of a file; none of a table of spans, because runs lie all over those."""
     made = partial(
         Fragment, path=file.address, stamp=file.stamp, constants=file.constants, reading=reading, size=file.size
     )
     with open_bytes(file.address) as stream:
         head = stream.read(len(_PARQUET))
     if head == _PARQUET:
-        yield from _cut_table(file, made, cut, tables)
-    elif reading.input_format is None and _is_lines(file):
-        yield from _cut_lines(file, made, cut, is_packed=head.startswith(_PACKED))
-    else:
-        yield made(kind="traces")
+        return _cut_table(file, made, cut)
+    if reading.input_format is None and _is_lines(file):
+        return list(_cut_lines(file, made, cut, is_packed=head.startswith(_PACKED)))
+    return [made(kind="traces")]
 
 
-def _cut_table(file: Source, made: Callable[..., Fragment], cut: Cut, tables: list[Source]) -> Iterator[Fragment]:
+def _cut_table(file: Source, made: Callable[..., Fragment], cut: Cut) -> list[Fragment] | None:
     with open_table(file.address) as table:
         if is_span_table(table.schema_arrow):
-            tables.append(file)
-            return
+            return None
         if KEY in (table.schema_arrow.metadata or {}):
-            return  # scores of an earlier command, which lie among the traces
+            return []  # scores of an earlier command, which lie among the traces
         _check_columns(table.schema_arrow, file.address)
         groups = [table.metadata.row_group(number) for number in range(table.num_row_groups)]
         sizes = [(group.num_rows, group.total_byte_size) for group in groups]
+    return list(_cut_groups(sizes, made, cut))
+
+
+def _cut_groups(sizes: Sequence[tuple[int, int]], made: Callable[..., Fragment], cut: Cut) -> Iterator[Fragment]:
+    """The fragments of row groups, given the rows and bytes of each."""
     first = 0
     for begin, end in _united([rows for rows, _ in sizes], cut.rows):
         rows, size = sum(rows for rows, _ in sizes[begin:end]), sum(size for _, size in sizes[begin:end])

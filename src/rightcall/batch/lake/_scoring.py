@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import pyarrow as pa
 
 from rightcall.columns import Plan, score_batch
 
 from ._fragments import Fragment
-from ._lines import Rows
+from ._lines import Rows, rows_of
 from ._output import Output
 from ._reading import batches
 
@@ -25,6 +25,12 @@ def score_fragment(fragment: Fragment, plan: Plan, out: str, *, tell: Callable[[
         StoreError: the file cannot be written.
     """
     return Output(out).write(fragment.file, fragment.fingerprint, _scored(fragment, plan, tell))
+
+
+def score_lines(lines: Iterable[bytes], plan: Plan) -> pa.RecordBatch:
+    """The scores of trajectories as JSON lines; one that cannot be read is an error of that row."""
+    rows = rows_of(lines)
+    return _explained(score_batch(rows.batch, plan), rows)
 
 
 def _scored(fragment: Fragment, plan: Plan, tell: Callable[[int], None] | None) -> Iterator[pa.RecordBatch]:

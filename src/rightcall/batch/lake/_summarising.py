@@ -12,6 +12,7 @@ from rightcall.decoding import dump_json
 from rightcall.errors import StoreError
 
 from ._counting import Counting
+from ._fragments import Fragment
 from ._output import KEY, SUMMARY, Output
 from ._places import reason
 from ._summary import Summary
@@ -31,6 +32,13 @@ def summarise(out: str, cases: Iterable[str] = (), *, failed_parts: int = 0) -> 
     for name in names:
         count_file(output, name, counting)
     return counting.summary(cases, failed_parts=failed_parts)
+
+
+def count_fragment(fragment: Fragment, output: Output) -> Counting:
+    """What the scores of a fragment come to. Raises `StoreError`."""
+    counting = Counting()
+    count_file(output, fragment.file, counting, fragment.fingerprint)
+    return counting
 
 
 def count_file(output: Output, name: str, counting: Counting, fingerprint: str | None = None) -> None:

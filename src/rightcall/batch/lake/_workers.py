@@ -19,10 +19,13 @@ from rightcall.batch import start_method
 from rightcall.columns import Plan
 from rightcall.errors import RightcallError, StoreError
 
+from ._counting import Counting
 from ._fragments import Fragment
 from ._job import Job
+from ._output import Output
 from ._planning import any_remote
 from ._scoring import score_fragment
+from ._summarising import count_fragment
 
 _ATTEMPTS = 3
 _PATIENCE = 0.2
@@ -36,6 +39,8 @@ class Told(msgspec.Struct, frozen=True):
     is_done: bool = False
     problem: str = ""
     """Why the fragment could not be scored."""
+    counting: Counting | None = None
+    """What the scores of a fragment that is done come to."""
     is_fatal: bool = False
     """Whether no other fragment could be either: there is no room for scores."""
 
@@ -91,9 +96,9 @@ class Scorers:
     ) -> None:
         self._job, self._most = job, workers
         self._tell, self._complain, self._stop = tell, complain, stop
-        remote = any_remote(job.fragments, job.out)
-        # Clients of object stores have threads, and do not survive a fork.
-        self._context = get_context("spawn" if remote else start_method())
+        # Clients of object stores have threads, as has whoever reads Delta tables, and do not survive a fork.
+        has_threads = any_remote(job.fragments, job.out) or "deltalake" in sys.modules
+        self._context = get_context("spawn" if has_threads else start_method())
         self._life = self._context.Pipe(duplex=False)
         """Nothing is ever sent here: it ends when we do, and then so do the workers."""
         self._waiting = deque([(fragment, 1) for fragment in job.waiting])
@@ -154,6 +159,8 @@ class Scorers:
             self._complain(told.problem)
         if told.is_done:
             worker.fragment = None
+        if told.counting is not None:
+            self._job.counted[fragment.file] = told.counting
 
     def _bury(self, worker: Worker) -> None:
         """Take a worker that died off the list, and give its fragment to others, if that was not done too often."""
@@ -212,6 +219,7 @@ def _end_with(life: Connection[Any, Any]) -> None:
 def _done(fragment: Fragment, plan: Plan, out: str, tell: Callable[[int], None]) -> Told:
     try:
         score_fragment(fragment, plan, out, tell=tell)
+        return Told(is_done=True, counting=count_fragment(fragment, Output(out)))
     except StoreError as problem:
         return Told(is_done=True, problem=str(problem), is_fatal=True)
     except RightcallError as problem:
@@ -222,4 +230,3 @@ def _done(fragment: Fragment, plan: Plan, out: str, tell: Callable[[int], None])
         last = traceback.extract_tb(problem.__traceback__)[-1]
         told = f"{fragment}: a defect in Rightcall: {type(problem).__name__}: {problem} ({last.filename}:{last.lineno})"
         return Told(is_done=True, problem=told)
-    return Told(is_done=True)

@@ -1,0 +1,136 @@
+"""Tables as people have them, in the types of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rightcall.errors import InputError
+
+from ._schema import CALL, TRAJECTORIES
+
+_NAMED_OTHERWISE = {"arguments": "args"}
+_IDS = ("id", "trace_id", "case_id", "span_id", "parent_id")
+
+
+def conforming(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The columns of a batch that a table of trajectories has, each in the type that it has there.
+
+    Ids may be bytes or numbers, times may be timestamps, texts and numbers of any width. Names alone stay names.
+
+    Raises:
+        InputError: there are no calls, or a column holds something else than it should.
+    """
+    if "calls" not in batch.schema.names:
+        found = ", ".join(batch.schema.names[:20])
+        raise InputError(f"a table of trajectories has a column 'calls'; this one has {found or 'none at all'}")
+    known = [field for field in TRAJECTORIES if field.name in batch.schema.names]
+    held = [batch.column(field.name) for field in known]
+    columns = [
+        _calls(column) if field.name == "calls" else _converted(column, field, "the column")
+        for column, field in zip(held, known, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, [field.name for field in known])
+
+
+def readable(column: pa.Array) -> pa.Array:
+    """A column in which texts are UTF-8: what is not becomes escapes."""
+    if pa.types.is_string(column.type):
+        texts = column.cast(pa.binary()).to_pylist()
+        return pa.array([None if text is None else text.decode("utf-8", "backslashreplace") for text in texts])
+    if pa.types.is_struct(column.type):
+        fields = [readable(pc.struct_field(column, index)) for index in range(column.type.num_fields)]
+        return pa.StructArray.from_arrays(fields, fields=list(column.type), mask=column.is_null())
+    if pa.types.is_list(column.type):
+        return _with_values(column, readable)
+    return column
+
+
+def _calls(column: pa.Array) -> pa.Array:
+    held = getattr(column.type, "value_type", None)
+    if not _is_list(column.type) or not (_is_text(held) or pa.types.is_struct(held)):
+        raise InputError(f"'calls' is a list of names or of structs, not {column.type}")
+    lists = _lists(column, held)
+    if held == pa.string():
+        return lists
+    return _with_values(lists, _structs if pa.types.is_struct(held) else lambda names: names.cast(pa.string()))
+
+
+def _structs(values: pa.StructArray) -> pa.StructArray:
+    names = [field.name for field in values.type]
+    if "name" not in names:
+        raise InputError(f"the calls have no 'name'; they have {', '.join(names) or 'nothing'}")
+    wanted = {name: CALL.field(_known(name, names)) for name in names if _known(name, names)}
+    if [(field.name, field.type) for field in values.type] == [(field.name, field.type) for field in wanted.values()]:
+        return values
+    fields = [_converted(pc.struct_field(values, name), field, "calls:") for name, field in wanted.items()]
+    made = [pa.field(field.name, field.type) for field in wanted.values()]
+    return pa.StructArray.from_arrays(fields, fields=made, mask=values.is_null())
+
+
+def _known(name: str, names: list[str]) -> str:
+    """Which field of calls a field of a table is; nothing where it is none."""
+    ours = _NAMED_OTHERWISE.get(name, name)
+    return ours if CALL.get_field_index(ours) >= 0 and (ours == name or ours not in names) else ""
+
+
+def _converted(column: pa.Array, field: pa.Field, where: str) -> pa.Array:
+    if column.type == field.type:
+        return column
+    try:
+        if field.type == pa.string():
+            return _texts(column, field.name)
+        if pa.types.is_timestamp(column.type):
+            return column.cast(pa.timestamp("ns")).cast(field.type)
+        if pa.types.is_duration(column.type):
+            return column.cast(pa.duration("ns")).cast(field.type)
+        return column.cast(field.type)
+    except pa.ArrowException:
+        raise InputError(f"{where} {field.name!r} holds {column.type}; it should hold {field.type}") from None
+
+
+def _texts(column: pa.Array, name: str) -> pa.Array:
+    if _is_text(column.type) or pa.types.is_null(column.type):
+        return column.cast(pa.string())
+    if name in _IDS and pa.types.is_integer(column.type):
+        return column.cast(pa.string())
+    if name in _IDS and (pa.types.is_binary(column.type) or pa.types.is_fixed_size_binary(column.type)):
+        return pa.array([None if held is None else held.hex() for held in column.to_pylist()], pa.string())
+    raise pa.ArrowInvalid(f"no text: {column.type}")
+
+
+def _with_values(column: pa.ListArray, change: Callable[[pa.Array], pa.Array]) -> pa.ListArray:
+    """Lists of the same lengths, their values changed."""
+    offsets = column.offsets
+    first, end = offsets[0].as_py(), offsets[-1].as_py()
+    values = change(column.values.slice(first, end - first))
+    mask = column.is_null() if column.null_count else None
+    return pa.ListArray.from_arrays(pc.subtract(offsets, pa.scalar(first, pa.int32())), values, mask=mask)
+
+
+def _lists(column: pa.Array, held: pa.DataType) -> pa.ListArray:
+    if pa.types.is_list(column.type):
+        return column
+    if _is_view(column.type):  # pyarrow 26 casts these to lists without their last offset
+        return pa.array(column.to_pylist(), pa.list_(held))
+    return column.cast(pa.list_(held))
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind) or _is_view(kind))
+
+
+def _is_view(kind: pa.DataType) -> bool:
+    tests = [getattr(pa.types, name, None) for name in ("is_list_view", "is_large_list_view")]
+    return any([test is not None and test(kind) for test in tests])
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    types = pa.types
+    if types.is_dictionary(kind):
+        return _is_text(kind.value_type)
+    is_view = getattr(types, "is_string_view", None)
+    return bool(types.is_string(kind) or types.is_large_string(kind) or (is_view is not None and is_view(kind)))

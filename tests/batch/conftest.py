@@ -1,0 +1,61 @@
+"""Engines that tests ask for."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.engines import ask_for
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def spark_session() -> Iterator[SparkSession]:
+    """A session of Spark with two threads, which gives a task four attempts."""
+    from pyspark.sql import SparkSession
+
+    settings: dict[str, bool | float | int | str | None] = {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # it does not live long
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        session = SparkSession.builder.master("local[2, 4]").config(map=settings).getOrCreate()
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def spark(request: pytest.FixtureRequest, record_property: Callable[[str, object], None]) -> SparkSession:
+    """The session, if there can be one."""
+    ask_for("spark", record_property)
+    session: SparkSession = request.getfixturevalue("spark_session")
+    return session
+
+
+@pytest.fixture(scope="session")
+def ray_session() -> Iterator[None]:
+    """A cluster of Ray on this machine, with two processors."""
+    import ray
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture
+def ray_cluster(request: pytest.FixtureRequest, record_property: Callable[[str, object], None]) -> None:
+    """The cluster, if there can be one."""
+    ask_for("ray", record_property)
+    request.getfixturevalue("ray_session")
