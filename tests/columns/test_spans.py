@@ -217,16 +217,17 @@ def test_text_that_is_not_utf8_costs_no_more_than_itself() -> None:
     named = [_not_utf8(["answer", "execute_tool search"]), pa.array(["{}", '{"gen_ai.tool.name": "search"}'])]
     pairs = pa.MapArray.from_arrays([0, 1, 2], pa.array(["a", "gen_ai.tool.name"]), _not_utf8(["b", "search"]))
     objects = pa.StructArray.from_arrays([_not_utf8(["b", "search"])], ["gen_ai.tool.name"])
-
-    in_names, in_map, in_struct = (
-        _only(name=named[0], attributes=named[1]),
-        _only(attributes=pairs),
-        _only(attributes=objects),
+    listed = pa.StructArray.from_arrays(
+        [pa.array(["a", "gen_ai.tool.name"]), _not_utf8(["b", "search"])], ["key", "value"]
     )
 
+    in_names = _only(name=named[0], attributes=named[1])
+    in_map, in_struct = _only(attributes=pairs), _only(attributes=objects)
+    in_list = _only(attributes=pa.ListArray.from_arrays([0, 1, 2], listed))
+
     assert in_names.names == ("search",)
-    assert in_map.names == ("search\ufffd",)
-    assert [text for text in in_struct.warnings if "could not be read" in text]
+    assert in_map.names == in_struct.names == ("search\ufffd",)
+    assert [text for text in in_list.warnings if "could not be read" in text]
 
 
 def test_a_trace_that_cannot_be_read_is_a_trajectory_that_says_so() -> None:

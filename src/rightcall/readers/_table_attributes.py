@@ -12,7 +12,7 @@ from rightcall.limits import Limits
 
 from ._attributes import RawAttributes, plain_value, undecoded
 from ._kinds import shape_of
-from ._table_cells import cells, entries
+from ._table_cells import cells, entries, present
 from ._table_columns import SpanColumns
 
 if TYPE_CHECKING:
@@ -125,9 +125,9 @@ def _with_columns(
     """Attributes, and those that have a column each. Where there are such, `span_kind` is OpenInference's."""
     rows = [{key: attributes.get(key) for key in attributes} for attributes in found]
     for name, key in named:
-        for row, cell in zip(rows, cells(batch, (name,)), strict=True):
-            if cell is not None and not (isinstance(cell, float) and math.isnan(cell)):
-                row[key] = without_nulls(cell)
+        for place, cell in present(batch.column(name)):
+            if not (isinstance(cell, float) and math.isnan(cell)):
+                rows[place][key] = without_nulls(cell)
     kind = columns.paths.get("kind")
     if kind is not None and kind[0] in batch.schema.names:
         for row, cell in zip(rows, cells(batch, kind), strict=True):

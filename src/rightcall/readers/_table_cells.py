@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -38,19 +39,33 @@ def cells(batch: pa.RecordBatch, path: Path) -> list[Any]:
     return values(_plain(column_at(batch, path)))
 
 
+def present(column: Any) -> Iterator[tuple[int, Any]]:
+    """The values of a column that are there, each with its row: most attributes are those of few spans."""
+    import pyarrow.compute as pc
+
+    rows = pc.indices_nonzero(column.is_valid()).to_pylist()
+    return zip(rows, values(_plain(column.drop_null())), strict=True)
+
+
 def entries(batch: pa.RecordBatch, path: Path) -> list[Any]:
-    """The values of a column; maps in it are dicts."""
+    """The values of a column; maps in it are dicts, and structs have no fields that are null."""
     import pyarrow as pa
 
     column = column_at(batch, path)
+    if pa.types.is_struct(column.type):
+        rows: list[dict[str, Any]] = [{} for _ in range(len(column))]
+        for field, held in zip(column.type, column.flatten(), strict=True):
+            for row, value in present(held):
+                rows[row][field.name] = value
+        return rows
     if not pa.types.is_map(column.type) or pa.types.is_nested(column.type.item_type):
         return cells(batch, path)
     # Taken apart as a whole, a map costs a tenth of what it costs entry by entry.
     ends = column.offsets.to_pylist() or [0]
     first = ends[0]
-    keys, held = [values(part.slice(first, ends[-1] - first)) for part in (column.keys, column.items)]
+    keys, texts = [values(part.slice(first, ends[-1] - first)) for part in (column.keys, column.items)]
     found = [
-        dict(zip(keys[start - first : end - first], held[start - first : end - first], strict=True))
+        dict(zip(keys[start - first : end - first], texts[start - first : end - first], strict=True))
         for start, end in pairwise(ends)
     ]
     # What is null may have entries all the same, which count for nothing.

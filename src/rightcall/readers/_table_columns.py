@@ -54,6 +54,8 @@ LOOKED_FOR_COLUMNS = (
 _IDS = ("string", "large_string", "binary", "large_binary", "fixed_size_binary", "dictionary", "int", "uint", "null")
 _RIGHT_IDS = "they should be text (hexadecimal digits or base64) or bytes"
 
+_VARIANT = frozenset({"metadata", "value"})
+
 Path = tuple[str, ...]
 
 
@@ -116,11 +118,16 @@ def known_columns(schema: pa.Schema, name: str) -> SpanColumns:
     if columns is None:
         there = ", ".join(schema.names[:12]) + (", …" if len(schema.names) > 12 else "")
         raise InputError(f"{name}: no table of spans; {LOOKED_FOR_COLUMNS}; there are {there or 'none'}")
-    for column in columns.needed:
-        if schema.names.count(column) > 1:
-            raise InputError(f"{name}: there are several columns {column}")
-        if _is_variant(schema.field(column).type):
-            raise InputError(f"{name}: column {column} is a VARIANT; write it as JSON text, with to_json({column})")
+    needed, seen = set(columns.needed), set()
+    for field in schema:
+        if field.name not in needed:
+            continue
+        if field.name in seen:
+            raise InputError(f"{name}: there are several columns {field.name}")
+        if _is_variant(field.type):
+            advice = f"write it as JSON text, with to_json({field.name})"
+            raise InputError(f"{name}: column {field.name} is a VARIANT; {advice}")
+        seen.add(field.name)
     kind = _type_at(schema, columns.paths.get("trace_id", ()))
     if kind is not None and not str(kind).startswith(_IDS):
         raise InputError(f"{name}: ids of traces are {kind} in column {columns.paths['trace_id'][0]}; {_RIGHT_IDS}")
@@ -164,5 +171,6 @@ def _type_at(schema: pa.Schema, path: Path) -> Any:
 
 
 def _is_variant(kind: Any) -> bool:
-    names = [field.name for field in kind] if str(kind).startswith("struct") else []
-    return "variant" in str(kind) or sorted(names) == ["metadata", "value"]
+    """Whether a type is Parquet's VARIANT, or the struct that it is kept in."""
+    text = str(kind) if kind.num_fields <= len(_VARIANT) else ""
+    return "variant" in text or (text.startswith("struct") and {field.name for field in kind} == _VARIANT)

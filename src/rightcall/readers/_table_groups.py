@@ -49,12 +49,10 @@ def table_groups(
         return {(span.trace_id, value) for span in spans for value in _values(span.attributes, keys)}
     path = columns.paths.get("attributes")
     attributes = column_at(batch, path) if path else None
-    if attributes is not None and not columns.attributes and _is_map_of_texts(attributes.type):
-        return _in_map(column_at(batch, columns.paths["trace_id"]), attributes, keys)
-    if attributes is not None and not columns.attributes and _is_text(attributes.type):
-        import pyarrow.compute as pc
-
-        batch = batch.filter(pc.match_substring_regex(attributes, _MENTIONED))
+    if attributes is not None and not columns.attributes:
+        if _is_map_of_texts(attributes.type):
+            return _in_map(column_at(batch, columns.paths["trace_id"]), attributes, keys)
+        batch = batch.filter(_may_be_grouped(attributes, keys))
     traces = values(column_at(batch, columns.paths["trace_id"]))
     held = zip(traces, table_attributes(batch, columns, limits), strict=True)
     found = {(trace, value) for trace, each in held for value in _values(each, keys)}
@@ -115,6 +113,22 @@ def _in_map(traces: Any, attributes: Any, keys: frozenset[str]) -> set[tuple[str
     distinct = pairs.aggregate([]).combine_chunks()
     found = zip(values(distinct.column("trace")), values(distinct.column("value")), strict=True)
     return {(span_id(trace) or "", group) for trace, group in found if group}
+
+
+def _may_be_grouped(attributes: Any, keys: frozenset[str]) -> Any:
+    """Which rows may have one of the keys: by their text, or by the fields of a struct."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if _is_text(attributes.type):
+        return pc.match_substring_regex(attributes, _MENTIONED)
+    if not pa.types.is_struct(attributes.type):
+        return pa.array([True] * len(attributes))
+    found = pa.array([False] * len(attributes))
+    for place, field in enumerate(attributes.type):
+        if field.name in keys or field.name in _heads(keys):
+            found = pc.or_(found, pc.struct_field(attributes, [place]).is_valid())
+    return found
 
 
 def _is_map_of_texts(kind: Any) -> bool:
