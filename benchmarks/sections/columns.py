@@ -100,7 +100,8 @@ def _growth(rounds: int) -> Iterator[Line]:
 def _decade(rows: int, rounds: int) -> Iterator[Line]:
     """How much longer the kernel takes for ten times as many rows: neither less than 8 nor more than 12 times."""
     wanted = f"order: [{', '.join(TOOLS[:10])}]"
-    less, more = [median(_in_kernel(names_table(count), wanted) for _ in range(rounds)) for count in (rows, 10 * rows)]
+    pairs = [[_in_kernel(names_table(count), wanted) for count in (rows, 10 * rows)] for _ in range(rounds)]
+    less, more = [median(each) for each in zip(*pairs, strict=True)]
     name = f"kernel's time for {10 * rows:,} rows: {rows:,}"
     yield Line(name, "read", seconds(more), seconds(less), more / less, "≤ 12 ×", 12.0)
     yield Line("  and no less than", "read", seconds(more), seconds(less), more / less, "≥ 8 ×", 8.0, "at least")

@@ -12,6 +12,7 @@ from msgspec import UNSET
 
 from rightcall.decoding import decode_json
 from rightcall.errors import InputError, shown
+from rightcall.limits import DEFAULT_LIMITS
 from rightcall.trajectory import ToolCall, Trajectory, Usage
 from rightcall.verdicts import CASE_ATTRIBUTE
 
@@ -19,6 +20,9 @@ from ._schema import CALL, TRAJECTORIES
 
 _PLAIN = ("error", "turn", "group", "tool_id", "call_id", "span_id", "parent_id", "agent", "start_ns", "end_ns")
 _encode = msgspec.json.Encoder().encode
+_decode_object = msgspec.json.Decoder(dict[str, Any]).decode
+_SHORT = DEFAULT_LIMITS.depth
+"""Characters of a text that has no room to be too deep: it needs no second look."""
 
 
 def trajectory_of(row: Mapping[str, Any]) -> Trajectory:
@@ -72,6 +76,13 @@ def _args(text: str, position: int) -> dict[str, Any] | None:
 
 def args_in(text: str) -> dict[str, Any] | None:
     """The arguments that a text holds. Raises `InputError`, saying what they are."""
+    try:
+        return _decode_object(text) if len(text) <= _SHORT else _checked_args(text)
+    except (msgspec.MsgspecError, UnicodeError):
+        return _checked_args(text)
+
+
+def _checked_args(text: str) -> dict[str, Any] | None:
     args = decode_json(text)
     if args is not None and not isinstance(args, dict):
         raise InputError(f"{shown(args)}; they should be an object")
