@@ -393,8 +393,8 @@ def test_a_start_without_eval_sets_loads_nothing_of_ours(project: Path) -> None:
     (project / "test_it.py").write_text(
         "import sys\n\n\ndef test_it():\n"
         "    ours = sorted(name for name in sys.modules if name.startswith('rightcall.'))\n"
-        "    assert ours == ['rightcall._exports', 'rightcall.doors', 'rightcall.pytest_plugin', 'rightcall.pytest_plugin._entry',\n"
-        "                    'rightcall.pytest_plugin._plugin', 'rightcall.version']\n"
+        "    assert ours == ['rightcall._exports', 'rightcall.doors', 'rightcall.pytest_plugin',\n"
+        "                    'rightcall.pytest_plugin._entry', 'rightcall.pytest_plugin._plugin', 'rightcall.version']\n"
         "    assert not {'msgspec', 'pydantic', 'yaml', 'click', 'rich', 'opentelemetry'} & set(sys.modules)\n"
     )
 
