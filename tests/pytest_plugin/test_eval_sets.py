@@ -394,7 +394,7 @@ def test_a_start_without_eval_sets_loads_nothing_of_ours(project: Path) -> None:
         "import sys\n\n\ndef test_it():\n"
         "    ours = sorted(name for name in sys.modules if name.startswith('rightcall.'))\n"
         "    assert ours == ['rightcall._exports', 'rightcall.doors', 'rightcall.pytest_plugin',\n"
-        "                    'rightcall.pytest_plugin._entry', 'rightcall.pytest_plugin._plugin', 'rightcall.version']\n"
+        "        'rightcall.pytest_plugin._entry', 'rightcall.pytest_plugin._plugin', 'rightcall.version']\n"
         "    assert not {'msgspec', 'pydantic', 'yaml', 'click', 'rich', 'opentelemetry'} & set(sys.modules)\n"
     )
 
