@@ -77,7 +77,7 @@ class _Batches:
         return self._table.select(list(columns)).to_batches(max_chunksize=self._rows)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     generator=st.randoms(use_true_random=False),
     kind=st.sampled_from(sorted(KINDS)),

@@ -164,9 +164,15 @@ def test_recorded_traces_are_judged_in_worker_processes(listen: Listen, tmp_path
 
 
 @pytest.fixture
-def judged_project(listen: Listen, project: Path) -> Path:
+def judged_project(listen: Listen, project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with a run, which is made once and copied."""
     listen(by_query)
+    kept = tmp_path_factory.getbasetemp() / "judged"
+    if kept.exists():
+        shutil.copytree(kept, project, dirs_exist_ok=True)
+        return project
     assert rightcall("run", "agent.py:answer", "shop.yaml", cwd=project).returncode == 1
+    shutil.copytree(project, kept)
     return project
 
 
