@@ -44,11 +44,11 @@ def _parquet(path: str, grouping: Grouping, case_attribute: str, is_named: bool)
         from rightcall.batch.lake import table_batches, table_schema
     except ImportError:
         raise MissingExtraError(f"{path} is a parquet file; to read it: pip install 'rightcall[arrow]'") from None
-    from rightcall.columns import conforming, is_span_table, span_trajectories
+    from rightcall.columns import is_span_table, plain_rows, span_trajectories
 
     schema = table_schema(path)
     if "calls" in schema.names:
-        rows = (row for batch in table_batches(path) for row in conforming(batch).to_pylist())
+        rows = (row for batch in table_batches(path) for row in plain_rows(batch))
         return _trajectories(path, rows, is_named)
     if is_span_table(schema) and "context.span_id" not in schema.names:  # those the readers know by themselves
         return span_trajectories(table_batches(path), grouping=grouping, metadata_attributes=(case_attribute,))

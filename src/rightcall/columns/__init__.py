@@ -1,6 +1,6 @@
 """Trajectories in columns of Arrow: what they look like there, how they come from tables of spans, and their scores."""
 
-from ._conforming import conforming
+from ._conforming import plain_rows
 from ._kernel import score_batch
 from ._plan import Plan
 from ._rows import json_text, trajectories_batch, trajectory_of
@@ -12,9 +12,9 @@ __all__ = [
     "SCORES",
     "TRAJECTORIES",
     "Plan",
-    "conforming",
     "is_span_table",
     "json_text",
+    "plain_rows",
     "score_batch",
     "span_trajectories",
     "trajectories_batch",

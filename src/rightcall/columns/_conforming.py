@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -36,16 +37,30 @@ def conforming(batch: pa.RecordBatch, fields: Collection[str] | None = None) -> 
     return pa.RecordBatch.from_arrays(columns, [field.name for field in known])
 
 
-def readable(column: pa.Array) -> pa.Array:
-    """A column in which texts are UTF-8: what is not becomes escapes."""
+def plain_rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
+    """The rows of a batch as objects, as `trajectory_of` takes them. Raises as `conforming` does."""
+    known = conforming(batch)
+    try:
+        rows: list[dict[str, Any]] = known.to_pylist()
+    except UnicodeDecodeError:
+        rows = with_readable_texts(known).to_pylist()
+    return rows
+
+
+def with_readable_texts(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """A batch in which texts are UTF-8, of which Arrow does not make sure: what is not becomes escapes."""
+    return pa.RecordBatch.from_arrays([_readable(column) for column in batch.columns], batch.schema.names)
+
+
+def _readable(column: pa.Array) -> pa.Array:
     if pa.types.is_string(column.type):
         texts = column.cast(pa.binary()).to_pylist()
         return pa.array([None if text is None else text.decode("utf-8", "backslashreplace") for text in texts])
     if pa.types.is_struct(column.type):
-        fields = [readable(pc.struct_field(column, index)) for index in range(column.type.num_fields)]
+        fields = [_readable(pc.struct_field(column, index)) for index in range(column.type.num_fields)]
         return pa.StructArray.from_arrays(fields, fields=list(column.type), mask=column.is_null())
     if pa.types.is_list(column.type):
-        return _with_values(column, readable)
+        return _with_values(column, _readable)
     return column
 
 

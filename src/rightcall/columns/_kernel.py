@@ -16,7 +16,7 @@ from rightcall.verdicts import Judging, waits
 
 from ._calls import Calls
 from ._classes import ClassScorer
-from ._conforming import conforming, readable
+from ._conforming import conforming, with_readable_texts
 from ._names import NamesRule, NamesScorer
 from ._outcomes import NOT_SCORED, Causes, Measured, Outcome, Outcomes, Scored, packed
 from ._plan import Plan
@@ -46,9 +46,8 @@ def score_batch(batch: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
     known = conforming(batch, plan.fields)
     try:
         return _Scoring(known, plan).scores()
-    except UnicodeDecodeError:  # Arrow does not look whether text is UTF-8, and hardly any is not
-        columns = [readable(column) for column in known.columns]
-        return _Scoring(pa.RecordBatch.from_arrays(columns, known.schema.names), plan).scores()
+    except UnicodeDecodeError:  # hardly any text is not UTF-8, and looking takes time
+        return _Scoring(with_readable_texts(known), plan).scores()
 
 
 class _Scoring:

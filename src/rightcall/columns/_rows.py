@@ -25,8 +25,10 @@ _SHORT = DEFAULT_LIMITS.depth
 """Characters of a text that has no room to be too deep: it needs no second look."""
 
 
-def trajectory_of(row: Mapping[str, Any]) -> Trajectory:
+def trajectory_of(row: Mapping[str, Any], *, leniently: bool = False) -> Trajectory:
     """The trajectory in a row, in the order its calls have there.
+
+    Taken `leniently`, arguments that cannot be read count as not recorded.
 
     Raises:
         InputError: a value is not what its column should hold.
@@ -37,7 +39,7 @@ def trajectory_of(row: Mapping[str, Any]) -> Trajectory:
     usage = Usage(**{key: row.get(key) for key in ("duration_ns", "input_tokens", "output_tokens")})
     recorded = row.get("calls_recorded")
     return Trajectory(
-        calls=tuple([_call(call, position) for position, call in enumerate(calls)]),
+        calls=tuple([_call(call, position, leniently) for position, call in enumerate(calls)]),
         input=value_in(row.get("input")),
         output=value_in(row.get("output")),
         trace_id=row.get("trace_id"),
@@ -50,14 +52,14 @@ def trajectory_of(row: Mapping[str, Any]) -> Trajectory:
     )
 
 
-def _call(call: Any, position: int) -> ToolCall:
+def _call(call: Any, position: int, leniently: bool) -> ToolCall:
     if not isinstance(call, Mapping):
         return ToolCall(name=call)
     args, output = call.get("args"), call.get("output")
     fields = {key: call[key] for key in _PLAIN if call.get(key) is not None}
     return ToolCall(
         name=call.get("name"),  # type: ignore[arg-type] # checked there
-        args=UNSET if args is None else _args(args, position),  # type: ignore[arg-type]
+        args=UNSET if args is None else _args(args, position, leniently),  # type: ignore[arg-type]
         output=UNSET if output is None else value_in(output),
         source=call.get("source"),
         suspected_error=bool(call.get("suspected_error")),
@@ -67,10 +69,12 @@ def _call(call: Any, position: int) -> ToolCall:
     )
 
 
-def _args(text: str, position: int) -> dict[str, Any] | None:
+def _args(text: str, position: int, leniently: bool) -> Any:
     try:
         return args_in(text)
     except InputError as problem:
+        if leniently:
+            return UNSET
         raise InputError(f"the arguments of call {position + 1} are {problem}") from None
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
 from pyarrow import parquet
-from tests.batch.lake.lakes import CUT, rows, score, write_table
+from tests.batch.lake.lakes import CUT, rows, score, scores, write_table
 
 from rightcall.batch.lake import A_RULE, Counting, Job, Summary, exemplars, score_fragment, summarise
 from rightcall.columns import SCORES, Plan
@@ -144,3 +144,26 @@ def test_some_rows_of_each_kind_of_failure_are_judged_with_all_their_details(tmp
     assert all(not result.passed and result.trajectory is not None and result.results for result in found)
     assert len({result.case_id for result in found}) == len(found) <= A_RULE * len(told)
     assert len(few) <= len(counting.exemplars)
+
+
+def test_a_row_that_failed_is_an_example_though_a_call_in_it_that_nobody_looked_at_is_broken(tmp_path: Path) -> None:
+    plan = Plan.of_expectation({"args": [{"name": "search", "args": {"n": 1}}]})
+    calls = [{"name": "mail", "args": "{oops"}, {"name": "search", "args": '{"n": 2}'}]
+    source = write_table(tmp_path / "in" / "a.parquet", [{"id": "half", "calls": calls}])
+    with Job([str(source)], plan, str(tmp_path / "out")) as job:
+        for fragment in job.waiting:
+            score_fragment(fragment, plan, str(tmp_path / "out"))
+
+        [result] = exemplars(job, job.count())
+
+    assert (result.case_id, result.verdict) == ("half", "failed")
+    assert [finding.finding.code for finding in result.findings] == ["RC104"]
+
+
+def test_a_line_that_cannot_be_read_is_an_error_whatever_case_it_would_belong_to(tmp_path: Path) -> None:
+    (tmp_path / "set.yaml").write_text("cases:\n  - {id: one, expect: {order: [search]}}\n")
+    (tmp_path / "in.jsonl").write_text('{"case_id": "one", "calls": ["search"]}\nnot JSON\n')
+
+    score(tmp_path / "in.jsonl", tmp_path / "out", Plan.of_eval_set(tmp_path / "set.yaml"))
+
+    assert [row["verdict"] for row in scores(tmp_path / "out")] == ["passed", "error"]

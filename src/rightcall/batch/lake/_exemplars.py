@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from rightcall.columns import conforming, trajectory_of
+from rightcall.columns import plain_rows, trajectory_of
 from rightcall.evalsets import Case
 from rightcall.results import CaseResult
 from rightcall.trajectory import Trajectory
@@ -58,8 +58,9 @@ def _rows(fragment: Fragment, wanted: list[int]) -> Iterator[tuple[str, Trajecto
     first = 0
     for rows in batches(fragment) if wanted else ():
         while wanted and wanted[0] < first + rows.batch.num_rows:
-            [row] = conforming(rows.batch.slice(wanted.pop(0) - first, 1)).to_pylist()
-            yield str(row.get("id") or row.get("trace_id") or ""), trajectory_of(row)
+            [row] = plain_rows(rows.batch.slice(wanted.pop(0) - first, 1))
+            # What cannot be read of it was not looked at when it failed.
+            yield str(row.get("id") or row.get("trace_id") or ""), trajectory_of(row, leniently=True)
         if not wanted:
             return
         first += rows.batch.num_rows

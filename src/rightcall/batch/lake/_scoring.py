@@ -41,9 +41,11 @@ def _scored(fragment: Fragment, plan: Plan, tell: Callable[[int], None] | None) 
 
 
 def _explained(scores: pa.RecordBatch, rows: Rows) -> pa.RecordBatch:
-    """Scores that say of rows that could not be read why not."""
+    """Scores that say of rows that could not be read why not: they are errors, whatever case they would belong to."""
     if not rows.problems:
         return scores
-    place = scores.schema.get_field_index("error")
-    errors = [rows.problems.get(number, error) for number, error in enumerate(scores.column(place).to_pylist())]
-    return scores.set_column(place, scores.schema.field(place), pa.array(errors, pa.string()))
+    for name, told in (("verdict", dict.fromkeys(rows.problems, "error")), ("error", rows.problems)):
+        place = scores.schema.get_field_index(name)
+        texts = [told.get(number, text) for number, text in enumerate(scores.column(place).to_pylist())]
+        scores = scores.set_column(place, scores.schema.field(place), pa.array(texts, pa.string()))
+    return scores
