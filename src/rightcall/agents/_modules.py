@@ -137,7 +137,7 @@ def _executed(name: str, file: Path) -> ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except BaseException:
+    except BaseException:  # half a module must not be taken for one by whoever imports it next
         del sys.modules[name]
         raise
     return module

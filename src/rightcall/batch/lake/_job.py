@@ -59,7 +59,7 @@ class Job:
             self._output.remove(SUMMARY)
             self._output.clean()
             self.waiting = self.ready(self.waiting)
-        except BaseException:
+        except BaseException:  # nobody leaves what was not entered, and another command waits for the folder
             self._held.close()
             raise
         return self
