@@ -11,7 +11,7 @@ import msgspec
 from rightcall.errors import InputError
 from rightcall.evalsets import Case, OverallCheck, load_expectation, selected
 from rightcall.extensions import CodeFinder, load_eval_set_with_code
-from rightcall.readers import Grouping, read
+from rightcall.readers import Grouping, check_not_server, read
 from rightcall.trajectory import Trajectory
 from rightcall.verdicts import CASE_ATTRIBUTE, Join
 
@@ -74,11 +74,15 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             InputError: a file cannot be read.
         """
+        if isinstance(source, str):
+            check_not_server(source)
         if isinstance(source, str) and is_elsewhere(source):
             raise InputError(f"{source}: what lies in an object store is scored with --out")
         if isinstance(source, str) and self.input_format is None:
             is_named = self.expectation is not None
-            found = table_trajectories(source, self.grouping, self.case_attribute, is_named=is_named)
+            found = table_trajectories(
+                source, self.grouping, self.case_attribute, is_named=is_named, max_size=self.max_size
+            )
             if found is not None:
                 return found
         return read(

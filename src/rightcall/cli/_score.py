@@ -28,7 +28,7 @@ from ._configured import configured
 from ._formats import Telling, format_options
 from ._keeping import Keeping
 from ._kept import Kept
-from ._options import trace_files
+from ._options import STANDARD_INPUT, trace_files
 from ._recorded import RecordedOptions, joining_options
 from ._stored import failed_in, last_run_of
 
@@ -68,8 +68,11 @@ from ._stored import failed_in, last_run_of
 def command(context: click.Context, /, is_watching: bool, **options: Any) -> int:
     """Hold recorded traces against expectations, without running anything.
 
-    TRACES are files, folders or patterns. Exit code: 0 all passed, 1 a case failed, 2 something could not be measured.
+    TRACES are files, folders or patterns; - is standard input. Exit code: 0 all passed, 1 a case failed, 2 something
+    could not be measured.
     """
+    if STANDARD_INPUT in options["traces"] and (is_watching or options["out"] is not None):
+        raise click.UsageError("standard input (-) is gone once it is read; with --out and --watch, give files")
     if options["out"] is not None:
         return _score_into(context, options)
     if options["engine"] != "local":
