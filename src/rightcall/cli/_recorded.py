@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from rightcall.batch import Request, Sources
+from rightcall.places import home_here
 from rightcall.verdicts import CASE_ATTRIBUTE, Join
 
 from ._complaints import complain
@@ -64,6 +65,7 @@ class RecordedOptions(msgspec.Struct, frozen=True, kw_only=True):
             input_format=self.input_format,
             grouping=self.grouping,
             max_size=self.max_size,
+            home=home_here(),
         )
 
     def sources(self, request: Request) -> Sources:

@@ -56,7 +56,7 @@ from ._stored import failed_in, last_run_of
 )
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that does not pass.")
 @no_cache_option
-@click.option("--trust", is_flag=True, help="Import evaluators an eval set names though they are outside its project.")
+@click.option("--trust", is_flag=True, help="Import evaluators an eval set names though they are outside this project.")
 @click.option("--keep", is_flag=True, help="Keep the results as a run, to be viewed, reported and compared.")
 @click.option("--runs", metavar="DIR", help="Keep them in this folder of runs; .rightcall/runs by default.")
 @click.option(
@@ -66,7 +66,9 @@ from ._stored import failed_in, last_run_of
 @format_options
 @click.pass_context
 def command(context: click.Context, /, is_watching: bool, **options: Any) -> int:
-    """Hold recorded traces against expectations, without running anything.
+    """Check recorded traces against expectations, without running the agent.
+
+    Custom evaluators that the eval set names are imported from the project of the current folder.
 
     TRACES are files, folders or patterns; - is standard input. Exit code: 0 all passed, 1 a case failed, 2 something
     could not be measured.
