@@ -8,10 +8,13 @@ import sys
 from pathlib import Path
 
 
-def rightcall(*arguments: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
-    """What `rightcall` does with these arguments."""
+def rightcall(
+    *arguments: str, cwd: Path | None = None, stdin: str | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """What `rightcall` does with these arguments, given a text on standard input."""
     return subprocess.run(
         [sys.executable, "-m", "rightcall", *arguments],
+        input=stdin,
         capture_output=True,
         text=True,
         encoding="utf-8",

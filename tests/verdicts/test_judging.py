@@ -53,3 +53,31 @@ def test_of_very_many_calls_the_first_places_are_given(tmp_path: Path) -> None:
     [written] = judge(load_eval_set(path).cases[0], calls("search")).written
 
     assert len(written.sources) == 200
+
+
+BESIDE = """\
+evaluators:
+  mine: {type: "checks.py:broken"}
+cases:
+  - id: a
+    input: x
+    expect: {mine: {}, tokens: 5, order: [search, book]}
+"""
+BROKEN = """\
+def broken(trajectory):
+    raise ValueError("the judge is down")
+"""
+
+
+def test_a_rule_that_was_broken_is_a_failure_whatever_broke_or_was_not_recorded_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "rightcall.toml").touch()
+    (tmp_path / "checks.py").write_text(BROKEN, encoding="utf-8")
+    path = tmp_path / "shop.yaml"
+    path.write_text(BESIDE, encoding="utf-8")
+    [case] = load_eval_set(path).cases
+
+    failed, not_failed = judge(case, calls("search")), judge(case, calls("search", "book"))
+
+    assert (failed.verdict, failed.score) == ("failed", None)
+    assert [each.expectation for each in failed.findings] == ["order", "mine", "tokens", "tokens"]
+    assert (not_failed.verdict, not_failed.score) == ("error", None)
