@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from rightcall import InputError, MockError, Mocks, Recorder, Recording, mockable, recording_to, standing_in, tool
 from rightcall.matchers import equal
@@ -189,7 +189,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(VALUES, VALUES)
 def test_arguments_are_the_same_exactly_when_the_evaluators_call_them_equal(first: Any, second: Any) -> None:
     entry = Entry(case="one", tool="search", args={"query": first}, output="found")
@@ -203,7 +202,6 @@ def test_arguments_are_the_same_exactly_when_the_evaluators_call_them_equal(firs
     assert is_answered == equal(first, second)
 
 
-@settings(deadline=None)
 @given(
     args=VALUES,
     output=st.recursive(SCALARS | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)),
