@@ -15,7 +15,7 @@ def rightcall(*arguments: str, cwd: Path | None = None, **environment: str) -> s
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=180,
         cwd=cwd,
         env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment},
     )

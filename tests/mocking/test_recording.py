@@ -21,6 +21,11 @@ from rightcall.mocking import Entry, recording_path
 RAN: list[Any] = []
 
 
+@pytest.fixture(autouse=True)
+def _nothing_ran() -> None:
+    RAN.clear()
+
+
 @tool
 def search(query: Any, limit: int = 5) -> Any:
     RAN.append(query)
@@ -172,7 +177,6 @@ def test_a_cancelled_call_has_no_outcome_to_record() -> None:
 
 
 def test_calls_in_threads_are_recorded() -> None:
-    RAN.clear()
     recorder = Recorder("one")
 
     with recording_to(recorder), ThreadPoolExecutor(4) as pool:
