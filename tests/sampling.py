@@ -11,7 +11,7 @@ from collections.abc import Collection
 from random import Random
 from typing import TypeVar
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 T = TypeVar("T")
 
@@ -27,6 +27,9 @@ def load_profile() -> None:
     timeless = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.register_profile("suite", timeless, max_examples=_SUITE_EXAMPLES, derandomize=True)
     settings.register_profile("fuzz", timeless, max_examples=_FUZZ_EXAMPLES, print_blob=True)
+    # `make mutants` asks only whether a test fails, not by which smallest example.
+    suite, brief = settings.get_profile("suite"), [Phase.explicit, Phase.generate]
+    settings.register_profile("mutants", suite, phases=brief)
     settings.load_profile("fuzz" if SEED else "suite")
 
 
