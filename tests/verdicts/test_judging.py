@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from tests.builders import calls
 
 from rightcall import CaseResult, load_eval_set
@@ -53,3 +54,23 @@ def test_of_very_many_calls_the_first_places_are_given(tmp_path: Path) -> None:
     [written] = judge(load_eval_set(path).cases[0], calls("search")).written
 
     assert len(written.sources) == 200
+
+
+@pytest.mark.parametrize(
+    ("weights", "score"),
+    [((1, 1), 0.75), ((3, 1), 0.625), ((0, 1), 1.0), ((0, 0), 0.75), ((1, 0), 0.5)],
+)
+def test_the_score_of_a_case_is_the_weighted_mean_of_its_expectations(
+    tmp_path: Path, weights: tuple[int, int], score: float
+) -> None:
+    half, full = (
+        f"{{criteria: [{names}], weight: {weight}}}" for names, weight in zip(("a, b", "a"), weights, strict=True)
+    )
+    path = tmp_path / "shop.yaml"
+    path.write_text(f"cases: [{{id: c, expect: {{order: {half}, calls: {full}}}}}]", encoding="utf-8")
+
+    result = judge(load_eval_set(path).cases[0], calls("a"))
+
+    assert [each.score for each in result.results] == [0.5, 1.0]
+    assert result.score == score
+    assert result.verdict == "failed"
