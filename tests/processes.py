@@ -18,7 +18,7 @@ def rightcall(
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=180,
         cwd=cwd,
         env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment},
     )

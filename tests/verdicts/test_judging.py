@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from tests.builders import calls
 
 from rightcall import CaseResult, load_eval_set
@@ -81,3 +82,23 @@ def test_a_rule_that_was_broken_is_a_failure_whatever_broke_or_was_not_recorded_
     assert (failed.verdict, failed.score) == ("failed", None)
     assert [each.expectation for each in failed.findings] == ["order", "mine", "tokens", "tokens"]
     assert (not_failed.verdict, not_failed.score) == ("error", None)
+
+
+@pytest.mark.parametrize(
+    ("weights", "score"),
+    [((1, 1), 0.75), ((3, 1), 0.625), ((0, 1), 1.0), ((0, 0), 0.75), ((1, 0), 0.5)],
+)
+def test_the_score_of_a_case_is_the_weighted_mean_of_its_expectations(
+    tmp_path: Path, weights: tuple[int, int], score: float
+) -> None:
+    half, full = (
+        f"{{criteria: [{names}], weight: {weight}}}" for names, weight in zip(("a, b", "a"), weights, strict=True)
+    )
+    path = tmp_path / "shop.yaml"
+    path.write_text(f"cases: [{{id: c, expect: {{order: {half}, calls: {full}}}}}]", encoding="utf-8")
+
+    result = judge(load_eval_set(path).cases[0], calls("a"))
+
+    assert [each.score for each in result.results] == [0.5, 1.0]
+    assert result.score == score
+    assert result.verdict == "failed"
