@@ -46,7 +46,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     comparisons: int = 50_000_000
     """Comparisons of one expected with one actual call."""
 
-    steps: int = 2_000_000
+    steps: int = 1_000_000
     """Steps inside expected values in one evaluation: items tried, keywords of a JSON Schema applied, values walked."""
 
     pattern_length: int = 10_000

@@ -1,5 +1,6 @@
 """`$schema` says what jsonschema says, in time that jsonschema does not promise."""
 
+from functools import cache
 from typing import Any
 
 import jsonschema
@@ -31,6 +32,7 @@ SMALL = st.integers(0, 3)
 REFERENCES = st.sampled_from(["#/$defs/x", "#/$defs/y", "#/definitions/x"])
 
 
+@cache
 def simple(draft: str) -> st.SearchStrategy[dict[str, Any]]:
     """Keywords without schemas in them."""
     keywords: dict[str, st.SearchStrategy[Any]] = {
@@ -99,6 +101,7 @@ def combined(draft: str, inner: st.SearchStrategy[Any]) -> st.SearchStrategy[dic
     return st.builds(lambda one, other: {**one, **other}, simple(draft), parts)
 
 
+@cache
 def schemas(draft: str) -> st.SearchStrategy[dict[str, Any]]:
     """Schemas of a draft, with references into definitions that do not lead back."""
     plain: st.SearchStrategy[Any] = st.recursive(simple(draft), lambda inner: combined(draft, inner), max_leaves=5)

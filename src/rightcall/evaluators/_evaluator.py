@@ -147,6 +147,10 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             return self._error("RC402", reason, trajectory, perf_counter() - started, traceback.format_exc())
         return self._result(measured, trajectory, perf_counter() - started)
 
+    def given_up(self, trajectory: Trajectory, seconds: float) -> EvaluationResult:
+        """The result of an evaluation that was not waited for any longer."""
+        return self._error("RC404", f"{self.id!r} gave no answer within {seconds:g} s", trajectory, seconds)
+
     async def validate_and_evaluate_criteria(
         self,
         agent_execution: AgentExecution,

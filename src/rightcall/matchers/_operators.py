@@ -76,7 +76,7 @@ def _contains(operand: Operand) -> Expectation:
 
     def test(actual: Any, budget: Budget) -> bool:
         if isinstance(actual, list):
-            budget.spend(len(actual) * wanted.cost)
+            budget.spend(1 + len(actual) * wanted.cost // 2)
             return any(wanted.matches(item) for item in actual)
         if not isinstance(operand.value, str):
             return False

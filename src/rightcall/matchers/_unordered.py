@@ -13,6 +13,8 @@ from ._canonical import canonical
 from ._expectations import Expectation, Literal, NanLiteral
 from ._operand import SpendingTest
 
+_TRIES = 2
+"""Values that one small expectation is tried on in one step."""
 _EDGES = 8
 """Pairs that one round of the pairing looks at in one step."""
 
@@ -34,7 +36,7 @@ def unordered_test(items: Sequence[Expectation]) -> SpendingTest:
         left = counted.left(actual, budget) if literals else actual
         if left is None or not matchers:
             return left is not None
-        budget.spend(cost * len(left))
+        budget.spend(cost * len(left) // _TRIES)
         rows = [[position for position, value in enumerate(left) if item.matches(value)] for item in matchers]
         edges = sum(map(len, rows))
         return -1 not in maximum_pairing(rows, each_round=lambda: budget.spend(edges // _EDGES))
