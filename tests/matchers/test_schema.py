@@ -5,7 +5,8 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
+from tests.sampling import examples
 
 from rightcall.errors import ExpectationError, LimitError
 from rightcall.matchers import compile_value, equal
@@ -115,7 +116,7 @@ def schemas(draft: str) -> st.SearchStrategy[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("draft", DRAFTS)
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_the_verdict_is_that_of_jsonschema(draft: str, data: st.DataObject) -> None:
     kind = DRAFTS[draft]
@@ -127,7 +128,7 @@ def test_the_verdict_is_that_of_jsonschema(draft: str, data: st.DataObject) -> N
         assert expectation.matches(value) == kind(schema).is_valid(value), value
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(st.lists(VALUES, max_size=6))
 @example([1, True])
 @example([0, False])

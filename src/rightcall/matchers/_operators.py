@@ -106,8 +106,8 @@ def _subset(operand: Operand) -> Expectation:
 def _unordered(operand: Operand) -> Expectation:
     from ._unordered import unordered_test
 
-    items = operand.expectations()
-    return SpendingMatcher(unordered_test(items), operand.compiler.limits)
+    limits = operand.compiler.limits
+    return SpendingMatcher(unordered_test(operand.expectations(), limits), limits)
 
 
 def _schema(operand: Operand) -> Expectation:
