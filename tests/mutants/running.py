@@ -16,11 +16,11 @@ from tests.mutants.mutations import Mutation
 
 SOURCE = "src/rightcall"
 _WIDER = {
-    "matchers": (("evaluators",), ("assertions", "verdicts", "evalsets", "columns")),
-    "alignment": (("evaluators",), ("assertions", "verdicts", "changes", "columns")),
+    "matchers": (("evaluators",), ("assertions", "verdicts", "evalsets")),
+    "alignment": (("evaluators",), ("assertions", "changes")),
     "verdicts": (("evalsets", "assertions"), ("accepting", "judges", "end_to_end/test_score.py")),
-    "evaluators": (("assertions", "verdicts"), ("evalsets", "columns", "changes")),
-    "readers": (("columns", "tracing"), ("batch/test_uniting.py", "batch/test_span_buckets.py", "docs")),
+    "evaluators": (("assertions", "verdicts"), ("evalsets", "changes")),
+    "readers": (("tracing", "trajectory"), ("batch/test_uniting.py", "batch/test_span_buckets.py")),
 }
 _IDLE = {".git", ".venv", ".hypothesis", ".mypy_cache", ".ruff_cache", ".pytest_cache", "__pycache__", ".bench", "site"}
 _ticks = itertools.count(1_000_000_000)
