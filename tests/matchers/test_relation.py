@@ -113,3 +113,36 @@ def test_expected_calls_know_their_names_and_whether_they_expect_more() -> None:
 
     assert (names.names, names.name_set, names.names_only, len(names)) == (("b", "a", "b"), {"a", "b"}, True, 3)
     assert not ExpectedCalls([CallPattern("b"), CallPattern("a", {"p": 1})]).names_only
+
+
+@pytest.mark.parametrize(
+    ("pattern", "call"),
+    [
+        (OutputPattern("a", None), ToolCall("a", {}, None, unrecorded=frozenset({"output"}))),
+        (OutputPattern("a", None), ToolCall("a", {}, None, error="broke")),
+        (OutputPattern("a", 1), ToolCall("a", {}, True)),
+        (CallPattern("a", {"p": {"$gt": 0}}), ToolCall("a", {"p": {"$gt": 0}})),
+        (CallPattern("a", {"p": [1]}), ToolCall("a", {"p": [True]})),
+        (CallPattern("a", {"p": float("nan")}), ToolCall("a", {"p": 0})),
+    ],
+    ids=["an unknown output", "an error", "a boolean", "the text of a matcher", "a boolean inside", "not a number"],
+)
+@pytest.mark.parametrize("number", [1, 20])
+def test_what_python_calls_equal_is_looked_at_again(pattern: Pattern, call: ToolCall, number: int) -> None:
+    expected, calls = ExpectedCalls([pattern] * number), [call] * number
+
+    assert not expected.is_beginning_of(calls, ("a",) * number)
+    assert [list(row) for row in relate(expected, calls).sure] == [[]] * number
+
+
+@pytest.mark.parametrize("policy", ["exact", "subset"])
+def test_lists_and_objects_are_found_among_many(policy: Any) -> None:
+    values = [[number] for number in range(10)] + [{"k": [number]} for number in range(10)]
+    patterns = [CallPattern("a", {"p": value}, policy) for value in values]
+    calls = [ToolCall("a", {"p": value, **more}) for value in values for more in ({}, {"q": 1})]
+    calls += [ToolCall("a", {"q": 1}), ToolCall("b", {"p": [1]})]
+
+    relation = relate(ExpectedCalls(patterns), calls)
+
+    assert [list(row) for row in relation.sure] == one_by_one(patterns, calls, True)
+    assert {len(row) for row in relation.sure} == {2 if policy == "subset" else 1}
