@@ -138,6 +138,8 @@ def _inside(node: ast.AST) -> Iterable[ast.AST]:
         return node.orelse
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _TYPING:
         return []
+    if isinstance(node, ast.keyword) and node.arg == "strict":  # it says what is known, and changes nothing
+        return []
     if isinstance(node, (ast.JoinedStr, ast.Import, ast.ImportFrom, ast.Raise)):
         return []
     return ast.iter_child_nodes(node)

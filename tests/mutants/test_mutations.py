@@ -46,6 +46,7 @@ def test_each_kind_of_mistake_is_made(source: str, expected: list[str]) -> None:
         "if TYPE_CHECKING:\n    from a import b",
         "T = TypeVar('T', bound=A | B)\nX: TypeAlias = A | B",
         "x = f'{a + 1}'",
+        "x = zip(a, b, strict=True)",
         "def f():\n    return None",
         "from a import b",
     ],
