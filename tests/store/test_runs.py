@@ -45,6 +45,14 @@ def written(run: Run, *results: CaseResult) -> None:
     journal.close()
 
 
+def unsealed(run: Run) -> Run:
+    """The run as versions wrote it that knew no seal."""
+    header = json.loads((run.folder / "run.json").read_text())
+    del header["journal"]
+    (run.folder / "run.json").write_text(json.dumps(header))
+    return run
+
+
 STRANGE = [float("nan"), float("inf"), -float("inf"), -0.0, 2**64, 2**53 + 1, "\ud800", "a\0b", {"$float": "nan"}, "\n"]
 
 
@@ -106,6 +114,7 @@ def test_a_torn_last_line_is_dropped_and_written_over(tmp_path: Path) -> None:
     file = run.folder / "cases.jsonl"
     whole = file.read_bytes()
     for cut in (1, 5, 200, len(whole) // 2 - 1):
+        unsealed(run)
         file.write_bytes(whole[:-cut])
 
         assert [entry.result.case_id for entry in run.entries()] == ["a"]
@@ -116,6 +125,7 @@ def test_a_torn_last_line_is_dropped_and_written_over(tmp_path: Path) -> None:
 def test_a_line_that_is_wrong_in_the_middle_is_told_with_its_number(tmp_path: Path) -> None:
     run = new_run(tmp_path)
     written(run, result("a"))
+    unsealed(run)
     with (run.folder / "cases.jsonl").open("a") as file:
         file.write('{"digest": "x", "case_id": 5}\n')
 
@@ -156,6 +166,7 @@ def test_a_full_disk_at_any_write_leaves_whole_results_and_one_clear_line(
 ) -> None:
     run = new_run(tmp_path)
     written(run, result("a"))
+    monkeypatch.setattr("rightcall.store._journal._SYNC_EVERY", 1_000.0)
     journal = run.journal()
     with monkeypatch.context() as patched:
         FailingDisk(patched, good)
@@ -301,6 +312,7 @@ def test_a_damaged_line_has_its_number_wherever_reading_began(tmp_path: Path) ->
     run = new_run(tmp_path)
     written(run, result("a"))
     [first] = run.lines()
+    unsealed(run)
     with (run.folder / "cases.jsonl").open("a") as file:
         file.write("{}\n")
 
@@ -344,7 +356,7 @@ def test_verdicts_of_repeats_are_taken_together(tmp_path: Path) -> None:
 
 
 def test_a_damaged_line_is_told_by_whoever_reads_verdicts_as_well(tmp_path: Path) -> None:
-    run = new_run(tmp_path)
+    run = unsealed(new_run(tmp_path))
     (run.folder / "cases.jsonl").write_bytes(b'{"digest": "x", "case_id": 5}\n')
 
     with pytest.raises(StoreError, match=r"cases\.jsonl:1: this line is damaged .*; take it out"):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.viewer.viewing import RIGHT, SEARCH, WRONG, Browser, append, new_run, results_of
+from tests.viewer.viewing import RIGHT, SEARCH, WRONG, Browser, append, new_run, results_of, unsealed
 
 from rightcall import CaseResult, StoreError
 from rightcall.pages import case_key, key_of
@@ -61,6 +61,7 @@ def test_a_journal_is_read_on_and_a_torn_line_is_waited_for(tmp_path: Path, resu
     first = file.read_bytes()
     append(run, results[1])
     second = file.read_bytes()[len(first) :]
+    unsealed(run)
     for cut in (0, 1, 100, len(second) - 1, len(second)):
         file.write_bytes(first + second[:cut])
 
@@ -77,6 +78,7 @@ def test_a_longer_journal_in_the_place_of_another_is_read_anew(tmp_path: Path, r
     mended = file.with_name("mended")
     mended.write_bytes(second + first + first)
     mended.replace(file)
+    unsealed(run)
 
     index = index_of(library)
     assert [index.result(entry).case_id for entry in index.entries()] == ["laptop_search", "gift_card"]
@@ -97,6 +99,7 @@ def test_a_journal_that_became_another_one_is_read_anew(tmp_path: Path, results:
     library = Library(tmp_path / "runs")
     assert len(index_of(library)) == 2
 
+    unsealed(run)
     (run.folder / "cases.jsonl").unlink()
     append(run, results[1])
 
@@ -108,6 +111,7 @@ def test_a_damaged_line_is_told_each_time_and_heals_when_it_is_taken_out(
 ) -> None:
     run = new_run(tmp_path / "runs", results[0])
     file = run.folder / "cases.jsonl"
+    unsealed(run)
     whole = file.read_bytes()
     file.write_bytes(whole + b"{}\n")
     library = Library(tmp_path / "runs")

@@ -144,7 +144,7 @@ class _Evaluation:
             journal.append(result, case_digest(self._cases[result.case_id], self._agent, digest, None))
             aggregates.add(measures_of(result.results))
         journal.close()
-        kept.finish(tally.totals(), aggregates.by_evaluator(), seconds, is_complete=True)
+        kept.finish(tally.totals(), aggregates.by_evaluator(), seconds, is_complete=True, journal=journal)
 
 
 def _check(agent: Any, repeat: Any, needed: Any) -> None:

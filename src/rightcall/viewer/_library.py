@@ -100,13 +100,15 @@ class Library:
     def index(self, name: str, run: Run) -> Index:
         """The rows of a run, with all that its journal has by now. Raises `StoreError`."""
         index = self._indices.get(name)
-        journal, size, _ = _stamp(run.folder / _FILES[1])
-        if index is None or not index.is_of(journal, size):
-            index = Index(run, journal, redacts=self.redacts)
+        stamp = _stamp(run.folder / _FILES[1])
+        if index is None or not index.goes_on_with(stamp, is_over=run.header.finished is not None):
+            index = Index(run, redacts=self.redacts)
         try:
-            index.extend(run)
-        finally:
-            self._indices.put(name, index)
+            index.extend(run, stamp)
+        except StoreError:
+            self._indices.drop(name)  # what was read of a journal that another program has changed does not count
+            raise
+        self._indices.put(name, index)
         return index
 
     def verdicts(self, name: str, run: Run) -> Mapping[str, Verdict]:
