@@ -313,7 +313,7 @@ class Running:
         complain(f"stopped; go on with: rightcall run {names}--resume {self._run.header.id}{where}")
 
     def _exit_code(self, totals: Totals, is_complete: bool) -> int:
-        """The exit code: of the verdicts, as the gate of the run lets them pass; but a run that is not kept is not 0."""
+        """The exit code: that of the verdicts, but never 0 for a run that is not kept."""
         code = self._code_of_verdicts(totals, is_complete)
         is_spoilt = self._journal is not None and self._journal.trouble is not None
         return _NOT_KEPT if code == 0 and is_spoilt else code

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from rightcall.agents import Agent, Answer, Request, traceback_of
+from rightcall.agents import Agent, Answer, Request, hearing, traceback_of
 from rightcall.decoding import admit
 from rightcall.errors import RightcallError, shown
 from rightcall.results import Cause
@@ -21,6 +21,7 @@ from ._replies import Done
 from ._spans import TakenSpans
 from ._surroundings import processes_started
 from ._tools import Tools
+from ._witness import Witness
 
 _LONGEST_TRACEBACK = 64 * 1024
 _SECOND = 1_000_000_000
@@ -29,8 +30,8 @@ Conversation = Generator[Request, Answer, Done]
 """Gives the requests, takes the answers or what was raised instead, and comes to an end with all there is to say."""
 
 
-def converse(number: int, job: Job, keeping: Keeping) -> Conversation:
-    """A case from its first turn to its last, or to the first one that fails."""
+def converse(number: int, job: Job, keeping: Keeping, witness: Witness) -> Conversation:
+    """A case from its first turn to its last, or to the first one that fails; the witness sees it as it goes on."""
     began = monotonic()
     parts: list[Trajectory] = []
     failure: tuple[Cause, str, str | None] | None = None
@@ -40,7 +41,8 @@ def converse(number: int, job: Job, keeping: Keeping) -> Conversation:
     for turn, given in enumerate(job.turns):
         answer: Answer | None = None
         before = processes_started()
-        with tools.answering(), capture() as captured:
+        witness.turn = turn
+        with tools.answering(), hearing(witness.see_document), capture(watch=witness.see) as captured:
             try:
                 answer = yield Request(
                     input=given, case_id=job.case_id, turn=turn, session=job.session, run=f"{job.case_id}#{number}"

@@ -33,6 +33,14 @@ class Stuck(msgspec.Struct, frozen=True, tag="stuck", tag_field="is", forbid_unk
     number: int
 
 
+class Seen(msgspec.Struct, frozen=True, tag="seen", tag_field="is", forbid_unknown_fields=True):
+    """What a job does: spans that have just begun or ended. Of two with one id the later one counts."""
+
+    number: int
+    turn: int
+    spans: KeptSpans
+
+
 class Done(msgspec.Struct, frozen=True, kw_only=True, tag="done", tag_field="is", forbid_unknown_fields=True):
     """A job has come to an end."""
 
@@ -49,7 +57,7 @@ class Done(msgspec.Struct, frozen=True, kw_only=True, tag="done", tag_field="is"
     """What the agent left altered in the process, where that cannot be undone."""
 
 
-Reply: TypeAlias = Ready | Failed | Stuck | Done
+Reply: TypeAlias = Ready | Failed | Stuck | Seen | Done
 
 
 def reply(message: Any) -> Reply:
@@ -66,6 +74,6 @@ def reply(message: Any) -> Reply:
         raise InputError("an error without a cause, or a cause without an error")
     if isinstance(said, Done) and said.error is None and said.trajectory is None:
         raise InputError("neither an error nor what the agent did")
-    if isinstance(said, Done) and said.spans is not None:
+    if isinstance(said, (Done, Seen)) and said.spans is not None:
         said.spans.check()
     return said

@@ -50,9 +50,9 @@ class Line(msgspec.Struct, frozen=True):
 class Journal:
     """A journal that is written to, by one process at a time.
 
-    Each line is handed to the system at once. `sync` puts what there is on the disk, and its seal, length and hash, into
-    the header: once nobody writes any more, only what is sealed counts. That is due 50 ms after the last time; whoever
-    tells of results has it done before.
+    Each line is handed to the system at once. `sync` puts what there is on the disk, and its seal, which is its length
+    and its hash, into the header: once nobody writes any more, only what is sealed counts. That is due 50 ms after the
+    last time; whoever tells of results has it done before.
 
     The folder may be removed meanwhile. Then results are still taken, and can be had from here.
 

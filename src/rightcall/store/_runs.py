@@ -119,7 +119,7 @@ class Run(msgspec.Struct, frozen=True):
         sample: Sample | None = None,
         journal: Journal | None = None,
     ) -> Run:
-        """Note how it came out; with its `journal`, whatever another program has put into the header. Raises `StoreError`."""
+        """Note how it came out; with the `journal` at hand, whatever else stands in the folder. Raises `StoreError`."""
         finished = _now().isoformat() if is_complete else None
         header = msgspec.structs.replace(
             self.header,
@@ -147,8 +147,8 @@ class Run(msgspec.Struct, frozen=True):
         pairs = zip(msgspec.structs.astuple(header.totals), msgspec.structs.astuple(counted), strict=True)
         if any([told > found for told, found in pairs]):
             raise StoreError(
-                f"{self.folder}: changed by another program: {HEADER_FILE} tells of {header.totals}, and the journal of "
-                f"{counted}; run the eval set again"
+                f"{self.folder}: changed by another program: {HEADER_FILE} tells of {header.totals}, and the journal "
+                f"of {counted}; run the eval set again"
             )
 
 
