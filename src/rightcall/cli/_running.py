@@ -16,7 +16,7 @@ from rightcall.evalsets import Case, selected
 from rightcall.redaction import redacted, redacted_overall, redacted_text
 from rightcall.reports import Report
 from rightcall.results import Aggregates, CaseResult, OverallResult, Tally, Totals, measures_of
-from rightcall.runner import CaseFinished, Event, Job, Plan, RunFinished, RunStarted, WorkerReplaced, run
+from rightcall.runner import CaseFinished, Event, Job, Plan, RunFinished, RunStarted, WorkerReplaced, hide_memory, run
 from rightcall.store import RUNS, Journal, Run, case_digest, commit_of, create_run, file_digest, open_run
 from rightcall.verdicts import Overall, exit_code
 
@@ -91,6 +91,7 @@ class Running:
         plan = Plan(
             agent=self._chosen.agent, project=str(self._chosen.project), jobs=self._jobs(), total=self._left_to_do()
         )
+        hide_memory()
         with Stopping() as stopping:
             is_complete = self._carry_out(plan, stopping, began)
         totals = self._tally.totals()

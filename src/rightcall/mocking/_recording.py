@@ -117,11 +117,6 @@ class Recording:
         return Replay(case, [entry for entry in self.entries if entry.case == case])
 
 
-def recording_path(evalset: str | Path) -> Path:
-    """Where the recording of an eval set is kept: beside it, as `<name>.recording.jsonl`."""
-    return Path(evalset).with_suffix(".recording.jsonl")
-
-
 def _outcome(answer: Answer) -> dict[str, Any]:
     error = answer.error
     try:

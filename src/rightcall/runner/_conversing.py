@@ -17,6 +17,7 @@ from rightcall.trajectory import Trajectory, Usage
 
 from ._paths import joined, path_of
 from ._plan import Job, Keeping
+from ._reading import noticing, told
 from ._replies import Done
 from ._spans import TakenSpans
 from ._surroundings import processes_started
@@ -32,6 +33,17 @@ Conversation = Generator[Request, Answer, Done]
 
 def converse(number: int, job: Job, keeping: Keeping, witness: Witness) -> Conversation:
     """A case from its first turn to its last, or to the first one that fails; the witness sees it as it goes on."""
+    with noticing() as opened:
+        done = yield from _conversed(number, job, keeping, witness)
+    if not opened or done.trajectory is None:
+        return done
+    if keeping.is_strict and done.error is None:
+        return msgspec.structs.replace(done, cause="read", error=told(opened))
+    warnings = (*done.trajectory.warnings, f"RC507 agent-read-answers: {told(opened)}")
+    return msgspec.structs.replace(done, trajectory=msgspec.structs.replace(done.trajectory, warnings=warnings))
+
+
+def _conversed(number: int, job: Job, keeping: Keeping, witness: Witness) -> Conversation:
     began = monotonic()
     parts: list[Trajectory] = []
     failure: tuple[Cause, str, str | None] | None = None

@@ -50,10 +50,14 @@ def keep() -> int:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _WANTED)
     keeper = os.getpid()
     worker = os.fork()
-    if worker == 0:
-        os.setsid()  # what the agent does to its group and session is not done to the keeper
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        return keeper
+    if worker:
+        _keep(worker, parent)
+    os.setsid()  # what the agent does to its group and session is not done to the keeper
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return keeper
+
+
+def _keep(worker: int, parent: int) -> NoReturn:
     for end in map(int, sys.argv[1:3]):
         os.close(end)  # the channel is the worker's alone: its end has to be seen
     _end_as(_wait(worker, is_orphan=os.getppid() != parent))

@@ -24,6 +24,7 @@ from ._conversing import ask, converse
 from ._frames import Frames, frame, plain
 from ._plan import SYNC_CONCURRENCY, Job, Keeping
 from ._printing import keep_apart, new_page, page
+from ._reading import watch
 from ._replies import CUT_OFF, Done, Failed, Ready, Reply
 from ._surroundings import Surroundings
 from ._system import die_with_parent
@@ -170,6 +171,7 @@ def _listen(channel: Channel, hear: list[Callable[[Any], None]]) -> None:
 
 def _serve(channel: Channel, setup: dict[str, Any], hear: list[Callable[[Any], None]]) -> None:
     sys.argv = [setup["agent"]]
+    watch(setup["answers"])
     try:
         agent = load_agent(setup["agent"], Path(setup["project"]), msgspec.convert(setup["options"], AgentOptions))
         _prepare_capturing()
