@@ -9,8 +9,9 @@ from pathlib import Path
 from time import sleep
 
 from rightcall.errors import StoreError
+from rightcall.files import close_file, cut_file, sync_file, write_all
 
-from ._folders import close_file, cut_file, open_private, sync_file, telling, write_all
+from ._folders import open_private, telling
 from ._seals import Seal, SealedLines, changed
 
 _ATTEMPTS, _PAUSE = 5, 0.01

@@ -167,13 +167,12 @@ def create_run(runs: Path, **known: Any) -> Run:
     while True:
         now, identity = _now(), secrets.token_hex(3)
         folder = runs / f"{now:%Y%m%dT%H%M%S}.{now.microsecond // 1000:03}Z-{identity}"
-        try:
-            with telling(folder):
+        with telling(folder):
+            try:
                 make_private(folder)
-            break
-        except StoreError:
-            if not folder.exists():
-                raise
+                break
+            except FileExistsError:
+                continue  # another run began in the same millisecond, with the same id
     header = Header(
         id=identity,
         started=now.isoformat(),
