@@ -1,4 +1,4 @@
-"""What a run has told of is there after the power was lost, or the run can be resumed; and no verdict is ever another."""
+"""What a run has told of is there after the power was lost, or the run can be resumed; no verdict is another one."""
 
 from __future__ import annotations
 

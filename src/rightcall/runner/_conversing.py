@@ -53,7 +53,7 @@ def _conversed(number: int, job: Job, keeping: Keeping, witness: Witness) -> Con
     for turn, given in enumerate(job.turns):
         answer: Answer | None = None
         before = processes_started()
-        witness.turn = turn
+        witness.begin(turn)
         with tools.answering(), hearing(witness.see_document), capture(watch=witness.see) as captured:
             try:
                 answer = yield Request(
@@ -65,12 +65,13 @@ def _conversed(number: int, job: Job, keeping: Keeping, witness: Witness) -> Con
         try:
             after = processes_started()
             has_others = after != before or after[1]
-            parts.append(path_of(captured, answer, turn if job.is_conversation else None, has_others))
+            seen = witness.answer() if answer is None else answer
+            parts.append(path_of(captured, seen, turn if job.is_conversation else None, has_others))
             outputs.append(None if answer is None else admit(answer.output, where="its output"))
         except RightcallError as problem:
             failure = failure or ("output", f"what the agent gave back cannot be kept: {problem}", None)
         if spans is not None:
-            spans.take(captured, answer)
+            spans.take(captured, witness.answer() if answer is None else answer)
         failure = tools.failure(parts[-1:]) or failure
         if failure is not None:
             break

@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from importlib import import_module
 from typing import NoReturn
 
 PR_SET_PDEATHSIG = 1
@@ -166,6 +167,4 @@ def kill(process: int) -> None:
 
 if __name__ == "__main__":
     above = keep()
-    from rightcall.runner._worker import main
-
-    main(above)
+    import_module("rightcall.runner._worker").main(above)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from rightcall.agents import Answer
 from rightcall.readers import raw_span, raw_spans
 from rightcall.trajectory import KeptSpans, RawSpan
 
@@ -21,8 +22,17 @@ class Witness:
         self._number = number
         self._say = say
         self._told = 0
-        self.turn = 0
-        """Which turn of the case is going on."""
+        self._turn = 0
+        self._documents: list[bytes] = []
+
+    def begin(self, turn: int) -> None:
+        """Take note that a turn begins."""
+        self._turn = turn
+        self._documents = []
+
+    def answer(self) -> Answer:
+        """What an agent elsewhere has sent in this turn, where it came to no answer that could have told of it."""
+        return Answer(documents=tuple(self._documents))
 
     def see(self, span: Any) -> None:
         """Tell of a span that has begun or ended in this process."""
@@ -33,6 +43,7 @@ class Witness:
 
     def see_document(self, document: bytes) -> None:
         """Tell of the spans that an agent elsewhere sent."""
+        self._documents.append(document)
         try:
             self._tell(raw_spans(document))
         except Exception:  # noqa: BLE001 - whatever it sent: where it cannot be read, its path will say so
@@ -43,4 +54,4 @@ class Witness:
             return
         kept = KeptSpans.of(list(spans))
         self._told += len(kept.text)
-        self._say(Seen(self._number, self.turn, kept))
+        self._say(Seen(self._number, self._turn, kept))

@@ -30,7 +30,7 @@ class SealedLines:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._hash = hashlib.sha256()
-        self._known: dict[int, str] = {}
+        self._known = {0: self._hash.hexdigest()}
         """The hash of everything up to the end of each line that may be the next to be sealed."""
         self.end = 0
         """Where the lines end that were read."""
