@@ -8,6 +8,9 @@ import pytest
 from tests.runner.running import finished_of
 
 from rightcall.runner import CaseFinished, Job
+from rightcall.runner._remains import path_so_far, spans_so_far
+from rightcall.runner._replies import Seen
+from rightcall.trajectory import KeptSpans
 
 AGENT = """
 import asyncio, ctypes, os, signal, sys, threading, time
@@ -162,3 +165,15 @@ def test_an_agent_that_did_nothing_has_no_calls_that_are_known(project: Path) ->
 
     assert event.trajectory is not None
     assert (event.trajectory.input, event.trajectory.calls, event.trajectory.calls_recorded) == ("x", (), False)
+
+
+@pytest.mark.parametrize(
+    "text", ["garbage", "{}", "7", '[{"name": 3}]', "[1, null]", '["' + "\ud800" + '"]'], ids=ascii
+)
+def test_what_a_worker_tells_that_is_no_spans_tells_nothing(text: str) -> None:
+    job = Job(case_id="a", turns=("x",))
+
+    path = path_so_far(job, [Seen(1, 0, KeptSpans(text))])
+
+    assert (path.input, path.calls) == ("x", ())
+    assert spans_so_far([Seen(1, 0, KeptSpans(text))]).by_id() == {}

@@ -1,5 +1,6 @@
 """The rows of a run: read once, read on, and never more than there is."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -143,3 +144,19 @@ def test_what_is_kept_of_runs_has_bounds_whatever_their_number(tmp_path: Path, r
         library.index(name, run)
 
     assert library.kept == {"headers": 4, "indices": 3, "verdicts": 0, "changes": 0}
+
+
+def test_lines_that_were_never_sealed_are_shown_while_a_run_lasts_and_not_when_it_was_killed(
+    tmp_path: Path, results: list[CaseResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rightcall.store._journal._SYNC_EVERY", 1_000.0)
+    run = new_run(tmp_path / "runs", results[0], is_complete=False)
+    library = Library(tmp_path / "runs")
+    journal = run.journal()
+    journal.append(results[1], "digest")
+    going = [len(index_of(library)), len(library.verdicts(run.folder.name, run))]
+
+    os.close(journal._lines._descriptor)  # as the end of a process does
+
+    assert going == [2, 2]
+    assert [len(index_of(library)), len(library.verdicts(run.folder.name, run))] == [1, 1]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 import msgspec
 
-from rightcall.errors import RightcallError
+from rightcall.errors import InputError, RightcallError
 from rightcall.trajectory import KeptSpans, RawSpan, Trajectory
 
 from ._plan import Job
@@ -53,5 +54,7 @@ def _latest(seen: Iterable[Seen], turn: int | None) -> list[RawSpan]:
     found: dict[str, RawSpan] = {}
     for each in seen:
         if turn is None or each.turn == turn:
-            found |= each.spans.by_id()
+            with suppress(InputError):  # a worker says what it likes; what is no spans tells nothing
+                each.spans.check()
+                found |= each.spans.by_id()
     return list(found.values())

@@ -34,7 +34,10 @@ class Stuck(msgspec.Struct, frozen=True, tag="stuck", tag_field="is", forbid_unk
 
 
 class Seen(msgspec.Struct, frozen=True, tag="seen", tag_field="is", forbid_unknown_fields=True):
-    """What a job does: spans that have just begun or ended. Of two with one id the later one counts."""
+    """What a job does: spans that have just begun or ended. Of two with one id the later one counts.
+
+    They are looked at when the job comes to no end of its own, and not before: most do.
+    """
 
     number: int
     turn: int
@@ -74,6 +77,6 @@ def reply(message: Any) -> Reply:
         raise InputError("an error without a cause, or a cause without an error")
     if isinstance(said, Done) and said.error is None and said.trajectory is None:
         raise InputError("neither an error nor what the agent did")
-    if isinstance(said, (Done, Seen)) and said.spans is not None:
+    if isinstance(said, Done) and said.spans is not None:
         said.spans.check()
     return said

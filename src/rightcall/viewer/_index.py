@@ -75,13 +75,17 @@ class Index:
             self._take(line)
             self._sorted = self._tools = None
 
-    def goes_on_with(self, stamp: tuple[int, ...], *, is_over: bool) -> bool:
-        """Whether a journal with this stamp begins as the one that was read, so that only the rest has to be.
+    def goes_on_with(self, run: Run, stamp: tuple[int, ...]) -> bool:
+        """Whether the journal of a run, with this stamp, begins as what was read, so that only the rest has to be.
 
-        Once a run is over, its journal does not grow any more: whatever has another stamp then is read anew.
+        Once a run is over, its journal does not grow any more: whatever has another stamp then is read anew. So is one
+        of which more was read than is sealed, when nobody is there any more to seal it.
         """
-        if is_over and self._was_over:
+        if run.header.finished is not None and self._was_over:
             return stamp == self._stamp
+        seal = run.header.journal
+        if seal is not None and self._reading.end > seal.length and not run.is_being_written:
+            return False
         return stamp[:1] == self._stamp[:1] and stamp[1] >= self._reading.end
 
     def entries(self) -> list[Entry]:
