@@ -16,6 +16,7 @@ from rightcall.results import Account, EvaluationResult, Explanation, Finding, J
 from rightcall.trajectory import ToolCall, Trajectory
 
 from ._criteria import Config, Criteria
+from ._doubts import Doubts
 from ._execution import AgentExecution
 from ._mistakes import parse_config, parse_criteria
 from ._selection import Selection, select
@@ -41,10 +42,6 @@ class Measurement(msgspec.Struct, frozen=True):
     account: Account
     warnings: tuple[str, ...] = ()
 
-
-_NO_TOOL_DATA = Measurement(
-    0.0, 1.0, Told(None, (Finding("RC301", "the trace has no tool data, so nobody knows which calls were made"),))
-)
 
 ConfigT = TypeVar("ConfigT", bound=Config)
 CriteriaT = TypeVar("CriteriaT", bound=Criteria)
@@ -126,10 +123,11 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         try:
             if len(trajectory.calls) > self._most_calls or plan.size > self._most_calls:
                 raise LimitError(f"{max(len(trajectory.calls), plan.size):,} calls; the limit is {self._most_calls:,}")
-            if trajectory.calls_recorded or not self.reads_calls:
-                measured = self.measure(select(trajectory, checked, plan.names), plan)
+            selection = select(trajectory, checked, plan.names)
+            if selection.doubts is None or not self.reads_calls:
+                measured = self.measure(selection, plan)
             else:
-                measured = _NO_TOOL_DATA
+                measured = self._in_doubt(selection, plan, selection.doubts)
         except LimitError as problem:
             return self._error("RC401", f"limit exceeded: {problem}", trajectory, perf_counter() - started)
         except Exception as problem:  # noqa: BLE001 - a fault costs this result, never the run; it is no score
@@ -151,7 +149,31 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
 
     @abstractmethod
     def measure(self, selection: Selection, plan: PlanT) -> Measurement:
-        """The score of the selected calls, from 0.0 to 1.0."""
+        """The score of the selected calls, from 0.0 to 1.0. There are no doubts about which calls these are."""
+
+    def bound(self, selection: Selection, plan: PlanT) -> Measurement:
+        """The bounds of the score where the trace leaves open which calls were made, or in which order.
+
+        Every way to fill that in is judged, where they are few. An evaluator that knows its bounds otherwise says so.
+        """
+        worlds = selection.worlds()
+        if worlds is None:
+            return self.estimate(selection, plan)
+        measured = [self.measure(world, plan) for world in worlds]
+        low, high = min([each.low for each in measured]), max([each.high for each in measured])
+        return Measurement(low, high, measured[0].account, measured[0].warnings)
+
+    def estimate(self, selection: Selection, plan: PlanT) -> Measurement:
+        """Bounds that surely hold, where there are too many ways to fill in what the trace leaves open."""
+        return Measurement(0.0, 1.0, Told())
+
+    def _in_doubt(self, selection: Selection, plan: PlanT, doubts: Doubts) -> Measurement:
+        bounds = self.bound(selection, plan)
+        if (bounds.low >= self._threshold) == (bounds.high >= self._threshold):
+            return bounds
+        # What one of many ways to fill in the trace would be blamed for is no finding: say what is not known.
+        unknown = tuple([Finding("RC301", reason) for reason in doubts.reasons])
+        return msgspec.structs.replace(bounds, account=_InDoubt(bounds.account, unknown))
 
     def _default_criteria(self) -> CriteriaT | None:
         given = self.config.default_evaluation_criteria
@@ -206,6 +228,19 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             evaluation_time=seconds,
             explanation=Explanation(Told(None, (Finding(code, reason),))),
         )
+
+
+class _InDoubt(msgspec.Struct, frozen=True):
+    """The account of a result that depends on what the trace leaves open about its calls: it tells what that is."""
+
+    account: Account
+    unknown: tuple[Finding, ...]
+
+    def justify(self) -> Justification | None:
+        return self.account.justify()
+
+    def find(self) -> tuple[Finding, ...]:
+        return self.unknown
 
 
 class _Unmeasured(msgspec.Struct, frozen=True):
