@@ -18,7 +18,7 @@ from rightcall.reports import Report
 from rightcall.results import Aggregates, CaseResult, OverallResult, Tally, Totals, measures_of
 from rightcall.runner import CaseFinished, Event, Job, Plan, RunFinished, RunStarted, WorkerReplaced, run
 from rightcall.store import RUNS, Journal, Run, case_digest, commit_of, create_run, file_digest, open_run
-from rightcall.verdicts import Overall, exit_code
+from rightcall.verdicts import Overall, ToolNames, exit_code
 
 from ._aside import aside
 from ._choosing import choose
@@ -73,6 +73,8 @@ class Running:
         self._finished: set[tuple[str, int]] = set()
         self._judgements = Judgements(self._cases)
         self._overall = Overall(self._chosen.eval_set.overall)
+        self._names = ToolNames(self._cases.values())
+        self._is_complete = False
         self._all: tuple[OverallResult, ...] = ()
 
     def run(self) -> int:
@@ -85,13 +87,13 @@ class Running:
             agent=self._chosen.agent, project=str(self._chosen.project), jobs=self._jobs(), total=self._left_to_do()
         )
         with Stopping() as stopping:
-            is_complete = self._carry_out(plan, stopping, began, journal)
+            self._is_complete = self._carry_out(plan, stopping, began, journal)
         totals = self._tally.totals()
         self._telling.finish(self._report(totals, monotonic() - began))
         if stopping.is_asked:
             self._tell_how_to_resume()
             return _INTERRUPTED
-        return self._exit_code(totals, is_complete)
+        return self._exit_code(totals, self._is_complete)
 
     def _selected(self) -> list[Case]:
         wishes = self._wishes
@@ -239,6 +241,8 @@ class Running:
         self._aggregates.add(measures_of(result.results))
         self._warnings.update(result.warnings)
         self._overall.add(self._overall.see(self._cases[result.case_id], result))
+        if result.trajectory is not None:
+            self._names.add(self._names.seen_in(result.trajectory.names))
 
     def _report(self, totals: Totals, seconds: float) -> Report:
         return Report(
@@ -262,6 +266,8 @@ class Running:
             yield f"note: {reason}" + (f" ({times:,} times)" if times > 1 else "")
         if self._spans.problem is not None:
             yield f"note: not all spans are kept, though all results are: {self._spans.problem}"
+        if self._is_complete:  # a tool may be called in what was not run
+            yield from self._names.notes()
 
     def _results(self) -> Iterator[CaseResult]:
         if self._run is not None:

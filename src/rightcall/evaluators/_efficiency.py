@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
-from pydantic import Field, StrictStr
+from pydantic import AfterValidator, Field, StrictStr
 
 from rightcall.results import Finding
 
 from ._budgets import AtMost, BudgetEvaluator, BudgetPlan, Figure, Spent, most_calls, named, number_of, told_pairs
-from ._criteria import Config, Listed
+from ._criteria import Config, Listed, tool_name
 from ._evaluator import Measurement
 from ._repeats import (
     Cycle,
@@ -27,6 +27,13 @@ from ._selection import Selection
 
 _ALL = "*"
 _MOST_NAMES = 5
+
+
+def _tool_name_or_all(value: str) -> str:
+    return value if value == _ALL else tool_name(value)
+
+
+ToolNameOrAll: TypeAlias = Annotated[StrictStr, AfterValidator(_tool_name_or_all)]
 
 
 class StepCountConfig(Config):
@@ -59,7 +66,7 @@ class StepCount(BudgetEvaluator[StepCountConfig, AtMost]):
 class RedundantCallsCriteria(AtMost):
     """How many redundant calls there may be, and which tools change nothing; `*` stands for all tools."""
 
-    read_only: Listed[tuple[StrictStr, ...]] = ()
+    read_only: Listed[tuple[ToolNameOrAll, ...]] = ()
 
 
 class RedundantCallsConfig(Config):
