@@ -38,7 +38,10 @@ def has_failed(call: ToolCall) -> bool | None:
     """Whether a call failed; `None` where that is not known, or its result only reads like an error."""
     if call.error is not None:
         return True
-    return None if call.suspected_error or "error" in call.unrecorded else False
+    if call.suspected_error or "error" in call.unrecorded:
+        return None
+    # Frameworks hand errors to the model as text, so a trace that does not show what came of a call hides them.
+    return None if call.source is not None and "output" in call.unrecorded else False
 
 
 def has_unknown_places(calls: Sequence[ToolCall]) -> bool:
