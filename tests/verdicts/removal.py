@@ -82,7 +82,11 @@ def _by_call(made: Trajectory) -> Iterator[tuple[str, dict[str, Any], dict[str, 
             yield "single-tool-use", {"expected": expected[:1]}, {}
         for kind in MATCH_TYPES:
             yield "tool-trajectory", {"expected": expected}, {"match_type": kind, "args_match": "exact"}
-            yield "tool-trajectory", {"expected": expected}, {"match_type": kind, "partial_credit": True, "threshold": 0.6}
+            yield (
+                "tool-trajectory",
+                {"expected": expected},
+                {"match_type": kind, "partial_credit": True, "threshold": 0.6},
+            )
         yield "tool-precision", {"expected": expected}, {"threshold": 0.8}
         yield "tool-f1", {"expected": expected}, {}
     for call in made.calls[:3]:
@@ -92,10 +96,17 @@ def _by_call(made: Trajectory) -> Iterator[tuple[str, dict[str, Any], dict[str, 
 
 def _by_figures(made: Trajectory) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     size = len(made.calls)
-    for kind, limits in (("step-count", (size, size - 1)), ("redundant-calls", (0, 1)), ("loops", (1, 2)), ("retries", (0, 1))):
+    for kind, limits in (
+        ("step-count", (size, size - 1)),
+        ("redundant-calls", (0, 1)),
+        ("loops", (1, 2)),
+        ("retries", (0, 1)),
+    ):
         yield from ((kind, {"at_most": limit}, {}) for limit in limits if limit >= 0)
     yield from (("tool-error-rate", {"at_most": limit}, {}) for limit in (0.0, 0.2, 0.5))
-    yield from ((kind, {"at_most": seconds}, {}) for kind in ("call-latency", "latency") for seconds in (0.0, 0.001, 60.0))
+    yield from (
+        (kind, {"at_most": seconds}, {}) for kind in ("call-latency", "latency") for seconds in (0.0, 0.001, 60.0)
+    )
 
 
 def _of_the_answer(made: Trajectory) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:

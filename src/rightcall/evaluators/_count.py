@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, StrictBool
 from rightcall.errors import shown
 from rightcall.results import CountCheck, Finding, Justification, ToolCallCountEvaluatorJustification
 
-from ._criteria import Config, Criteria, NotEmpty, ToolName
+from ._criteria import Criteria, NotEmpty, ToolCallConfig, ToolName
 from ._evaluator import Evaluator, Measurement
 from ._selection import Selection
 
@@ -70,7 +70,7 @@ class ToolCallCountEvaluationCriteria(Criteria):
     tool_calls_count: NotEmpty[dict[ToolName, Bound]]
 
 
-class ToolCallCountEvaluatorConfig(Config):
+class ToolCallCountEvaluatorConfig(ToolCallConfig):
     """`strict`: the score is 1.0 if every count holds, else 0.0."""
 
     name: str = "ToolCallCountEvaluator"

@@ -78,6 +78,8 @@ class ExpectedCall(UserModel):
 
     name: ToolName
     args: Any = None
+    id: StrictStr | None = None
+    """The id of the tool, where tools are told apart as UiPath does."""
 
     @field_validator("args")
     @classmethod
@@ -149,3 +151,13 @@ class Config(UserModel):
     """The score from which a trajectory passes."""
     default_evaluation_criteria: Any = None
     """The criteria that are used where none are given."""
+
+
+class ToolCallConfig(Config):
+    """How the evaluators of UiPath's documents judge.
+
+    `tool_names`: with `uipath`, calls are matched by the id of their tool, where they have one, else by name after
+    both names were cleaned. Files of UiPath are judged so; everything else is `exact`.
+    """
+
+    tool_names: Literal["exact", "uipath"] = "exact"

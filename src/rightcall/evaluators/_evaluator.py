@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Set
+from itertools import chain
 from time import perf_counter
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -19,6 +20,7 @@ from ._criteria import Config, Criteria
 from ._doubts import Doubts
 from ._execution import AgentExecution
 from ._mistakes import parse_config, parse_criteria
+from ._naming import Naming
 from ._selection import Selection, select
 
 
@@ -80,6 +82,8 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         self.config: ConfigT = parse_config(self.config_type, {} if config is None else config, self.id)
         self._threshold = self.config.threshold
         self._most_calls = limits.compared_calls
+        self.renames = getattr(self.config, "tool_names", "exact") == "uipath"
+        """Whether calls are named as the expected tools are, by UiPath's rule, before they are compared."""
         self._default = self._default_criteria()
 
     def criteria(self, value: Mapping[str, Any] | CriteriaT | None = None) -> CriteriaT:
@@ -97,6 +101,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         criteria: CriteriaT = parse_criteria(self.criteria_type, value, self.id)
         if self not in criteria.plans:
             plan = self.compile(criteria)
+            self._check_ids(criteria)
             if both := plan.names & set(criteria.ignore_tools):
                 raise CriteriaError(f"criteria of {self.id!r}: {shown(min(both))} is both expected and ignored")
             criteria.plans[self] = plan
@@ -121,6 +126,8 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             trajectory = Trajectory.of(trajectory, limits=self.limits)
         started = perf_counter()
         try:
+            if self.renames:
+                trajectory = self._naming(checked).renamed(trajectory)
             if len(trajectory.calls) > self._most_calls or plan.size > self._most_calls:
                 raise LimitError(f"{max(len(trajectory.calls), plan.size):,} calls; the limit is {self._most_calls:,}")
             selection = select(trajectory, checked, plan.names)
@@ -175,6 +182,21 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         unknown = tuple([Finding("RC301", reason) for reason in doubts.reasons])
         return msgspec.structs.replace(bounds, account=_InDoubt(bounds.account, unknown))
 
+    def _check_ids(self, criteria: CriteriaT) -> None:
+        """Refuse ids of tools where nothing is compared with them. Raises `CriteriaError`."""
+        if self.renames:
+            self._naming(criteria)
+        elif any([getattr(each, "id", None) is not None for each in _expected_tools(criteria)]):
+            raise CriteriaError(
+                f"criteria of {self.id!r}: 'id' stands beside 'tool_names: uipath' in the evaluator's configuration"
+            )
+
+    def _naming(self, criteria: CriteriaT) -> Naming:
+        known: Naming | None = criteria.plans.get((self, "naming"))
+        if known is None:
+            known = criteria.plans[self, "naming"] = Naming.of(_expected_tools(criteria))
+        return known
+
     def _default_criteria(self) -> CriteriaT | None:
         given = self.config.default_evaluation_criteria
         return None if given is None else self.criteria(given)
@@ -228,6 +250,16 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             evaluation_time=seconds,
             explanation=Explanation(Told(None, (Finding(code, reason),))),
         )
+
+
+_EXPECTED_TOOLS = ("tool_calls_order", "tool_calls_count", "tool_calls", "tool_outputs", "expected", "never")
+"""The keys of criteria that have expected tools."""
+
+
+def _expected_tools(criteria: Criteria) -> Iterable[Any]:
+    held = [getattr(criteria, key, None) or () for key in _EXPECTED_TOOLS]
+    turns = getattr(criteria, "expected_turns", None) or ()
+    return chain(*held, *[turn for turn in turns if isinstance(turn, tuple)])
 
 
 class _InDoubt(msgspec.Struct, frozen=True):

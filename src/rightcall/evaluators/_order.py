@@ -13,7 +13,7 @@ from rightcall.limits import Limits
 from rightcall.results import Finding, Justification, Told, ToolCallOrderEvaluatorJustification
 
 from ._comparing import Comparison, ComparisonAccount, compare_names, too_long_to_align
-from ._criteria import Config, Criteria, NotEmpty, ToolName
+from ._criteria import Criteria, NotEmpty, ToolCallConfig, ToolName
 from ._evaluator import Evaluator, Measurement
 from ._selection import Selection
 from ._sequences import is_surely_exact, least_in_order, may_be_exact
@@ -26,7 +26,7 @@ class ToolCallOrderEvaluationCriteria(Criteria):
     tool_calls_order: NotEmpty[tuple[ToolName, ...]]
 
 
-class ToolCallOrderEvaluatorConfig(Config):
+class ToolCallOrderEvaluatorConfig(ToolCallConfig):
     """`strict`: the sequences must be equal, and the score is 1.0 or 0.0."""
 
     name: str = "ToolCallOrderEvaluator"
