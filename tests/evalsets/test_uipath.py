@@ -126,7 +126,7 @@ def test_names_are_compared_as_the_runtime_cleans_them(tmp_path: Path, written: 
 
 
 def test_a_tool_with_one_name_and_two_ids_is_a_mistake(tmp_path: Path) -> None:
-    calls = [{"name": "look_up", "args": {}, "id": each} for each in ("7f3c", "9a1b")]
+    calls: list[Any] = [{"name": "look_up", "args": {}, "id": each} for each in ("7f3c", "9a1b")]
 
     message = problem(tmp_path, eval_set(evaluation({"Args": {"toolCalls": calls}})))
 

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from msgspec.structs import replace
 from tests.builders import judge
+from tests.sampling import examples
 
 from rightcall import NotMeasuredError, ToolCall, Trajectory, check
 from rightcall.evaluators import EVALUATORS
@@ -51,7 +52,7 @@ CONVERSATIONS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 
 
 def ids(rules: list[tuple[str, dict[str, Any], dict[str, Any]]]) -> list[str]:
-    return [f"{kind}-{list(criteria.values())[0]}-{config}" for kind, criteria, config in rules]
+    return [f"{kind}-{next(iter(criteria.values()))}-{config}" for kind, criteria, config in rules]
 
 
 def some_calls(most: int, **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[list[ToolCall]]:
@@ -86,7 +87,7 @@ def unanimous(worlds: Iterator[Trajectory], rule: tuple[str, Any, Any], **narrow
 
 
 @pytest.mark.parametrize("rule", RULES, ids=ids(RULES))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(calls=some_calls(5, agent=st.sampled_from([None, "billing", "sales"])))
 def test_an_unknown_agent_may_be_any_agent(rule: tuple[str, Any, Any], calls: list[ToolCall]) -> None:
     kind, criteria, config = rule
@@ -98,7 +99,7 @@ def test_an_unknown_agent_may_be_any_agent(rule: tuple[str, Any, Any], calls: li
 
 
 @pytest.mark.parametrize("rule", RULES, ids=ids(RULES))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(calls=some_calls(4), tied=st.tuples(st.integers(0, 3), st.integers(0, 4)))
 def test_an_unknown_order_may_be_any_order(
     rule: tuple[str, Any, Any], calls: list[ToolCall], tied: tuple[int, int]
@@ -115,7 +116,7 @@ def test_an_unknown_order_may_be_any_order(
 
 
 @pytest.mark.parametrize("rule", RULES, ids=ids(RULES))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(calls=some_calls(3, group=st.sampled_from([None, "g", "h"])))
 def test_calls_without_a_group_may_be_of_any_group(rule: tuple[str, Any, Any], calls: list[ToolCall]) -> None:
     kind, criteria, config = rule
@@ -128,7 +129,7 @@ def test_calls_without_a_group_may_be_of_any_group(rule: tuple[str, Any, Any], c
 
 
 @pytest.mark.parametrize("rule", RULES, ids=ids(RULES))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(calls=some_calls(4, parent_id=st.sampled_from([None, "above"])), unknown=st.sets(st.integers(0, 3)))
 def test_a_call_whose_parent_is_not_known_may_be_on_the_top_level(
     rule: tuple[str, Any, Any], calls: list[ToolCall], unknown: set[int]
@@ -152,7 +153,7 @@ def test_a_call_whose_parent_is_not_known_may_be_on_the_top_level(
 
 
 @pytest.mark.parametrize("rule", CONVERSATIONS, ids=ids(CONVERSATIONS))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(calls=some_calls(3, turn=st.sampled_from([None, 0, 1])))
 def test_a_call_without_a_turn_may_be_of_any_turn(rule: tuple[str, Any, Any], calls: list[ToolCall]) -> None:
     kind, criteria, config = rule
@@ -166,7 +167,7 @@ def test_a_call_without_a_turn_may_be_of_any_turn(rule: tuple[str, Any, Any], ca
 
 
 @pytest.mark.parametrize("rule", RULES, ids=ids(RULES))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(calls=some_calls(3), lost=some_calls(3), places=st.lists(st.integers(0, 3), min_size=3, max_size=3))
 def test_calls_that_may_be_missing_never_make_a_verdict_that_they_could_change(
     rule: tuple[str, Any, Any], calls: list[ToolCall], lost: list[ToolCall], places: list[int]
@@ -182,7 +183,7 @@ def test_calls_that_may_be_missing_never_make_a_verdict_that_they_could_change(
 
 
 @pytest.mark.parametrize("rule", RULES, ids=ids(RULES))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     calls=some_calls(9, agent=st.sampled_from([None, None, None, "billing"])),
     chosen=st.lists(st.booleans(), min_size=9, max_size=9),
@@ -207,7 +208,7 @@ def test_bounds_hold_where_there_are_too_many_ways_to_try_them_all(
 
 
 @pytest.mark.parametrize("kind", ["retries", "redundant-calls", "loops"])
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     calls=some_calls(5, agent=st.sampled_from(["billing", "sales"]), turn=st.sampled_from([0, 1])),
     unknown=st.sets(st.integers(0, 4), min_size=1),

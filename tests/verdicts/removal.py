@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
@@ -181,16 +182,17 @@ def spans_of(document: Any) -> list[dict[str, Any]]:
 
 
 def attribute_keys(document: Any) -> list[str]:
-    """The keys of all attributes of spans, those of lists without their numbers."""
+    """The keys of all attributes of spans."""
     keys = [attribute["key"] for span in spans_of(document) for attribute in span.get("attributes", ())]
     return list(dict.fromkeys(keys))
 
 
-def without_attribute(document: Any, key: str) -> Any:
-    """The document without an attribute of all spans."""
+def without_attributes(document: Any, is_dropped: Callable[[str], object]) -> Any:
+    """The document without the attributes of spans, and of their events, whose keys are to be dropped."""
     changed = copy.deepcopy(document)
     for span in spans_of(changed):
-        span["attributes"] = [each for each in span.get("attributes", ()) if each["key"] != key]
+        for holder in (span, *span.get("events", ())):
+            holder["attributes"] = [each for each in holder.get("attributes", ()) if not is_dropped(each["key"])]
     return changed
 
 
@@ -201,3 +203,35 @@ def without_fields(document: Any, *fields: str) -> Any:
         for field in fields:
             span.pop(field, None)
     return changed
+
+
+ATTRIBUTES: dict[str, str] = {
+    "arguments": r"arguments|input\.value|tool\.parameters|entity\.input|spanInputs|toolCall\.args|gen_ai\.input",
+    "outputs": r"output\.value|entity\.output|spanOutputs|call\.result|toolCall\.result|tool_response|gen_ai\.output",
+    "agents": r"agent",
+    "ids of calls": r"call[._]id|toolCall\.id|tool_calls?\.\d+\.id",
+    "ids of conversations": r"session|conversation|thread",
+    "kinds": r"span\.?kind|spanType|operation\.name|operation\.type|observation\.type",
+}
+"""Kinds of information in attributes, each as a pattern of keys."""
+SPAN_FIELDS: dict[str, tuple[str, ...]] = {
+    "times": ("startTimeUnixNano", "endTimeUnixNano"),
+    "start times": ("startTimeUnixNano",),
+    "end times": ("endTimeUnixNano",),
+    "parents": ("parentSpanId",),
+    "ids of spans": ("spanId",),
+    "ids of traces": ("traceId",),
+    "links": ("links",),
+    "kinds of spans": ("kind",),
+}
+"""Kinds of information in fields of spans."""
+
+
+def changed_documents(document: Any) -> Iterator[tuple[str, Any]]:
+    """The document without each kind of information, and without each attribute, by what is missing."""
+    for kind, pattern in ATTRIBUTES.items():
+        yield kind, without_attributes(document, re.compile(pattern).search)
+    for kind, fields in SPAN_FIELDS.items():
+        yield kind, without_fields(document, *fields)
+    for key in attribute_keys(document):
+        yield f"attribute {key}", without_attributes(document, key.__eq__)
