@@ -7,7 +7,7 @@ import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Set
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import msgspec
 from pydantic import BeforeValidator, StrictBool
@@ -84,6 +84,7 @@ Check: TypeAlias = tuple[str, str, Callable[[float, int], bool], int]
 class CountPlan(msgspec.Struct, frozen=True):
     """Each tool with its operator, the function behind it, and its number."""
 
+    spends: ClassVar[bool] = False
     bounds: list[Check]
     names: Set[str]
     size: int

@@ -12,12 +12,11 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import msgspec
 
 from rightcall.errors import ConfigurationError, CriteriaError, LimitError, shown
-from rightcall.limits import DEFAULT_LIMITS, Limits
+from rightcall.limits import DEFAULT_LIMITS, Budget, Limits
 from rightcall.results import Account, EvaluationResult, Explanation, Finding, Justification, Told
 from rightcall.trajectory import ToolCall, Trajectory
 
 from ._criteria import Config, Criteria
-from ._doubts import Doubts
 from ._execution import AgentExecution
 from ._mistakes import parse_config, parse_criteria
 from ._naming import Naming
@@ -34,6 +33,10 @@ class Plan(Protocol):
     @property
     def size(self) -> int:
         """How many calls, or counts, are expected."""
+
+    @property
+    def spends(self) -> bool:
+        """Whether there are matchers in it, so that comparing with it may take many steps."""
 
 
 class Measurement(msgspec.Struct, frozen=True):
@@ -131,16 +134,22 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             if len(trajectory.calls) > self._most_calls or plan.size > self._most_calls:
                 raise LimitError(f"{max(len(trajectory.calls), plan.size):,} calls; the limit is {self._most_calls:,}")
             selection = select(trajectory, checked, plan.names)
-            if selection.doubts is None or not self.reads_calls:
-                measured = self.measure(selection, plan)
+            # Entering a budget takes a tenth of the time of a plain comparison, which needs none.
+            if getattr(plan, "spends", False):
+                with Budget(self.limits.steps):
+                    measured = self._measured(selection, plan)
             else:
-                measured = self._in_doubt(selection, plan, selection.doubts)
+                measured = self._measured(selection, plan)
         except LimitError as problem:
             return self._error("RC401", f"limit exceeded: {problem}", trajectory, perf_counter() - started)
         except Exception as problem:  # noqa: BLE001 - a fault costs this result, never the run; it is no score
             reason = f"{type(problem).__name__} while judging: {problem}"
             return self._error("RC402", reason, trajectory, perf_counter() - started, traceback.format_exc())
         return self._result(measured, trajectory, perf_counter() - started)
+
+    def given_up(self, trajectory: Trajectory, seconds: float) -> EvaluationResult:
+        """The result of an evaluation that was not waited for any longer."""
+        return self._error("RC404", f"{self.id!r} gave no answer within {seconds:g} s", trajectory, seconds)
 
     async def validate_and_evaluate_criteria(
         self,
@@ -174,7 +183,10 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         """Bounds that surely hold, where there are too many ways to fill in what the trace leaves open."""
         return Measurement(0.0, 1.0, Told())
 
-    def _in_doubt(self, selection: Selection, plan: PlanT, doubts: Doubts) -> Measurement:
+    def _measured(self, selection: Selection, plan: PlanT) -> Measurement:
+        doubts = selection.doubts
+        if doubts is None or not self.reads_calls:
+            return self.measure(selection, plan)
         bounds = self.bound(selection, plan)
         if (bounds.low >= self._threshold) == (bounds.high >= self._threshold):
             return bounds

@@ -96,7 +96,8 @@ class ToolTrajectoryEvaluator(
         ]
         names = frozenset(name for turn in compiled for name in turn.names)
         match_type = criteria.match_type or self.config.match_type
-        return TrajectoryPlan(compiled, by_turn, match_type, policy, names, sum(map(len, compiled)))
+        spends = any([turn.spends for turn in compiled])
+        return TrajectoryPlan(compiled, by_turn, match_type, policy, names, sum(map(len, compiled)), spends)
 
     def measure(self, selection: Selection, plan: TrajectoryPlan) -> Measurement:
         if plan.by_turn and has_unknown_turns(selection, plan):
@@ -104,7 +105,7 @@ class ToolTrajectoryEvaluator(
         turns = by_turn(selection, plan) if plan.by_turn else [Turn(0, plan.turns[0], selection)]
         judge = grade_turn if self.config.partial_credit else match_turn
         judged = [judge(turn.expected, turn.selection, plan.match_type, self.limits) for turn in turns]
-        return self._measured(turns, judged, plan)
+        return self._together(turns, judged, plan)
 
     def bound(self, selection: Selection, plan: TrajectoryPlan) -> Measurement:
         # Every turn in every order would be too many.
@@ -117,7 +118,7 @@ class ToolTrajectoryEvaluator(
         turns = by_turn(selection, plan) if plan.by_turn else [Turn(0, plan.turns[0], selection)]
         judge = bound_grade if self.config.partial_credit else bound_turn
         judged = [judge(turn.expected, turn.selection, plan.match_type, self.limits) for turn in turns]
-        return self._measured(turns, judged, plan)
+        return self._together(turns, judged, plan)
 
     def _measure_unknown_turns(self, selection: Selection, plan: TrajectoryPlan) -> Measurement:
         """The bounds over all turns that calls may belong to whose turn was not recorded."""
@@ -138,7 +139,7 @@ class ToolTrajectoryEvaluator(
         beyond = 0 if plan.match_type in ALLOWS_EXTRAS else sum([call.turn is None for call in selection.calls])
         return mean([*[each.low for each in judged], *[0.0] * beyond]), mean([each.high for each in judged])
 
-    def _measured(self, turns: list[Turn], judged: list[Judged], plan: TrajectoryPlan) -> Measurement:
+    def _together(self, turns: list[Turn], judged: list[Judged], plan: TrajectoryPlan) -> Measurement:
         low, high = judged[0].low, judged[0].high
         if len(turns) > 1:
             low, high = mean([each.low for each in judged]), mean([each.high for each in judged])

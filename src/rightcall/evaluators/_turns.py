@@ -28,6 +28,7 @@ class TrajectoryPlan(msgspec.Struct, frozen=True):
     names: Set[str]
     size: int
     """How many calls are expected in all turns."""
+    spends: bool
 
 
 class Turn(msgspec.Struct, frozen=True):
