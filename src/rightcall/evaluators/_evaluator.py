@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Set
+from itertools import chain
 from time import perf_counter
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -18,6 +19,7 @@ from rightcall.trajectory import ToolCall, Trajectory
 from ._criteria import Config, Criteria
 from ._execution import AgentExecution
 from ._mistakes import parse_config, parse_criteria
+from ._naming import Naming
 from ._selection import Selection, select
 
 
@@ -45,10 +47,6 @@ class Measurement(msgspec.Struct, frozen=True):
     account: Account
     warnings: tuple[str, ...] = ()
 
-
-_NO_TOOL_DATA = Measurement(
-    0.0, 1.0, Told(None, (Finding("RC301", "the trace has no tool data, so nobody knows which calls were made"),))
-)
 
 ConfigT = TypeVar("ConfigT", bound=Config)
 CriteriaT = TypeVar("CriteriaT", bound=Criteria)
@@ -87,6 +85,8 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         self.config: ConfigT = parse_config(self.config_type, {} if config is None else config, self.id)
         self._threshold = self.config.threshold
         self._most_calls = limits.compared_calls
+        self.renames = getattr(self.config, "tool_names", "exact") == "uipath"
+        """Whether calls are named as the expected tools are, by UiPath's rule, before they are compared."""
         self._default = self._default_criteria()
 
     def criteria(self, value: Mapping[str, Any] | CriteriaT | None = None) -> CriteriaT:
@@ -104,6 +104,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         criteria: CriteriaT = parse_criteria(self.criteria_type, value, self.id)
         if self not in criteria.plans:
             plan = self.compile(criteria)
+            self._check_ids(criteria)
             if both := plan.names & set(criteria.ignore_tools):
                 raise CriteriaError(f"criteria of {self.id!r}: {shown(min(both))} is both expected and ignored")
             criteria.plans[self] = plan
@@ -128,18 +129,17 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             trajectory = Trajectory.of(trajectory, limits=self.limits)
         started = perf_counter()
         try:
+            if self.renames:
+                trajectory = self._naming(checked).renamed(trajectory)
             if len(trajectory.calls) > self._most_calls or plan.size > self._most_calls:
                 raise LimitError(f"{max(len(trajectory.calls), plan.size):,} calls; the limit is {self._most_calls:,}")
-            if trajectory.calls_recorded or not self.reads_calls:
-                selection = select(trajectory, checked, plan.names)
-                # Entering a budget takes a tenth of the time of a plain comparison, which needs none.
-                if getattr(plan, "spends", False):
-                    with Budget(self.limits.steps):
-                        measured = self.measure(selection, plan)
-                else:
-                    measured = self.measure(selection, plan)
+            selection = select(trajectory, checked, plan.names)
+            # Entering a budget takes a tenth of the time of a plain comparison, which needs none.
+            if getattr(plan, "spends", False):
+                with Budget(self.limits.steps):
+                    measured = self._measured(selection, plan)
             else:
-                measured = _NO_TOOL_DATA
+                measured = self._measured(selection, plan)
         except LimitError as problem:
             return self._error("RC401", f"limit exceeded: {problem}", trajectory, perf_counter() - started)
         except Exception as problem:  # noqa: BLE001 - a fault costs this result, never the run; it is no score
@@ -165,7 +165,49 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
 
     @abstractmethod
     def measure(self, selection: Selection, plan: PlanT) -> Measurement:
-        """The score of the selected calls, from 0.0 to 1.0."""
+        """The score of the selected calls, from 0.0 to 1.0. There are no doubts about which calls these are."""
+
+    def bound(self, selection: Selection, plan: PlanT) -> Measurement:
+        """The bounds of the score where the trace leaves open which calls were made, or in which order.
+
+        Every way to fill that in is judged, where they are few. An evaluator that knows its bounds otherwise says so.
+        """
+        worlds = selection.worlds()
+        if worlds is None:
+            return self.estimate(selection, plan)
+        measured = [self.measure(world, plan) for world in worlds]
+        low, high = min([each.low for each in measured]), max([each.high for each in measured])
+        return Measurement(low, high, measured[0].account, measured[0].warnings)
+
+    def estimate(self, selection: Selection, plan: PlanT) -> Measurement:
+        """Bounds that surely hold, where there are too many ways to fill in what the trace leaves open."""
+        return Measurement(0.0, 1.0, Told())
+
+    def _measured(self, selection: Selection, plan: PlanT) -> Measurement:
+        doubts = selection.doubts
+        if doubts is None or not self.reads_calls:
+            return self.measure(selection, plan)
+        bounds = self.bound(selection, plan)
+        if (bounds.low >= self._threshold) == (bounds.high >= self._threshold):
+            return bounds
+        # What one of many ways to fill in the trace would be blamed for is no finding: say what is not known.
+        unknown = tuple([Finding("RC301", reason) for reason in doubts.reasons])
+        return msgspec.structs.replace(bounds, account=_InDoubt(bounds.account, unknown))
+
+    def _check_ids(self, criteria: CriteriaT) -> None:
+        """Refuse ids of tools where nothing is compared with them. Raises `CriteriaError`."""
+        if self.renames:
+            self._naming(criteria)
+        elif any([getattr(each, "id", None) is not None for each in _expected_tools(criteria)]):
+            raise CriteriaError(
+                f"criteria of {self.id!r}: 'id' stands beside 'tool_names: uipath' in the evaluator's configuration"
+            )
+
+    def _naming(self, criteria: CriteriaT) -> Naming:
+        known: Naming | None = criteria.plans.get((self, "naming"))
+        if known is None:
+            known = criteria.plans[self, "naming"] = Naming.of(_expected_tools(criteria))
+        return known
 
     def _default_criteria(self) -> CriteriaT | None:
         given = self.config.default_evaluation_criteria
@@ -220,6 +262,29 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             evaluation_time=seconds,
             explanation=Explanation(Told(None, (Finding(code, reason),))),
         )
+
+
+_EXPECTED_TOOLS = ("tool_calls_order", "tool_calls_count", "tool_calls", "tool_outputs", "expected", "never")
+"""The keys of criteria that have expected tools."""
+
+
+def _expected_tools(criteria: Criteria) -> Iterable[Any]:
+    held = [getattr(criteria, key, None) or () for key in _EXPECTED_TOOLS]
+    turns = getattr(criteria, "expected_turns", None) or ()
+    return chain(*held, *[turn for turn in turns if isinstance(turn, tuple)])
+
+
+class _InDoubt(msgspec.Struct, frozen=True):
+    """The account of a result that depends on what the trace leaves open about its calls: it tells what that is."""
+
+    account: Account
+    unknown: tuple[Finding, ...]
+
+    def justify(self) -> Justification | None:
+        return self.account.justify()
+
+    def find(self) -> tuple[Finding, ...]:
+        return self.unknown
 
 
 class _Unmeasured(msgspec.Struct, frozen=True):

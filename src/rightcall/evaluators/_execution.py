@@ -38,4 +38,6 @@ class AgentExecution(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
         read = read_spans(self.agent_trace)
         # Whoever hands over the spans of a run says that these are all of them: no tool spans are no calls.
-        return msgspec.structs.replace(read, input=self.agent_input, output=self.agent_output, calls_recorded=True)
+        # Where some calls were found and the reader misses others, that stays.
+        is_whole = read.calls_recorded or not read.calls
+        return msgspec.structs.replace(read, input=self.agent_input, output=self.agent_output, calls_recorded=is_whole)

@@ -105,9 +105,11 @@ class WaitingEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
         import asyncio
 
         started = perf_counter()
-        if self.reads_calls and not execution.trajectory.calls_recorded:
-            return self.unmeasured(execution, "the trace has no tool data, so nobody knows which calls were made")
-        task = asyncio.ensure_future(self._attempt(_narrowed(execution, criteria), criteria))
+        chosen = _chosen(execution, criteria)
+        doubts = chosen.doubts if self.reads_calls else None
+        if doubts is not None and (doubts.members or doubts.missing):
+            return self.unmeasured(execution, "; ".join(doubts.reasons))
+        task = asyncio.ensure_future(self._attempt(_narrowed(execution, chosen), criteria))
         on_start(task)
         try:
             # Not `wait_for`: whoever is cancelled and goes on all the same must not be waited for.
@@ -250,10 +252,18 @@ def is_score(value: object) -> bool:
     return isinstance(value, (int, float)) and 0.0 <= value <= 1.0
 
 
-def _narrowed(execution: Execution, criteria: Any) -> Execution:
-    """The execution with those calls only that the criteria are about."""
-    if not isinstance(criteria, Criteria) or criteria.takes_all:
+def _chosen(execution: Execution, criteria: Any) -> Selection:
+    """The calls that the criteria are about."""
+    wanted = criteria if isinstance(criteria, Criteria) else _EVERY_CALL
+    return select(execution.trajectory, wanted, {call.name for call in execution.calls})
+
+
+def _narrowed(execution: Execution, chosen: Selection) -> Execution:
+    """The execution with the chosen calls only."""
+    if chosen.positions is None:
         return execution
-    chosen = select(execution.trajectory, criteria, {call.name for call in execution.calls})
-    trajectory = msgspec.structs.replace(execution.trajectory, calls=tuple(chosen.calls), unordered=chosen.free)
+    trajectory = msgspec.structs.replace(execution.trajectory, calls=tuple(chosen.calls), unordered=chosen.loose)
     return msgspec.structs.replace(execution, trajectory=trajectory)
+
+
+_EVERY_CALL = Criteria()

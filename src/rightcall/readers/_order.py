@@ -34,15 +34,20 @@ def ordered(records: list[Record]) -> list[Record]:
 
 
 def unsettled(records: list[Record]) -> tuple[tuple[int, int], ...]:
-    """Ranges of calls in order that start together, with nothing to say which came first."""
-    if len(records) < 2 or not has_ties(records):
+    """Ranges of calls in order that start together, or at an unknown time, with nothing to say which came first."""
+    if len(records) < 2:
+        return ()
+    if any([_start(record) is None for record in records]):
+        # A call without a time may have been made before any other, unless the model's messages have them all in order.
+        return () if all([record.order >= 0 for record in records]) else ((0, len(records)),)
+    if not has_ties(records):
         return ()
     found = []
     position = 0
-    for (start, _), tied in groupby(records, key=lambda record: (_start(record), id(record.parent))):
+    for _, tied in groupby(records, key=lambda record: (_start(record), id(record.parent))):
         together = list(tied)
         end = position + len(together)
-        if start is not None and len(together) > 1 and not all(record.order >= 0 for record in together):
+        if len(together) > 1 and not all(record.order >= 0 for record in together):
             found.append((position, end))
         position = end
     return tuple(found)
