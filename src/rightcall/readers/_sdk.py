@@ -71,7 +71,7 @@ _PLAIN = frozenset({str, int, float, bool})
 
 
 def _plain_attributes(held: dict[str, Any]) -> dict[str, Any]:
-    """Attributes of plain types only: the SDK also takes text and numbers of classes of somebody's own."""
+    """Attributes of plain types only: the SDK also takes text and numbers of other classes."""
     if all([value.__class__ in _PLAIN for value in held.values()]) and all([key.__class__ is str for key in held]):
         return held
     return {str.__str__(key): value if value.__class__ in _PLAIN else _plain(value) for key, value in held.items()}
