@@ -8,6 +8,7 @@ from typing import Any
 
 from rightcall.limits import Limits
 
+from ._answers import KEYS
 from ._carriers import carriers_among
 from ._conventions import SPAN_NAMES, Convention, says
 from ._kinds import CallShape, kind_of
@@ -35,7 +36,7 @@ def take_call(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> None:
             # A span and a record that hold each other would never be freed; the run puts them together.
             record.span = None
             span.record = record
-    elif shape or span.events or carriers_among(span.attributes):
+    elif shape or span.events or carriers_among(span.attributes) or not KEYS.isdisjoint(span.attributes.keys()):
         return
     attributes = span.attributes
     if span.parent_id is not None and attributes.keys().isdisjoint(keep):

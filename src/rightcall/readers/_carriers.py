@@ -8,10 +8,13 @@ from typing import Any, Literal
 
 import msgspec
 
+from rightcall.decoding import decode_json
+from rightcall.errors import InputError
+
 from ._attributes import RawAttributes, unnested
 from ._exchanges import Exchanges
 from ._kinds import shape_of
-from ._message_log import Exchange
+from ._message_log import Exchange, messages_of
 from ._roles import Role
 from ._span import LogRecord, Span
 
@@ -165,6 +168,30 @@ class Carriers:
             if name == "gen_ai.tool.message":
                 message.setdefault("role", "tool")
             found.add(side, self._exchanges.of([message]))
+
+
+def messages_in(attributes: Any, carrier: Carrier) -> list[Any]:
+    """The messages that a carrier holds, as they are."""
+    if not carrier.beginning:
+        held = attributes.get(carrier.keys[0])
+        if isinstance(held, str):
+            try:
+                held = decode_json(held)
+            except InputError:
+                return []
+    else:
+        start = len(carrier.beginning)
+        held = unnested((key[start:], attributes.get(key)) for key in carrier.keys)
+    return messages_of(held) if isinstance(held, (list, dict)) else []
+
+
+def messages_in_event(name: str, body: Mapping[str, Any], attributes: Mapping[str, Any]) -> dict[Side, list[Any]]:
+    """The messages in an event of a span, or in a log record with a body, by the side they stand on."""
+    if name == _DETAILS:
+        keys: dict[Side, str] = {"input": "gen_ai.input.messages", "output": "gen_ai.output.messages"}
+        return {side: messages_in(attributes, Carrier(side, (key,))) for side, key in keys.items()}
+    found = _EVENTS.get(name)
+    return {found: [{"event.name": name, **body}]} if found else {}
 
 
 def _find_carriers(keys: Iterable[str]) -> tuple[Carrier, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.trajectory import ToolCall, Trajectory
 
-from ._answers import answer, question
+from ._answers import answer, asked_and_answered, question
 from ._calls import take_call
 from ._carriers import Carriers
 from ._conventions import CONVENTIONS
@@ -31,8 +31,6 @@ from ._warnings import Warnings
 _SETTINGS = {convention.name: convention.setting for convention in CONVENTIONS}
 _INTERNAL = frozenset({"final_answer", "final_result"})
 _HANDOFFS = ("transfer_to_", "transfer_back_to_", "handoff_to_")
-_INPUT = ("input.value", "mlflow.spanInputs", "langfuse.observation.input", "traceloop.entity.input")
-_OUTPUT = ("output.value", "final_result", "mlflow.spanOutputs", "langfuse.observation.output")
 
 _UNREADABLE = "are no object, as JSON or as Python writes it; they count as not recorded"
 
@@ -55,13 +53,14 @@ class Run:
     def trajectory(self, extra_warnings: Iterable[str] = ()) -> Trajectory:
         """The trajectory of the run."""
         spans = _once_each(self.spans)
-        root = _root(spans)
-        given, returned = _first_value(root, _INPUT), _first_value(root, _OUTPUT)
-        if self.messages and not spans:
-            given, returned = question(self.messages), answer(self.messages)
         metadata = _kept(spans, self._keep)
         records, roles = _classified(spans)
-        records, unseen = self._complete(spans, records, roles)
+        tree = Tree(spans, roles)
+        records, unseen = self._complete(spans, records, roles, tree)
+        if self.messages and not spans:
+            given, returned = question(self.messages), answer(self.messages)
+        else:
+            given, returned = asked_and_answered(spans, roles, tree, self.logs)
         number_turns(records, spans, roles)
         calls = ordered([*records, *unseen])
         group_by_time(calls)
@@ -87,10 +86,9 @@ class Run:
         self.spans.append(span)
 
     def _complete(
-        self, spans: list[Span], records: list[Record], roles: dict[int, Role]
+        self, spans: list[Span], records: list[Record], roles: dict[int, Role], tree: Tree
     ) -> tuple[list[Record], list[Record]]:
         """The calls with parents, without duplicates and with gaps filled; and those only messages show."""
-        tree = Tree(spans, roles)
         records = _placed(records, tree, roles)
         others = len(records) < len(spans)
         if not self.messages and not self.logs and not (others and _has_gaps(records)):
@@ -239,17 +237,3 @@ def _tool_call(record: Record) -> ToolCall:
 
 def _id_of(record: Record) -> str | None:
     return record.span.span_id if record.span else record.call_id
-
-
-def _root(spans: list[Span]) -> Span | None:
-    """The span of the run as a whole. One of a call is none: what a tool was given is not what the run was given."""
-    root = next((span for span in spans if span.parent_id is None), None)
-    return None if root is None or root.kind.__class__ is CallShape else root
-
-
-def _first_value(span: Span | None, keys: tuple[str, ...]) -> Any:
-    for key in keys if span else ():
-        held = span.attributes.get(key) if span else None
-        if held is not None:
-            return held if isinstance(held, (str, int, float, bool, dict, list)) else str(held)
-    return None
