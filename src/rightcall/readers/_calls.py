@@ -40,7 +40,7 @@ def take_call(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> None:
         return
     attributes = span.attributes
     if span.parent_id is not None and attributes.keys().isdisjoint(keep):
-        span.said, span.attributes, span.events, span.name = len(attributes), _NO_ATTRIBUTES, (), ""
+        span.said, span.attributes, span.events = len(attributes), _NO_ATTRIBUTES, ()
 
 
 def _record_of(span: Span, shape: CallShape, limits: Limits) -> Record | None:

@@ -38,7 +38,7 @@ _NAMES: dict[str, Role] = {
     "invocation": "agent",
     "agent run": "agent",
 }
-_PREFIXES: dict[str, Role] = {"invoke_agent ": "agent", "agent_run [": "agent", "chat ": "model"}
+_PREFIXES: dict[str, Role] = {"invoke_agent ": "agent", "agent_run [": "agent"}
 ROLE_VALUES = frozenset(_VALUES)
 """Attributes whose values tell the role of a span."""
 

@@ -20,7 +20,7 @@ from ._order import group_by_time, has_ties, ordered, overlaps_unexplained, unse
 from ._record import Record
 from ._requests import Requests
 from ._roles import Role
-from ._span import LogRecord, Span
+from ._span import LogRecord, Span, once_each
 from ._suspicion import reads_like_error
 from ._tree import Tree
 from ._turns import number_turns
@@ -52,7 +52,7 @@ class Run:
 
     def trajectory(self, extra_warnings: Iterable[str] = ()) -> Trajectory:
         """The trajectory of the run."""
-        spans = _once_each(self.spans)
+        spans = once_each(self.spans)
         metadata = _kept(spans, self._keep)
         records, roles = _classified(spans)
         tree = Tree(spans, roles)
@@ -186,29 +186,6 @@ def _has_gaps(records: list[Record]) -> bool:
         if record.failed and record.error is None:
             return True
     return overlaps_unexplained(records)
-
-
-def _once_each(spans: list[Span]) -> list[Span]:
-    """The spans, each id once: of several with one id the one that says most. Spans without ids are all kept."""
-    ids = {span.span_id for span in spans}
-    if len(ids) == len(spans) or ids == {None}:
-        return spans
-    best: dict[tuple[str, str], Span] = {}
-    lone = []
-    for span in spans:
-        if span.span_id is None:
-            lone.append(span)
-            continue
-        key = (span.trace_id, span.span_id)
-        known = best.get(key)
-        if known is None or _said(span) > _said(known):
-            best[key] = span
-    kept = {id(span) for span in (*lone, *best.values())}
-    return [span for span in spans if id(span) in kept]
-
-
-def _said(span: Span) -> int:
-    return span.said or len(span.attributes)
 
 
 def _tool_call(record: Record) -> ToolCall:

@@ -12,7 +12,7 @@ from ._values import NOTHING, outcome
 
 _DEPTH = 6
 _WRITTEN_DEPTH = 3
-_WRITTEN_OBJECT = re.compile(r"<?[A-Z]\w*\(\w+=.*[)>]\s*\Z", re.S)
+_WRITTEN_OBJECT = re.compile(r"<?[A-Z]\w*\(\w+=.*[)>]\s*\Z|<[\w.]+ object at 0x", re.S)
 """An object as Python writes it, such as `StopEvent(result=…)`."""
 
 _LISTS = ("messages", "choices", "generations", "contents")
