@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any, Literal
@@ -65,6 +66,7 @@ _EVENTS: dict[str, Side] = {
     "gen_ai.tool.message": "input",
     "gen_ai.choice": "output",
 }
+_ERROR = re.compile(rb"""is_error[\\"']{0,9}\s*:\s*[Tt]rue""")
 _DETAILS = "gen_ai.client.inference.operation.details"
 
 
@@ -168,6 +170,22 @@ class Carriers:
             if name == "gen_ai.tool.message":
                 message.setdefault("role", "tool")
             found.add(side, self._exchanges.of([message]))
+
+
+def tells_errors(attributes: Any) -> bool:
+    """Whether messages say of a result that it is an error; its tool's span need not say so."""
+    for carrier in carriers_among(attributes):
+        if carrier.side == "input":
+            held: Iterable[Any] = (attributes.get(key) for key in carrier.keys)
+            if attributes.__class__ is RawAttributes:
+                held = attributes.raw(carrier.keys)
+            if any([_ERROR.search(_as_bytes(value)) for value in held]):
+                return True
+    return False
+
+
+def _as_bytes(value: Any) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
 
 
 def messages_in(attributes: Any, carrier: Carrier) -> list[Any]:

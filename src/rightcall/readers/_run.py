@@ -10,7 +10,7 @@ from rightcall.trajectory import ToolCall, Trajectory
 
 from ._answers import answer, asked_and_answered, question
 from ._calls import take_call
-from ._carriers import Carriers
+from ._carriers import Carriers, tells_errors
 from ._conventions import CONVENTIONS
 from ._duplicates import without_duplicates
 from ._joining import join
@@ -32,6 +32,8 @@ _SETTINGS = {convention.name: convention.setting for convention in CONVENTIONS}
 _INTERNAL = frozenset({"final_answer", "final_result"})
 _HANDOFFS = ("transfer_to_", "transfer_back_to_", "handoff_to_")
 
+_NOTHING: frozenset[str] = frozenset()
+_PARENT = frozenset({"parent_id"})
 _UNREADABLE = "are no object, as JSON or as Python writes it; they count as not recorded"
 
 NO_TOOL_DATA = "no tool data in this trace: neither tool spans nor messages of the model were recorded"
@@ -91,7 +93,7 @@ class Run:
         """The calls with parents, without duplicates and with gaps filled; and those only messages show."""
         records = _placed(records, tree, roles)
         others = len(records) < len(spans)
-        if not self.messages and not self.logs and not (others and _has_gaps(records)):
+        if not self.messages and not self.logs and not (others and (_has_gaps(records) or _tell_errors(spans, roles))):
             return records, []
         self._read_messages(spans, roles, tree)
         unseen = join(records, self._requests) if self._requests.known else []
@@ -166,15 +168,19 @@ def _kept(spans: list[Span], keys: tuple[str, ...]) -> dict[str, Any]:
 
 def _placed(records: list[Record], tree: Tree, roles: Mapping[int, Role]) -> list[Record]:
     """The calls, each once, with the calls they were made in."""
-    if not records or not (tree.has_edges or roles or len({record.layers for record in records}) > 1):
+    if not records or not (tree.has_parents or roles or len({record.layers for record in records}) > 1):
         return records
     tree.place(records)
     records = without_duplicates(records, tree)
     if roles:
         tree.adopt(records)
     for record in records:
-        record.parent = tree.parent_of(record)
+        tree.look_up(record)
     return records
+
+
+def _tell_errors(spans: list[Span], roles: Mapping[int, Role]) -> bool:
+    return any([tells_errors(span.attributes) for span in spans if roles.get(id(span)) == "model"])
 
 
 def _has_gaps(records: list[Record]) -> bool:
@@ -209,6 +215,7 @@ def _tool_call(record: Record) -> ToolCall:
         "span" if span else "message",
         output.__class__ is str and not failed and reads_like_error(output),
         name in _INTERNAL or name.startswith(_HANDOFFS),
+        _NOTHING if record.is_parent_known else _PARENT,
     )
 
 

@@ -82,8 +82,8 @@ def _tops_of(run: list[Span]) -> set[tuple[str, str]]:
 def is_at_work(run: list[Span]) -> bool:
     """Whether a trace is a run of something: a model answered in it, an agent ran, or something else made calls.
 
-    An agent's span that gave nothing back, with nothing known inside, is what is left of another run. Calls that MCP alone
-    shows were made by an agent somewhere else.
+    An agent's span that gave nothing back, with nothing known inside, is what is left of another run. Calls that MCP
+    alone shows were made by an agent somewhere else.
     """
     kinds = [kind_of(span) for span in run]
     calls = [kind for kind in kinds if isinstance(kind, CallShape)]
