@@ -1,5 +1,6 @@
 """Readers turn traces and logs of messages into trajectories."""
 
+from ._bytes import bounded, check_not_server, check_size
 from ._grouping import Grouping
 from ._large import BlockReading, LargeFile, LeftLine, Rest, Waiting, large_file
 from ._raw_spans import raw_span, raw_spans
@@ -23,7 +24,10 @@ __all__ = [
     "Scattered",
     "SpanColumns",
     "Waiting",
+    "bounded",
     "check_grouping",
+    "check_not_server",
+    "check_size",
     "group_columns",
     "known_columns",
     "large_file",

@@ -2,8 +2,8 @@
 
 from ._aggregates import Aggregates, EvaluatorTotals, Measure, measures_of
 from ._alignment import Alignment, Step
-from ._case import CaseResult, PlacedFinding, SavedCase, Source, Totals, Written, gravest
-from ._codes import CODES, Code, explain, group_words
+from ._case import CaseResult, PlacedFinding, SavedCase, Source, Totals, Written, gravest, gravity
+from ._codes import CODES, Code, explain, group_words, tells_unmeasured
 from ._differences import Difference, text_pair
 from ._findings import Finding, NamedCall, tool_in
 from ._justifications import (
@@ -89,9 +89,11 @@ __all__ = [
     "explain",
     "figure_text",
     "gravest",
+    "gravity",
     "group_words",
     "measures_of",
     "ordinal_text",
+    "tells_unmeasured",
     "text_pair",
     "tool_in",
     "value_text",

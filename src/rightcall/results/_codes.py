@@ -259,6 +259,11 @@ _TOLD = {
 }
 
 
+def tells_unmeasured(code: str) -> bool:
+    """Whether a finding with this code says that something could not be measured, rather than that it was wrong."""
+    return code.startswith("RC3")
+
+
 def explain(code: str) -> Code:
     """What a code means, given as `RC101` or `call-missing`.
 
