@@ -37,7 +37,7 @@ def encoded(identity: str) -> str:
 def as_mlflow(made: dict[str, Any]) -> dict[str, Any]:
     """A span as `Trace.to_json()` writes it: each attribute as JSON, and MLflow's own added."""
     attributes = plain_attributes(made.get("attributes"))
-    own = {"mlflow.traceRequestId": "tr-1", "mlflow.spanType": "UNKNOWN"}
+    own: dict[str, Any] = {"mlflow.traceRequestId": "tr-1", "mlflow.spanType": "UNKNOWN"}
     if "execute_tool" in attributes.values() or attributes.get("openinference.span.kind") == "TOOL":
         own = {**own, "mlflow.spanType": "TOOL", "mlflow.spanInputs": {"other": 1}, "mlflow.spanOutputs": "other"}
     events = [{**event, "attributes": plain_attributes(event.get("attributes"))} for event in made.get("events", [])]
