@@ -295,3 +295,11 @@ def test_what_a_judge_says_is_shown_with_its_rubrics_and_what_it_took() -> None:
         assert told in text
     assert "<script>alert" not in html
     assert "\u202e" not in html
+
+
+def test_what_a_problem_says_already_is_not_said_again() -> None:
+    outcome = Outcome(seconds=5.0, cause="timed_out", error="the agent took longer than 5 s")
+
+    text = Seen(page_of(result("x", "error", "the agent took longer than 5 s", outcome=outcome, trajectory=None))).text
+
+    assert text.count("the agent took longer than 5 s") == 1

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import msgspec
 
 from rightcall.errors import ConfigurationError, CriteriaError, LimitError, shown
-from rightcall.limits import DEFAULT_LIMITS, Limits
+from rightcall.limits import DEFAULT_LIMITS, Budget, Limits
 from rightcall.results import Account, EvaluationResult, Explanation, Finding, Justification, Told
 from rightcall.trajectory import ToolCall, Trajectory
 
@@ -31,6 +31,10 @@ class Plan(Protocol):
     @property
     def size(self) -> int:
         """How many calls, or counts, are expected."""
+
+    @property
+    def spends(self) -> bool:
+        """Whether there are matchers in it, so that comparing with it may take many steps."""
 
 
 class Measurement(msgspec.Struct, frozen=True):
@@ -127,7 +131,13 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             if len(trajectory.calls) > self._most_calls or plan.size > self._most_calls:
                 raise LimitError(f"{max(len(trajectory.calls), plan.size):,} calls; the limit is {self._most_calls:,}")
             if trajectory.calls_recorded or not self.reads_calls:
-                measured = self.measure(select(trajectory, checked, plan.names), plan)
+                selection = select(trajectory, checked, plan.names)
+                # Entering a budget takes a tenth of the time of a plain comparison, which needs none.
+                if getattr(plan, "spends", False):
+                    with Budget(self.limits.steps):
+                        measured = self.measure(selection, plan)
+                else:
+                    measured = self.measure(selection, plan)
             else:
                 measured = _NO_TOOL_DATA
         except LimitError as problem:
@@ -136,6 +146,10 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             reason = f"{type(problem).__name__} while judging: {problem}"
             return self._error("RC402", reason, trajectory, perf_counter() - started, traceback.format_exc())
         return self._result(measured, trajectory, perf_counter() - started)
+
+    def given_up(self, trajectory: Trajectory, seconds: float) -> EvaluationResult:
+        """The result of an evaluation that was not waited for any longer."""
+        return self._error("RC404", f"{self.id!r} gave no answer within {seconds:g} s", trajectory, seconds)
 
     async def validate_and_evaluate_criteria(
         self,
