@@ -35,6 +35,7 @@ TRAJECTORIES = pa.schema(
         pa.field("calls", pa.list_(CALL), nullable=False),
         ("input", pa.string()),
         ("output", pa.string()),
+        ("turn_inputs", pa.list_(pa.string())),
         ("turn_outputs", pa.list_(pa.string())),
         ("calls_recorded", pa.bool_()),
         ("unordered", pa.list_(pa.struct([("first", pa.int64()), ("end", pa.int64())]))),

@@ -92,6 +92,8 @@ class CasePage(msgspec.Struct, frozen=True, kw_only=True):
     """Whether there is a trajectory at all."""
     input: Shown | None = None
     output: Shown | None = None
+    turn_inputs: tuple[Shown, ...] = ()
+    """What each turn was given, where each turn that gave something back is known to have been given something."""
     turn_outputs: tuple[Shown, ...] = ()
     error: Shown | None = None
     traceback: Shown | None = None
@@ -194,6 +196,7 @@ def _page(
     trajectory, outcome = result.trajectory, result.outcome
     problems = problem_views(result)
     turns = trajectory.turn_outputs if trajectory is not None else ()
+    asked = trajectory.turn_inputs if trajectory is not None else ()
     return CasePage(
         title=_name(result),
         key=case_key(result.case_id, result.repeat),
@@ -214,6 +217,7 @@ def _page(
         is_recorded=trajectory is not None,
         input=value_shown(trajectory.input, most) if trajectory is not None else None,
         output=value_shown(trajectory.output, most) if trajectory is not None else None,
+        turn_inputs=tuple([value_shown(each, most) for each in asked[:100]]) if len(asked) == len(turns) > 1 else (),
         turn_outputs=tuple([value_shown(each, most) for each in turns[:100]]) if len(turns) > 1 else (),
         error=shown_text(outcome.error, most) if outcome is not None and outcome.error else None,
         traceback=shown_text(outcome.traceback, most) if outcome is not None and outcome.traceback else None,

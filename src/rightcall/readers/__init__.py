@@ -3,7 +3,7 @@
 from ._grouping import Grouping
 from ._large import BlockReading, LargeFile, LeftLine, Rest, Waiting, large_file
 from ._raw_spans import raw_span, raw_spans
-from ._reading import INPUT_FORMATS, read, read_messages, read_spans
+from ._reading import INPUT_FORMATS, Turn, read, read_messages, read_spans, read_turns
 from ._scattered import Beginnings, Scattered, check_grouping
 from ._survey import Block
 from ._table_columns import SpanColumns, known_columns, span_columns
@@ -22,6 +22,7 @@ __all__ = [
     "Rest",
     "Scattered",
     "SpanColumns",
+    "Turn",
     "Waiting",
     "check_grouping",
     "group_columns",
@@ -32,6 +33,7 @@ __all__ = [
     "read",
     "read_messages",
     "read_spans",
+    "read_turns",
     "span_columns",
     "table_groups",
     "table_outline",

@@ -44,6 +44,9 @@ _OF_MODELS = ("output", "response", "input", "raw_input")
 """Where Logfire keeps what models are given and give back."""
 
 _HELPERS = frozenset({"retriever", "embedding", "reranker", "guardrail", "evaluator", "prompt"})
+GIVEN = frozenset(_INPUT)
+"""Attributes that say what a span was given."""
+
 KEYS = frozenset({*_INPUT, *_OUTPUT})
 """Attributes that say what a span was given and gave back."""
 
@@ -81,9 +84,7 @@ def asked_and_answered(
 class _Spine:
     """The agents and models of a run that are not inside of calls, and the chains around them."""
 
-    def __init__(
-        self, spans: Sequence[Span], roles: Mapping[int, Role], tree: Tree, logs: Iterable[LogRecord]
-    ) -> None:
+    def __init__(self, spans: Sequence[Span], roles: Mapping[int, Role], tree: Tree, logs: Iterable[LogRecord]) -> None:
         self._parents = {span.span_id: span.parent_id for span in spans if span.span_id}
         self.roles = roles
         self._known: dict[str | None, Span] = {}

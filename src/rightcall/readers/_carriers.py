@@ -65,6 +65,9 @@ _EVENTS: dict[str, Side] = {
     "gen_ai.tool.message": "input",
     "gen_ai.choice": "output",
 }
+_WRITERS = {"gen_ai.user.message": "user", "gen_ai.tool.message": "tool"}
+"""Who wrote the message of an event that does not say so."""
+
 _DETAILS = "gen_ai.client.inference.operation.details"
 
 
@@ -165,8 +168,8 @@ class Carriers:
         side = _EVENTS.get(name)
         if side is not None:
             message = dict(body)
-            if name == "gen_ai.tool.message":
-                message.setdefault("role", "tool")
+            if name in _WRITERS:
+                message.setdefault("role", _WRITERS[name])
             found.add(side, self._exchanges.of([message]))
 
 

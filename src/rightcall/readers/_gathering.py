@@ -78,6 +78,20 @@ class Gathering:
         runs = whole_runs(runs) if self._grouping == "auto" else runs
         yield from self.trajectories_of(runs, warnings, alone=len(runs) == 1)
 
+    def everything(self, name: str, warnings: Warnings) -> tuple[list[Span], list[LogRecord], list[Any]]:
+        """All spans, log records and messages of a source that is one run.
+
+        Raises:
+            InputError: nothing in the source is a span or a message, or its messages are of no format known.
+        """
+        if not self._traces.has_spans and not self._logs and not self._loose:
+            raise InputError(f"{name}: no spans in it and no messages; {LOOKED_FOR}")
+        if not self._traces.has_spans and not self._logs:
+            return [], [], self._messages(name)
+        self.warn_of_loose(name, warnings)
+        spans = [span for run in self._traces.runs() for span in run]
+        return spans, self._logs_of(self._logs), []
+
     def part_with(self, names: Container[str]) -> list[list[Span]]:
         """The runs that are known by these traces and conversations only; they are held no longer.
 
@@ -153,12 +167,13 @@ class Gathering:
 
     def _of_messages(self, name: str, warnings: Warnings) -> Trajectory:
         run = Run(self._limits, self._keep)
-        if len(self._loose) == 1:
-            messages = messages_of(self._loose[0])
-        else:
-            messages = [message for document in self._loose for message in messages_of(document)]
-        run.messages = checked_messages(messages, name)
+        run.messages = self._messages(name)
         return run.trajectory(warnings.texts())
+
+    def _messages(self, name: str) -> list[Any]:
+        if len(self._loose) == 1:
+            return checked_messages(messages_of(self._loose[0]), name)
+        return checked_messages([message for document in self._loose for message in messages_of(document)], name)
 
 
 def checked_messages(messages: list[Any], name: str) -> list[Any]:

@@ -9,6 +9,7 @@ from rightcall.decoding import decode_json
 from rightcall.errors import InputError
 
 from ._message_formats import Part
+from ._message_text import Writer, text_of, writer_of
 from ._parts import part_of, read_part
 from ._record import Record
 from ._steps import is_step, read_step
@@ -44,9 +45,12 @@ _ANSWER = "gen_ai.choice"
 class Exchange:
     """The calls and results of one message."""
 
-    __slots__ = ("answers", "calls", "item", "parent_id", "results", "role")
+    __slots__ = ("_text", "_writer", "answers", "calls", "item", "message", "parent_id", "results", "role")
 
-    def __init__(self) -> None:
+    def __init__(self, message: Mapping[str, Any] | None = None) -> None:
+        self.message = message or {}
+        self._writer: Writer | None = None
+        self._text: str | None = None
         self.calls: list[Record] = []
         self.results: list[Record] = []
         self.role = ""
@@ -56,6 +60,30 @@ class Exchange:
         """The id of the call whose sub-agent wrote the message (Claude)."""
         self.answers = False
         """The message is the model's answer, though it stands among those the model was given (Pydantic AI)."""
+
+    @property
+    def is_of_user(self) -> bool:
+        """Whether the user says something in the message."""
+        return not self.calls and not self.results and self.parent_id is None and self.writer == "user"
+
+    @property
+    def is_of_agent(self) -> bool:
+        """Whether the message shows the agent at work: its model's words, a call, or what came of one."""
+        return bool(self.calls or self.results) or self.writer == "model"
+
+    @property
+    def writer(self) -> Writer:
+        """Who wrote the message."""
+        if self._writer is None:
+            self._writer = writer_of(self.message)
+        return self._writer
+
+    @property
+    def text(self) -> str:
+        """What the message says to people; empty where it says nothing."""
+        if self._text is None:
+            self._text = text_of(self.message) or ""
+        return self._text
 
 
 def messages_of(document: Any) -> list[Any]:
@@ -81,7 +109,7 @@ def exchanges_of(messages: Iterable[Any]) -> list[Exchange]:
 
 def exchange_of(message: Mapping[str, Any]) -> Exchange:
     """What happens in one message."""
-    exchange = Exchange()
+    exchange = Exchange(message)
     exchange.role = _role(message)
     parent = message.get("parent_tool_use_id")
     exchange.parent_id = parent if isinstance(parent, str) else None

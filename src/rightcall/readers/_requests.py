@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from copy import copy
 from typing import Any
 
@@ -12,9 +12,12 @@ from rightcall.decoding import dump_json
 
 from ._message_log import Exchange
 from ._record import Record
+from ._threads import BEFORE, Threads, steps_up
 from ._values import NOTHING
 
-Key = tuple[Any, str, bytes | str]
+Key = tuple[Any, int | None, str, bytes | str]
+"""Where and in which turn a request was made, its name and its arguments."""
+
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 # OpenLLMetry gives the id of the item in OpenAI's Responses for the id of the call.
@@ -24,12 +27,20 @@ _ITEM = "fc_"
 class Requests:
     """Requests gathered from conversations that repeat one another.
 
-    A request with an id is known by it. Without, the k-th of its name and arguments in a conversation is the k-th
-    such request known in the same context; a context is the tool call inside which the conversation was held.
+    A request with an id is known by it. Without, the k-th of its name and arguments in a turn of a conversation is the
+    k-th such request known of that turn in the same context; a context is the tool call inside which the conversation
+    was held. What a model was shown of turns whose answers are known, or of the time before the run, is never new.
     """
 
     def __init__(self) -> None:
         self.known: list[Record] = []
+        self.is_doubtful = False
+        """Requests were shown of which cannot be told whether they were made before the run."""
+        self.heard: set[int] = set()
+        """The turns of which models, or logs, tell."""
+        self._threads = Threads()
+        self._past: set[int] = set()
+        self._answered: set[tuple[int | None, int]] = set()
         self.contexts: dict[int, Any] = {}
         self.saw_messages = False
         self._by_id: dict[str, list[Record]] = {}
@@ -37,22 +48,49 @@ class Requests:
         self._written: dict[int, tuple[Record, bytes | str]] = {}
         self._groups = 0
 
+    @property
+    def made(self) -> list[Record]:
+        """The requests that were made in this run."""
+        return [record for record in self.known if id(record) not in self._past]
+
     def add(
         self,
-        before: Iterable[Exchange],
-        after: Iterable[Exchange],
+        before: Sequence[Exchange],
+        after: Sequence[Exchange],
         context: Any = None,
         start_ns: int | None = None,
         end_ns: int | None = None,
+        turn: int = 0,
+        of_model: bool = True,
     ) -> None:
-        """Take in one conversation: what the model was given, and what it answered."""
-        reading = _Reading(self, context, start_ns, end_ns)
-        for exchange in before:
-            reading.take(exchange)
-        reading.answering = True
-        for exchange in after:
-            reading.take(exchange)
+        """Take in one conversation of a turn: what a model, or an agent, was given, and what it answered."""
+        place = None if context is None else id(context)
+        turns = self._threads.turns_of(before, turn, place)
+        reading = _Reading(self, context, start_ns, end_ns, turn)
+        reading.doubts = _doubts(before, turns, of_model or bool(self._answered))
+        reading.take_all(before, turns)
+        reading.answering = of_model
+        reading.take_all(after, [turn] * len(after))
         reading.place_stray_results()
+        if of_model:
+            self.heard.add(turn)
+        if of_model and after:
+            self._answered.add((place, turn))
+
+    def add_log(self, said: Sequence[Exchange], turn: int | None = None, asked: str | None = None) -> None:
+        """Take in a log of messages: a whole conversation, or what there was of one when a turn ended."""
+        turns = steps_up(said, asked) if turn is None else self._threads.turns_of(said, turn, asked=asked)
+        reading = _Reading(self, None, None, None, turn)
+        self.heard.update([each for each in turns if each is not None] if turn is None else [turn])
+        reading.take_all(said, turns)
+        reading.place_stray_results()
+
+    def is_shown_again(self, context: Any, turn: int | None, shown_in: int | None) -> bool:
+        """Whether a request not known, shown in one turn and made in another, was made where all are known."""
+        place = None if context is None else id(context)
+        if turn is None or turn == shown_in:
+            return False
+        return turn == BEFORE or (place, turn) in self._answered
 
     def with_id(self, call_id: str | None, name: str = "") -> Record | None:
         """The request with an id; of several with one id, the one with the name."""
@@ -67,9 +105,16 @@ class Requests:
         self._groups += 1
         return f"turn-{self._groups}"
 
-    def keep(self, call: Record, key: Key, context: Any) -> Record:
+    def is_past(self, record: Record) -> bool:
+        """Whether a request was made before the run began."""
+        return id(record) in self._past
+
+    def keep(self, call: Record, key: Key, context: Any, is_past: bool = False) -> Record:
         """Keep a request seen for the first time. What is kept is a copy: a message may be met again."""
         record = copy(call)
+        record.turn = key[1]
+        if is_past:
+            self._past.add(id(record))
         record.order = len(self.known)
         self.known.append(record)
         self.contexts[id(record)] = context
@@ -100,48 +145,58 @@ class Requests:
 class _Reading:
     """One conversation on its way into the requests."""
 
-    def __init__(self, requests: Requests, context: Any, start_ns: int | None, end_ns: int | None) -> None:
+    def __init__(
+        self, requests: Requests, context: Any, start_ns: int | None, end_ns: int | None, turn: int | None
+    ) -> None:
         self._requests = requests
+        self._shown_in = turn
         self._context = context
         self._start_ns, self._end_ns = start_ns, end_ns
         self._counts: dict[Key, int] = {}
         self._waiting: dict[int, Record] = {}
         self._stray: list[Record] = []
         self._group: str | None = None
-        self._turn: int | None = None
         self._has_history = False
         self.answering = False
+        self.doubts: frozenset[int] = frozenset()
+        """Messages of which cannot be told whether they were said before the run began."""
 
-    def take(self, exchange: Exchange) -> None:
+    def take_all(self, said: Sequence[Exchange], turns: Iterable[int | None]) -> None:
+        """Take in messages, each with the turn it was said in."""
+        for place, (exchange, turn) in enumerate(zip(said, turns, strict=True)):
+            count = len(self._requests.known)
+            self._take(exchange, turn)
+            if place in self.doubts and len(self._requests.known) > count:
+                self._requests.is_doubtful = True
+
+    def _take(self, exchange: Exchange, turn: int | None) -> None:
         requests = self._requests
         requests.saw_messages = True
         context = self._context
         if exchange.parent_id is not None:
             context = requests.with_id(exchange.parent_id) or context
-        elif exchange.role in ("user", "human", "request") and not exchange.results and not exchange.calls:
-            self._turn = 0 if self._turn is None else self._turn + 1
         if not exchange.item or not exchange.calls:
             self._group = None
         for call in exchange.calls:
-            self._call(call, context)
+            self._call(call, context, turn)
         for result in exchange.results:
             self._result(result)
 
-    def _call(self, call: Record, context: Any) -> None:
+    def _call(self, call: Record, context: Any, turn: int | None) -> None:
         requests = self._requests
-        key = (id(context) if context is not None else None, call.name, requests.written(call))
+        key = (id(context) if context is not None else None, turn, call.name, requests.written(call))
         position = self._counts.get(key, 0)
         self._counts[key] = position + 1
         known = self._same(call, key, position)
         if known is None:
             self._group = self._group or requests.new_group()
-            known = requests.keep(call, key, context)
-            known.group, known.turn = self._group, self._turn
+            known = requests.keep(call, key, context, requests.is_shown_again(context, turn, self._shown_in))
+            known.group = self._group
             known.asked_ns, known.answered_ns = self._start_ns, self._end_ns
         else:
             self._group = self._group or known.group
             requests.name_by_id(known, call.call_id if not known.call_id else None)
-            known.turn = self._turn if known.turn is None else known.turn
+            known.turn = turn if known.turn is None else known.turn
             if known.args is NOTHING:
                 known.args = call.args
         self._has_history = self._has_history or not self.answering
@@ -152,7 +207,7 @@ class _Reading:
         if call.call_id:
             known = requests.with_id(call.call_id, call.name)
             if known and (NOTHING in (known.args, call.args) or known.args == call.args):
-                return known
+                return None if self._is_older(known) else known
         known = requests.nth(key, position)
         if known is None or (known.call_id and call.call_id):
             return None
@@ -160,6 +215,12 @@ class _Reading:
         answered = known.answered_ns
         later = self._start_ns is not None and answered is not None and self._start_ns >= answered
         return None if self.answering and later and not self._has_history else known
+
+    def _is_older(self, known: Record) -> bool:
+        """Whether a request was made before the turn in which the model makes one of the same id now."""
+        if not self.answering or self._shown_in is None:
+            return False
+        return self._requests.is_past(known) or (known.turn is not None and known.turn < self._shown_in)
 
     def _result(self, result: Record) -> None:
         request = self._requests.with_id(result.call_id) or self._waiting_for(result)
@@ -200,6 +261,25 @@ class _Reading:
             if _may_answer(result, record):
                 return record
         return None
+
+
+def _doubts(said: Sequence[Exchange], turns: Sequence[int], models_tell: bool) -> frozenset[int]:
+    """Which calls may be of this run, though they seem older: those that no answer to the user followed.
+
+    Frameworks speak as the user, too, to have a model try again. Models that were asked before then show that the run
+    had begun; where their spans are missing, or only that of the agent is left, nothing does.
+    """
+    found = []
+    is_answered = False
+    for place in range(len(said) - 1, -1, -1):
+        exchange = said[place]
+        if exchange.is_of_user:
+            is_answered = False
+        elif exchange.is_of_agent and not exchange.calls and not exchange.results:
+            is_answered = True
+        if exchange.calls and turns[place] == BEFORE and not (is_answered and models_tell):
+            found.append(place)
+    return frozenset(found)
 
 
 def _may_answer(result: Record, request: Record) -> bool:

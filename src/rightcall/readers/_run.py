@@ -8,22 +8,22 @@ from typing import Any
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.trajectory import ToolCall, Trajectory
 
-from ._answers import answer, asked_and_answered, question
+from ._answers import asked_and_answered
 from ._calls import take_call
-from ._carriers import Carriers
 from ._conventions import CONVENTIONS
 from ._duplicates import without_duplicates
 from ._joining import join
 from ._kinds import CallShape
-from ._message_log import exchanges_of
+from ._log_turns import Log, asked_and_answered_in
 from ._order import group_by_time, has_ties, ordered, overlaps_unexplained, unsettled
 from ._record import Record
 from ._requests import Requests
 from ._roles import Role
 from ._span import LogRecord, Span
 from ._suspicion import reads_like_error
+from ._talks import Talks
 from ._tree import Tree
-from ._turns import number_turns
+from ._turns import Turns, turns_in
 from ._usage import usage_of
 from ._values import NOTHING
 from ._warnings import Warnings
@@ -38,15 +38,27 @@ NO_TOOL_DATA = "no tool data in this trace: neither tool spans nor messages of t
 """The warning of a trace that cannot show calls, as opposed to one that shows that there were none."""
 
 
+_DOUBTFUL = (
+    "calls in this trace may be of an earlier turn or of this one: they stand before the last message of the user, and "
+    "what the model answered was not recorded"
+)
+
+
 class Run:
     """Everything recorded about one run, on its way to a trajectory."""
 
-    def __init__(self, limits: Limits = DEFAULT_LIMITS, keep: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, limits: Limits = DEFAULT_LIMITS, keep: tuple[str, ...] = (), tools_are_seen: bool = False
+    ) -> None:
         self.spans: list[Span] = []
         self.logs: list[LogRecord] = []
         self.messages: list[Any] = []
+        self._said: list[Log] = []
+        self._turns: list[list[Span]] = []
         self._limits = limits
         self._keep = keep
+        self._tools_are_seen = tools_are_seen
+        """Whether calls would be among the spans, had there been any."""
         self._warnings = Warnings()
         self._requests = Requests()
 
@@ -56,27 +68,29 @@ class Run:
         metadata = _kept(spans, self._keep)
         records, roles = _classified(spans)
         tree = Tree(spans, roles)
-        records, unseen = self._complete(spans, records, roles, tree)
-        if self.messages and not spans:
-            given, returned = question(self.messages), answer(self.messages)
-        else:
-            given, returned = asked_and_answered(spans, roles, tree, self.logs)
-        number_turns(records, spans, roles)
-        calls = ordered([*records, *unseen])
+        records = _placed(records, tree, roles)
+        talks = Talks(spans, roles, self.logs)
+        turns = self._given_turns() or turns_in(spans, roles, tree, talks.of)
+        unseen = self._complete(spans, records, turns, tree, talks)
+        asked = self._asked_and_answered(spans, roles, turns, tree)
+        calls = _by_turn(ordered([*records, *unseen]), turns)
         group_by_time(calls)
         self._warn(calls)
         tool_data = metadata["tool_data"] = self._tool_data(bool(records), bool(unseen))
+        is_recorded = tool_data != "none" and self._shows_all_turns(turns, tool_data, spans)
         if records:
             metadata["instrumentation"] = sorted({layer for record in records for layer in record.layers})
         return Trajectory(
             calls=tuple([_tool_call(record) for record in calls]),
-            input=given,
-            output=returned,
+            input=asked[0][0],
+            output=asked[-1][1],
             trace_id=next((span.trace_id for span in spans if span.trace_id), None),
             metadata=metadata,
             warnings=(*self._warnings.texts(), *extra_warnings),
             unordered=unsettled(calls),
-            calls_recorded=tool_data != "none",
+            turn_inputs=tuple([given for given, _ in asked]) if len(asked) > 1 else (),
+            turn_outputs=tuple([returned for _, returned in asked]) if len(asked) > 1 else (),
+            calls_recorded=is_recorded,
             usage=usage_of(spans, roles),
         )
 
@@ -85,40 +99,70 @@ class Run:
         take_call(span, self._limits, self._keep)
         self.spans.append(span)
 
+    def add_log(self, log: Log) -> None:
+        """Take in a log of messages that an agent gave back."""
+        self._said.append(log)
+
+    def end_turn(self) -> None:
+        """Let all spans taken in since the last turn ended be one turn."""
+        self._turns.append(self.spans[sum(map(len, self._turns)) :])
+
+    def _given_turns(self) -> Turns | None:
+        if not self._turns:
+            return None
+        given = {id(span): turn for turn, spans in enumerate(self._turns) for span in spans}
+        return Turns(count=len(self._turns), given=given)
+
     def _complete(
-        self, spans: list[Span], records: list[Record], roles: dict[int, Role], tree: Tree
-    ) -> tuple[list[Record], list[Record]]:
-        """The calls with parents, without duplicates and with gaps filled; and those only messages show."""
-        records = _placed(records, tree, roles)
+        self, spans: list[Span], records: list[Record], turns: Turns, tree: Tree, talks: Talks
+    ) -> list[Record]:
+        """Put the calls into their turns, fill their gaps, and find those that only messages show."""
+        if turns.count > 1 or self._turns:
+            for record in records:
+                record.turn = turns.of(record.span) if record.span else None
         others = len(records) < len(spans)
-        if not self.messages and not self.logs and not (others and _has_gaps(records)):
-            return records, []
-        self._read_messages(spans, roles, tree)
+        said = [*self._said, *([Log(self.messages)] if self.messages else [])]
+        if not said and not self.logs and not (others and _has_gaps(records)):
+            return []
+        talks.tell(self._requests, turns, tree)
+        for log in said:
+            self._requests.add_log(log.exchanges, log.turn, log.asked)
         unseen = join(records, self._requests) if self._requests.known else []
         for record in unseen:
             context = self._requests.contexts.get(id(record))
             record.parent = context if isinstance(context, Record) else None
-        return records, unseen
+        return unseen
 
-    def _read_messages(self, spans: list[Span], roles: Mapping[int, Role], tree: Tree) -> None:
-        carriers = Carriers()
-        held = [carriers.carried(span, roles.get(id(span))) for span in spans if span.kind.__class__ is not CallShape]
-        found = [conversation for conversation in held if conversation]
-        found += carriers.carried_by_logs(self.logs)
-        found.sort(key=lambda conversation: (not conversation.of_model, conversation.start_ns or 0))
-        contexts = {span.span_id: tree.enclosing(span) for span in spans} if found else {}
-        for said in found:
-            self._requests.add(said.input, said.output, contexts.get(said.span_id), said.start_ns, said.end_ns)
-        if self.messages:
-            self._requests.add(exchanges_of(self.messages), ())
+    def _asked_and_answered(
+        self, spans: list[Span], roles: Mapping[int, Role], turns: Turns, tree: Tree
+    ) -> list[tuple[Any, Any]]:
+        """What the user asked and what the answer was, of each turn."""
+        if self.messages and not spans:
+            return asked_and_answered_in(self.messages)
+        if turns.count == 1:
+            return [asked_and_answered(spans, roles, tree, self.logs)]
+        return [asked_and_answered(part, roles, tree, self.logs) for part in turns.parted(spans)]
 
     def _tool_data(self, has_records: bool, has_unseen: bool) -> str:
-        if has_records:
-            return "spans"
+        if has_records or self._tools_are_seen:
+            return "messages" if has_unseen and not has_records else "spans"
+        if self._requests.is_doubtful:
+            self._warnings.add("tool data", _DOUBTFUL)
+            return "none"
         if has_unseen or self._requests.saw_messages:
             return "messages"
         self._warnings.add("tool data", NO_TOOL_DATA)
         return "none"
+
+    def _shows_all_turns(self, turns: Turns, tool_data: str, spans: list[Span]) -> bool:
+        """Whether each turn would show its calls: by tools that are traced, or by messages of its own."""
+        if turns.count == 1 or self._tools_are_seen:
+            return True
+        shown = {turns.of(span) for span in spans} if tool_data == "spans" else set()
+        silent = [turn for turn in range(turns.count) if turn not in shown | self._requests.heard]
+        if silent:
+            self._warnings.add("tool data", f"turn {silent[0] + 1}: neither tool spans nor messages were recorded")
+        return not silent
 
     def _warn(self, calls: list[Record]) -> None:
         missing: dict[str, int] = {}
@@ -209,6 +253,13 @@ def _once_each(spans: list[Span]) -> list[Span]:
 
 def _said(span: Span) -> int:
     return span.said or len(span.attributes)
+
+
+def _by_turn(records: list[Record], turns: Turns) -> list[Record]:
+    """Calls in order, by turn where each call's is known: some have no times."""
+    if turns.count == 1 or any([record.turn is None for record in records]):
+        return records
+    return sorted(records, key=lambda record: record.turn or 0)
 
 
 def _tool_call(record: Record) -> ToolCall:

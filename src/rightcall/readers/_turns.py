@@ -1,39 +1,121 @@
-"""Turns of a conversation whose every turn is a trace of its own."""
+"""Turns of a conversation: which of its spans belong to the same one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 
-from ._record import Record
+import msgspec
+
+from ._carriers import Conversation
 from ._roles import Role
+from ._rooms import Room, Rooms, end_of
 from ._span import Span
+from ._threads import words_of, words_shared
+from ._tree import Tree
+
+Talk = Callable[[Span], Conversation]
+"""Reads the messages that a span carries."""
 
 
-def number_turns(records: list[Record], spans: list[Span], roles: Mapping[int, Role]) -> None:
-    """Number the turns of calls, where several traces with an agent or model at work follow one another.
+class Turns(msgspec.Struct, frozen=True):
+    """The turns of a run."""
 
-    A trace that began while another ran, such as a sub-agent's, is of the same turn.
+    count: int = 1
+    begins: tuple[int, ...] = ()
+    """When each turn but the first began."""
+    given: Mapping[int, int] | None = None
+    """The turn of each span, by its identity, where turns were told apart while they ran; then no times are known."""
+
+    def of(self, span: Span) -> int | None:
+        """The turn of a span; none where that cannot be told."""
+        return self.at(span.start_ns) if self.given is None else self.given.get(id(span))
+
+    def at(self, time_ns: int | None) -> int | None:
+        """The turn that was under way at a time."""
+        if self.count == 1:
+            return 0
+        return None if time_ns is None or self.given is not None else bisect_right(self.begins, time_ns)
+
+    def parted(self, spans: Iterable[Span]) -> list[list[Span]]:
+        """The spans of each turn, without those that reach over several."""
+        parts: list[list[Span]] = [[] for _ in range(self.count)]
+        for span in spans:
+            turn = self.of(span)
+            if turn is not None and (turn >= len(self.begins) or end_of(span) <= self.begins[turn]):
+                parts[turn].append(span)
+        return parts
+
+
+def turns_in(spans: Sequence[Span], roles: Mapping[int, Role], tree: Tree, talk: Talk) -> Turns:
+    """The turns that spans show.
+
+    Traces of one conversation that follow one another, with an agent or model at work in them, are turns; one that
+    began while another ran, such as a sub-agent's, is of the same turn. Inside of one trace, requests that follow one
+    another are turns where the user said something new for the later one.
     """
-    times = _times_at_work(spans, roles)
-    if len(times) < 2:
-        return
-    turns: dict[str, int] = {}
-    turn, latest = -1, -1
-    for trace, (begin, end) in sorted(times.items(), key=lambda item: item[1]):
-        turn += begin >= latest
-        latest = max(latest, end)
-        turns[trace] = turn
-    for record in records:
-        if record.turn is None and record.span and turn:
-            record.turn = turns.get(record.span.trace_id)
-
-
-def _times_at_work(spans: list[Span], roles: Mapping[int, Role]) -> dict[str, tuple[int, int]]:
-    if not roles or all([span.trace_id == spans[0].trace_id for span in spans]):
-        return {}
-    times: dict[str, tuple[int, int]] = {}
+    traces: dict[str, list[Span]] = {}
     for span in spans:
         if id(span) in roles and span.start_ns is not None:
-            begin, end = times.get(span.trace_id, (span.start_ns, span.start_ns))
-            times[span.trace_id] = min(begin, span.start_ns), max(end, span.end_ns or span.start_ns)
-    return times
+            traces.setdefault(span.trace_id, []).append(span)
+    if sum(map(len, traces.values())) < 2:
+        return Turns()
+    begins = set(_begins_of_traces(traces.values()))
+    rooms = Rooms(spans, roles, tree)
+    for at_work in traces.values():
+        begins.update(_begins_of_requests(rooms.of(at_work), talk))
+    return Turns(count=len(begins) + 1, begins=tuple(sorted(begins)))
+
+
+def _begins_of_traces(traces: Iterable[Sequence[Span]]) -> Iterator[int]:
+    times = [(min([span.start_ns or 0 for span in trace]), max(map(end_of, trace))) for trace in traces]
+    times.sort()
+    latest = times[0][1]
+    for begin, end in times[1:]:
+        if begin >= latest:
+            yield begin
+        latest = max(latest, end)
+
+
+def _begins_of_requests(rooms: Sequence[Room], talk: Talk) -> Iterator[int]:
+    latest = rooms[0].end if rooms else 0
+    for last, room in pairwise(rooms):
+        begin = room.begin_after(last)
+        if begin >= latest and _is_asked_anew(last, room, talk):
+            yield begin
+        latest = max(latest, room.end)
+
+
+def _is_asked_anew(last: Room, room: Room, talk: Talk) -> bool:
+    """Whether the user said something between two requests.
+
+    A hand-off, the next agent of a team or the next step of a graph is given what the user said before. Where messages
+    do not tell, the same agent that is asked again, by nothing that is itself a request, is asked by the user.
+    """
+    is_same_agent = bool(room.agent) and room.agent == last.agent
+    before, now = _first_said(reversed(last.models), talk), _first_said(room.models, talk)
+    if before is None or now is None:
+        return is_same_agent
+    words_before, words = words_of(before.input), words_of(now.input)
+    if not words or words == words_before:
+        return False
+    shared = words_shared(words_before, words)
+    if shared is None:
+        return is_same_agent
+    return len(words) > len(shared) and _follows_work(now)
+
+
+def _first_said(models: Iterable[Span], talk: Talk) -> Conversation | None:
+    return next((said for span in models if (said := talk(span)).input), None)
+
+
+def _follows_work(said: Conversation) -> bool:
+    """Whether the agent was at work in a conversation before the last words of the user."""
+    since_work = False
+    for exchange in reversed(said.input):
+        if exchange.is_of_user:
+            since_work = True
+        elif exchange.is_of_agent:
+            return since_work
+    return False

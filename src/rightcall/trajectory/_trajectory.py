@@ -34,6 +34,8 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     metadata: Mapping[str, Any] = msgspec.field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     unordered: tuple[tuple[int, int], ...] = ()
+    turn_inputs: tuple[Any, ...] = ()
+    """What each turn of a conversation was given, in order; empty where there was one turn, or turns are not known."""
     turn_outputs: tuple[Any, ...] = ()
     """What each turn of a conversation gave back, in order; empty where only the last answer is known."""
     calls_recorded: bool = True
@@ -50,6 +52,7 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         output: Any = None,
         trace_id: str | None = None,
         metadata: Mapping[str, Any] | None = None,
+        turn_inputs: Iterable[Any] = (),
         turn_outputs: Iterable[Any] = (),
         usage: Usage | None = None,
         limits: Limits = DEFAULT_LIMITS,
@@ -72,6 +75,7 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             output=admit(output, limits),
             trace_id=trace_id,
             metadata=admit(metadata or {}, limits),
+            turn_inputs=tuple([admit(each, limits) for each in turn_inputs]),
             turn_outputs=tuple([admit(each, limits) for each in turn_outputs]),
             usage=usage,
             warnings=(f"{untimed} calls have no start time; they are put last",) if 0 < untimed < len(made) else (),

@@ -154,7 +154,7 @@ def _converter(field: Any) -> Callable[[Any], Any]:
             return _text(value) if kind is str else value
         if field.name in _NAMES and type(value) is int:
             return str(value)
-        if field.name == "turn_outputs" and isinstance(value, list):
+        if field.name in ("turn_inputs", "turn_outputs") and isinstance(value, list):
             return [_json(each) for each in value]
         try:
             return pa.scalar(value, field.type).as_py()
