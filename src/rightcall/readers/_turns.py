@@ -25,12 +25,19 @@ class Turns(msgspec.Struct, frozen=True):
     count: int = 1
     begins: tuple[int, ...] = ()
     """When each turn but the first began."""
+    traces: Mapping[str, tuple[int, ...]] = {}
+    """For each trace in which there was work when it began, and when each further turn inside of it did."""
     given: Mapping[int, int] | None = None
     """The turn of each span, by its identity, where turns were told apart while they ran; then no times are known."""
 
     def of(self, span: Span) -> int | None:
         """The turn of a span; none where that cannot be told."""
-        return self.at(span.start_ns) if self.given is None else self.given.get(id(span))
+        if self.given is not None:
+            return self.given.get(id(span))
+        begun = self.traces.get(span.trace_id)
+        if begun is None or self.count == 1 or span.start_ns is None:
+            return self.at(span.start_ns)
+        return self.at(max(begun[0], span.start_ns))  # what is around the work of a trace began before it
 
     def at(self, time_ns: int | None) -> int | None:
         """The turn that was under way at a time."""
@@ -43,7 +50,8 @@ class Turns(msgspec.Struct, frozen=True):
         parts: list[list[Span]] = [[] for _ in range(self.count)]
         for span in spans:
             turn = self.of(span)
-            if turn is not None and (turn >= len(self.begins) or end_of(span) <= self.begins[turn]):
+            further = self.traces.get(span.trace_id, ())[1:]
+            if turn is not None and not any([(span.start_ns or 0) < begin < end_of(span) for begin in further]):
                 parts[turn].append(span)
         return parts
 
@@ -61,21 +69,24 @@ def turns_in(spans: Sequence[Span], roles: Mapping[int, Role], tree: Tree, talk:
             traces.setdefault(span.trace_id, []).append(span)
     if sum(map(len, traces.values())) < 2:
         return Turns()
-    begins = set(_begins_of_traces(traces.values()))
     rooms = Rooms(spans, roles, tree)
-    for at_work in traces.values():
-        begins.update(_begins_of_requests(rooms.of(at_work), talk))
-    return Turns(count=len(begins) + 1, begins=tuple(sorted(begins)))
+    further = {trace: tuple(_begins_of_requests(rooms.of(held), talk)) for trace, held in traces.items()}
+    begins = {*_begins_of_traces(traces.values()), *[begin for held in further.values() for begin in held]}
+    begun = {trace: (min(map(_start, held)), *further[trace]) for trace, held in traces.items()}
+    return Turns(count=len(begins) + 1, begins=tuple(sorted(begins)), traces=begun)
 
 
 def _begins_of_traces(traces: Iterable[Sequence[Span]]) -> Iterator[int]:
-    times = [(min([span.start_ns or 0 for span in trace]), max(map(end_of, trace))) for trace in traces]
-    times.sort()
+    times = sorted([(min(map(_start, trace)), max(map(end_of, trace))) for trace in traces])
     latest = times[0][1]
     for begin, end in times[1:]:
         if begin >= latest:
             yield begin
         latest = max(latest, end)
+
+
+def _start(span: Span) -> int:
+    return span.start_ns or 0
 
 
 def _begins_of_requests(rooms: Sequence[Room], talk: Talk) -> Iterator[int]:
