@@ -25,6 +25,7 @@ from ._message_log import messages_of
 from ._run import Run
 from ._sdk import is_live_span, live_span
 from ._span import LogRecord, Span
+from ._states import given_in
 from ._warnings import Warnings
 
 INPUT_FORMATS = (*(container.name for container in CONTAINERS), MESSAGES)
@@ -138,7 +139,7 @@ def read_turns(
     run = Run(limits, METADATA, tools_are_seen)
     warnings = Warnings()
     for number, turn in enumerate(turns):
-        place, asked = number if is_conversation else None, turn.asked if isinstance(turn.asked, str) else None
+        place, asked = number if is_conversation else None, given_in(turn.asked)
         _add_spans(run, turn.spans, limits)
         logs = [] if turn.messages is None else [_checked_log(turn.messages, limits)]
         if turn.documents:
@@ -149,7 +150,7 @@ def read_turns(
             run.logs += records
             logs.append(messages)
         for log in logs:
-            run.add_log(Log(log, place, asked))
+            run.add_log(Log(log, place, asked if isinstance(asked, str) else None))
         if is_conversation:
             run.end_turn()
     return run.trajectory(warnings.texts())
