@@ -76,11 +76,17 @@ def test_what_lies_around_an_agent_does_not_hide_its_answer(run: str, around: st
 
 def _server(inner: dict[str, Any], around: str) -> list[dict[str, Any]]:
     """An HTTP server's span around another, and perhaps a queue's between the two."""
-    server = {**inner, "name": "POST /chat", "spanId": "00f067aa0ba902b7", "attributes": [], "events": []}
+    server = {
+        **inner,
+        "name": f"POST /{inner['traceId']}",
+        "spanId": "00f067aa0ba902b7",
+        "attributes": [],
+        "events": [],
+    }
     server.pop("parentSpanId")
     if around == "a server":
         return [server]
-    queue = {**server, "name": "chat process", "parentSpanId": "00f067aa0ba902b8"}
+    queue = {**server, "name": "chat receive", "parentSpanId": "00f067aa0ba902b8"}
     return [{**server, "spanId": "00f067aa0ba902b8"}, queue]
 
 

@@ -44,6 +44,7 @@ _OF_MODELS = ("output", "response", "input", "raw_input")
 """Where Logfire keeps what models are given and give back."""
 
 _HELPERS = frozenset({"retriever", "embedding", "reranker", "guardrail", "evaluator", "prompt"})
+_CONVERSATIONS = frozenset({"pydantic_ai.all_messages", "all_messages_events"})
 GIVEN = frozenset(_INPUT)
 """Attributes that say what a span was given."""
 
@@ -79,6 +80,14 @@ def asked_and_answered(
     if given is NOTHING:
         given = spine.first(_last_word)
     return None if given is NOTHING else given, None if returned is NOTHING else returned
+
+
+def has_answer(span: Span) -> bool:
+    """Whether a span says what it gave back."""
+    if not _OUTPUT.keys().isdisjoint(span.attributes.keys()):
+        return True
+    carried = [key for carrier in carriers_among(span.attributes) for key in carrier.keys if carrier.side == "output"]
+    return bool(carried or tuple(span.events) or not _CONVERSATIONS.isdisjoint(span.attributes.keys()))
 
 
 class _Spine:
@@ -140,10 +149,9 @@ class _Spine:
             return False
         if id(span) in self.roles:
             return True
-        attributes = span.attributes
-        if KEYS.isdisjoint(attributes.keys()):
+        if KEYS.isdisjoint(span.attributes.keys()):
             return False
-        return str(attributes.get("openinference.span.kind", "")).lower() not in _HELPERS
+        return str(span.attributes.get("openinference.span.kind", "")).lower() not in _HELPERS
 
     def _above(self, span: Span) -> Span | None:
         """The nearest agent or model around a span; where there is none, the topmost span around it that speaks."""

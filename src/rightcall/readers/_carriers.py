@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any, Literal
@@ -68,6 +69,7 @@ _EVENTS: dict[str, Side] = {
 _WRITERS = {"gen_ai.user.message": "user", "gen_ai.tool.message": "tool"}
 """Who wrote the message of an event that does not say so."""
 
+_ERROR = re.compile(rb"""is_error[\\"']{0,9}\s*:\s*[Tt]rue""")
 _DETAILS = "gen_ai.client.inference.operation.details"
 
 
@@ -171,6 +173,22 @@ class Carriers:
             if name in _WRITERS:
                 message.setdefault("role", _WRITERS[name])
             found.add(side, self._exchanges.of([message]))
+
+
+def tells_errors(attributes: Any) -> bool:
+    """Whether messages say of a result that it is an error; its tool's span need not say so."""
+    for carrier in carriers_among(attributes):
+        if carrier.side == "input":
+            held: Iterable[Any] = (attributes.get(key) for key in carrier.keys)
+            if attributes.__class__ is RawAttributes:
+                held = attributes.raw(carrier.keys)
+            if any([_ERROR.search(_as_bytes(value)) for value in held]):
+                return True
+    return False
+
+
+def _as_bytes(value: Any) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
 
 
 def messages_in(attributes: Any, carrier: Carrier) -> list[Any]:

@@ -286,6 +286,7 @@ CONVENTIONS = (
         args=("openai_agents.input",),
         output=("openai_agents.output",),
     ),
+    Convention("openai-agents, hand-off", marks=(("openai_agents.type", "handoff"), ("openai_agents.to_agent", None))),
     PLAIN,
 )
 

@@ -50,7 +50,9 @@ def agents_spans(document: Mapping[str, Any]) -> Iterator[Span]:
     error = document.get("error")
     message = error.get("message") if isinstance(error, Mapping) else None
     yield Span(
-        name=str(data.get("name") or data.get("type") or ""),
+        name=f"handoff to {data['to_agent']}"
+        if data.get("to_agent")
+        else str(data.get("name") or data.get("type") or ""),
         trace_id=span_id(document.get("trace_id")) or "",
         span_id=span_id(document.get("id")),
         parent_id=span_id(document.get("parent_id")),

@@ -13,7 +13,7 @@ from ._span import Span
 from ._tree import Tree
 
 _NAMES = ("gen_ai.agent.name", "agent.name", "agent_name", "graph.node.id")
-_NAMED = "invoke_agent "
+_INVOKED = "invoke_agent "
 
 
 class Room(msgspec.Struct):
@@ -64,7 +64,7 @@ class Rooms:
 
     def _room(self, span: Span) -> Room:
         path = tuple(self._around(span))
-        return Room(span, agent_name(span, self._roles), path, span.start_ns or 0, end_of(span), [])
+        return Room(span, _own_name(span, self._roles), path, span.start_ns or 0, end_of(span), [])
 
     def _request_around(self, span: Span) -> Span | None:
         """The outermost request around a span, or the span where it is one itself."""
@@ -90,15 +90,18 @@ class Rooms:
     def _is_request(self, span: Span) -> bool:
         if self._roles.get(id(span)) == "model" or span.kind.__class__ is CallShape:
             return False
-        return bool(agent_name(span, self._roles)) or not GIVEN.isdisjoint(span.attributes.keys())
+        return bool(_own_name(span, self._roles)) or not GIVEN.isdisjoint(span.attributes.keys())
 
 
-def agent_name(span: Span, roles: Mapping[int, Role]) -> str:
-    """The name of the agent that a span stands for; empty where it stands for none, or for one without a name."""
+def _own_name(span: Span, roles: Mapping[int, Role]) -> str:
+    """The name that an agent's span has in an attribute; empty where it has none.
+
+    The name of the span itself does not count: it may be that of a trace which a framework puts around its runs.
+    """
     if roles.get(id(span)) != "agent":
         return ""
     named = next((str(held) for key in _NAMES if (held := span.attributes.get(key))), "")
-    return named or (span.name if span.name.startswith(_NAMED) else "")
+    return named or (span.name if span.name.startswith(_INVOKED) else "")
 
 
 def end_of(span: Span) -> int:

@@ -10,6 +10,7 @@ from rightcall.trajectory import ToolCall, Trajectory
 
 from ._answers import asked_and_answered
 from ._calls import take_call
+from ._carriers import tells_errors
 from ._conventions import CONVENTIONS
 from ._duplicates import without_duplicates
 from ._joining import join
@@ -19,7 +20,7 @@ from ._order import group_by_time, has_ties, ordered, overlaps_unexplained, unse
 from ._record import Record
 from ._requests import Requests
 from ._roles import Role
-from ._span import LogRecord, Span
+from ._span import LogRecord, Span, once_each
 from ._suspicion import reads_like_error
 from ._talks import Talks
 from ._tree import Tree
@@ -32,6 +33,8 @@ _SETTINGS = {convention.name: convention.setting for convention in CONVENTIONS}
 _INTERNAL = frozenset({"final_answer", "final_result"})
 _HANDOFFS = ("transfer_to_", "transfer_back_to_", "handoff_to_")
 
+_NOTHING: frozenset[str] = frozenset()
+_PARENT = frozenset({"parent_id"})
 _UNREADABLE = "are no object, as JSON or as Python writes it; they count as not recorded"
 
 NO_TOOL_DATA = "no tool data in this trace: neither tool spans nor messages of the model were recorded"
@@ -64,14 +67,14 @@ class Run:
 
     def trajectory(self, extra_warnings: Iterable[str] = ()) -> Trajectory:
         """The trajectory of the run."""
-        spans = _once_each(self.spans)
+        spans = once_each(self.spans)
         metadata = _kept(spans, self._keep)
         records, roles = _classified(spans)
         tree = Tree(spans, roles)
         records = _placed(records, tree, roles)
         talks = Talks(spans, roles, self.logs)
         turns = self._given_turns() or turns_in(spans, roles, tree, talks.of)
-        unseen = self._complete(spans, records, turns, tree, talks)
+        unseen = self._complete(spans, records, roles, turns, tree, talks)
         asked = self._asked_and_answered(spans, roles, turns, tree)
         calls = _by_turn(ordered([*records, *unseen]), turns)
         group_by_time(calls)
@@ -113,16 +116,25 @@ class Run:
         given = {id(span): turn for turn, spans in enumerate(self._turns) for span in spans}
         return Turns(count=len(self._turns), given=given)
 
+    def _logs_said(self) -> list[Log]:
+        return [*self._said, Log(self.messages)] if self.messages else self._said
+
     def _complete(
-        self, spans: list[Span], records: list[Record], turns: Turns, tree: Tree, talks: Talks
+        self,
+        spans: list[Span],
+        records: list[Record],
+        roles: Mapping[int, Role],
+        turns: Turns,
+        tree: Tree,
+        talks: Talks,
     ) -> list[Record]:
         """Put the calls into their turns, fill their gaps, and find those that only messages show."""
         if turns.count > 1 or self._turns:
             for record in records:
                 record.turn = turns.of(record.span) if record.span else None
         others = len(records) < len(spans)
-        said = [*self._said, *([Log(self.messages)] if self.messages else [])]
-        if not said and not self.logs and not (others and _has_gaps(records)):
+        said = self._logs_said()
+        if not said and not self.logs and not (others and (_has_gaps(records) or _tell_errors(spans, roles))):
             return []
         talks.tell(self._requests, turns, tree)
         for log in said:
@@ -137,8 +149,9 @@ class Run:
         self, spans: list[Span], roles: Mapping[int, Role], turns: Turns, tree: Tree
     ) -> list[tuple[Any, Any]]:
         """What the user asked and what the answer was, of each turn."""
-        if self.messages and not spans:
-            return asked_and_answered_in(self.messages)
+        said = self._logs_said()
+        if not spans and len(said) == 1:
+            return asked_and_answered_in(said[0].messages)
         if turns.count == 1:
             return [asked_and_answered(spans, roles, tree, self.logs)]
         return [asked_and_answered(part, roles, tree, self.logs) for part in turns.parted(spans)]
@@ -210,15 +223,19 @@ def _kept(spans: list[Span], keys: tuple[str, ...]) -> dict[str, Any]:
 
 def _placed(records: list[Record], tree: Tree, roles: Mapping[int, Role]) -> list[Record]:
     """The calls, each once, with the calls they were made in."""
-    if not records or not (tree.has_edges or roles or len({record.layers for record in records}) > 1):
+    if not records or not (tree.has_parents or roles or len({record.layers for record in records}) > 1):
         return records
     tree.place(records)
     records = without_duplicates(records, tree)
     if roles:
         tree.adopt(records)
     for record in records:
-        record.parent = tree.parent_of(record)
+        tree.look_up(record)
     return records
+
+
+def _tell_errors(spans: list[Span], roles: Mapping[int, Role]) -> bool:
+    return any([tells_errors(span.attributes) for span in spans if roles.get(id(span)) == "model"])
 
 
 def _has_gaps(records: list[Record]) -> bool:
@@ -230,29 +247,6 @@ def _has_gaps(records: list[Record]) -> bool:
         if record.failed and record.error is None:
             return True
     return overlaps_unexplained(records)
-
-
-def _once_each(spans: list[Span]) -> list[Span]:
-    """The spans, each id once: of several with one id the one that says most. Spans without ids are all kept."""
-    ids = {span.span_id for span in spans}
-    if len(ids) == len(spans) or ids == {None}:
-        return spans
-    best: dict[tuple[str, str], Span] = {}
-    lone = []
-    for span in spans:
-        if span.span_id is None:
-            lone.append(span)
-            continue
-        key = (span.trace_id, span.span_id)
-        known = best.get(key)
-        if known is None or _said(span) > _said(known):
-            best[key] = span
-    kept = {id(span) for span in (*lone, *best.values())}
-    return [span for span in spans if id(span) in kept]
-
-
-def _said(span: Span) -> int:
-    return span.said or len(span.attributes)
 
 
 def _by_turn(records: list[Record], turns: Turns) -> list[Record]:
@@ -283,6 +277,7 @@ def _tool_call(record: Record) -> ToolCall:
         "span" if span else "message",
         output.__class__ is str and not failed and reads_like_error(output),
         name in _INTERNAL or name.startswith(_HANDOFFS),
+        _NOTHING if record.is_parent_known else _PARENT,
     )
 
 

@@ -12,7 +12,7 @@ from ._values import NOTHING, outcome
 
 _DEPTH = 6
 _WRITTEN_DEPTH = 3
-_WRITTEN_OBJECT = re.compile(r"<?[A-Z]\w*\(\w+=.*[)>]\s*\Z", re.S)
+_WRITTEN_OBJECT = re.compile(r"<?[A-Z]\w*\(\w+=.*[)>]\s*\Z|<[\w.]+ object at 0x", re.S)
 """An object as Python writes it, such as `StopEvent(result=…)`."""
 
 _LISTS = ("messages", "choices", "generations", "contents")
@@ -85,6 +85,8 @@ def _returned_in_value(value: Any, depth: int) -> Any:
         return value["raw"]  # CrewAI
     if _is_event(value):
         return text_of(value) or NOTHING
+    if {"finish_reason", "content"} <= value.keys() and "role" not in value:
+        return value["content"] if isinstance(value["content"], str) else NOTHING  # a model of AutoGen
     messages = _messages_of(value)
     if messages is not None:
         found = answer_in(messages)
