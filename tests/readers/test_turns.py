@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -239,3 +240,103 @@ def test_spans_around_the_work_of_a_trace_are_of_its_turn() -> None:
     [found] = read(request(*spans))
 
     assert (found.turn_inputs, found.turn_outputs) == (ASKED, ANSWERED)
+
+
+def spans_at(place: str, **options: Any) -> list[dict[str, Any]]:
+    """The spans of the conversation, as `recorded` reads them."""
+    each_trace = place == "a trace a turn"
+    parent = 1 if place == "one trace, wrapped" else None
+    made = [
+        each
+        for turn in range(3)
+        for each in spans_of_turn(turn, parent=parent, **options, **(trace_of(turn) if each_trace else {}))
+    ]
+    if parent:
+        made.append(span(1, name="session", endTimeUnixNano="90000"))
+    return joined(made)
+
+
+def without_times(each: dict[str, Any]) -> dict[str, Any]:
+    return {key: held for key, held in each.items() if not key.endswith("TimeUnixNano")}
+
+
+def without(key: str, value: str = "") -> Any:
+    def taken(each: dict[str, Any]) -> dict[str, Any]:
+        kept = [held for held in each["attributes"] if held["key"] != key or value not in held["value"].values()]
+        kept = kept if value else [held for held in each["attributes"] if held["key"] != key]
+        return {**each, "attributes": kept}
+
+    return taken
+
+
+def with_other_text(old: str, new: str) -> Any:
+    return lambda each: json.loads(json.dumps(each).replace(old, new))
+
+
+REMOVALS = {
+    "times": without_times,
+    "roles of models": without("gen_ai.operation.name", "chat"),
+    "roles of agents": without("gen_ai.operation.name", "invoke_agent"),
+    "names of agents": without("gen_ai.agent.name"),
+    "prompts": without("gen_ai.input.messages"),
+    "answers": without("gen_ai.output.messages"),
+    "the user's role": with_other_text(r"\"role\": \"user\"", r"\"role\": \"\""),
+}
+
+
+@pytest.mark.parametrize("ids", [True, False], ids=["ids", "no ids"])
+@pytest.mark.parametrize("tools", [True, False], ids=["tool spans", "messages only"])
+@pytest.mark.parametrize("removed", REMOVALS)
+@pytest.mark.parametrize("place", PLACES[1:4])
+def test_what_is_taken_out_makes_no_call_one_of_another_turn(place: str, removed: str, tools: bool, ids: bool) -> None:
+    spans = [REMOVALS[removed](each) for each in spans_at(place, tools=tools, ids=ids)]
+    [found] = read(request(*spans))
+
+    if found.calls_recorded:
+        assert set(made(found)) <= {*MADE, *[(name, None) for name, _ in MADE]}
+        assert len(found.calls) == 2
+
+
+@pytest.mark.parametrize("change", ["shuffled", "twice", "a server around each trace", "a queue between"])
+@pytest.mark.parametrize("tools", [True, False], ids=["tool spans", "messages only"])
+@pytest.mark.parametrize("place", PLACES[1:4])
+def test_what_lies_around_the_spans_changes_no_turn(place: str, tools: bool, change: str) -> None:
+    spans = spans_at(place, tools=tools)
+    [before] = read(request(*spans))
+    [after] = read(request(*CHANGES[change](spans)))
+
+    assert made(after) == made(before) == MADE
+    assert (after.turn_inputs, after.turn_outputs) == (ASKED, ANSWERED)
+
+
+def _around_each(spans: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    traces = sorted({each["traceId"] for each in spans})
+    servers = [span(900 + at, name="POST /chat", traceId=trace) for at, trace in enumerate(traces)]
+    for server in servers:
+        held = [each for each in spans if each["traceId"] == server["traceId"]]
+        server["startTimeUnixNano"] = min([each["startTimeUnixNano"] for each in held], key=int)
+        server["endTimeUnixNano"] = max([each["endTimeUnixNano"] for each in held], key=int)
+    ids = {server["traceId"]: server["spanId"] for server in servers}
+    return [*servers, *[{"parentSpanId": ids[each["traceId"]], **each} for each in spans]]
+
+
+def _between(spans: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    found = []
+    for at, each in enumerate(spans):
+        if "parentSpanId" in each:
+            queue = {
+                **span(800 + at, name="receive"),
+                **{k: each[k] for k in each if k not in ("spanId", "attributes")},
+            }
+            found.append({**queue, "name": "receive", "attributes": []})
+            each = {**each, "parentSpanId": queue["spanId"]}
+        found.append(each)
+    return found
+
+
+CHANGES: dict[str, Any] = {
+    "shuffled": lambda spans: [*spans[1::2], *spans[::2]],
+    "twice": lambda spans: [*spans, *spans],
+    "a server around each trace": _around_each,
+    "a queue between": _between,
+}

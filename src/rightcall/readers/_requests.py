@@ -65,9 +65,10 @@ class Requests:
     ) -> None:
         """Take in one conversation of a turn: what a model, or an agent, was given, and what it answered."""
         place = None if context is None else id(context)
+        is_first = not self._threads.is_known(place)
         turns = self._threads.turns_of(before, turn, place)
         reading = _Reading(self, context, start_ns, end_ns, turn)
-        reading.doubts = _doubts(before, turns, of_model or bool(self._answered))
+        reading.doubts = _doubts(before, turns, of_model or bool(self._answered), is_first)
         reading.take_all(before, turns)
         reading.answering = of_model
         reading.take_all(after, [turn] * len(after))
@@ -263,12 +264,15 @@ class _Reading:
         return None
 
 
-def _doubts(said: Sequence[Exchange], turns: Sequence[int], models_tell: bool) -> frozenset[int]:
+def _doubts(said: Sequence[Exchange], turns: Sequence[int], models_tell: bool, is_first: bool) -> frozenset[int]:
     """Which calls may be of this run, though they seem older: those that no answer to the user followed.
 
     Frameworks speak as the user, too, to have a model try again. Models that were asked before then show that the run
-    had begun; where their spans are missing, or only that of the agent is left, nothing does.
+    had begun; where their spans are missing, or only that of the agent is left, nothing does. And nothing tells how old
+    calls are in the first prompt of all, if the user says nothing in it.
     """
+    if is_first and not any([exchange.is_of_user for exchange in said]):
+        return frozenset(range(len(said)))
     found = []
     is_answered = False
     for place in range(len(said) - 1, -1, -1):

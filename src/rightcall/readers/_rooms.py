@@ -13,7 +13,7 @@ from ._span import Span
 from ._tree import Tree
 
 _NAMES = ("gen_ai.agent.name", "agent.name", "agent_name", "graph.node.id")
-_INVOKED = "invoke_agent "
+_INVOKED = ("invoke_agent ", "agent_run [")
 
 
 class Room(msgspec.Struct):
@@ -53,7 +53,7 @@ class Rooms:
             if self._tree.enclosing(span) is not None:
                 continue
             is_model = self._roles[id(span)] == "model"
-            found = self._request_around(span) or (span if is_model else None)
+            found = self._request_around(span) or (self._model_around(span) if is_model else None)
             if found is None:
                 continue  # an agent without a name or a question: a trace that frameworks put around their runs
             room = rooms.get(id(found)) or rooms.setdefault(id(found), self._room(found))
@@ -78,6 +78,10 @@ class Rooms:
         for each in reversed(way):
             found = self._outermost[id(each)] = found or (each if self._is_request(each) else None)
         return found
+
+    def _model_around(self, span: Span) -> Span:
+        """The outermost model around a model: one use of it, seen by several instrumentations."""
+        return [span, *[each for each in self._around(span) if self._roles.get(id(each)) == "model"]][-1]
 
     def _around(self, span: Span) -> Iterator[Span]:
         seen = {span.span_id}

@@ -76,6 +76,8 @@ class Run:
         turns = self._given_turns() or turns_in(spans, roles, tree, talks.of)
         unseen = self._complete(spans, records, roles, turns, tree, talks)
         asked = self._asked_and_answered(spans, roles, turns, tree)
+        if not turns.is_known:
+            _without_turns([*records, *unseen])
         calls = _by_turn(ordered([*records, *unseen]), turns)
         group_by_time(calls)
         self._warn(calls)
@@ -254,6 +256,12 @@ def _by_turn(records: list[Record], turns: Turns) -> list[Record]:
     if turns.count == 1 or any([record.turn is None for record in records]):
         return records
     return sorted(records, key=lambda record: record.turn or 0)
+
+
+def _without_turns(records: list[Record]) -> None:
+    """Forget turns that messages seem to show, where it is not known which span is of which turn."""
+    for record in records:
+        record.turn = None
 
 
 def _tool_call(record: Record) -> ToolCall:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from itertools import takewhile
 
 import msgspec
 
@@ -32,6 +33,7 @@ class Threads:
 
     def __init__(self) -> None:
         self._known: dict[Hashable, list[_Thread]] = {}
+        self._wordless: dict[Hashable, list[tuple[Sequence[Exchange], list[int]]]] = {}
 
     def turns_of(
         self, said: Sequence[Exchange], turn: int, context: Hashable = None, asked: str | None = None
@@ -45,13 +47,36 @@ class Threads:
             asked: What the user asked in this turn, where that is known.
         """
         words = _places(said)
+        if not words:
+            return self._turns_without_words(said, turn, context)
         texts = words_of(said)
         known = self._known.setdefault(context, [])
         turns = _turns_of_words(texts, _steps_after(said, words), turn, known, asked, context is not None)
-        if turns and turns[-1] < turn and words[-1] == len(said) - 1:
+        if turns[-1] < turn and words[-1] == len(said) - 1:
             turns = (*turns[:-1], turn)  # asked again in the same words: nothing was said since
         _remember(_Thread(texts, turns), known)
-        return _spread(turns, words, len(said), turn)
+        return _spread(turns, words, len(said))
+
+    def is_known(self, context: Hashable) -> bool:
+        """Whether any conversation was shown in a context."""
+        return bool(self._known.get(context) or self._wordless.get(context))
+
+    def _turns_without_words(self, said: Sequence[Exchange], turn: int, context: Hashable) -> list[int]:
+        """The turns of messages without any of the user: those with which a known prompt begins are of its turns."""
+        known = self._wordless.setdefault(context, [])
+        best: list[int] = []
+        for others, turns in known:
+            count = _count_shared(others, said)
+            best = turns[:count] if count > len(best) else best
+        found = [*best, *[turn] * (len(said) - len(best))]
+        known.append((said, found))
+        del known[:-_MOST_THREADS]
+        return found
+
+
+def _count_shared(known: Sequence[Exchange], said: Sequence[Exchange]) -> int:
+    pairs = zip(known, said, strict=False)
+    return sum([1 for _ in takewhile(lambda pair: pair[0] is pair[1] or pair[0].message == pair[1].message, pairs)])
 
 
 def _turns_of_words(
@@ -62,7 +87,7 @@ def _turns_of_words(
         new = [max(turn - steps[place], found[-1]) for place in range(len(found), len(texts))]
         return (*found, *new)
     asked_at = max([place for place, text in enumerate(texts) if text == asked], default=len(texts) - 1)
-    since = steps[asked_at] if texts else 0
+    since = steps[asked_at]
     # Where earlier turns showed other conversations, what this one begins with is of none of them; and what a call's
     # own conversation begins with is older than the call.
     earliest = turn if known or is_inner else 0
@@ -82,7 +107,7 @@ def steps_up(said: Sequence[Exchange], asked: str | None = None) -> list[int | N
     steps = _steps_after(said, words)
     first = max([place for place, word in enumerate(words) if said[word].text == asked], default=0)
     turns = tuple([max(steps[first] - step, BEFORE) for step in steps])
-    return [None if place < words[0] else turn for place, turn in enumerate(_spread(turns, words, len(said), 0))]
+    return [None if place < words[0] else turn for place, turn in enumerate(_spread(turns, words, len(said)))]
 
 
 def words_of(said: Iterable[Exchange]) -> tuple[str, ...]:
@@ -125,8 +150,6 @@ def _continued(texts: tuple[str, ...], known: Sequence[_Thread]) -> tuple[int, .
 
 def _remember(thread: _Thread, known: list[_Thread]) -> None:
     """Keep a thread in the place of the one that it continues."""
-    if not thread.texts:
-        return
     for place, other in enumerate(known):
         if thread.texts[: len(other.texts)] == other.texts and thread.turns[: len(other.turns)] == other.turns:
             del known[place]
@@ -135,10 +158,8 @@ def _remember(thread: _Thread, known: list[_Thread]) -> None:
     del known[:-_MOST_THREADS]
 
 
-def _spread(turns: tuple[int, ...], words: Sequence[int], length: int, turn: int) -> list[int]:
+def _spread(turns: tuple[int, ...], words: Sequence[int], length: int) -> list[int]:
     """The turns of all messages, by those of the user's words: what follows a word is of its turn."""
-    if not words:
-        return [turn] * length
     found = [max(turns[0] - 1, BEFORE)] * words[0]
     for place, start in enumerate(words):
         end = words[place + 1] if place + 1 < len(words) else length

@@ -8,7 +8,8 @@ from itertools import pairwise
 
 import msgspec
 
-from ._carriers import Conversation
+from ._carriers import Conversation, carriers_among
+from ._message_log import Exchange
 from ._roles import Role
 from ._rooms import Room, Rooms, end_of
 from ._span import Span
@@ -27,6 +28,8 @@ class Turns(msgspec.Struct, frozen=True):
     """When each turn but the first began."""
     traces: Mapping[str, tuple[int, ...]] = {}
     """For each trace in which there was work when it began, and when each further turn inside of it did."""
+    is_known: bool = True
+    """Whether these are all: where it is not known whether the user spoke in between, no call has a turn."""
     given: Mapping[int, int] | None = None
     """The turn of each span, by its identity, where turns were told apart while they ran; then no times are known."""
 
@@ -67,13 +70,25 @@ def turns_in(spans: Sequence[Span], roles: Mapping[int, Role], tree: Tree, talk:
     for span in spans:
         if id(span) in roles and span.start_ns is not None:
             traces.setdefault(span.trace_id, []).append(span)
+    is_known = _are_all_known(spans, roles, traces)
     if sum(map(len, traces.values())) < 2:
-        return Turns()
+        return Turns(is_known=is_known)
     rooms = Rooms(spans, roles, tree)
-    further = {trace: tuple(_begins_of_requests(rooms.of(held), talk)) for trace, held in traces.items()}
-    begins = {*_begins_of_traces(traces.values()), *[begin for held in further.values() for begin in held]}
-    begun = {trace: (min(map(_start, held)), *further[trace]) for trace, held in traces.items()}
-    return Turns(count=len(begins) + 1, begins=tuple(sorted(begins)), traces=begun)
+    begins = set(_begins_of_traces(traces.values()))
+    begun: dict[str, tuple[int, ...]] = {}
+    for trace, at_work in traces.items():
+        further, is_sure = _begins_of_requests(rooms.of(at_work), talk)
+        begun[trace] = (min(map(_start, at_work)), *further)
+        begins.update(further)
+        is_known = is_known and is_sure
+    return Turns(count=len(begins) + 1, begins=tuple(sorted(begins)), traces=begun, is_known=is_known)
+
+
+def _are_all_known(spans: Sequence[Span], roles: Mapping[int, Role], traces: Mapping[str, Sequence[Span]]) -> bool:
+    """Whether all spans of models and agents have a time, and those with messages say what they stand for."""
+    if sum([id(span) in roles for span in spans]) > sum(map(len, traces.values())):
+        return False
+    return bool(traces) or sum([bool(carriers_among(span.attributes)) for span in spans]) < 2
 
 
 def _begins_of_traces(traces: Iterable[Sequence[Span]]) -> Iterator[int]:
@@ -89,42 +104,49 @@ def _start(span: Span) -> int:
     return span.start_ns or 0
 
 
-def _begins_of_requests(rooms: Sequence[Room], talk: Talk) -> Iterator[int]:
+def _begins_of_requests(rooms: Sequence[Room], talk: Talk) -> tuple[list[int], bool]:
+    """When each turn but the first began, by the requests of a trace; and whether that could be told of all."""
+    begins, is_sure = [], True
+    told = [room for room in rooms if room.agent or _first_said(room.models, talk)] if len(rooms) > 1 else rooms
+    rooms = told or rooms  # a model without messages beside others with them is one for embeddings, or the like
     latest = rooms[0].end if rooms else 0
     for last, room in pairwise(rooms):
         begin = room.begin_after(last)
-        if begin >= latest and _is_asked_anew(last, room, talk):
-            yield begin
+        if begin >= latest:
+            is_new = _is_asked_anew(last, room, talk)
+            begins += [begin] if is_new else []
+            is_sure = is_sure and is_new is not None
         latest = max(latest, room.end)
+    return begins, is_sure
 
 
-def _is_asked_anew(last: Room, room: Room, talk: Talk) -> bool:
-    """Whether the user said something between two requests.
+def _is_asked_anew(last: Room, room: Room, talk: Talk) -> bool | None:
+    """Whether the user said something between two requests; none where that cannot be told.
 
     A hand-off, the next agent of a team or the next step of a graph is given what the user said before. Where messages
     do not tell, the same agent that is asked again, by nothing that is itself a request, is asked by the user.
     """
-    is_same_agent = bool(room.agent) and room.agent == last.agent
+    same_agent = True if room.agent and room.agent == last.agent else None
     before, now = _first_said(reversed(last.models), talk), _first_said(room.models, talk)
-    if before is None or now is None:
-        return is_same_agent
-    words_before, words = words_of(before.input), words_of(now.input)
-    if not words or words == words_before:
+    words_before, words = words_of(before), words_of(now)
+    if not words or not words_before:
+        return same_agent
+    if words == words_before:
         return False
     shared = words_shared(words_before, words)
     if shared is None:
-        return is_same_agent
+        return same_agent
     return len(words) > len(shared) and _follows_work(now)
 
 
-def _first_said(models: Iterable[Span], talk: Talk) -> Conversation | None:
-    return next((said for span in models if (said := talk(span)).input), None)
+def _first_said(models: Iterable[Span], talk: Talk) -> list[Exchange]:
+    return next((said.input for span in models if (said := talk(span)).input), [])
 
 
-def _follows_work(said: Conversation) -> bool:
+def _follows_work(said: Sequence[Exchange]) -> bool:
     """Whether the agent was at work in a conversation before the last words of the user."""
     since_work = False
-    for exchange in reversed(said.input):
+    for exchange in reversed(said):
         if exchange.is_of_user:
             since_work = True
         elif exchange.is_of_agent:
