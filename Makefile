@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint check bench docs screenshots browser java clean
+.PHONY: help demo test fuzz mutants lint check bench docs screenshots browser java clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -20,6 +20,12 @@ TESTERS = $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) * 3 / 2 )))
 
 test: $(VENV)/.tested browser java ## Run the tests
 	$(BIN)/python -m pytest -n $(TESTERS) --dist worksteal
+
+fuzz: $(VENV)/.tested ## Search for what breaks the property tests: fresh seeds, FUZZ_SECONDS (1800) long, FUZZ_EXAMPLES (1000) a test
+	$(BIN)/python -m tests.fuzzing
+
+mutants: $(VENV)/.tested ## Make mistakes in the judging core, each of which a test has to notice; MUTANTS="--seed 7"
+	$(BIN)/python -m tests.mutants $(MUTANTS)
 
 lint: $(VENV)/.checked ## Check format, style, types and layers
 	$(BIN)/ruff format --check

@@ -1,13 +1,25 @@
-"""What all tests have in common: the summary says which engines were tried."""
+"""What all tests share: one profile of Hypothesis, and a summary that says which engines were tried."""
 
 from __future__ import annotations
 
+import os
+import time
 from typing import TYPE_CHECKING
 
+import pytest
 from tests.engines import PACKAGES, lacking
+from tests.sampling import load_profile
 
 if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
+
+load_profile()
+
+
+def pytest_runtest_setup() -> None:
+    """Begin no test when the time that `make fuzz` has is over."""
+    if time.time() > float(os.environ.get("FUZZ_UNTIL", "inf")):
+        pytest.skip("the time to search is over")
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:

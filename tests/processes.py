@@ -8,14 +8,17 @@ import sys
 from pathlib import Path
 
 
-def rightcall(*arguments: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
-    """What `rightcall` does with these arguments."""
+def rightcall(
+    *arguments: str, cwd: Path | None = None, stdin: str | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """What `rightcall` does with these arguments, given a text on standard input."""
     return subprocess.run(
         [sys.executable, "-m", "rightcall", *arguments],
+        input=stdin,
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=180,
         cwd=cwd,
         env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment},
     )

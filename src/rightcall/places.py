@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import NamedTuple
 
 OWN_FILE = "rightcall.toml"
 PROJECT_FILE = "pyproject.toml"
@@ -26,6 +27,35 @@ def project_of(place: Path) -> Path | None:
     place = place.resolve()
     folders = (place, *place.parents) if place.is_dir() else place.parents
     return next((one for one in folders if (one / OWN_FILE).is_file() or (one / PROJECT_FILE).is_file()), None)
+
+
+class Home(NamedTuple):
+    """The project from which code may be imported that an eval set names, and what messages call it."""
+
+    folder: str | None
+    name: str
+
+    def holds(self, file: Path) -> bool:
+        """Whether a file lies in it, links followed."""
+        return self.folder is not None and file.resolve().is_relative_to(Path(self.folder).resolve())
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.folder or f'no folder above it has {OWN_FILE} or {PROJECT_FILE}'})"
+
+
+def home_of_eval_set(evalset: Path) -> Home:
+    """The project of an eval set: what a program trusts that was told to load this file."""
+    project = project_of(evalset)
+    return Home(None if project is None else str(project), "the project of the eval set")
+
+
+def home_here() -> Home:
+    """The project of the current folder: what a command trusts, wherever the eval set comes from.
+
+    A downloaded eval set can bring a project file along, and would be at home in its own project.
+    """
+    project = project_of(Path.cwd())
+    return Home(None if project is None else str(project), "the project of the current folder")
 
 
 def eval_sets_in(folder: Path) -> list[str]:

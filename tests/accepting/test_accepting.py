@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, strategies as st
 from tests.builders import call
 
 from rightcall import ToolCall, Trajectory
@@ -231,7 +231,6 @@ def written(cases: list[dict[str, Any]], style: str) -> str:
     return json.dumps(value, indent=2 if style == "json" else None)
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.lists(st.tuples(expectations, trajectories), min_size=1, max_size=3), styles)
 def test_every_case_that_is_updated_passes_and_the_others_are_as_they_were(
     drawn: list[tuple[dict[str, Any], Trajectory]], style: str
@@ -254,7 +253,6 @@ def test_every_case_that_is_updated_passes_and_the_others_are_as_they_were(
     assert again.after == made.after
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.lists(trajectories, min_size=1, max_size=4), st.sampled_from(["evals.yaml", "evals.json"]))
 def test_a_new_eval_set_is_one_that_its_traces_pass(made: list[Trajectory], path: str) -> None:
     collected = collect(made, path, "rightcall.case.id")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -110,8 +109,10 @@ def test_a_response_that_is_no_answer_is_an_error(
 
 
 def test_an_endpoint_that_takes_too_long_is_an_error(workshop: Workshop) -> None:
+    over = threading.Event()
+
     def respond(handler: BaseHTTPRequestHandler, said: Any) -> tuple[int, dict[str, str], bytes]:
-        time.sleep(1)
+        over.wait(60)
         return 200, {}, b""
 
     with served(respond) as url:
@@ -119,6 +120,7 @@ def test_an_endpoint_that_takes_too_long_is_an_error(workshop: Workshop) -> None
 
         with pytest.raises(AgentError, match=r"gave no answer within 0\.2 s"):
             ask(agent, "x")
+        over.set()
 
 
 def test_an_endpoint_that_is_not_there_is_an_error_without_the_query(workshop: Workshop) -> None:

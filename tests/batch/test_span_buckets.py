@@ -14,8 +14,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from tests.columns.span_tables import KINDS, WITHOUT_SCOPES, copier, copies, recorded, spans_of, without_scopes
+from tests.sampling import examples
 
 from rightcall import read
 from rightcall.batch import ParquetSpans, SpanBucket, SpanTable, bucket_count, span_buckets
@@ -77,7 +78,7 @@ class _Batches:
         return self._table.select(list(columns)).to_batches(max_chunksize=self._rows)
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(
     generator=st.randoms(use_true_random=False),
     kind=st.sampled_from(sorted(KINDS)),

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 from tests.browser.runs import slow_run
-from tests.browser.waiting import until
 from tests.viewer.viewing import RIGHT, SEARCH, WRONG, new_run, results_of
+from tests.waiting import until
 
 from rightcall.pages import case_key
 from rightcall.store import list_runs

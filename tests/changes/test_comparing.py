@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from rightcall import CaseResult, EvaluationResult, ToolCall, Trajectory
 from rightcall.changes import Called, PathChange, called, compare, overview, path_changes, sides_of
@@ -95,7 +95,6 @@ def test_a_path_changes(before: tuple[Called, ...], after: tuple[Called, ...], e
 PATHS = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("xy")), max_size=8)
 
 
-@settings(deadline=None)
 @given(PATHS, PATHS)
 def test_what_came_and_went_makes_one_path_of_the_other(first: list[Any], second: list[Any]) -> None:
     before, after = (path(*[(name, {"v": value}) for name, value in made]) for made in (first, second))

@@ -8,8 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from tests.columns.lottery import Lottery, cut
+from tests.sampling import examples
 
 from rightcall import InputError, judge
 from rightcall.columns import SCORES, TRAJECTORIES, Plan, score_batch, trajectory_of
@@ -74,7 +75,7 @@ def test_2_000_rows_are_scored_as_the_evaluators_judge_them(seed: int) -> None:
                 assert score["error"] == problem
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 10**6), st.lists(st.integers(1, 50), min_size=1, max_size=5))
 def test_the_scores_do_not_depend_on_how_rows_are_cut_into_batches(seed: int, sizes: list[int]) -> None:
     lottery = Lottery(seed)

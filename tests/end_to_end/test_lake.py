@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from tests.batch.lake.stores import s3_store
 from tests.columns.span_tables import KINDS, recorded, spans_of
 from tests.hostile.corpus import PAYLOADS, harmful, obeyed
 from tests.processes import rightcall
+from tests.waiting import until
 
 from rightcall.cli._score import command as score_command
 
@@ -210,19 +212,20 @@ def test_killed_again_and_again_it_ends_with_the_bytes_of_an_undisturbed_run(tmp
     chance = random.Random(15)
     for number in range(12):
         write_table(tmp_path / "in" / f"{number}.parquet", rows(2_000, number), group=500)
-    _start(tmp_path, "whole", 1).communicate(timeout=60)
+    _start(tmp_path, "whole", 1).communicate(timeout=180)
 
     for _ in range(3):
         running = _start(tmp_path, "out", 3)
         wanted = _finished(tmp_path / "out") + chance.randrange(1, 4)
         while running.poll() is None and _finished(tmp_path / "out") < wanted:
             if chance.random() < 0.05 and (workers := _children(running.pid)):
-                os.kill(chance.choice(workers), signal.SIGKILL)
+                with suppress(ProcessLookupError):  # it may have ended by itself
+                    os.kill(chance.choice(workers), signal.SIGKILL)
             time.sleep(0.01)
         running.kill()
         running.communicate()
     last = _start(tmp_path, "out", 2)
-    told = last.communicate(timeout=60)
+    told = last.communicate(timeout=180)
 
     assert (last.returncode, told[1]) == (1, "")
     assert contents(tmp_path / "out") == contents(tmp_path / "whole")
@@ -234,11 +237,10 @@ def test_interrupted_it_ends_with_130_and_what_is_finished_stays(tmp_path: Path,
     for file in range(30):
         write_table(tmp_path / "in" / f"{file:02}.parquet", rows(2_000, file), group=500)
     running = _start(tmp_path, "out", 2)
-    while not _finished(tmp_path / "out"):
-        time.sleep(0.01)
+    until(lambda: _finished(tmp_path / "out"))
 
     running.send_signal(number)
-    told = running.communicate(timeout=30)
+    told = running.communicate(timeout=120)
 
     assert running.returncode == 130
     assert "stopped; the same command goes on where this one was: out" in told[1]

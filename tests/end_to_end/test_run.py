@@ -218,19 +218,20 @@ def test_an_agent_that_cannot_be_loaded_ends_the_run_before_it_begins(shop: Path
     assert runs_in(shop) == []
 
 
-def test_an_agent_that_an_eval_set_names_is_run_inside_its_project_only(shop: Path) -> None:
-    (shop / "inner").mkdir()
-    (shop / "inner" / "rightcall.toml").write_text("")
-    (shop / "inner" / "shop.yaml").write_text(SHOP.replace("agent.py:answer", "../agent.py:answer"))
+def test_an_agent_that_an_eval_set_names_is_run_inside_this_project_only(shop: Path, tmp_path: Path) -> None:
+    (shop / "rightcall.toml").write_text("")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "rightcall.toml").write_text("")
+    downloaded = os.path.relpath(shop / "shop.yaml", tmp_path / "mine")
 
-    refused = rightcall("run", "inner/shop.yaml", cwd=shop)
-    trusted = rightcall("run", "inner/shop.yaml", "--trust", cwd=shop)
-    command = SHOP.replace("agent.py:answer", f"'cmd:{sys.executable} agent.py'")
-    (shop / "shop.yaml").write_text(command)
+    refused = rightcall("run", downloaded, cwd=tmp_path / "mine")
+    trusted = rightcall("run", downloaded, "--trust", cwd=tmp_path / "mine")
+    at_home = rightcall("run", "shop.yaml", cwd=shop)
+    (shop / "shop.yaml").write_text(SHOP.replace("agent.py:answer", f"'cmd:{sys.executable} agent.py'"))
 
     assert refused.returncode == 2
-    assert "not inside the project of the eval set" in refused.stderr
-    assert trusted.returncode == 0, trusted.stderr
+    assert "not inside the project of the current folder" in refused.stderr
+    assert (trusted.returncode, at_home.returncode) == (0, 0), trusted.stderr
     assert rightcall("run", "shop.yaml", cwd=shop).returncode == 2
 
 
@@ -447,7 +448,7 @@ def test_an_evaluator_that_is_not_available_is_told_by_name_and_the_others_judge
 
     done = rightcall("run", "agent.py:answer", "shop.yaml", cwd=shop)
 
-    assert done.returncode == 2
+    assert done.returncode == 1
     assert "RC104 a" in done.stdout
     assert "RC403 a: 'judge' (llm-judge-trajectory-simulation) is not yet available" in done.stdout
 

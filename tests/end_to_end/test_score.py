@@ -1,10 +1,13 @@
 """`rightcall score` and `rightcall check`, in a real process, on recorded traces."""
 
+import gzip
 import json
 import tarfile
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from tests.processes import rightcall
 
 CORPUS = Path(__file__).parents[1] / "data" / "corpus.tar.xz"
@@ -136,3 +139,58 @@ def test_check_counts_what_is_right_and_places_what_is_wrong(folder: Path) -> No
     assert done.returncode == 2
     assert done.stdout == "shop.yaml: 1 case, 2 expectations\n"
     assert done.stderr == "rightcall: wrong.yaml:9:7: 'cuonts' names no evaluator; did you mean 'counts'?\n"
+
+
+def test_what_is_piped_in_is_scored_as_a_file_is(folder: Path, tmp_path: Path) -> None:
+    name, command = "langgraph-openinference.json", ("--evalset", "shop.yaml")
+    written = (folder / name).read_text()
+
+    piped = rightcall("score", "-", *command, cwd=folder, stdin=written, TMPDIR=str(tmp_path))
+    read = rightcall("score", name, *command, cwd=folder)
+
+    assert piped.returncode == 1
+    assert piped.stdout.splitlines()[:-1] == read.stdout.splitlines()[:-1]
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_piped_traces_without_an_id_and_mistakes_in_them_name_standard_input(tmp_path: Path) -> None:
+    log = json.dumps([{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}])
+
+    done = rightcall("score", "-", "--expect", "calls: [search]", cwd=tmp_path, stdin=log)
+    wrong = rightcall("score", "-", "--expect", "calls: [search]", cwd=tmp_path, stdin="no trace")
+
+    assert "<stdin>#1: `search` was never called" in done.stdout
+    assert (wrong.returncode, wrong.stderr.startswith("rightcall: <stdin>: not JSON")) == (2, True)
+
+
+@pytest.mark.parametrize("more", [("-",), ("--watch",), ("--out", "scores")], ids=["twice", "watched", "into a folder"])
+def test_standard_input_is_refused_where_it_would_be_read_again(more: tuple[str, ...], tmp_path: Path) -> None:
+    done = rightcall("score", "-", *more, "--expect", "calls: [search]", cwd=tmp_path, stdin="{}")
+
+    assert done.returncode == 2
+    assert "standard input (-)" in done.stderr
+
+
+@pytest.mark.parametrize("command", [("show",), ("score", "--expect", "calls: []")], ids=["show", "score"])
+def test_the_address_of_a_server_is_refused_with_what_to_do(command: tuple[str, ...]) -> None:
+    done = rightcall(*command, "http://127.0.0.1:9/spans?api_key=abc123")
+
+    assert done.returncode == 2
+    assert "http://127.0.0.1:9/spans: this is the address of a server" in done.stderr
+    assert "curl … | rightcall" in done.stderr
+    assert "abc123" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["one.parquet", "one.jsonl", "one.jsonl.gz"])
+@pytest.mark.parametrize("out", [(), ("--out", "scores")], ids=["printed", "into a folder"])
+def test_tables_and_lines_larger_than_the_limit_are_refused(name: str, out: tuple[str, ...], tmp_path: Path) -> None:
+    line = json.dumps({"id": "a", "calls": ["search"]}) + "\n"
+    (tmp_path / "one.jsonl").write_text(line)
+    (tmp_path / "one.jsonl.gz").write_bytes(gzip.compress(line.encode()))
+    parquet.write_table(pa.Table.from_pylist([json.loads(line)]), tmp_path / "one.parquet")
+
+    done = rightcall("score", name, "--expect", "calls: [search]", "--max-size", "10B", *out, cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert f"{name}: more than the limit of 10 bytes (max_size)" in done.stderr
+    assert "passed" not in done.stdout

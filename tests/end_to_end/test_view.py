@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 
@@ -269,3 +269,27 @@ def test_a_browser_is_opened_if_it_is_wanted(tmp_path: Path, runs: Path) -> None
         server.end()
 
     assert opened.read_text() == f"http://127.0.0.1:{server.port}/\n"
+
+
+def test_requests_that_are_never_sent_whole_lock_nobody_out(runs: Path) -> None:
+    with viewer(str(runs), "--port", "0") as server, ExitStack() as opened:
+        half = [
+            opened.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=20)) for _ in range(150)
+        ]
+        for connection in half:
+            with suppress(ConnectionError):
+                connection.sendall(b"GET / HTTP/1.1\r\nHost: 127")
+
+        answer, page = server.get("/")
+
+        assert (answer.status, "shop.yaml" in page) == (200, True)
+        assert has_ended(half[0])
+        assert has_ended(half[-1])  # after a while, though nothing takes its place
+
+
+def has_ended(connection: socket.socket) -> bool:
+    """Whether the other side ends a connection, before a read of it times out."""
+    try:
+        return connection.recv(1) == b""
+    except ConnectionError:
+        return True

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, strategies as st
 from tests.evalsets import adk_files, uipath_files
+from tests.sampling import examples
 
 from rightcall import DocumentError, ToolCall, Trajectory
 from rightcall.decoding import decode_document
@@ -36,7 +37,6 @@ TRAJECTORIES = st.builds(
     CALLS,
     st.lists(WORDS | st.fixed_dictionaries({"total": st.sampled_from([8, "8.0", 9])}), min_size=3, max_size=3),
 )
-NO_FIXTURE_CHECK = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def converted(path: Path) -> EvalSet:
@@ -61,7 +61,7 @@ def assert_same(original: EvalSet, twin: EvalSet, trajectory: Trajectory) -> Non
     assert original.metadata == twin.metadata
 
 
-@NO_FIXTURE_CHECK
+@examples(40)
 @given(
     st.lists(st.lists(st.tuples(WORDS, CALLS, WORDS), min_size=1, max_size=3), min_size=1, max_size=3),
     st.sampled_from(
@@ -94,7 +94,7 @@ def query_of(talk: Any) -> str:
     return str(talk[0][0])
 
 
-@NO_FIXTURE_CHECK
+@examples(40)
 @given(
     st.lists(
         st.fixed_dictionaries(

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings, strategies as st
+from hypothesis import assume, given, strategies as st
 
 from rightcall.decoding import decode_document
 from rightcall.errors import DocumentError
@@ -163,7 +163,6 @@ def written(value: Any, style: str) -> str:
     return json.dumps(holder, indent=2 if style == "json" else None)
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(values, values, st.sampled_from(["block", "yaml", "json", "line"]), st.sampled_from(["\n", "\r\n"]))
 def test_any_value_can_take_the_place_of_any_other(old: Any, new: Any, style: str, newline: str) -> None:
     text = written(old, style).replace("\n", newline)

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, strategies as st
 from tests.evalsets import adk_files, uipath_files
+from tests.sampling import examples
 
 from rightcall import DocumentError, Trajectory
 from rightcall.decoding import decode_document
@@ -96,41 +97,26 @@ def check_loaded(path: Path, loaded: EvalSet) -> None:
     assert [judge(case, trajectory).verdict for case in twin.cases] == verdicts
 
 
-FUZZING = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
 @pytest.mark.parametrize("document", [NATIVE, ADK, EVENTS, OLDER], ids=["native", "adk", "events", "older"])
-def test_a_damaged_file_loads_or_is_refused_with_a_place(tmp_path_factory: Any, document: Any) -> None:
-    folder = tmp_path_factory.mktemp("sets")
-
-    @FUZZING
-    @given(damaged(document))
-    def try_one(changed: Any) -> None:
-        check(adk_files.write(folder, changed))
-
-    try_one()
+@examples(60)
+@given(data=st.data())
+def test_a_damaged_file_loads_or_is_refused_with_a_place(tmp_path_factory: Any, document: Any, data: Any) -> None:
+    check(adk_files.write(tmp_path_factory.mktemp("sets"), data.draw(damaged(document))))
 
 
-def test_a_damaged_file_of_uipath_loads_or_is_refused_with_a_place(tmp_path_factory: Any) -> None:
-    folder = tmp_path_factory.mktemp("sets")
+@examples(60)
+@given(damaged(UIPATH), st.sampled_from(sorted(uipath_files.EVALUATORS)), st.data())
+def test_a_damaged_file_of_uipath_loads_or_is_refused_with_a_place(
+    tmp_path_factory: Any, changed: Any, name: str, data: Any
+) -> None:
+    evaluator = uipath_files.EVALUATORS[name]
+    if data.draw(st.booleans()):
+        evaluator = data.draw(damaged(evaluator))
 
-    @FUZZING
-    @given(damaged(UIPATH), st.sampled_from(sorted(uipath_files.EVALUATORS)), st.data())
-    def try_one(changed: Any, name: str, data: Any) -> None:
-        evaluator = uipath_files.EVALUATORS[name]
-        if data.draw(st.booleans()):
-            evaluator = data.draw(damaged(evaluator))
-        check(uipath_files.write(folder, changed, {**uipath_files.EVALUATORS, name: evaluator}))
-
-    try_one()
+    check(uipath_files.write(tmp_path_factory.mktemp("sets"), changed, {**uipath_files.EVALUATORS, name: evaluator}))
 
 
-def test_a_damaged_configuration_is_taken_or_refused_with_a_place(tmp_path_factory: Any) -> None:
-    folder = tmp_path_factory.mktemp("sets")
-
-    @FUZZING
-    @given(damaged(CONFIG))
-    def try_one(config: Any) -> None:
-        check(adk_files.write(folder, ADK, config))
-
-    try_one()
+@examples(60)
+@given(damaged(CONFIG))
+def test_a_damaged_configuration_is_taken_or_refused_with_a_place(tmp_path_factory: Any, config: Any) -> None:
+    check(adk_files.write(tmp_path_factory.mktemp("sets"), ADK, config))

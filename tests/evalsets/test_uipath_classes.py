@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, strategies as st
 from tests.evalsets.uipath_files import eval_set, evaluation, write
+from tests.sampling import examples
 
 from rightcall import DocumentError, Trajectory
 from rightcall.evalsets import EvalSet, convert_eval_set, load_eval_set
@@ -15,7 +16,6 @@ from rightcall.results import OverallResult
 from rightcall.verdicts import Overall, judge
 
 PAIRS = [("spam", "Spam"), ("ham", "spam"), ("spam", "ham"), ("Ham", "ham"), ("spam", "spam")]
-REUSED = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def written(folder: Path, expected: Sequence[Any], kind: str = "binary", **config: Any) -> Path:
@@ -80,14 +80,14 @@ def test_the_figure_is_the_one_that_the_configuration_asks_for(
     assert said.score == pytest.approx(score)
 
 
-@REUSED
+@examples(60)
 @given(
     pairs=st.lists(st.tuples(st.sampled_from(["spam", "ham"]), st.sampled_from(["spam", "Ham", "x"])), min_size=1),
     metric=st.sampled_from(["precision", "recall", "f-score"]),
     beta=st.sampled_from([0.5, 1, 2.0]),
 )
 def test_a_binary_figure_is_that_of_counting_hits_and_misses(
-    tmp_path: Path, pairs: list[tuple[str, str]], metric: str, beta: float
+    tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]], metric: str, beta: float
 ) -> None:
     seen = [(expected == "spam", found.lower() == "spam") for expected, found in pairs]
     hits, wrong, missed = seen.count((True, True)), seen.count((False, True)), seen.count((True, False))
@@ -97,7 +97,7 @@ def test_a_binary_figure_is_that_of_counting_hits_and_misses(
     figures = {"precision": precision, "recall": recall}
     figures["f-score"] = (1 + beta**2) * precision * recall / below if below else 0.0
 
-    _, said = judged(tmp_path, pairs, metricType=metric, fValue=beta)
+    _, said = judged(tmp_path_factory.mktemp("set"), pairs, metricType=metric, fValue=beta)
 
     if hits + wrong + missed:
         assert said.score == pytest.approx(figures[metric])

@@ -154,13 +154,13 @@ def test_a_body_that_comes_a_byte_a_second_is_given_up_in_time(listen: Listen, m
     listen(judged()._replace(pause=1.0))
     monkeypatch.setenv("RIGHTCALL_JUDGE_TIMEOUT", "0.5")
     monkeypatch.setenv("RIGHTCALL_JUDGE_ATTEMPTS", "2")
-    trajectory_judged(timeout=20)  # what is loaded with the first request takes its time, too
+    trajectory_judged(timeout=120)  # what is loaded with the first request takes its time, too
     began = monotonic()
 
-    result = trajectory_judged(timeout=20)
+    result = trajectory_judged(timeout=120)
 
     assert_error(result, "RC602", "no answer within 0.5 s (2 attempts)")
-    assert monotonic() - began < 20
+    assert monotonic() - began < 120
 
 
 def test_the_time_of_all_attempts_together_is_bounded(listen: Listen) -> None:
@@ -171,7 +171,7 @@ def test_the_time_of_all_attempts_together_is_bounded(listen: Listen) -> None:
 
     assert result.verdict == "error"
     assert result.score is None
-    assert monotonic() - began < 30
+    assert monotonic() - began < 120
     assert len(endpoint.asked) <= 1
 
 

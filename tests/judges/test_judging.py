@@ -309,8 +309,11 @@ def test_calls_are_shown_with_errors_and_what_ran_at_the_same_time() -> None:
 def test_only_so_many_ask_at_once(listen: Listen, monkeypatch: pytest.MonkeyPatch) -> None:
     import time
 
+    pair = threading.Barrier(2)
+
     def slow(asked: Asked) -> Response:
-        time.sleep(0.1)
+        pair.wait(60)
+        time.sleep(0.1)  # so that a third would be seen
         return judged()
 
     endpoint = listen(slow)

@@ -66,6 +66,8 @@ def test_every_matcher_has_a_case() -> None:
         ({"$approx": 200, "rel": 0.01}, [198, 202], [197.9]),
         ({"$approx": 1}, [1.0000001], [1.01, True]),
         ({"$approx": 0.5, "abs": 0}, [0.5], [0.50001, 10**400]),
+        ({"$approx": float("inf")}, [float("inf")], [float("-inf"), 1.7e308, float("nan"), "inf", 10**400]),
+        ({"$approx": float("nan")}, [float("nan")], [0, float("inf"), None]),
     ],
 )
 def test_approx_takes_an_absolute_or_a_relative_tolerance(expected: Any, right: list[Any], wrong: list[Any]) -> None:

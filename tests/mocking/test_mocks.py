@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from rightcall import CriteriaError, MockError, Mocks, capture, mockable, standing_in, tool, traced
 
@@ -267,7 +267,6 @@ def test_mocks_that_are_no_object_are_refused() -> None:
         Mocks.of(["a"])  # type: ignore[arg-type]
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=12))
 def test_each_rule_has_a_sequence_of_its_own(skus: list[str]) -> None:
     rules = [{"when": {"sku": sku}, "sequence": [f"{sku}{n}" for n in range(12)]} for sku in "abcd"]

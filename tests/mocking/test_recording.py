@@ -12,13 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from rightcall import InputError, MockError, Mocks, Recorder, Recording, mockable, recording_to, standing_in, tool
 from rightcall.matchers import equal
 from rightcall.mocking import Entry, recording_path
 
 RAN: list[Any] = []
+
+
+@pytest.fixture(autouse=True)
+def _nothing_ran() -> None:
+    RAN.clear()
 
 
 @tool
@@ -172,7 +177,6 @@ def test_a_cancelled_call_has_no_outcome_to_record() -> None:
 
 
 def test_calls_in_threads_are_recorded() -> None:
-    RAN.clear()
     recorder = Recorder("one")
 
     with recording_to(recorder), ThreadPoolExecutor(4) as pool:
@@ -189,7 +193,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(VALUES, VALUES)
 def test_arguments_are_the_same_exactly_when_the_evaluators_call_them_equal(first: Any, second: Any) -> None:
     entry = Entry(case="one", tool="search", args={"query": first}, output="found")
@@ -203,7 +206,6 @@ def test_arguments_are_the_same_exactly_when_the_evaluators_call_them_equal(firs
     assert is_answered == equal(first, second)
 
 
-@settings(deadline=None)
 @given(
     args=VALUES,
     output=st.recursive(SCALARS | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)),

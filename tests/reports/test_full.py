@@ -9,8 +9,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from tests.builders import call, calls
+from tests.sampling import examples
 
 from rightcall import CaseResult, ToolCall, Trajectory
 from rightcall.evalsets import load_eval_set
@@ -323,7 +324,7 @@ def test_a_million_characters_cost_a_few_lines(judged: Judging) -> None:
     assert max(map(cell_count, lines)) <= 100
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     message=st.text(max_size=300),
     excerpt=st.text(max_size=200),

@@ -144,6 +144,13 @@ def test_text_comes_back_as_it_was() -> None:
     assert case.findtext("failure") == f"evals/shop.yaml:10:9: RC101 {text}"
 
 
+def test_characters_that_xml_has_no_place_for_are_seen_as_escapes() -> None:
+    [case] = checked(written(report(result("a\ufffeb", "failed", "c\uffffd")))).iter("testcase")
+
+    assert case.attrib["name"] == "a\\ufffeb"
+    assert case.findtext("failure") == "evals/shop.yaml:10:9: RC101 c\\uffffd"
+
+
 def test_the_same_report_gives_the_same_text_and_a_large_one_is_bounded() -> None:
     outcome = Outcome(seconds=1.0, stdout="y" * 1_000_000)
     made = report(*[result(f"case_{n}", "failed", *["z" * 100_000] * 3, outcome=outcome) for n in range(1_000)])

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from tests.builders import call, calls
 
 from rightcall import ToolCall, Trajectory
@@ -219,7 +219,6 @@ MADE = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(MADE, st.booleans(), st.booleans(), st.sampled_from([80, 81, 120]))
 def test_every_call_is_shown_once_within_the_width_and_nothing_is_obeyed(
     made: list[ToolCall], plain: bool, full: bool, width: int

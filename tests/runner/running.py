@@ -57,8 +57,8 @@ def processes_of_runs() -> list[int]:
     return found
 
 
-def none_left(within: float = 2.0) -> bool:
-    """Whether no process of a run is left after so many seconds."""
+def none_left(within: float = 60.0) -> bool:
+    """Whether every process of a run ends. The limit is for those that never do."""
     until = time.monotonic() + within
     while processes_of_runs() and time.monotonic() < until:
         time.sleep(0.02)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.runner.running import events_of, finished_of, none_left
+from tests.waiting import until
 
 from rightcall import AgentError, Usage
 from rightcall.runner import CaseFinished, CaseStarted, Job, Plan, RunFinished, RunOptions, RunStarted, run
@@ -28,6 +29,15 @@ def echo(input):
 
 def process(input):
     time.sleep(0.05)
+    return os.getpid()
+
+def meeting(input):
+    # Wait until another process has begun, too.
+    met = os.path.join(os.path.dirname(__file__), "met")
+    os.makedirs(met, exist_ok=True)
+    open(os.path.join(met, str(os.getpid())), "w").close()
+    while len(os.listdir(met)) < 2:
+        time.sleep(0.01)
     return os.getpid()
 
 def hold(input):
@@ -102,7 +112,7 @@ def test_a_run_knows_how_long_its_agent_took(project: Path) -> None:
 
 
 def test_work_is_shared_among_the_processes(project: Path) -> None:
-    finished = finished_of("agent.py:process", jobs(40), project, workers=2)
+    finished = finished_of("agent.py:meeting", jobs(40), project, workers=2, timeout=120)
 
     used = {event.trajectory.output for event in finished.values() if event.trajectory is not None}
     assert len(used) == 2
@@ -137,28 +147,25 @@ def test_a_worker_that_says_what_no_worker_may_say_is_replaced(project: Path, en
     assert finished["c0"].trajectory is None
 
 
-@pytest.mark.parametrize("seconds", [0, 30], ids=["that speaks", "that is silent"])
+@pytest.mark.parametrize("seconds", [0, 600], ids=["that speaks", "that is silent"])
 def test_a_worker_that_can_say_nothing_any_more_is_not_waited_for(project: Path, seconds: int) -> None:
     began, busy = time.monotonic(), time.process_time()
 
-    finished = finished_of("agent.py:closer", [Job(case_id="c0", turns=(seconds,))], project, timeout=20)
+    finished = finished_of("agent.py:closer", [Job(case_id="c0", turns=(seconds,))], project, timeout=300)
 
     assert finished["c0"].outcome.cause == "died"
     assert finished["c0"].outcome.error == "the agent closed descriptors that its process needs"
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 120
     assert time.process_time() - busy < 0.5
 
 
-@pytest.mark.parametrize("seconds", [0, 30], ids=["that ends", "that is killed"])
-def test_what_an_agent_started_and_hid_ends_with_it(project: Path, seconds: int) -> None:
+@pytest.mark.parametrize(("seconds", "timeout"), [(0, 120), (600, 3)], ids=["that ends", "that is killed"])
+def test_what_an_agent_started_and_hid_ends_with_it(project: Path, seconds: int, timeout: int) -> None:
     agent = f"{project}/agent.py:detacher"
-    finished_of(agent, [Job(case_id="c0", turns=({"input": seconds},))], project, timeout=1)
+    finished_of(agent, [Job(case_id="c0", turns=({"input": seconds},))], project, timeout=timeout)
 
     [started] = map(int, (project / "started").read_text().split())
-    until = time.monotonic() + 2
-    while _lives(started) and time.monotonic() < until:
-        time.sleep(0.02)
-    assert not _lives(started)
+    assert until(lambda: not _lives(started))
 
 
 def _lives(process: int) -> bool:
@@ -184,26 +191,24 @@ def test_closing_the_events_ends_everything(project: Path) -> None:
 
     events.close()  # type: ignore[attr-defined]
 
-    assert none_left(1.0)
+    assert none_left()
 
 
 def test_a_run_that_is_stopped_says_so(project: Path) -> None:
     seen: list[object] = []
     plan = Plan(agent="agent.py:process", project=str(project), jobs=jobs(100), total=100)
-    began = time.monotonic()
 
     for event in run(plan, RunOptions(workers=1), lambda: len(seen) > 10):
         seen.append(event)  # noqa: PERF402 - `stop` looks at what has been seen so far
 
     assert seen[-1] == RunFinished(stopped=True)
     assert len(seen) < 30
-    assert time.monotonic() - began < 20
 
 
 def test_an_agent_that_cannot_be_loaded_is_an_exception(project: Path) -> None:
     with pytest.raises(AgentError, match=r"no file nowhere\.py"):
         events_of("nowhere.py:answer", jobs(1), project)
-    assert none_left(1.0)
+    assert none_left()
 
 
 def test_the_parent_starts_no_thread(project: Path) -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from msgspec.structs import replace
 from tests.builders import call
+from tests.sampling import examples
 
 from rightcall import CaseResult, Outcome, StoreError, ToolCall, Trajectory, load_eval_set
 from rightcall.limits import DEFAULT_LIMITS
@@ -58,7 +59,7 @@ def test_what_is_stored_comes_back_as_it_was(tmp_path: Path, value: Any) -> None
     assert entry.digest == "digest"
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists, max_leaves=20))
 def test_any_json_value_survives_the_form_of_a_result(value: Any) -> None:
     kept = CaseResult.from_json(result(output=value).to_json())

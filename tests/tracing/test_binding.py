@@ -6,7 +6,7 @@ import inspect
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from rightcall import capture, tool
 
@@ -52,7 +52,6 @@ def test_arguments_have_the_names_of_their_parameters(
 NAMES = st.sampled_from(["a", "b", "c", "d"])
 
 
-@settings(deadline=None)  # the first example imports what the others use
 @given(
     function=st.sampled_from([plain, keyword_only, positional_only]),
     args=st.lists(st.integers(), max_size=4),

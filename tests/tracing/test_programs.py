@@ -7,7 +7,8 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, strategies as st
+from tests.sampling import examples
 
 from rightcall import capture, tool
 from rightcall.tracing import Captured
@@ -66,7 +67,7 @@ async def run(case: int, program: Program, pool: ThreadPoolExecutor) -> Captured
     return captured
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@examples(40)
 @given(st.lists(PROGRAMS, min_size=2, max_size=4))
 def test_every_run_has_exactly_its_calls_in_order_and_nested_as_they_were(programs: list[Program]) -> None:
     async def run_all() -> list[Captured]:

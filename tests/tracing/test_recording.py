@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pydantic
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from rightcall import DEFAULT_LIMITS, capture, tool
 from rightcall.matchers import equal
@@ -42,7 +42,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(deadline=None)  # the first example imports what the others use
 @given(VALUES.filter(lambda value: not (isinstance(value, dict) and value.keys() == {"content"})))
 @example(2**80)
 @example("N/A")

@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from tests.sampling import examples
 
 from rightcall import InputError, Limits
 from rightcall.trajectory import KeptSpans, RawEvent, RawSpan, spans_by_id
@@ -64,7 +65,7 @@ def test_any_value_comes_back_as_it_was_and_stays_on_one_line(value: Any) -> Non
     kept.check()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.dictionaries(st.text(), st.text() | st.integers() | st.floats() | st.none()), max_size=6))
 def test_whatever_spans_say_they_are_read_back_and_pass_the_check(said: list[dict[str, Any]]) -> None:
     spans = [RawSpan(name="x", span_id=str(number), attributes=held) for number, held in enumerate(said)]

@@ -102,19 +102,22 @@ def test_evaluators_that_wait_and_plain_ones_give_one_result_in_the_order_of_the
 
 
 def test_many_are_waited_for_at_once_but_no_more_than_allowed() -> None:
-    at_once, most = 0, 0
+    at_once, most, all_there = 0, 0, asyncio.Event()
 
     async def count(execution: Execution) -> float:
         nonlocal at_once, most
         at_once += 1
         most = max(most, at_once)
-        await asyncio.sleep(0.01)
+        if at_once == 5:
+            all_there.set()
+        await asyncio.wait_for(all_there.wait(), 60)
+        await asyncio.sleep(0.01)  # so that a sixth would be seen
         at_once -= 1
         return 1.0
 
     with Judging(concurrency=5) as judging:
         futures = [judging.submit(case(check(Patient(count))), MADE) for _ in range(40)]
-        results = [future.result(10) for future in futures]
+        results = [future.result(120) for future in futures]
 
     assert all(result.passed for result in results)
     assert most == 5

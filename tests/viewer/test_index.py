@@ -34,7 +34,7 @@ def test_rows_stand_by_gravity_and_then_as_they_are_written(tmp_path: Path, resu
         replace(wrong, case_id="w", verdict="error", source=Source("a.yaml", 50, 1)),
     )
 
-    assert [entry.row.case_id for entry in index_of(Library(tmp_path / "runs")).entries()] == ["w", "x", "y", "z"]
+    assert [entry.row.case_id for entry in index_of(Library(tmp_path / "runs")).entries()] == ["x", "w", "y", "z"]
 
 
 def test_of_a_case_that_was_run_again_the_last_line_counts(tmp_path: Path, results: list[CaseResult]) -> None:

@@ -70,6 +70,8 @@ class CommandAgent:
     async def _run(self, said: bytes, environment: dict[str, str]) -> bytes:
         program = self._arguments[0]
         loop = asyncio.get_running_loop()
+        # First, because it takes long to start, and we may be killed meanwhile.
+        self._watchdog.start()
         try:
             transport, talk = await loop.subprocess_exec(
                 lambda: Conversation(self._options.max_bytes),

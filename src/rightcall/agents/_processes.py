@@ -88,8 +88,8 @@ class Watchdog:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
 
-    def watch(self, group: int) -> None:
-        """From now on this group must not outlive us."""
+    def start(self) -> None:
+        """Start the process, unless it runs."""
         if self._process is None:
             program = str(Path(__file__).with_name("_orphans.py"))
             self._process = subprocess.Popen(  # noqa: S603 - our own program
@@ -100,6 +100,10 @@ class Watchdog:
                 start_new_session=True,
                 bufsize=0,
             )
+
+    def watch(self, group: int) -> None:
+        """From now on this group must not outlive us."""
+        self.start()
         self._tell(f"+{group}\n")
 
     def forget(self, group: int) -> None:

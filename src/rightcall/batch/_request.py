@@ -11,7 +11,8 @@ import msgspec
 from rightcall.errors import InputError
 from rightcall.evalsets import Case, OverallCheck, load_expectation, selected
 from rightcall.extensions import CodeFinder, load_eval_set_with_code
-from rightcall.readers import Grouping, read
+from rightcall.places import Home
+from rightcall.readers import Grouping, check_not_server, read
 from rightcall.trajectory import Trajectory
 from rightcall.verdicts import CASE_ATTRIBUTE, Join
 
@@ -34,7 +35,9 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     grouping: Grouping = "auto"
     max_size: int | None = None
     trust: bool = False
-    """Whether evaluators of the user's own may lie outside of the project of the eval set."""
+    """Whether evaluators of the user's own may lie outside of `home`."""
+    home: Home | None = None
+    """Where they may be imported from; the project of the eval set by default."""
     wants_evidence: Literal["", "bad", "all"] = ""
     """Which results come with all that they are made of, as JSON: none, those that did not pass, or all."""
 
@@ -51,7 +54,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         """The cases chosen from the eval set, and what it asks of all together. Raises as `cases` does."""
         if self.evalset is None:
             return [], ()
-        eval_set = load_eval_set_with_code(self.evalset, trust=self.trust)
+        eval_set = load_eval_set_with_code(self.evalset, trust=self.trust, home=self.home)
         chosen = selected(eval_set.cases, self.case_globs, self.tags)
         if self.case_ids is not None:
             chosen = [case for case in chosen if case.id in self.case_ids]
@@ -74,11 +77,15 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             InputError: a file cannot be read.
         """
+        if isinstance(source, str):
+            check_not_server(source)
         if isinstance(source, str) and is_elsewhere(source):
             raise InputError(f"{source}: what lies in an object store is scored with --out")
         if isinstance(source, str) and self.input_format is None:
             is_named = self.expectation is not None
-            found = table_trajectories(source, self.grouping, self.case_attribute, is_named=is_named)
+            found = table_trajectories(
+                source, self.grouping, self.case_attribute, is_named=is_named, max_size=self.max_size
+            )
             if found is not None:
                 return found
         return read(

@@ -71,6 +71,7 @@ class Scoring:
 
     def _named(self, name: str, scored: Scored) -> Scored:
         """A result whose case is the trajectory itself: known by its trace, or by its place in the file."""
+        name = self._sources.name_of(name)
         self._positions[name] += 1
         case_id = scored.trace_id or f"{name}#{self._positions[name]}"
         self._times[case_id] += 1

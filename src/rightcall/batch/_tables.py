@@ -10,7 +10,7 @@ import msgspec
 
 from rightcall.decoding import decode_json
 from rightcall.errors import InputError, MissingExtraError
-from rightcall.readers import Grouping
+from rightcall.readers import Grouping, check_size
 from rightcall.trajectory import Trajectory
 
 _PARQUET = b"PAR1"
@@ -18,25 +18,30 @@ _HEAD = 1 << 20
 
 
 def table_trajectories(
-    path: str, grouping: Grouping, case_attribute: str, *, is_named: bool
+    path: str, grouping: Grouping, case_attribute: str, *, is_named: bool, max_size: int | None = None
 ) -> Iterator[Trajectory] | None:
     """The trajectories in a Parquet file or in JSON lines, where they lie there ready made; none where they do not.
 
     Rows of spans in a Parquet file count too. If it `is_named`, a row's id stands for a trace id that it has not.
 
     Raises:
-        InputError: the file, or a row in it, cannot be read.
+        InputError: the file, or a row in it, cannot be read, or the file has more than `max_size` bytes.
         MissingExtraError: pyarrow is not installed.
     """
     try:
         with open(path, "rb") as file:
             head = file.read(len(_PARQUET))
             line = head + file.readline(_HEAD)
+            size = os.fstat(file.fileno()).st_size
     except (OSError, ValueError):
         return None  # whoever reads the file says what is wrong with it
     if head == _PARQUET:
+        check_size(path, size, max_size)
         return _parquet(path, grouping, case_attribute, is_named)
-    return _lines(path, is_named) if is_trajectory(line) else None
+    if not is_trajectory(line):
+        return None
+    check_size(path, size, max_size)
+    return _lines(path, is_named)
 
 
 def _parquet(path: str, grouping: Grouping, case_attribute: str, is_named: bool) -> Iterator[Trajectory] | None:

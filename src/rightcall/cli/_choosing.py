@@ -12,7 +12,7 @@ import msgspec
 from rightcall.errors import RightcallError
 from rightcall.evalsets import EvalSet, load_eval_set
 from rightcall.extensions import code_files, load_eval_set_with_code
-from rightcall.places import OWN_FILE
+from rightcall.places import OWN_FILE, home_here
 from rightcall.projects import Configuration, agent_files, home_of, home_of_recorded, is_elsewhere
 from rightcall.store import files_digest
 
@@ -56,13 +56,13 @@ def choose(
     agent, path = _split(names)
     if path is None:
         path = recorded[1] if recorded is not None else _configured(configuration, "evalset")
-    eval_set = load_eval_set_with_code(path, trust=trust)
+    eval_set = load_eval_set_with_code(path, trust=trust, home=home_here())
     if agent is not None:
         return Chosen(agent, Path.cwd(), eval_set)
     if recorded is not None and recorded[0] not in (eval_set.agent, configuration.values.get("agent")):
         return Chosen(recorded[0], home_of_recorded(recorded[0], trust), eval_set)
     if eval_set.agent is not None:
-        project = home_of(eval_set.agent, Path(eval_set.path), trust)
+        project = home_of(eval_set.agent, Path(eval_set.path), trust, home=home_here())
         return Chosen(eval_set.agent, project, eval_set)
     return Chosen(_configured(configuration, "agent"), configuration.folder, eval_set)
 

@@ -40,7 +40,7 @@ _MOST_SHOWN = 50
 @click.option("--min-kappa", type=Number(-1, 1), help="Exit with 1 if Cohen's kappa is smaller.")
 @joining_options
 @no_cache_option
-@click.option("--trust", is_flag=True, help="Import evaluators an eval set names though they are outside its project.")
+@click.option("--trust", is_flag=True, help="Import evaluators an eval set names though they are outside this project.")
 def command(**options: Any) -> int:
     """Hold the verdicts of a judge against LABELS, which people gave: CSV, JSON Lines, YAML or JSON.
 

@@ -203,4 +203,5 @@ def _plan(options: Any) -> Plan:
         case_ids=request.case_ids,
         join=request.join,
         trust=request.trust,
+        home=request.home,
     )

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from glob import glob, has_magic
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, get_args
 
 import click
@@ -41,6 +44,21 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(added):
         command = option(command)
     return command
+
+
+STANDARD_INPUT = "-"
+
+
+def saved_input(context: click.Context) -> str:
+    """Save standard input as a temporary file, which is gone when the command ends, and return its path.
+
+    Traces are read more than once, by more than one process; standard input can be read once.
+    """
+    folder = context.with_resource(TemporaryDirectory(prefix="rightcall-"))
+    path = os.path.join(folder, "stdin")
+    with open(path, "wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    return path
 
 
 def trace_files(traces: Sequence[str]) -> Iterator[str]:

@@ -9,10 +9,11 @@ import click
 import msgspec
 
 from rightcall.batch import Request, Sources
+from rightcall.places import home_here
 from rightcall.verdicts import CASE_ATTRIBUTE, Join
 
 from ._complaints import complain
-from ._options import reading_options, trace_files
+from ._options import STANDARD_INPUT, reading_options, saved_input, trace_files
 
 
 def joining_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -64,8 +65,17 @@ class RecordedOptions(msgspec.Struct, frozen=True, kw_only=True):
             input_format=self.input_format,
             grouping=self.grouping,
             max_size=self.max_size,
+            home=home_here(),
         )
 
     def sources(self, request: Request) -> Sources:
-        """The files to read, those of folders among them."""
-        return Sources(request, list(trace_files(self.traces)), together=self.together, complain=complain)
+        """The files to read, those of folders among them, and what is piped in."""
+        files = list(trace_files(self.traces))
+        names = {}
+        if STANDARD_INPUT in files:
+            if files.count(STANDARD_INPUT) > 1:
+                raise click.UsageError("standard input (-) can be read once")
+            path = saved_input(click.get_current_context())
+            files[files.index(STANDARD_INPUT)] = path
+            names[path] = "<stdin>"
+        return Sources(request, files, together=self.together, complain=complain, names=names)

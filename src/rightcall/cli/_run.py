@@ -53,7 +53,7 @@ _POSITIVE = Number(min=0, min_open=True)
 @click.option("--resume", metavar="RUN", help="Go on with a run that was stopped; what is finished is not run again.")
 @click.option("--runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")
 @click.option("--watch", "is_watching", is_flag=True, help="Run again whenever the agent or the eval set changes.")
-@click.option("--trust", is_flag=True, help="Run code that an eval set names though it is outside its project.")
+@click.option("--trust", is_flag=True, help="Run code that an eval set names though it is outside this project.")
 @format_options
 @click.pass_context
 def command(context: click.Context, /, is_watching: bool, **options: Any) -> int:

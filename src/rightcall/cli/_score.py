@@ -28,7 +28,7 @@ from ._configured import configured
 from ._formats import Telling, format_options
 from ._keeping import Keeping
 from ._kept import Kept
-from ._options import trace_files
+from ._options import STANDARD_INPUT, trace_files
 from ._recorded import RecordedOptions, joining_options
 from ._stored import failed_in, last_run_of
 
@@ -56,7 +56,7 @@ from ._stored import failed_in, last_run_of
 )
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that does not pass.")
 @no_cache_option
-@click.option("--trust", is_flag=True, help="Import evaluators an eval set names though they are outside its project.")
+@click.option("--trust", is_flag=True, help="Import evaluators an eval set names though they are outside this project.")
 @click.option("--keep", is_flag=True, help="Keep the results as a run, to be viewed, reported and compared.")
 @click.option("--runs", metavar="DIR", help="Keep them in this folder of runs; .rightcall/runs by default.")
 @click.option(
@@ -66,10 +66,15 @@ from ._stored import failed_in, last_run_of
 @format_options
 @click.pass_context
 def command(context: click.Context, /, is_watching: bool, **options: Any) -> int:
-    """Hold recorded traces against expectations, without running anything.
+    """Check recorded traces against expectations, without running the agent.
 
-    TRACES are files, folders or patterns. Exit code: 0 all passed, 1 a case failed, 2 something could not be measured.
+    Custom evaluators that the eval set names are imported from the project of the current folder.
+
+    TRACES are files, folders or patterns; - is standard input. Exit code: 0 all passed, 1 a case failed, 2 something
+    could not be measured.
     """
+    if STANDARD_INPUT in options["traces"] and (is_watching or options["out"] is not None):
+        raise click.UsageError("standard input (-) is gone once it is read; with --out and --watch, give files")
     if options["out"] is not None:
         return _score_into(context, options)
     if options["engine"] != "local":

@@ -15,12 +15,11 @@ from rightcall.reports import trajectory_lines
 from rightcall.trajectory import Trajectory
 
 from ._complaints import complain
-from ._options import reading_options, trace_files
+from ._options import STANDARD_INPUT, reading_options, trace_files
 from ._redacting import no_redact_option
 from ._shown_runs import json_line, run_named, show_run
 from ._terminal import Screen
 
-_STANDARD_INPUT = "-"
 _EXIT_COULD_NOT_SHOW = 2
 
 
@@ -49,7 +48,7 @@ def command(
     `rightcall run` can be shown as well, by its folder, the beginning of its id, a branch or `last`: each case, and
     what is wrong with it.
     """
-    if together and _STANDARD_INPUT in traces:
+    if together and STANDARD_INPUT in traces:
         raise click.UsageError("standard input is read by itself; with --together, give files")
     run = run_named(traces[0], runs, is_meant=bool(cases)) if len(traces) == 1 else None
     if run is not None:
@@ -78,11 +77,11 @@ def command(
 
 def _name_of(traces: tuple[str, ...]) -> str:
     more = f" and {len(traces) - 1} more" if len(traces) > 1 else ""
-    return "<stdin>" if traces == (_STANDARD_INPUT,) else traces[0] + more
+    return "<stdin>" if traces == (STANDARD_INPUT,) else traces[0] + more
 
 
 def _read(source: str | list[str], reading: dict[str, Any]) -> Iterator[Trajectory]:
-    return read(sys.stdin.buffer if source == _STANDARD_INPUT else source, **reading)
+    return read(sys.stdin.buffer if source == STANDARD_INPUT else source, **reading)
 
 
 def _tree_printer(full: bool) -> Callable[[str, Trajectory], None]:

@@ -22,6 +22,7 @@ from rightcall.evalsets import (
     selected,
 )
 from rightcall.extensions import CodeFinder
+from rightcall.places import Home
 from rightcall.verdicts import Join, Joining
 
 from ._sights import CaseSight
@@ -47,11 +48,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Only these of the cases chosen by the two above, where not all of them are meant."""
     join: Join = "auto"
     trust: bool = False
-    """Whether code may be imported that lies outside of the project of the eval set."""
+    """Whether code may be imported that lies outside of `home`."""
+    home: Home | None = None
+    """Where code may be imported from; the project of the eval set by default."""
 
     @classmethod
     def of_eval_set(cls, path: str | Path, **options: Any) -> Plan:
-        """The plan of an eval set in any format. `options` are `case_globs`, `tags`, `case_ids`, `join` and `trust`.
+        """The plan of an eval set in any format. `options` are `case_globs`, `tags`, `case_ids`, `join`, `trust`
+        and `home`.
 
         Raises:
             ConfigurationError: rows have no order to be joined by.
@@ -85,7 +89,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def cases(self) -> tuple[Case, ...]:
         """The cases; of an expectation for all rows, the one case that all of them belong to."""
-        finder = CodeFinder(Path(self.folder, Path(self.name).name), self.trust)
+        finder = CodeFinder(Path(self.folder, Path(self.name).name), self.trust, home=self.home)
         if not self.is_eval_set:
             return (load_expectation(self.text, self.name, find_code=finder)(""),)
         chosen = selected(self._eval_set.cases, self.case_globs, self.tags)
@@ -102,7 +106,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def _eval_set(self) -> EvalSet:
-        finder = CodeFinder(Path(self.folder, Path(self.name).name), self.trust)
+        finder = CodeFinder(Path(self.folder, Path(self.name).name), self.trust, home=self.home)
         return parse_eval_set(self.text, self.name, find_code=finder)
 
     @cached_property

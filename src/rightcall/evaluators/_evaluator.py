@@ -12,7 +12,7 @@ import msgspec
 
 from rightcall.errors import ConfigurationError, CriteriaError, LimitError, shown
 from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.results import Account, EvaluationResult, Explanation, Finding, Justification, Told
+from rightcall.results import Account, EvaluationResult, Explanation, Finding, Justification, Told, missing_calls
 from rightcall.trajectory import ToolCall, Trajectory
 
 from ._criteria import Config, Criteria
@@ -41,10 +41,6 @@ class Measurement(msgspec.Struct, frozen=True):
     account: Account
     warnings: tuple[str, ...] = ()
 
-
-_NO_TOOL_DATA = Measurement(
-    0.0, 1.0, Told(None, (Finding("RC301", "the trace has no tool data, so nobody knows which calls were made"),))
-)
 
 ConfigT = TypeVar("ConfigT", bound=Config)
 CriteriaT = TypeVar("CriteriaT", bound=Criteria)
@@ -126,10 +122,11 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         try:
             if len(trajectory.calls) > self._most_calls or plan.size > self._most_calls:
                 raise LimitError(f"{max(len(trajectory.calls), plan.size):,} calls; the limit is {self._most_calls:,}")
-            if trajectory.calls_recorded or not self.reads_calls:
-                measured = self.measure(select(trajectory, checked, plan.names), plan)
-            else:
-                measured = _NO_TOOL_DATA
+            selection = select(trajectory, checked, plan.names)
+            measured = self.measure(selection, plan)
+            if self.reads_calls and not trajectory.calls_recorded:
+                low, high = self.bounds_of_incomplete(selection, plan, measured)
+                measured = Measurement(low, high, _Incomplete(measured.account, missing_calls(trajectory)))
         except LimitError as problem:
             return self._error("RC401", f"limit exceeded: {problem}", trajectory, perf_counter() - started)
         except Exception as problem:  # noqa: BLE001 - a fault costs this result, never the run; it is no score
@@ -152,6 +149,13 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
     @abstractmethod
     def measure(self, selection: Selection, plan: PlanT) -> Measurement:
         """The score of the selected calls, from 0.0 to 1.0."""
+
+    def bounds_of_incomplete(self, selection: Selection, plan: PlanT, measured: Measurement) -> tuple[float, float]:
+        """The lowest and highest score there can be, where any other calls may have been made beside the selected ones.
+
+        What is measured of the selected calls is given. Nothing is known unless an evaluator says otherwise.
+        """
+        return 0.0, 1.0
 
     def _default_criteria(self) -> CriteriaT | None:
         given = self.config.default_evaluation_criteria
@@ -179,6 +183,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         )
 
     def _not_measured(self, measured: Measurement, trajectory: Trajectory, seconds: float) -> EvaluationResult:
+        account = measured.account
         reason = (
             f"not measured: the score lies between {measured.low:.4g} and {measured.high:.4g}, depending on what "
             "the trace did not record"
@@ -190,7 +195,9 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             threshold=self.config.threshold,
             warnings=(*trajectory.warnings, *measured.warnings, reason),
             evaluation_time=seconds,
-            explanation=Explanation(_Unmeasured(measured.account, reason)),
+            explanation=Explanation(
+                account.unmeasured(reason) if isinstance(account, _Incomplete) else _Unmeasured(account, reason)
+            ),
         )
 
     def _error(
@@ -206,6 +213,24 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             evaluation_time=seconds,
             explanation=Explanation(Told(None, (Finding(code, reason),))),
         )
+
+
+class _Incomplete(msgspec.Struct, frozen=True):
+    """The account of a result about calls of which some may be missing."""
+
+    account: Account
+    why: Finding
+
+    def justify(self) -> Justification | None:
+        return self.account.justify()
+
+    def find(self) -> tuple[Finding, ...]:
+        return (*self.account.find(), self.why)
+
+    def unmeasured(self, reason: str) -> Account:
+        """The account where there is no score: what lacks among the calls that are known may be among the others."""
+        alone = Told(None, (self.why,))
+        return alone if self.why.code == "RC304" else _Unmeasured(alone, reason)
 
 
 class _Unmeasured(msgspec.Struct, frozen=True):

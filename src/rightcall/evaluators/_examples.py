@@ -72,7 +72,7 @@ class ExampleResult(msgspec.Struct, frozen=True):
 
     @property
     def verdict(self) -> Verdict:
-        """The gravest verdict: an error before a failure, a failure before what was not measured."""
+        """The gravest verdict: a failure before an error, an error before what was not measured."""
         return gravest(result.verdict for result in self.results)
 
     @property

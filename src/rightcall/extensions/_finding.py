@@ -12,17 +12,20 @@ from typing import Any
 from rightcall.agents import SearchPath, import_file
 from rightcall.errors import AgentError, ConfigurationError, UnknownNameError, nearest
 from rightcall.evaluators import Evaluator, custom_type, installed_evaluators, split_code
-from rightcall.places import OWN_FILE, PROJECT_FILE, project_of
+from rightcall.places import Home, home_of_eval_set, project_of
 
 _FORMS = "an evaluator of your own is named as file.py:Name, or by the name that an installed package gives it"
 
 
 class CodeFinder:
-    """Finds evaluators of the user's own that one eval set names: in its project and, without trust, nowhere else."""
+    """Finds evaluators of the user's own that one eval set names: at `home` and, without trust, nowhere else."""
 
-    def __init__(self, evalset: Path, trust: bool = False, remedy: str = "give --trust") -> None:
+    def __init__(
+        self, evalset: Path, trust: bool = False, remedy: str = "give --trust", home: Home | None = None
+    ) -> None:
         self._folder = evalset.resolve().parent
         self._project = project_of(evalset)
+        self._home = home or home_of_eval_set(evalset)
         self._trust, self._remedy = trust, remedy
         self._search = SearchPath()
 
@@ -75,11 +78,8 @@ class CodeFinder:
         if file is None:
             beside = sorted([one.name for one in files[0].parent.glob("*.py")])
             raise UnknownNameError(f"no file {place} in {homes[0]}; {nearest(files[0].name, beside)}")
-        if not self._trust and not (self._project and file.is_relative_to(self._project.resolve())):
-            where = self._project or f"no folder above it has {OWN_FILE} or {PROJECT_FILE}"
-            raise ConfigurationError(
-                f"the evaluator {type_id!r:.200} is not inside the project of the eval set ({where}); {self._remedy}"
-            )
+        if not self._trust and not self._home.holds(file):
+            raise ConfigurationError(f"the evaluator {type_id!r:.200} is not inside {self._home}; {self._remedy}")
         return file
 
 

@@ -8,26 +8,33 @@ from rightcall.errors import RightcallError
 from rightcall.evalsets import EvalSet, load_eval_set
 from rightcall.evaluators import CODE_OF_YOURS, JudgeEvaluator, UnavailableEvaluator, UnimportedOverall
 from rightcall.limits import DEFAULT_LIMITS, Limits
+from rightcall.places import Home
 
 from ._finding import CodeFinder
 
 
 def load_eval_set_with_code(
-    path: str | Path, *, trust: bool = False, limits: Limits = DEFAULT_LIMITS, remedy: str = "give --trust"
+    path: str | Path,
+    *,
+    trust: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+    remedy: str = "give --trust",
+    home: Home | None = None,
 ) -> EvalSet:
     """The eval set in a file, and the evaluators of the user's own that it names. Importing a module runs it.
 
     Args:
         path: The file.
-        trust: Whether code may be imported that lies outside of the project of the eval set.
+        trust: Whether code may be imported wherever it lies.
         limits: The budgets.
         remedy: What the message says where code is not to be trusted.
+        home: Where code may be imported from without trust; the project of the eval set by default.
 
     Raises:
         DocumentError: the file is wrong, or names code that is not there, cannot be imported or is not to be trusted.
         InputError: the file cannot be read.
     """
-    return load_eval_set(path, limits, CodeFinder(Path(path), trust, remedy))
+    return load_eval_set(path, limits, CodeFinder(Path(path), trust, remedy, home))
 
 
 def code_files(path: str | Path) -> list[Path]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rightcall.results import CaseResult, Finding, PlacedFinding
+from rightcall.results import CaseResult, Finding, PlacedFinding, tells_unmeasured
 
 Problem = tuple[str, str]
 """A code and the name of a tool; the name is empty where no single tool is to blame."""
@@ -48,6 +48,6 @@ def _weight(result: CaseResult, finding: Finding) -> int:
     """Where a finding stands: first what the verdict comes from."""
     if result.verdict == "error" and finding.code >= "RC4":
         return -1
-    if result.verdict == "not_measured" and finding.code.startswith("RC3"):
+    if result.verdict == "not_measured" and tells_unmeasured(finding.code):
         return -1
     return _GRAVEST.index(finding.code) if finding.code in _GRAVEST else len(_GRAVEST)

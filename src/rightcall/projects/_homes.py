@@ -5,29 +5,31 @@ from __future__ import annotations
 from pathlib import Path
 
 from rightcall.errors import AgentError
-from rightcall.places import OWN_FILE, PROJECT_FILE, project_of
+from rightcall.places import Home, home_of_eval_set, project_of
 
 from ._sources import sources_of
 
 _ELSEWHERE = ("cmd:", "http://", "https://")
 
 
-def home_of(agent: str, evalset: Path, trust: bool, remedy: str = "give --trust") -> Path:
+def home_of(agent: str, evalset: Path, trust: bool, remedy: str = "give --trust", home: Home | None = None) -> Path:
     """Where the agent that an eval set names is looked for: in the eval set's project, and nowhere else.
+
+    It has to lie in `home`, which is that project unless something else is given.
 
     Raises:
         AgentError: it lies elsewhere, and nobody trusts it; `remedy` says how to.
     """
     project = project_of(evalset)
-    homes = [home for home in (project, evalset.resolve().parent) if home is not None]
-    home = next((home for home in homes if (home / _place(agent)).exists()), homes[0])
-    if not trust and not (project is not None and _is_inside(agent, home, project)):
+    trusted = home or home_of_eval_set(evalset)
+    folders = [folder for folder in (project, evalset.resolve().parent) if folder is not None]
+    folder = next((folder for folder in folders if (folder / _place(agent)).exists()), folders[0])
+    if not trust and not _is_inside(agent, folder, trusted):
         raise AgentError(
-            f"{evalset} names the agent {agent!r:.200}, which is not inside the project of the eval set "
-            f"({project or f'no folder above it has {OWN_FILE} or {PROJECT_FILE}'}); name the agent on the command "
+            f"{evalset} names the agent {agent!r:.200}, which is not inside {trusted}; name the agent on the command "
             f"line, or {remedy}"
         )
-    return home
+    return folder
 
 
 def home_of_recorded(agent: str, trust: bool) -> Path:
@@ -37,7 +39,7 @@ def home_of_recorded(agent: str, trust: bool) -> Path:
         AgentError: it lies outside of this project, and nobody trusts it.
     """
     here = Path.cwd()
-    if not trust and not _is_inside(agent, here, project_of(here) or here):
+    if not trust and not _is_inside(agent, here, Home(str(project_of(here) or here), "this project")):
         raise AgentError(
             f"the run was made with the agent {agent!r:.200}, which is not inside this project; name it on the command "
             "line again, or give --trust"
@@ -55,13 +57,13 @@ def is_elsewhere(agent: str) -> bool:
     return agent.startswith(_ELSEWHERE)
 
 
-def _is_inside(agent: str, home: Path, project: Path) -> bool:
+def _is_inside(agent: str, folder: Path, home: Home) -> bool:
     if is_elsewhere(agent):
         return False
     place = _place(agent)
     below = Path(*place.split(".")) if not place.endswith(".py") and "/" not in place else Path(place)
-    found = [home / place, home / below.with_suffix(".py"), home / below / "__init__.py"]
-    return any(one.exists() and one.resolve().is_relative_to(project.resolve()) for one in found)
+    found = [folder / place, folder / below.with_suffix(".py"), folder / below / "__init__.py"]
+    return any(one.exists() and home.holds(one) for one in found)
 
 
 def _place(agent: str) -> str:

@@ -1,5 +1,6 @@
 """Readers turn traces and logs of messages into trajectories."""
 
+from ._bytes import bounded, check_not_server, check_size
 from ._grouping import Grouping
 from ._large import BlockReading, LargeFile, LeftLine, Rest, Waiting, large_file
 from ._raw_spans import raw_span, raw_spans
@@ -24,7 +25,10 @@ __all__ = [
     "SpanColumns",
     "Turn",
     "Waiting",
+    "bounded",
     "check_grouping",
+    "check_not_server",
+    "check_size",
     "group_columns",
     "known_columns",
     "large_file",

@@ -15,6 +15,28 @@ from rightcall.errors import InputError, MissingExtraError
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _CHUNK = 1 << 20
+_SERVERS = ("http://", "https://")
+
+
+def check_size(name: str, size: int, max_size: int | None) -> None:
+    """Refuse a source of more bytes than the limit. Raises `InputError`."""
+    if max_size is not None and size > max_size:
+        raise InputError(f"{name}: more than the limit of {max_size:,} bytes (max_size)")
+
+
+def check_not_server(source: str) -> None:
+    """Refuse the address of a server, with what to do instead. Raises `InputError`."""
+    if source.startswith(_SERVERS) and not os.path.exists(source):
+        raise InputError(
+            f"{source.partition('?')[0]}: this is the address of a server, and Rightcall reads files and standard "
+            "input; save its answer first, or pipe it in: curl … | rightcall show -"
+        )
+
+
+def bounded(stream: Any, name: str, max_size: int | None) -> IO[bytes]:
+    """A stream whose reader is told `InputError` as soon as there are more bytes than the limit."""
+    limited: IO[bytes] = stream if max_size is None else io.BufferedReader(_Raw(stream, name, max_size), _CHUNK)
+    return limited
 
 
 @contextmanager
@@ -31,6 +53,7 @@ def opened(source: Any, max_size: int | None) -> Iterator[tuple[str, IO[bytes]]]
     if isinstance(source, str) and source.lstrip()[:1] in ("{", "["):
         raise InputError(f"{source[:40]!r}… is no path; to read JSON text, give it as bytes or decoded")
     if isinstance(source, (str, os.PathLike)):
+        check_not_server(os.fspath(source))
         with _file(Path(source)) as stream:
             yield str(source), _unpacked(stream, str(source), max_size)
         return
@@ -65,8 +88,7 @@ def _unpacked(stream: Any, name: str, max_size: int | None) -> IO[bytes]:
         return io.BufferedReader(_Inflating(stream, name, max_size), _CHUNK)
     if start == _ZSTD:
         return io.BufferedReader(_Raw(_zstd(stream, name), name, max_size), _CHUNK)
-    bounded: IO[bytes] = stream if max_size is None else io.BufferedReader(_Raw(stream, name, max_size), _CHUNK)
-    return bounded
+    return bounded(stream, name, max_size)
 
 
 def _zstd(stream: IO[bytes], name: str) -> Any:
@@ -91,8 +113,7 @@ class _Raw(io.RawIOBase):
         if isinstance(data, str):
             raise InputError(f"{self._name or 'the file'} was opened as text; open it with mode 'rb'")
         self._seen += len(data)
-        if self._max_size is not None and self._seen > self._max_size:
-            raise InputError(f"{self._name}: more than the limit of {self._max_size:,} bytes (max_size)")
+        check_size(self._name, self._seen, self._max_size)
         buffer[: len(data)] = data
         return len(data)
 

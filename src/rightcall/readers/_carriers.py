@@ -12,7 +12,7 @@ import msgspec
 from rightcall.decoding import decode_json
 from rightcall.errors import InputError
 
-from ._attributes import RawAttributes, unnested
+from ._attributes import RawAttributes, by_number, unnested
 from ._exchanges import Exchanges
 from ._kinds import shape_of
 from ._message_log import Exchange, messages_of
@@ -242,7 +242,9 @@ def _numbered_carrier(beginning: str, keys: tuple[str, ...]) -> Carrier:
         side=_NUMBERED[beginning],
         keys=keys,
         beginning=beginning,
-        messages=tuple([_names_and_keys(messages[number]) for number in sorted(messages, key=int)]) if regular else (),
+        messages=tuple([_names_and_keys(messages[number]) for number in sorted(messages, key=by_number)])
+        if regular
+        else (),
     )
 
 

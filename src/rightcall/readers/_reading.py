@@ -16,13 +16,13 @@ from rightcall.trajectory import Trajectory
 
 from ._bytes import opened
 from ._containers import CONTAINERS, MESSAGES, items_of
+from ._conversations import Log, logs_in
 from ._documents import Documents
 from ._gathering import Gathering, checked_messages
 from ._grouping import GROUPINGS, Grouping
 from ._large import large_file
-from ._log_turns import Log
-from ._message_log import messages_of
-from ._run import Run
+from ._log_turns import Said
+from ._run import CASE, Run
 from ._sdk import is_live_span, live_span
 from ._span import LogRecord, Span
 from ._states import given_in
@@ -31,7 +31,7 @@ from ._warnings import Warnings
 INPUT_FORMATS = (*(container.name for container in CONTAINERS), MESSAGES)
 """Names for `input_format`."""
 
-METADATA = ("rightcall.case.id",)
+METADATA = (CASE,)
 """Attributes of spans that are kept in the metadata, unless others are asked for."""
 
 Source = str | os.PathLike[str] | bytes | IO[bytes] | Mapping[str, Any] | Sequence[Any]
@@ -98,7 +98,7 @@ def read_spans(
     run = Run(limits, metadata_attributes)
     _add_spans(run, spans, limits)
     if messages is not None:
-        run.messages = _checked_log(messages, limits)
+        run.log = _checked_log(messages, limits)
     return run.trajectory()
 
 
@@ -145,12 +145,12 @@ def read_turns(
         if turn.documents:
             gathered = Gathering("file", METADATA, limits)
             name = _gather(list(turn.documents), gathered, warnings, None, None, limits)
-            spans, records, messages = gathered.everything(name, warnings)
+            spans, records, others = gathered.everything(name, warnings)
             run.spans += spans
             run.logs += records
-            logs.append(messages)
+            logs += others
         for log in logs:
-            run.add_log(Log(log, place, asked if isinstance(asked, str) else None))
+            run.add_log(Said(log, place, asked if isinstance(asked, str) else None))
         if is_conversation:
             run.end_turn()
     return run.trajectory(warnings.texts())
@@ -165,14 +165,18 @@ def read_messages(messages: Any, *, limits: Limits = DEFAULT_LIMITS) -> Trajecto
         InputError: these are no messages of a known format.
     """
     run = Run(limits)
-    run.messages = _checked_log(messages, limits)
+    run.log = _checked_log(messages, limits)
     return run.trajectory()
 
 
-def _checked_log(messages: Any, limits: Limits) -> list[Any]:
-    return checked_messages(
-        messages_of(admit(messages, limits, where="messages", foreign=True, opened=True)), "messages"
-    )
+def _checked_log(messages: Any, limits: Limits) -> Log:
+    logs, _ = logs_in([admit(messages, limits, where="messages", foreign=True, opened=True)])
+    if len(logs) > 1:
+        raise InputError(
+            f"messages holds {len(logs):,} conversations, and this takes one; read all of them with read(…)"
+        )
+    checked_messages(logs[0].messages, "messages")
+    return logs[0]
 
 
 def _gather(

@@ -6,16 +6,18 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.trajectory import ToolCall, Trajectory
+from rightcall.trajectory import NOT_UNDERSTOOD, ToolCall, Trajectory
 
 from ._answers import asked_and_answered
 from ._calls import take_call
 from ._carriers import tells_errors
 from ._conventions import CONVENTIONS
+from ._conversations import Log
 from ._duplicates import without_duplicates
 from ._joining import join
 from ._kinds import CallShape
-from ._log_turns import Log, asked_and_answered_in
+from ._log_turns import Said, asked_and_answered_in
+from ._message_log import exchanges_of
 from ._order import group_by_time, has_ties, ordered, overlaps_unexplained, unsettled
 from ._record import Record
 from ._requests import Requests
@@ -25,11 +27,14 @@ from ._suspicion import reads_like_error
 from ._talks import Talks
 from ._tree import Tree
 from ._turns import Turns, turns_in
+from ._unread import Unread
 from ._usage import usage_of
 from ._values import NOTHING
 from ._warnings import Warnings
+from ._withheld import made_and_withheld, withheld_call
 
 _SETTINGS = {convention.name: convention.setting for convention in CONVENTIONS}
+CASE = "rightcall.case.id"
 _INTERNAL = frozenset({"final_answer", "final_result"})
 _HANDOFFS = ("transfer_to_", "transfer_back_to_", "handoff_to_")
 
@@ -55,8 +60,8 @@ class Run:
     ) -> None:
         self.spans: list[Span] = []
         self.logs: list[LogRecord] = []
-        self.messages: list[Any] = []
-        self._said: list[Log] = []
+        self.log = Log()
+        self._said: list[Said] = []
         self._turns: list[list[Span]] = []
         self._limits = limits
         self._keep = keep
@@ -64,12 +69,15 @@ class Run:
         """Whether calls would be among the spans, had there been any."""
         self._warnings = Warnings()
         self._requests = Requests()
+        self._unread = Unread(self._warnings)
 
     def trajectory(self, extra_warnings: Iterable[str] = ()) -> Trajectory:
         """The trajectory of the run."""
         spans = once_each(self.spans)
-        metadata = _kept(spans, self._keep)
+        metadata = {**_kept_of_log(self.log, self._keep), **_kept(spans, self._keep)}
         records, roles = _classified(spans)
+        doubtful = [record for record in records if record.unread]
+        records = [record for record in records if not record.unread] if doubtful else records
         tree = Tree(spans, roles)
         records = _placed(records, tree, roles)
         talks = Talks(spans, roles, self.logs)
@@ -78,24 +86,31 @@ class Run:
         asked = self._asked_and_answered(spans, roles, turns, tree)
         if not turns.is_known:
             _without_turns([*records, *unseen])
-        calls = _by_turn(ordered([*records, *unseen]), turns)
+        calls, withheld = made_and_withheld(_by_turn(ordered([*records, *unseen]), turns))
+        self._unread.note_spans(doubtful, calls)
+        if not calls and not withheld:
+            self._unread.note_silence([said.log for said in self._logs_said()])
         group_by_time(calls)
         self._warn(calls)
         tool_data = metadata["tool_data"] = self._tool_data(bool(records), bool(unseen))
         is_recorded = tool_data != "none" and self._shows_all_turns(turns, tool_data, spans)
+        if self._unread.first:
+            metadata[NOT_UNDERSTOOD] = self._unread.first
+            self._warnings.add("calls", f"calls that were not understood: {self._unread.first}")
         if records:
             metadata["instrumentation"] = sorted({layer for record in records for layer in record.layers})
         return Trajectory(
             calls=tuple([_tool_call(record) for record in calls]),
             input=asked[0][0],
             output=asked[-1][1],
-            trace_id=next((span.trace_id for span in spans if span.trace_id), None),
+            trace_id=next((span.trace_id for span in spans if span.trace_id), self.log.id),
             metadata=metadata,
             warnings=(*self._warnings.texts(), *extra_warnings),
             unordered=unsettled(calls),
             turn_inputs=tuple([given for given, _ in asked]) if len(asked) > 1 else (),
             turn_outputs=tuple([returned for _, returned in asked]) if len(asked) > 1 else (),
-            calls_recorded=is_recorded,
+            calls_recorded=is_recorded and not self._unread.first,
+            withheld=tuple([withheld_call(record) for record in withheld]),
             usage=usage_of(spans, roles),
         )
 
@@ -104,9 +119,9 @@ class Run:
         take_call(span, self._limits, self._keep)
         self.spans.append(span)
 
-    def add_log(self, log: Log) -> None:
+    def add_log(self, said: Said) -> None:
         """Take in a log of messages that an agent gave back."""
-        self._said.append(log)
+        self._said.append(said)
 
     def end_turn(self) -> None:
         """Let all spans taken in since the last turn ended be one turn."""
@@ -118,8 +133,8 @@ class Run:
         given = {id(span): turn for turn, spans in enumerate(self._turns) for span in spans}
         return Turns(count=len(self._turns), given=given)
 
-    def _logs_said(self) -> list[Log]:
-        return [*self._said, Log(self.messages)] if self.messages else self._said
+    def _logs_said(self) -> list[Said]:
+        return [*self._said, Said(self.log)] if self.log else self._said
 
     def _complete(
         self,
@@ -138,9 +153,9 @@ class Run:
         said = self._logs_said()
         if not said and not self.logs and not (others and (_has_gaps(records) or _tell_errors(spans, roles))):
             return []
-        talks.tell(self._requests, turns, tree)
-        for log in said:
-            self._requests.add_log(log.exchanges, log.turn, log.asked)
+        talks.tell(self._requests, turns, tree, self._unread)
+        for each in said:
+            self._read_log(each)
         unseen = join(records, self._requests) if self._requests.known else []
         for record in unseen:
             context = self._requests.contexts.get(id(record))
@@ -153,10 +168,24 @@ class Run:
         """What the user asked and what the answer was, of each turn."""
         said = self._logs_said()
         if not spans and len(said) == 1:
-            return asked_and_answered_in(said[0].messages)
+            return asked_and_answered_in(said[0].log.messages)
         if turns.count == 1:
             return [asked_and_answered(spans, roles, tree, self.logs)]
         return [asked_and_answered(part, roles, tree, self.logs) for part in turns.parted(spans)]
+
+    def _read_log(self, said: Said) -> None:
+        """Read the messages given as a log, and what repeats them."""
+        log, requests = said.log, self._requests
+        self._unread.note(log.nested)
+        requests.strays.clear()
+        exchanges = exchanges_of(log.messages)
+        self._unread.note_messages(exchanges)
+        requests.add_log(exchanges, said.turn, said.asked)
+        for messages in log.snapshots:
+            repeated = exchanges_of(messages)
+            self._unread.note_messages(repeated)
+            requests.add_log(repeated, max(requests.heard, default=0) if log.messages else said.turn, said.asked)
+        self._unread.note_strays(requests.strays)
 
     def _tool_data(self, has_records: bool, has_unseen: bool) -> str:
         if has_records or self._tools_are_seen:
@@ -209,6 +238,8 @@ def _classified(spans: list[Span]) -> tuple[list[Record], dict[int, Role]]:
                 records.append(record)
         elif kind:
             roles[id(span)] = kind
+        elif span.record is not None:
+            records.append(span.record)
     return ordered(records), roles
 
 
@@ -220,6 +251,14 @@ def _kept(spans: list[Span], keys: tuple[str, ...]) -> dict[str, Any]:
             if key in span.attributes:
                 found[key] = span.attributes.get(key)
                 break
+    return found
+
+
+def _kept_of_log(log: Log, keys: tuple[str, ...]) -> dict[str, Any]:
+    """What is asked for of the object that holds the messages."""
+    found = {key: log.about[key] for key in keys if key in log.about}
+    if CASE in keys and CASE not in found and isinstance(log.about.get("case_id"), (str, int)):
+        found[CASE] = log.about["case_id"]
     return found
 
 

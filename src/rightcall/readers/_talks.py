@@ -11,6 +11,7 @@ from ._roles import Role
 from ._span import LogRecord, Span
 from ._tree import Tree
 from ._turns import Turns
+from ._unread import Unread
 
 
 class Talks:
@@ -29,7 +30,7 @@ class Talks:
             return carried
         return next((said for said in self._by_logs() if said.span_id == span.span_id), carried)
 
-    def tell(self, requests: Requests, turns: Turns, tree: Tree) -> None:
+    def tell(self, requests: Requests, turns: Turns, tree: Tree, unread: Unread) -> None:
         """Tell what was asked for in each conversation, as far as spans and log records show it."""
         held = [(span, self._carried_by(span)) for span in self._spans if span.kind.__class__ is not CallShape]
         found = [(said, turns.of(span)) for span, said in held if said]
@@ -38,6 +39,7 @@ class Talks:
         found.sort(key=lambda pair: (not pair[0].of_model, pair[0].start_ns or 0))
         contexts = {span.span_id: tree.enclosing(span) for span in self._spans} if found else {}
         for said, turn in found:
+            unread.note_messages([*said.input, *said.output], " of a span")
             context = contexts.get(said.span_id)
             requests.add(said.input, said.output, context, said.start_ns, said.end_ns, turn or 0, said.of_model)
 

@@ -57,6 +57,13 @@ class Threads:
         _remember(_Thread(texts, turns), known)
         return _spread(turns, words, len(said))
 
+    def remember(self, said: Sequence[Exchange], turns: Sequence[int | None]) -> None:
+        """Keep a conversation whose turns are known."""
+        words = _places(said)
+        if words:
+            known = self._known.setdefault(None, [])
+            _remember(_Thread(words_of(said), tuple([turns[place] or 0 for place in words])), known)
+
     def is_known(self, context: Hashable) -> bool:
         """Whether any conversation was shown in a context."""
         return bool(self._known.get(context) or self._wordless.get(context))

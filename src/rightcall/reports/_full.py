@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from rightcall.results import CODES, CaseResult, EvaluationResult, PlacedFinding
+from rightcall.results import CODES, CaseResult, EvaluationResult, PlacedFinding, tells_unmeasured
 
 from ._characters import fit, wrap
 from ._concise import ending
@@ -17,7 +17,6 @@ from ._paper import NARROWEST, Line, Paper
 from ._paths import Path, paths_of
 from ._report import Report
 
-_NOT_MEASURED = ("RC301", "RC302", "RC303")
 _LINES_OF_A_TRACEBACK = 8
 _LINES_PRINTED = 4
 _LINES_OF_A_MESSAGE = 6
@@ -152,7 +151,7 @@ def _unexplained(result: CaseResult, paper: Paper) -> Iterator[Line]:
 
 def _title(placed: PlacedFinding, paper: Paper) -> Iterator[Line]:
     finding = placed.finding
-    word, style = ("note", "bold yellow") if finding.code in _NOT_MEASURED else ("error", "bold red")
+    word, style = ("note", "bold yellow") if tells_unmeasured(finding.code) else ("error", "bold red")
     name = CODES[finding.code].name if finding.code in CODES else ""
     label = paper.text(f"{word}[{finding.code}{f' {name}' if name else ''}]")
     message = fit(paper.text(finding.message[:10_000]), _LINES_OF_A_MESSAGE * paper.width, plain=paper.plain)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from rightcall.results import CaseResult, Finding, Source
+from rightcall.results import CaseResult, Finding, Source, tells_unmeasured
 
 from ._escaping import command_message, command_property
 from ._markdown import bounded_markdown
@@ -33,8 +33,9 @@ class _Note(msgspec.Struct, frozen=True):
 def github_report(report: Report) -> Iterator[str]:
     """The findings of cases that did not pass, as workflow commands, a line each.
 
-    A case that failed or is in error is an `error`, one that was not measured a `warning`. GitHub shows ten of either;
-    where there are more, the tenth says how many. The first finding of every case comes before the second of any.
+    What failed or broke is an `error`, what was not measured a `warning`, also in a case that failed for another
+    reason. GitHub shows ten of either; where there are more, the tenth says how many.
+    The first finding of every case comes before the second of any.
     """
     firsts: dict[str, list[_Note]] = {"error": [], "warning": []}
     others: dict[str, list[_Note]] = {"error": [], "warning": []}
@@ -73,10 +74,11 @@ def github_summary(report: Report) -> Iterator[str]:
 def _notes_of(result: CaseResult) -> Iterator[_Note]:
     if result.passed:
         return
-    level = "warning" if result.verdict == "not_measured" else "error"
     case = result.case_id if not result.repeat else f"{result.case_id} (repeat {result.repeat + 1})"
+    level = "warning" if result.verdict == "not_measured" else "error"
     for placed in result.findings:
-        yield _Note(level, case, placed.source, placed.finding, result.verdict)
+        own_level = "warning" if tells_unmeasured(placed.finding.code) else level
+        yield _Note(own_level, case, placed.source, placed.finding, result.verdict)
     if not result.findings:
         yield _Note(level, case, result.source, None, result.verdict)
 

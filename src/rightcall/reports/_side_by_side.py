@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rightcall.results import CaseResult, EvaluationResult, Finding, PlacedFinding, Step, call_text, value_text
+from rightcall.results import (
+    CaseResult,
+    EvaluationResult,
+    Finding,
+    PlacedFinding,
+    Step,
+    call_text,
+    tells_unmeasured,
+    value_text,
+)
 from rightcall.trajectory import ToolCall
 
 from ._characters import cell_count, fit
@@ -172,7 +181,7 @@ def _others(result: CaseResult, told: set[tuple[str, str]], paper: Paper) -> Ite
     others = [placed for placed in problems if _identity(placed) not in told]
     if len(problems) > 1 or told:
         for placed in others[:_MOST_PROBLEMS]:
-            mark = paper.glyph(MARKS["not_measured" if placed.finding.code.startswith("RC3") else "failed"])
+            mark = paper.glyph(MARKS["not_measured" if tells_unmeasured(placed.finding.code) else "failed"])
             yield f"{mark} {fit(paper.text(placed.finding.message), 3 * paper.width, plain=paper.plain)}"
         if len(others) > _MOST_PROBLEMS:
             yield f"  and {len(others) - _MOST_PROBLEMS:,} more problems"

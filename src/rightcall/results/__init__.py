@@ -2,10 +2,10 @@
 
 from ._aggregates import Aggregates, EvaluatorTotals, Measure, measures_of
 from ._alignment import Alignment, Step
-from ._case import CaseResult, PlacedFinding, SavedCase, Source, Totals, Written, gravest
-from ._codes import CODES, Code, explain, group_words
+from ._case import CaseResult, PlacedFinding, SavedCase, Source, Totals, Written, gravest, gravity
+from ._codes import CODES, Code, explain, group_words, tells_unmeasured
 from ._differences import Difference, text_pair
-from ._findings import Finding, NamedCall, tool_in
+from ._findings import Finding, NamedCall, missing_calls, tool_in
 from ._justifications import (
     AnswersJustification,
     BudgetCheck,
@@ -89,9 +89,12 @@ __all__ = [
     "explain",
     "figure_text",
     "gravest",
+    "gravity",
     "group_words",
     "measures_of",
+    "missing_calls",
     "ordinal_text",
+    "tells_unmeasured",
     "text_pair",
     "tool_in",
     "value_text",

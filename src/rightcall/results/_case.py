@@ -16,7 +16,8 @@ from ._findings import Finding
 from ._outcome import Outcome
 from ._result import EvaluationResult, SavedResult, Verdict, plain_result, restored_result
 
-_BY_GRAVITY: tuple[Verdict, ...] = ("error", "failed", "not_measured")
+# A failure comes first because nothing unknown can undo it: a rule that was broken stays broken.
+_BY_GRAVITY: tuple[Verdict, ...] = ("failed", "error", "not_measured", "passed")
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -171,6 +172,11 @@ class Totals(msgspec.Struct, frozen=True):
 
 
 def gravest(verdicts: Iterable[Verdict]) -> Verdict:
-    """The verdict of several together: an error before a failure, a failure before what was not measured."""
+    """Return the verdict of several together: a failure before an error, an error before what was not measured."""
     given = set(verdicts)
     return next((verdict for verdict in _BY_GRAVITY if verdict in given), "passed")
+
+
+def gravity(verdict: Verdict) -> int:
+    """Return the rank of a verdict: the lower, the graver."""
+    return _BY_GRAVITY.index(verdict)

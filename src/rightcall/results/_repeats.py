@@ -11,8 +11,8 @@ from ._result import Verdict
 class Tally:
     """The verdicts of cases, each of which may have been run several times.
 
-    A case passes when all its repeats pass or, with `needed`, when so many do. An error and what was not measured
-    are never made up for by other repeats.
+    A case passes when all its repeats pass or, with `needed`, when so many do. It fails when repeats that broke or were
+    not measured could not have changed that. An error and what was not measured are never made up for by other repeats.
     """
 
     def __init__(self, needed: int | None = None) -> None:
@@ -30,10 +30,9 @@ class Tally:
     def verdict(self, case_id: str) -> Verdict:
         """The verdict of a case so far."""
         verdicts = self._verdicts[case_id]
-        worst = gravest(verdicts)
-        if worst == "failed" and self._needed is not None and verdicts.count("passed") >= self._needed:
-            return gravest([verdict for verdict in verdicts if verdict != "failed"])
-        return worst
+        needed = len(verdicts) if self._needed is None else self._needed
+        could_pass = len(verdicts) - verdicts.count("failed") >= needed
+        return gravest([verdict for verdict in verdicts if verdict != "failed"]) if could_pass else "failed"
 
     def verdicts(self) -> dict[str, Verdict]:
         """The verdict of each case so far."""

@@ -8,7 +8,17 @@ from fractions import Fraction
 import msgspec
 
 from rightcall.evalsets import Case, Check
-from rightcall.results import CaseResult, Cause, EvaluationResult, Finding, Outcome, PlacedFinding, Written, gravest
+from rightcall.results import (
+    CaseResult,
+    Cause,
+    EvaluationResult,
+    Finding,
+    Outcome,
+    PlacedFinding,
+    Written,
+    gravest,
+    gravity,
+)
 from rightcall.trajectory import Trajectory
 
 _CODES: dict[Cause, str] = {
@@ -109,8 +119,12 @@ def weighted(checks: Sequence[Check], scores: Sequence[float | None]) -> float |
 
 
 def _placed(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> Iterator[PlacedFinding]:
-    """The findings of what did not pass, each with the place in the file of what it is about."""
-    for check, result in zip(checks, results, strict=True):
+    """The findings of what did not pass, each with the place in the file of what it is about.
+
+    What the verdict comes from is first: reports that show one finding show that one.
+    """
+    judged = sorted(zip(checks, results, strict=True), key=lambda pair: gravity(pair[1].verdict))
+    for check, result in judged:
         if not result.passed:
             for finding in result.findings:
                 yield PlacedFinding(check.key, finding, check.source(finding.path))

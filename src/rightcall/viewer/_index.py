@@ -12,13 +12,11 @@ from msgspec.structs import replace
 from rightcall.errors import StoreError
 from rightcall.pages import CaseRow, Choice, Group, Grouping, RunCounts, ToolTotal, case_key, key_of, row_of
 from rightcall.redaction import redacted, redacted_text
-from rightcall.results import Aggregates, CaseResult, EvaluatorTotals, Tally, Totals, Verdict, measures_of
+from rightcall.results import Aggregates, CaseResult, EvaluatorTotals, Tally, Totals, Verdict, gravity, measures_of
 from rightcall.store import Line, Run, SpanIndex
 
 from ._columns import Columns
 from ._redacting import RedactedSpans
-
-_RANKS = {"error": 0, "failed": 1, "not_measured": 2, "passed": 3}
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -184,4 +182,4 @@ class Index:
 
 
 def _place(entry: Entry) -> tuple[int, tuple[str, int, int], int, str]:
-    return _RANKS[entry.row.verdict], entry.written, entry.row.repeat, entry.row.key
+    return gravity(entry.row.verdict), entry.written, entry.row.repeat, entry.row.key

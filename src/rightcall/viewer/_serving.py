@@ -45,6 +45,8 @@ class Listener:
         """Answer until the process is interrupted or asked to end. `started` is called when it begins to."""
         import uvicorn
 
+        from ._connection import Connection
+
         config = uvicorn.Config(
             app,
             log_config=None,
@@ -52,7 +54,7 @@ class Listener:
             access_log=False,
             lifespan="off",
             ws="none",
-            http="h11",
+            http=Connection,
             loop="asyncio",
             proxy_headers=False,
             server_header=False,

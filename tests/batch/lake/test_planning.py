@@ -9,9 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from pyarrow import parquet
 from tests.batch.lake.lakes import CUT, PLAN, rows, score, scores, write_lines, write_table
+from tests.sampling import examples
 
 from rightcall.batch.lake import Cut, Reading, batches, find_fragments
 from rightcall.columns import Plan
@@ -28,7 +29,7 @@ def _rows(file: Path, cut: Cut) -> list[Any]:
     ]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(count=st.integers(0, 120), group=st.integers(1, 70), united=st.integers(1, 50), most=st.integers(1, 60))
 def test_each_row_of_a_table_is_in_exactly_one_part(
     tmp_path_factory: pytest.TempPathFactory, count: int, group: int, united: int, most: int
@@ -41,7 +42,7 @@ def test_each_row_of_a_table_is_in_exactly_one_part(
     assert len(parts) == count
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     lines=st.lists(
         st.sampled_from(["", "  ", "{", "é" * 9, '{"calls": ["search", "book"]}', '{"id": 7, "calls": []}'])

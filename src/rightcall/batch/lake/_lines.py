@@ -13,6 +13,7 @@ from rightcall.columns import CALL, TRAJECTORIES, json_text
 from rightcall.decoding import decode_json
 from rightcall.errors import InputError, shown
 from rightcall.limits import DEFAULT_LIMITS
+from rightcall.readers import bounded
 
 from ._fragments import Fragment
 
@@ -34,13 +35,13 @@ class Rows(msgspec.Struct, frozen=True):
     problems: Mapping[int, str] = {}
 
 
-def unpacked(stream: Any) -> IO[bytes]:
-    """The bytes of a stream at its beginning, unpacked if they are gzip or zstd."""
+def unpacked(stream: Any, name: str = "", max_size: int | None = None) -> IO[bytes]:
+    """The bytes of a stream at its beginning, unpacked if they are gzip or zstd, and then no more than `max_size`."""
     buffered = io.BufferedReader(stream, _CHUNK)
     head = buffered.peek(4)[:4]
-    for magic, name in _PACKED:
+    for magic, codec in _PACKED:
         if head.startswith(magic):
-            return io.BufferedReader(pa.CompressedInputStream(buffered, name), _CHUNK)
+            return bounded(io.BufferedReader(pa.CompressedInputStream(buffered, codec), _CHUNK), name, max_size)
     return buffered
 
 
@@ -48,7 +49,8 @@ def line_batches(stream: Any, fragment: Fragment, most: int) -> Iterator[Rows]:
     """The lines that begin in the range of a fragment, as rows, so many in a batch. Empty ones are none."""
     rows: list[dict[str, Any]] = []
     problems: dict[int, str] = {}
-    for begin, line in _lines(unpacked(stream), fragment.begin, fragment.end):
+    plain = unpacked(stream, fragment.path, fragment.reading.max_size)
+    for begin, line in _lines(plain, fragment.begin, fragment.end):
         row, problem = line_row(line)
         if problem:
             problems[len(rows)] = problem
@@ -143,6 +145,11 @@ def _json(value: Any) -> str:
     return _text(value) if isinstance(value, str) else json_text(value)
 
 
+def _with_text(call: Any) -> Any:
+    """A withheld call whose arguments are text, as the column has them."""
+    return {**call, "args": _json(call["args"])} if isinstance(call, Mapping) and call.get("args") is not None else call
+
+
 def _converter(field: Any) -> Callable[[Any], Any]:
     """What makes of a value of JSON what a column holds, or raises `InputError`."""
     if field.name in _VALUES:
@@ -156,6 +163,8 @@ def _converter(field: Any) -> Callable[[Any], Any]:
             return str(value)
         if field.name in ("turn_inputs", "turn_outputs") and isinstance(value, list):
             return [_json(each) for each in value]
+        if field.name == "withheld" and isinstance(value, list):
+            value = [_with_text(each) for each in value]
         try:
             return pa.scalar(value, field.type).as_py()
         except (pa.ArrowException, TypeError, ValueError, OverflowError):

@@ -12,6 +12,7 @@ import pyarrow as pa
 from rightcall.batch import is_trajectory
 from rightcall.columns import Plan, is_span_table
 from rightcall.errors import InputError
+from rightcall.readers import check_size
 
 from ._finding import Source, find_files
 from ._fragments import Fragment, Reading, plan_digest
@@ -107,6 +108,8 @@ def _cut(file: Source, reading: Reading, cut: Cut) -> list[Fragment] | None:
     )
     with open_bytes(file.address) as stream:
         head = stream.read(len(_PARQUET))
+    if not head.startswith(_PACKED):  # what is packed is measured while it is unpacked
+        check_size(file.address, file.size, reading.max_size)
     if head == _PARQUET:
         return _cut_table(file, made, cut)
     if reading.input_format is None and _is_lines(file):

@@ -1,4 +1,4 @@
-"""Waiting for another process."""
+"""Waiting for an event, never for a time."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TypeVar
 Found = TypeVar("Found")
 
 
-def until(look: Callable[[], Found], seconds: float = 30) -> Found:
-    """What `look` finds as soon as it finds something."""
+def until(look: Callable[[], Found], seconds: float = 120) -> Found:
+    """What `look` finds as soon as it finds something. The limit is for what never happens, on a busy machine too."""
     end = time.monotonic() + seconds
     while not (found := look()):
         assert time.monotonic() < end, "it did not happen"

@@ -1,0 +1,201 @@
+"""Small mistakes that could be made in a module, each as a change of its text."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+_SIGNS: dict[type[ast.AST], tuple[str, tuple[str, ...]]] = {
+    ast.Eq: ("==", ("!=",)),
+    ast.NotEq: ("!=", ("==",)),
+    ast.Lt: ("<", ("<=", ">=")),
+    ast.LtE: ("<=", ("<", ">")),
+    ast.Gt: (">", (">=", "<=")),
+    ast.GtE: (">=", (">", "<")),
+    ast.Is: ("is", ("is not",)),
+    ast.IsNot: ("is not", ("is",)),
+    ast.In: ("in", ("not in",)),
+    ast.NotIn: ("not in", ("in",)),
+    ast.And: ("and", ("or",)),
+    ast.Or: ("or", ("and",)),
+    ast.Add: ("+", ("-",)),
+    ast.Sub: ("-", ("+",)),
+    ast.Mult: ("*", ("+",)),
+    ast.Div: ("/", ("*",)),
+    ast.FloorDiv: ("//", ("*",)),
+    ast.Mod: ("%", ("*",)),
+    ast.BitAnd: ("&", ("|",)),
+    ast.BitOr: ("|", ("&",)),
+    ast.LShift: ("<<", (">>",)),
+    ast.RShift: (">>", ("<<",)),
+}
+_TWINS = {"min": "max", "max": "min", "any": "all", "all": "any"}
+_TYPING = {"TypeVar", "ParamSpec", "NewType", "cast"}
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A change of a text. The first four fields tell it from all others, wherever the lines have moved to."""
+
+    file: str
+    function: str
+    before: str
+    """The lines that are changed, with single spaces."""
+    after: str
+    line: int
+    source: str
+    """The whole module with the mistake in it."""
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        return self.file, self.function, self.before, self.after
+
+
+def mutations(file: str, source: str) -> list[Mutation]:
+    """Every mistake that is tried in a module, in the order of its text."""
+    tree = ast.parse(source)
+    original = ast.dump(tree)
+    found: dict[tuple[str, str, str, str], Mutation] = {}
+    for function, change in _Finder().of(tree):
+        mutation = _replaced(file, source, function, change)
+        # Two equal lines of one function have one key; the first stands for both.
+        if mutation.key not in found and ast.dump(ast.parse(mutation.source)) != original:
+            found[mutation.key] = mutation
+    return list(found.values())
+
+
+def _replaced(file: str, source: str, function: str, change: _Change) -> Mutation:
+    # Columns of the syntax tree count bytes.
+    lines = source.encode().splitlines(keepends=True)
+    before = b"".join(lines[change.line - 1 : change.end_line])
+    end = len(before) - len(lines[change.end_line - 1]) + change.end_column
+    old = before[change.column : end]
+    # Between two values there may be parentheses and comments beside the sign.
+    new = old.replace(change.sign.encode(), change.text.encode(), 1) if change.sign else change.text.encode()
+    after = before[: change.column] + new + before[end:]
+    mutated = b"".join([*lines[: change.line - 1], after, *lines[change.end_line :]])
+    return Mutation(file, function, _plain(before), _plain(after), change.line, mutated.decode())
+
+
+def _plain(text: bytes) -> str:
+    return " ".join(text.decode().split())
+
+
+@dataclass(frozen=True)
+class _Change:
+    """A text for another, or, with a `sign`, for that sign within the other."""
+
+    text: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    sign: str = ""
+
+    @classmethod
+    def of(cls, node: ast.expr | ast.stmt, text: str) -> _Change:
+        return cls(text, node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0)
+
+    @classmethod
+    def between(cls, left: ast.expr, sign: ast.AST, right: ast.expr) -> Iterator[_Change]:
+        old, others = _SIGNS.get(type(sign), ("", ()))
+        for text in others:
+            yield cls(text, left.end_lineno or 0, left.end_col_offset or 0, right.lineno, right.col_offset, old)
+
+
+class _Finder:
+    """Walks a module, and says what could be written in the place of what."""
+
+    def __init__(self) -> None:
+        self._function: list[str] = []
+
+    def of(self, node: ast.AST) -> Iterator[tuple[str, _Change]]:
+        named = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+        if named:
+            self._function.append(node.name)  # type: ignore[attr-defined]
+        name = ".".join(self._function)
+        yield from [(name, change) for change in _changes(node)]
+        for below in _inside(node):
+            yield from self.of(below)
+        if named:
+            self._function.pop()
+
+
+def _inside(node: ast.AST) -> Iterable[ast.AST]:
+    """What of a node is code: no docstrings, annotations, decorators, texts for people, or hints for type checkers."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return [*node.args.defaults, *[each for each in node.args.kw_defaults if each is not None], *node.body]
+    if isinstance(node, ast.ClassDef):
+        return node.body
+    if isinstance(node, ast.AnnAssign):
+        return [node.value] if node.value is not None and "TypeAlias" not in ast.dump(node.annotation) else []
+    if isinstance(node, ast.Assign) and any(isinstance(each, ast.Name) and _is_idle(each.id) for each in node.targets):
+        return []
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        return node.orelse
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _TYPING:
+        return []
+    if isinstance(node, (ast.JoinedStr, ast.Import, ast.ImportFrom, ast.Raise)):
+        return []
+    return ast.iter_child_nodes(node)
+
+
+def _is_idle(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
+def _changes(node: ast.AST) -> Iterator[_Change]:
+    for left, sign, right in _signs(node):
+        yield from _Change.between(left, sign, right)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield _Change.of(node, f"({ast.unparse(node.operand)})")
+    elif isinstance(node, ast.Constant):
+        yield from _constants(node)
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _TWINS:
+        yield _Change.of(node.func, _TWINS[node.func.id])
+    elif isinstance(node, (ast.If, ast.IfExp, ast.While, ast.comprehension)):
+        yield from _conditions(node)
+    elif isinstance(node, ast.stmt):
+        yield from _statements(node)
+
+
+def _signs(node: ast.AST) -> Iterable[tuple[ast.expr, ast.AST, ast.expr]]:
+    """Every sign between two values."""
+    if isinstance(node, ast.Compare):
+        return zip([node.left, *node.comparators], node.ops, node.comparators, strict=False)
+    if isinstance(node, ast.BoolOp):
+        return [(left, node.op, right) for left, right in pairwise(node.values)]
+    return [(node.left, node.op, node.right)] if isinstance(node, ast.BinOp) else []
+
+
+def _constants(node: ast.Constant) -> Iterator[_Change]:
+    if isinstance(node.value, bool):
+        yield _Change.of(node, str(not node.value))
+    elif isinstance(node.value, (int, float)):
+        yield _Change.of(node, repr(node.value + 1))
+
+
+def _conditions(node: ast.If | ast.IfExp | ast.While | ast.comprehension) -> Iterator[_Change]:
+    tests = node.ifs if isinstance(node, ast.comprehension) else [node.test]
+    for test in tests:
+        # The others are turned round where they are looked at as comparisons and negations.
+        if not isinstance(test, (ast.Compare, ast.UnaryOp)) and ast.unparse(test) != "TYPE_CHECKING":
+            yield _Change.of(test, f"not ({ast.unparse(test)})")
+
+
+def _statements(node: ast.stmt) -> Iterator[_Change]:
+    if isinstance(node, ast.Return) and node.value is not None and ast.unparse(node.value) != "None":
+        yield _Change.of(node, "return None")
+    elif _is_effect(node):
+        yield _Change.of(node, "pass")
+
+
+def _is_effect(node: ast.stmt) -> bool:
+    """Whether a statement can be left out and the names of the function are still there."""
+    if isinstance(node, ast.Expr):
+        return not isinstance(node.value, ast.Constant)
+    if isinstance(node, ast.Assign):
+        return not any(isinstance(each, (ast.Name, ast.Tuple)) for each in node.targets)
+    return isinstance(node, (ast.AugAssign, ast.Continue, ast.Break, ast.Raise, ast.Delete))
