@@ -3,6 +3,7 @@
 from benchmarks.figures import Section
 
 from .agentevals_cli import agentevals_cli
+from .bounds import bounds
 from .columns import columns, columns_10m
 from .growth import growth
 from .long_orders import hundred_thousand, long_orders
@@ -29,6 +30,7 @@ SECTIONS: dict[str, Section] = {
     "order-100000": hundred_thousand,
     "pairing": pairing,
     "growth": growth,
+    "bounds": bounds,
     "reading": reading,
     "reading-1gb": reading_1gb,
     "columns": columns,

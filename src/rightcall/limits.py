@@ -6,7 +6,11 @@ it is an error that names the limit, never a hang and never a score.
 
 from __future__ import annotations
 
+import threading
+
 import msgspec
+
+from .errors import LimitError
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +46,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     comparisons: int = 50_000_000
     """Comparisons of one expected with one actual call."""
 
+    steps: int = 1_000_000
+    """Steps inside expected values in one evaluation: items tried, keywords of a JSON Schema applied, values walked."""
+
     pattern_length: int = 10_000
     """Characters in a regular expression."""
 
@@ -65,3 +72,55 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 DEFAULT_LIMITS = Limits()
+
+
+class Budget:
+    """The steps that one evaluation may spend inside expected values; as a context manager, the one of this thread.
+
+    Expectations are compiled once and shared by threads, and Python's `==` and jsonschema's references pass nothing
+    along, so what is left is kept by the thread and not handed from matcher to matcher.
+    """
+
+    __slots__ = ("_outer", "left", "most")
+
+    def __init__(self, most: int = DEFAULT_LIMITS.steps) -> None:
+        self.most = self.left = most
+
+    def __enter__(self) -> Budget:
+        self._outer = _thread.budget
+        _thread.budget = self
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        _thread.budget = self._outer
+
+    def spend(self, steps: int) -> None:
+        """Take steps from what is left. Spend before the work: what is too much is refused at once.
+
+        Raises:
+            LimitError: there are not so many left.
+        """
+        self.left -= steps
+        if self.left < 0:
+            raise LimitError(f"comparing with what is expected takes more than {self.most:,} steps")
+
+
+class _Thread(threading.local):
+    budget: Budget | None = None
+
+
+_thread = _Thread()
+
+
+def current_budget() -> Budget | None:
+    """The budget of the evaluation that this thread is at, if it is at one."""
+    return _thread.budget
+
+
+def spend(steps: int, limits: Limits = DEFAULT_LIMITS) -> None:
+    """Take steps from the budget of this thread's evaluation; outside of one, from a new budget.
+
+    Raises:
+        LimitError: there are not so many left.
+    """
+    (_thread.budget or Budget(limits.steps)).spend(steps)

@@ -4,6 +4,7 @@ from itertools import permutations
 
 import pytest
 from hypothesis import given, strategies as st
+from tests.sampling import randomness
 
 from rightcall.alignment import best_assignment
 
@@ -31,6 +32,16 @@ def test_no_other_assignment_is_worth_more(worth: list[list[float]]) -> None:
     taken = [column for column in choice if column >= 0]
     assert len(taken) == len(set(taken)) == min(len(worth), len(worth[0]) if worth else 0)
     assert value(worth, choice) == pytest.approx(best_by_trying(worth))
+
+
+@pytest.mark.corpus
+def test_large_tables_of_many_values_are_assigned_best_too() -> None:
+    chance = randomness("assignments")
+    for _ in range(120):
+        rows, columns = chance.randint(3, 5), chance.randint(3, 6)
+        worth = [[float(chance.randint(0, 20)) for _ in range(columns)] for _ in range(rows)]
+
+        assert value(worth, best_assignment(worth)) == best_by_trying(worth), worth
 
 
 def test_the_best_for_one_gives_way_to_the_best_for_all() -> None:

@@ -48,14 +48,22 @@ def test_the_order_of_the_rows_never_costs_a_pair(order: tuple[int, ...]) -> Non
 
 @given(rows, st.data())
 def test_what_a_seed_pairs_stays_paired(table: list[list[int]], data: st.DataObject) -> None:
-    full = [(row, column) for row, column in enumerate(maximum_pairing(table)) if column >= 0]
-    seed = data.draw(st.lists(st.sampled_from(full), unique=True)) if full else []
+    allowed = [(row, column) for row, columns in enumerate(table) for column in columns]
+    seed: list[tuple[int, int]] = []
+    for row, column in data.draw(st.permutations(allowed))[: data.draw(st.integers(0, 4))]:
+        if all(row != other and column != taken for other, taken in seed):
+            seed.append((row, column))
 
     choice = maximum_pairing(table, seed)
 
     assert all(choice[row] >= 0 for row, _ in seed)
     assert {column for _, column in seed} <= set(choice)
-    assert len(choice) - choice.count(-1) == len(full)
+    assert len(choice) - choice.count(-1) == brute_force(table)
+
+
+def test_a_seed_decides_which_of_two_rows_goes_without() -> None:
+    assert maximum_pairing([[0], [0]]) == [0, -1]
+    assert maximum_pairing([[0], [0]], [(1, 0)]) == [-1, 0]
 
 
 def test_a_long_chain_of_exchanges_needs_no_recursion() -> None:

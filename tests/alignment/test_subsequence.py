@@ -59,8 +59,8 @@ def test_the_general_method_agrees_with_the_one_for_equal_values(expected: list[
     assert len(pairs) == brute_force(expected, actual)
 
 
-@given(st.lists(st.sets(st.integers(0, 7)).map(sorted), max_size=8))
-def test_any_relation_gets_a_longest_chain(table: list[list[int]]) -> None:
+@given(st.lists(st.sets(st.integers(0, 7)).map(sorted), max_size=8), st.sampled_from([1, 8, 20, 1_000]))
+def test_any_relation_gets_a_longest_chain_however_small_the_tables_are(table: list[list[int]], largest: int) -> None:
     @cache
     def longest(row: int, first: int) -> int:
         if row == len(table):
@@ -68,7 +68,7 @@ def test_any_relation_gets_a_longest_chain(table: list[list[int]]) -> None:
         options = [1 + longest(row + 1, column + 1) for column in table[row] if column >= first]
         return max([longest(row + 1, first), *options])
 
-    pairs = related_subsequence(table, 8)
+    pairs = related_subsequence(table, 8, largest_table=largest)
 
     assert is_chain(pairs)
     assert all(column in table[row] for row, column in pairs)

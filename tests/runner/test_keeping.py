@@ -52,7 +52,7 @@ def test_the_same_process_serves_one_case_after_the_other(project: Path) -> None
     [("raise", "raised"), ("exit at once", "died"), ("spin", "timed_out"), ("alter", ""), ("patch", "")],
 )
 def test_whatever_an_agent_does_costs_its_own_case(project: Path, entry: str, deed: str, cause: str) -> None:
-    kept = KeptAgent(f"{HOSTILE}:{entry}", str(project), RunOptions(timeout=1.5))
+    kept = KeptAgent(f"{HOSTILE}:{entry}", str(project), RunOptions(timeout=3))
 
     deeds = enumerate(("nothing", deed, "nothing"))
     causes = [kept.run(job(f"case {number}", each)).outcome.cause for number, each in deeds]

@@ -156,7 +156,7 @@ def test_a_worker_that_can_say_nothing_any_more_is_not_waited_for(project: Path,
     assert finished["c0"].outcome.cause == "died"
     assert finished["c0"].outcome.error == "the agent closed descriptors that its process needs"
     assert time.monotonic() - began < 120
-    assert time.process_time() - busy < 0.5
+    assert time.process_time() - busy < 5  # of the 300 s that it would wait for
 
 
 @pytest.mark.parametrize(("seconds", "timeout"), [(0, 120), (600, 3)], ids=["that ends", "that is killed"])

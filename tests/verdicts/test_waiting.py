@@ -177,12 +177,12 @@ def test_one_that_blocks_the_event_loop_costs_its_own_result_only() -> None:
 
     with Judging() as judging:
         bad = judging.submit(case(check(Patient(block, timeout=0.1))), MADE)
-        good = [judging.submit(case(check(Patient(soon, timeout=0.5))), MADE) for _ in range(5)]
+        good = [judging.submit(case(check(Patient(soon, timeout=60))), MADE) for _ in range(5)]
 
-        assert bad.result(10).results[0].error == (
+        assert bad.result(60).results[0].error == (
             "RC404 'patient' gave no answer within 0.1 s: it does not let others go on"
         )
-        assert all(future.result(10).passed for future in good)
+        assert all(future.result(60).passed for future in good)
     released.set()
 
 

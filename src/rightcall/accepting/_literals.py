@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rightcall.limits import Budget
 from rightcall.matchers import ArgsPolicy, Expectation, compile_value
 from rightcall.trajectory import ToolCall
 
@@ -45,11 +46,12 @@ def adapted_args(expected: Any, actual: Mapping[str, Any], policy: ArgsPolicy) -
     if not isinstance(expected, dict) or any(key.startswith("$") for key in expected):
         return literal(actual)
     wanted = {key: compile_value(value) for key, value in expected.items()}
-    kept = {
-        key: value if _holds(wanted[key], key, actual) else literal(actual[key])
-        for key, value in expected.items()
-        if key in actual or policy == "superset" or wanted[key].matches_absence()
-    }
+    with Budget():
+        kept = {
+            key: value if _holds(wanted[key], key, actual) else literal(actual[key])
+            for key, value in expected.items()
+            if key in actual or policy == "superset" or wanted[key].matches_absence()
+        }
     if policy == "subset" and kept:
         return kept
     others = {key: value for key, value in actual.items() if key not in kept}

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 Row: TypeAlias = Sequence[int]
 """The actual positions one expected call may pair with, in ascending order. Rows that are one object are read once."""
 
 
-def maximum_pairing(rows: Sequence[Row], seed: Iterable[tuple[int, int]] = ()) -> list[int]:
+def maximum_pairing(
+    rows: Sequence[Row], seed: Iterable[tuple[int, int]] = (), each_round: Callable[[], None] = lambda: None
+) -> list[int]:
     """For each row the position it is paired with, or -1: as many pairs as any pairing can have.
 
     Pairs of `seed` stay paired on both sides, though not always with each other. Rows take the first free position
-    in turn; what is left over is settled by augmenting paths, so the order of the rows never costs a pair.
+    in turn; what is left over is settled by augmenting paths, so the order of the rows never costs a pair. Each round
+    of that looks at every position of every row at most once; `each_round` is called after it, and may raise.
     """
     pairing = _Pairing(rows)
     for row, column in seed:
         pairing.join(row, column)
     pairing.fill()
     while pairing.grow():
-        pass
+        each_round()
     return pairing.choice
 
 

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 class Judgements:
     """What is judged of a run at the moment; a context manager, which gives up what is still open."""
 
-    def __init__(self, cases: Mapping[str, Case]) -> None:
+    def __init__(self, cases: Mapping[str, Case], timeout: float) -> None:
         self._cases = cases
-        self._judging = Judging()
+        # Not in the loop that feeds the workers: an evaluator that takes long costs its case, not the run.
+        self._judging = Judging(timeout=timeout)
         self._done: SimpleQueue[tuple[CaseFinished, Future[CaseResult]]] = SimpleQueue()
         self._open = 0
 
@@ -52,6 +53,7 @@ class Judgements:
 
     def finished(self, seconds: float = 0.0) -> Iterator[CaseResult]:
         """The results that are there; if there are none, those that come in so many seconds."""
+        self._judging.look()
         while self._open:
             try:
                 event, result = self._done.get(timeout=seconds) if seconds else self._done.get_nowait()

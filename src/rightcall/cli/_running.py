@@ -71,7 +71,8 @@ class Running:
         self._warnings: Counter[str] = Counter()
         self._replaced: Counter[str] = Counter()
         self._finished: set[tuple[str, int]] = set()
-        self._judgements = Judgements(self._cases)
+        timeout = self._wishes.run_options(self._chosen.eval_set).timeout
+        self._judgements = Judgements(self._cases, timeout)
         self._overall = Overall(self._chosen.eval_set.overall)
         self._all: tuple[OverallResult, ...] = ()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from rightcall.errors import InputError
+from rightcall.errors import InputError, LimitError
 from rightcall.evalsets import Check
 from rightcall.evaluators import (
     ForbiddenTools,
@@ -20,6 +20,7 @@ from rightcall.evaluators import (
     ToolRecall,
     ToolTrajectoryEvaluator,
 )
+from rightcall.limits import Budget
 from rightcall.matchers import Pattern
 from rightcall.trajectory import ToolCall, Trajectory
 
@@ -106,7 +107,7 @@ class ClassScorer:
     def _scored(self, begin: int, end: int) -> Scored:
         try:
             key = self._key(begin, end)
-        except InputError:
+        except (InputError, LimitError):  # the evaluator is asked about this row alone, and says what is wrong
             return NOT_SCORED
         others = end - begin - len(key) if self._sight.others else 0
         if len(self._sight.patterns) + len(key) + others > _MOST_CAUSES and self._is_capped(len(key), others):
@@ -181,14 +182,17 @@ class _Classes(dict[_Part, int]):
 
     def __missing__(self, part: _Part) -> int:
         code, text, error = part
-        if text is None or error is not None:
-            call = self.call(self._name_of[code], text, error)
-            satisfied = tuple([pattern.accepts(call) for pattern in self._patterns[code]])
-        else:
-            value = self._value(text)
-            satisfied = tuple([pattern.accepts_part(value) for pattern in self._patterns[code]])
+        with Budget():
+            satisfied = self._satisfied(code, text, error)
         number = self[part] = self._numbers.setdefault((code, satisfied), len(self._numbers))
         return number
+
+    def _satisfied(self, code: int, text: str | None, error: str | None) -> tuple[bool | None, ...]:
+        if text is None or error is not None:
+            call = self.call(self._name_of[code], text, error)
+            return tuple([pattern.accepts(call) for pattern in self._patterns[code]])
+        value = self._value(text)
+        return tuple([pattern.accepts_part(value) for pattern in self._patterns[code]])
 
     def call(self, name: str, text: str | None, error: str | None) -> ToolCall:
         """The call itself, as far as it is looked at. Raises `InputError`."""

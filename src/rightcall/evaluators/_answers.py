@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 import msgspec
 from pydantic import model_validator
 
+from rightcall.matchers import is_literal
 from rightcall.results import (
     AnswersJustification,
     ComparedAnswer,
@@ -84,6 +85,7 @@ class AnswerPlan(msgspec.Struct, frozen=True):
     answers: tuple[Expected, ...]
     names: Set[str] = frozenset()
     size: int = 1
+    spends: bool = False
 
 
 ConfigT = TypeVar("ConfigT", bound=Config)
@@ -106,12 +108,10 @@ class AnswerEvaluator(Evaluator[ConfigT, CriteriaT, AnswerPlan]):
         turns = criteria.expected_turns
         if turns is None:
             key = criteria.expectation_key
-            return AnswerPlan((Expected(self.expect(getattr(criteria, key), key), key),))
+            return _plan([Expected(self.expect(getattr(criteria, key), key), key)])
         expected = [(turn, f"expected_turns[{turn}]", value) for turn, value in enumerate(turns) if value is not None]
         last = len(turns) - 1
-        return AnswerPlan(
-            tuple([Expected(self.expect(value, path), path, turn, turn == last) for turn, path, value in expected])
-        )
+        return _plan([Expected(self.expect(value, path), path, turn, turn == last) for turn, path, value in expected])
 
     def measure(self, selection: Selection, plan: AnswerPlan) -> Measurement:
         scored = [_scored(each, selection) for each in plan.answers]
@@ -119,6 +119,10 @@ class AnswerEvaluator(Evaluator[ConfigT, CriteriaT, AnswerPlan]):
         low = _mean([0.0 if each.score is None else each.score for each in scored])
         high = _mean([1.0 if each.score is None else each.score for each in scored])
         return Measurement(low, high, account)
+
+
+def _plan(answers: list[Expected]) -> AnswerPlan:
+    return AnswerPlan(tuple(answers), spends=not all([is_literal(each.answer.expected) for each in answers]))
 
 
 class Scored(msgspec.Struct, frozen=True):

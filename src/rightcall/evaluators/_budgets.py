@@ -71,6 +71,7 @@ class Figure(msgspec.Struct, frozen=True):
 class BudgetPlan(msgspec.Struct, frozen=True):
     """Criteria as they are: there is nothing to compile."""
 
+    spends: ClassVar[bool] = False
     criteria: Any
     names: frozenset[str] = frozenset()
     size: int = 0

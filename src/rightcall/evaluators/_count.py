@@ -6,7 +6,7 @@ import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Set
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import msgspec
 from pydantic import BeforeValidator, StrictBool
@@ -81,6 +81,7 @@ class ToolCallCountEvaluatorConfig(Config):
 class CountPlan(msgspec.Struct, frozen=True):
     """Each tool with its operator, the function behind it, and its number."""
 
+    spends: ClassVar[bool] = False
     bounds: list[tuple[str, str, Callable[[int, int], bool], int]]
     names: Set[str]
     size: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 from itertools import repeat
+from typing import ClassVar
 
 import msgspec
 from pydantic import StrictBool
@@ -35,6 +36,7 @@ class ToolCallOrderEvaluatorConfig(Config):
 class OrderPlan(msgspec.Struct, frozen=True):
     """Expected names, with a small number for each that rapidfuzz can compare."""
 
+    spends: ClassVar[bool] = False
     expected: list[str]
     ids: dict[str, int]
     expected_ids: list[int]

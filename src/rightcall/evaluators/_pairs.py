@@ -39,12 +39,13 @@ class PatternPlan(msgspec.Struct, frozen=True):
     expected: ExpectedCalls
     names: Set[str]
     size: int
+    spends: bool
 
     @classmethod
     def of(cls, patterns: Sequence[Pattern]) -> PatternPlan:
         """The plan of these patterns."""
         expected = ExpectedCalls(patterns)
-        return cls(expected, expected.name_set, len(patterns))
+        return cls(expected, expected.name_set, len(patterns), expected.spends)
 
 
 class Paired(msgspec.Struct, frozen=True):

@@ -76,6 +76,7 @@ class TrajectoryPlan(msgspec.Struct, frozen=True):
     names: Set[str]
     size: int
     """How many calls are expected in all turns."""
+    spends: bool
 
 
 class ToolTrajectoryEvaluator(
@@ -108,7 +109,8 @@ class ToolTrajectoryEvaluator(
         ]
         names = frozenset(name for turn in compiled for name in turn.names)
         match_type = criteria.match_type or self.config.match_type
-        return TrajectoryPlan(compiled, by_turn, match_type, policy, names, sum(map(len, compiled)))
+        spends = any([turn.spends for turn in compiled])
+        return TrajectoryPlan(compiled, by_turn, match_type, policy, names, sum(map(len, compiled)), spends)
 
     def measure(self, selection: Selection, plan: TrajectoryPlan) -> Measurement:
         if not plan.by_turn:

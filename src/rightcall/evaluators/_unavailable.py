@@ -55,6 +55,7 @@ def unavailable(type_id: str) -> str | None:
 class _NoPlan:
     names: frozenset[str] = frozenset()
     size = 0
+    spends = False
 
 
 class UnavailableEvaluator(Evaluator[Config, Criteria, _NoPlan]):

@@ -64,6 +64,7 @@ class NoPlan:
 
     names: frozenset[str] = frozenset()
     size = 0
+    spends = False
 
 
 ConfigT = TypeVar("ConfigT", bound=WaitingConfig)

@@ -3,7 +3,7 @@
 from ._calls import ArgsPolicy, CallPattern, Pattern
 from ._differences import value_differences
 from ._equality import equal, freeze
-from ._expectations import Expectation, compile_value
+from ._expectations import Expectation, compile_value, is_literal
 from ._operators import MATCHERS
 from ._outputs import OutputPattern
 from ._relation import Relation, relate
@@ -21,6 +21,7 @@ __all__ = [
     "compile_value",
     "equal",
     "freeze",
+    "is_literal",
     "relate",
     "value_differences",
 ]

@@ -38,7 +38,7 @@ _EMPTY: dict[str, Any] = {}
 class Pattern(ABC):
     """One expected call, ready to be compared with many actual ones."""
 
-    __slots__ = ("accepts_all", "index", "is_delicate", "literal", "name")
+    __slots__ = ("accepts_all", "index", "is_delicate", "literal", "name", "spends")
 
     part: ClassVar[Literal["args", "output"]]
     """The part of a call that is compared."""
@@ -52,6 +52,8 @@ class Pattern(ABC):
     """The value that is expected; `NOT_LITERAL` where that is not one JSON value."""
     is_delicate: bool
     """Whether Python's `==` is not enough to tell that a call satisfies it."""
+    spends: bool
+    """Whether it may spend steps of a budget: it is more than a value that Python compares."""
 
     @abstractmethod
     def accepts(self, call: ToolCall) -> bool | None:
@@ -94,6 +96,7 @@ class CallPattern(Pattern):
         self.index = _index(self.args, policy)
         self.is_delicate = is_delicate(self.args)
         self.literal = self.args if isinstance(self.args, dict) and is_literal(self.args) else NOT_LITERAL
+        self.spends = not self.accepts_all and not is_literal(self.args)
 
     def accepts(self, call: ToolCall) -> bool | None:
         args = call.args
@@ -122,7 +125,7 @@ def _args_test(args: Any, policy: ArgsPolicy, compiler: Compiler, where: str) ->
     if is_literal(args):
         return _literal_test(args, policy)
     items = {key: compiler.compile(item, f"{where}.{key}") for key, item in args.items()}
-    return ObjectOf(items, open=policy == "subset").matches
+    return ObjectOf(items, compiler.limits, open=policy == "subset").matches
 
 
 def _anything(args: Args) -> bool:

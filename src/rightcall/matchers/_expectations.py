@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from typing import Any
 
 from rightcall.decoding import admit
 from rightcall.errors import ExpectationError, InputError
-from rightcall.limits import DEFAULT_LIMITS, Limits
+from rightcall.limits import DEFAULT_LIMITS, Limits, spend
 
 from ._equality import equal, holds_nan, is_delicate, same_kinds
+
+_FEW = 32
+"""Steps up to which an expectation leaves it to whoever tries it often to spend them."""
+_NODES = 16
+"""Values that Python compares by itself in one step, and that our own code compares in four."""
+TEXT = 4096
+"""Characters of a text that are compared or searched in one step."""
 
 
 class Expectation(ABC):
     """What one value should be. Immutable, and safe to share between threads."""
 
     __slots__ = ()
+
+    cost: int = 1
+    """The steps that a matcher which tries this in a loop spends for each try.
+
+    What a try costs beyond that, because the actual value or the expectation itself is large, is spent by the
+    expectation, from the budget of the evaluation.
+    """
 
     @abstractmethod
     def matches(self, actual: Any) -> bool:
@@ -29,11 +44,12 @@ class Expectation(ABC):
 class Literal(Expectation):
     """Exactly this JSON value."""
 
-    __slots__ = ("delicate", "value")
+    __slots__ = ("cost", "delicate", "value")
 
     def __init__(self, value: Any) -> None:
         self.value = value
         self.delicate = is_delicate(value)
+        self.cost = 1 + size_of(value) // (_NODES // 4 if self.delicate else _NODES)
 
     def matches(self, actual: Any) -> bool:
         return bool(self.value == actual) and (not self.delicate or same_kinds(self.value, actual))
@@ -42,13 +58,14 @@ class Literal(Expectation):
 class NanLiteral(Expectation):
     """Exactly this JSON value, which holds a NaN."""
 
-    __slots__ = ("_value",)
+    __slots__ = ("cost", "value")
 
     def __init__(self, value: Any) -> None:
-        self._value = value
+        self.value = value
+        self.cost = 1 + size_of(value) // (_NODES // 4)
 
     def matches(self, actual: Any) -> bool:
-        return equal(self._value, actual)
+        return equal(self.value, actual)
 
 
 class Foreign(Expectation):
@@ -63,16 +80,31 @@ class Foreign(Expectation):
         return bool(self._decider == actual)
 
 
-class ObjectOf(Expectation):
+class Several(Expectation):
+    """An expectation made of others, each of which is tried at most once. If they are many, it spends for them."""
+
+    __slots__ = ("_limits", "_steps", "cost")
+
+    def __init__(self, parts: Iterable[Expectation], limits: Limits) -> None:
+        steps = 1 + sum([part.cost for part in parts])
+        self._steps = steps if steps > _FEW else 0
+        self.cost = 1 if self._steps else steps
+        self._limits = limits
+
+
+class ObjectOf(Several):
     """An object with these keys, each with its own expectation; with `open`, it may have more."""
 
     __slots__ = ("_items", "_open")
 
-    def __init__(self, items: dict[str, Expectation], *, open: bool = False) -> None:
+    def __init__(self, items: dict[str, Expectation], limits: Limits = DEFAULT_LIMITS, *, open: bool = False) -> None:
+        super().__init__(items.values(), limits)
         self._items = items
         self._open = open
 
     def matches(self, actual: Any) -> bool:
+        if self._steps:
+            spend(self._steps, self._limits)
         if not isinstance(actual, dict) or not (self._open or self._items.keys() >= actual.keys()):
             return False
         return all(
@@ -80,15 +112,18 @@ class ObjectOf(Expectation):
         )
 
 
-class ListOf(Expectation):
+class ListOf(Several):
     """A list of as many values, each with its own expectation."""
 
     __slots__ = ("_items",)
 
-    def __init__(self, items: list[Expectation]) -> None:
+    def __init__(self, items: list[Expectation], limits: Limits = DEFAULT_LIMITS) -> None:
+        super().__init__(items, limits)
         self._items = items
 
     def matches(self, actual: Any) -> bool:
+        if self._steps:
+            spend(self._steps, self._limits)
         if not isinstance(actual, list) or len(actual) != len(self._items):
             return False
         return all(item.matches(value) for item, value in zip(self._items, actual, strict=True))
@@ -131,17 +166,23 @@ class Compiler:
 
     def _compile(self, value: Any, where: str, *, open: bool) -> Expectation:
         if not _needs_walk(value, open):
-            return NanLiteral(value) if holds_nan(value) else Literal(value)
+            return literal_of(value)
         if isinstance(value, list):
-            return ListOf([self._compile(item, f"{where}[{n}]", open=open) for n, item in enumerate(value)])
+            items = [self._compile(item, f"{where}[{n}]", open=open) for n, item in enumerate(value)]
+            return ListOf(items, self.limits)
         if not isinstance(value, dict):
             return Foreign(value)
         if is_matcher(value):
             from ._operators import compile_matcher
 
             return compile_matcher(value, where, self)
-        items = {key: self._compile(item, f"{where}.{key}", open=open) for key, item in value.items()}
-        return ObjectOf(items, open=open)
+        fields = {key: self._compile(item, f"{where}.{key}", open=open) for key, item in value.items()}
+        return ObjectOf(fields, self.limits, open=open)
+
+
+def literal_of(value: Any) -> Literal | NanLiteral:
+    """The expectation of exactly this JSON value."""
+    return NanLiteral(value) if holds_nan(value) else Literal(value)
 
 
 def is_matcher(value: Any) -> bool:
@@ -165,3 +206,21 @@ def _needs_walk(value: Any, open: bool) -> bool:
     if isinstance(value, list):
         return any(_needs_walk(item, open) for item in value)
     return not isinstance(value, (str, int, float, bool, type(None)))
+
+
+def holds_foreign(value: Any) -> bool:
+    """Whether an object that is not a JSON value is anywhere in a value."""
+    if isinstance(value, dict):
+        return any(map(holds_foreign, value.values()))
+    if isinstance(value, list):
+        return any(map(holds_foreign, value))
+    return not isinstance(value, (str, int, float, bool, type(None)))
+
+
+def size_of(value: Any) -> int:
+    """How large a JSON value is: how many values it has in it, long texts counted as several."""
+    if isinstance(value, dict):
+        return 1 + sum(map(size_of, value.values()))
+    if isinstance(value, list):
+        return 1 + sum(map(size_of, value))
+    return 1 + len(value) // TEXT if isinstance(value, str) else 1

@@ -8,10 +8,12 @@ from typing import Any
 import msgspec
 
 from rightcall.errors import ExpectationError, shown
+from rightcall.limits import Budget, Limits, current_budget, spend
 
-from ._expectations import Compiler, Expectation
+from ._expectations import Compiler, Expectation, Several
 
 Test = Callable[[Any], bool]
+SpendingTest = Callable[[Any, Budget], bool]
 
 
 class Operand(msgspec.Struct, frozen=True):
@@ -50,13 +52,14 @@ class Operand(msgspec.Struct, frozen=True):
 
 
 class Matcher(Expectation):
-    """One `$` matcher: a test of the actual value."""
+    """One `$` matcher: a test of the actual value, whose work does not depend on how large that is."""
 
-    __slots__ = ("_absence", "_test")
+    __slots__ = ("_absence", "_test", "cost")
 
-    def __init__(self, test: Test, *, absence: bool = False) -> None:
+    def __init__(self, test: Test, *, absence: bool = False, cost: int = 1) -> None:
         self._test = test
         self._absence = absence
+        self.cost = cost
 
     def matches(self, actual: Any) -> bool:
         return self._test(actual)
@@ -65,7 +68,63 @@ class Matcher(Expectation):
         return self._absence
 
 
-Build = Callable[[Operand], Matcher]
+class SpendingMatcher(Expectation):
+    """A `$` matcher whose work depends on the size of the actual value: it spends steps of the evaluation's budget.
+
+    Outside of an evaluation, the outermost one has a budget of its own.
+    """
+
+    __slots__ = ("_limits", "_test")
+
+    def __init__(self, test: SpendingTest, limits: Limits) -> None:
+        self._test = test
+        self._limits = limits
+
+    def matches(self, actual: Any) -> bool:
+        budget = current_budget()
+        if budget is not None:
+            return self._test(actual, budget)
+        with Budget(self._limits.steps) as own:
+            return self._test(actual, own)
+
+
+class AnyOf(Several):
+    """What at least one of several expectations matches."""
+
+    __slots__ = ("_parts",)
+
+    def __init__(self, parts: list[Expectation], limits: Limits) -> None:
+        super().__init__(parts, limits)
+        self._parts = parts
+
+    def matches(self, actual: Any) -> bool:
+        if self._steps:
+            spend(self._steps, self._limits)
+        return any(part.matches(actual) for part in self._parts)
+
+    def matches_absence(self) -> bool:
+        return any(part.matches_absence() for part in self._parts)
+
+
+class AllOf(Several):
+    """What each of several expectations matches."""
+
+    __slots__ = ("_parts",)
+
+    def __init__(self, parts: list[Expectation], limits: Limits) -> None:
+        super().__init__(parts, limits)
+        self._parts = parts
+
+    def matches(self, actual: Any) -> bool:
+        if self._steps:
+            spend(self._steps, self._limits)
+        return all(part.matches(actual) for part in self._parts)
+
+    def matches_absence(self) -> bool:
+        return bool(self._parts) and all(part.matches_absence() for part in self._parts)
+
+
+Build = Callable[[Operand], Expectation]
 
 
 def is_number(value: Any) -> bool:

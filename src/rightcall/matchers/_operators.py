@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from rightcall.alignment import maximum_pairing
 from rightcall.errors import ExpectationError, nearest, shown
+from rightcall.limits import Budget
 
 from ._equality import equal
-from ._expectations import Compiler, Expectation, is_matcher
-from ._operand import Build, Matcher, Operand, is_whole
+from ._expectations import TEXT, Compiler, Expectation, holds_foreign, is_matcher, literal_of
+from ._operand import AllOf, AnyOf, Build, Matcher, Operand, SpendingMatcher, is_whole
 from ._scalars import SCALAR_MATCHERS
 
 
@@ -52,72 +52,68 @@ def _presence(present: bool) -> Matcher:
     return Matcher(lambda actual: present, absence=not present)
 
 
-def _literal(operand: Operand) -> Matcher:
-    return Matcher(lambda actual: equal(operand.value, actual))
+def _literal(operand: Operand) -> Expectation:
+    if holds_foreign(operand.value):
+        return Matcher(lambda actual: equal(operand.value, actual))
+    return literal_of(operand.value)
 
 
-def _any_of(operand: Operand) -> Matcher:
-    options = operand.expectations()
-    absence = any(option.matches_absence() for option in options)
-    return Matcher(lambda actual: any(option.matches(actual) for option in options), absence=absence)
+def _any_of(operand: Operand) -> Expectation:
+    return AnyOf(operand.expectations(), operand.compiler.limits)
 
 
-def _all_of(operand: Operand) -> Matcher:
-    parts = operand.expectations()
-    absence = bool(parts) and all(part.matches_absence() for part in parts)
-    return Matcher(lambda actual: all(part.matches(actual) for part in parts), absence=absence)
+def _all_of(operand: Operand) -> Expectation:
+    return AllOf(operand.expectations(), operand.compiler.limits)
 
 
 def _not(operand: Operand) -> Matcher:
     refused = operand.expectation()
-    return Matcher(lambda actual: not refused.matches(actual))
+    return Matcher(lambda actual: not refused.matches(actual), cost=refused.cost)
 
 
-def _contains(operand: Operand) -> Matcher:
+def _contains(operand: Operand) -> Expectation:
     wanted = operand.expectation()
 
-    def test(actual: Any) -> bool:
+    def test(actual: Any, budget: Budget) -> bool:
         if isinstance(actual, list):
+            budget.spend(1 + len(actual) * wanted.cost // 2)
             return any(wanted.matches(item) for item in actual)
-        return isinstance(operand.value, str) and isinstance(actual, (str, dict)) and operand.value in actual
+        if not isinstance(operand.value, str):
+            return False
+        if isinstance(actual, str):
+            budget.spend(1 + len(actual) // TEXT)
+            return operand.value in actual
+        return isinstance(actual, dict) and operand.value in actual
 
-    return Matcher(test)
+    return SpendingMatcher(test, operand.compiler.limits)
 
 
 def _length(operand: Operand) -> Matcher:
     if not is_matcher(operand.value) and not (is_whole(operand.value) and operand.value >= 0):
         raise operand.wrong("a whole number or a matcher", operand.value)
     wanted = operand.expectation()
-    return Matcher(lambda actual: isinstance(actual, (str, list, dict)) and wanted.matches(len(actual)))
+    return Matcher(
+        lambda actual: isinstance(actual, (str, list, dict)) and wanted.matches(len(actual)), cost=wanted.cost
+    )
 
 
-def _subset(operand: Operand) -> Matcher:
+def _subset(operand: Operand) -> Expectation:
     if not isinstance(operand.value, (dict, list)):
         raise operand.wrong("an object or a list", operand.value)
-    return Matcher(operand.compiler.compile_open(operand.value, operand.where).matches)
+    return operand.compiler.compile_open(operand.value, operand.where)
 
 
-def _unordered(operand: Operand) -> Matcher:
-    items = operand.expectations()
+def _unordered(operand: Operand) -> Expectation:
+    from ._unordered import unordered_test
 
-    def test(actual: Any) -> bool:
-        if not isinstance(actual, list) or len(actual) != len(items):
-            return False
-        rows = [_row(item, actual) for item in items]
-        return -1 not in maximum_pairing(rows)
-
-    return Matcher(test)
+    limits = operand.compiler.limits
+    return SpendingMatcher(unordered_test(operand.expectations(), limits), limits)
 
 
-def _row(item: Expectation, actual: list[Any]) -> list[int]:
-    """The positions in a list that satisfy one expectation."""
-    return [position for position, value in enumerate(actual) if item.matches(value)]
-
-
-def _schema(operand: Operand) -> Matcher:
+def _schema(operand: Operand) -> Expectation:
     from ._schema import compile_schema
 
-    return Matcher(compile_schema(operand))
+    return SpendingMatcher(compile_schema(operand), operand.compiler.limits)
 
 
 _BUILDERS: dict[str, Build] = {

@@ -48,6 +48,7 @@ class OutputPattern(Pattern):
         # An output that was not recorded is None, too.
         self.is_delicate = literal and (values[0] is None or is_delicate(values[0]))
         self.literal = values[0] if literal and not text else NOT_LITERAL
+        self.spends = not all([is_literal(value) for value in values])
 
     def accepts(self, call: ToolCall) -> bool | None:
         output = call.output

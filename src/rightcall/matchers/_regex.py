@@ -7,9 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 from rightcall.errors import ExpectationError
-from rightcall.limits import DEFAULT_LIMITS, Limits
+from rightcall.limits import DEFAULT_LIMITS, Limits, spend
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\\\]])*\]|\{(\d+)(?:,(\d*))?\}|.", re.DOTALL)
+_WIDE = re.compile(r"\.|\[|\\[dDwWsSpP]")
+_PLACES = 64
+"""Places of a pattern that the engine follows through one character in one step, at its slowest."""
+_CHARACTERS = 4096
+"""Characters that it reads in one step, at its fastest."""
 
 
 def compile_regex(pattern: str, where: str, limits: Limits = DEFAULT_LIMITS) -> Callable[[Any], bool]:
@@ -30,7 +36,48 @@ def compile_regex(pattern: str, where: str, limits: Limits = DEFAULT_LIMITS) -> 
     except (SchemaError, UnicodeError) as problem:
         reason = str(problem).replace("SchemaError: ", "").strip().splitlines()
         raise ExpectationError(f"{where}: the pattern {pattern!r:.80} is not usable: {reason[-1]}") from None
-    return lambda actual: isinstance(actual, str) and validator.isinstance_python(_clean(actual))
+    width = _width(pattern)
+    free = _PLACES * regex_cost(pattern)
+
+    def test(actual: Any) -> bool:
+        if not isinstance(actual, str):
+            return False
+        if len(actual) * width > free:
+            spend(len(actual) * width // _PLACES, limits)
+        if len(actual) > _CHARACTERS:
+            spend(len(actual) // _CHARACTERS, limits)
+        return validator.isinstance_python(_clean(actual))
+
+    return test
+
+
+def regex_cost(pattern: str) -> int:
+    """The steps that a search in a short text takes."""
+    return 1 + _width(pattern) // 8
+
+
+def _width(pattern: str) -> int:
+    """About how many places of a pattern may be looked at for one character: the factor of the linear time.
+
+    Places that only one text reaches are not counted, because the engine then looks at one of them. A set repeated
+    5,000 times is 5,000 places, which may all be open at once: 35 µs for a character.
+    """
+    totals, last = [0], 0
+    for token in _TOKEN.finditer(pattern):
+        text = token[0]
+        if text == "(":
+            totals.append(0)
+        elif text == ")" and len(totals) > 1:
+            last = totals.pop()
+            totals[-1] += last
+        elif token[1] is not None:
+            times = max(int(token[2] or token[1]), int(token[1]), 1)
+            totals[-1] += max(last, 1) * (times - 1)
+            last = max(last, 1) * times
+        else:
+            last = 1 if _WIDE.match(text) else 0
+            totals[-1] += last
+    return sum(totals)
 
 
 def _clean(text: str) -> str:

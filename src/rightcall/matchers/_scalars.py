@@ -8,12 +8,14 @@ from collections.abc import Callable
 from typing import Any
 
 from ._equality import equal
+from ._expectations import TEXT
 from ._operand import Build, Matcher, Operand, Test, is_number, is_whole
-from ._regex import compile_regex
+from ._regex import compile_regex, regex_cost
 
 
 def _regex(operand: Operand) -> Matcher:
-    return Matcher(compile_regex(operand.text(), operand.where, operand.compiler.limits))
+    pattern = operand.text()
+    return Matcher(compile_regex(pattern, operand.where, operand.compiler.limits), cost=regex_cost(pattern))
 
 
 def _approx(operand: Operand) -> Matcher:
@@ -48,7 +50,7 @@ def _comparison(holds: Callable[[Any, Any], bool]) -> Build:
         if is_number(bound):
             return Matcher(lambda actual: is_number(actual) and holds(actual, bound))
         if isinstance(bound, str):
-            return Matcher(lambda actual: isinstance(actual, str) and holds(actual, bound))
+            return Matcher(lambda actual: isinstance(actual, str) and holds(actual, bound), cost=1 + len(bound) // TEXT)
         raise operand.wrong("a number or a text", bound)
 
     return build
@@ -57,9 +59,20 @@ def _comparison(holds: Callable[[Any, Any], bool]) -> Build:
 def _text_test(holds: Callable[[str, str], bool]) -> Build:
     def build(operand: Operand) -> Matcher:
         wanted = operand.text()
-        return Matcher(lambda actual: isinstance(actual, str) and holds(actual, wanted))
+        cost = 1 + len(wanted) // TEXT
+        return Matcher(lambda actual: isinstance(actual, str) and holds(actual, wanted), cost=cost)
 
     return build
+
+
+def _ignore_case(operand: Operand) -> Matcher:
+    folded = operand.text().casefold()
+    size = len(folded)
+    # Folding never makes a text shorter, so what is longer than this is not folded: however long it is.
+    return Matcher(
+        lambda actual: isinstance(actual, str) and len(actual) <= size and actual.casefold() == folded,
+        cost=1 + size // TEXT,
+    )
 
 
 def _type(operand: Operand) -> Matcher:
@@ -67,7 +80,7 @@ def _type(operand: Operand) -> Matcher:
     for name in names:
         if not isinstance(name, str) or name not in _TYPES:
             raise operand.wrong(f"one of {', '.join(_TYPES)}", name)
-    tests = [_TYPES[name] for name in names]
+    tests = [_TYPES[name] for name in dict.fromkeys(names)]
     return Matcher(lambda actual: any(test(actual) for test in tests))
 
 
@@ -90,6 +103,6 @@ SCALAR_MATCHERS: dict[str, Build] = {
     "$lte": _comparison(operator.le),
     "$startsWith": _text_test(str.startswith),
     "$endsWith": _text_test(str.endswith),
-    "$ignoreCase": _text_test(lambda actual, wanted: actual.casefold() == wanted.casefold()),
+    "$ignoreCase": _ignore_case,
     "$type": _type,
 }

@@ -36,7 +36,17 @@ class ExpectedCalls:
     seen by two comparisons of whole lists, and only values that Python confuses are looked at one by one.
     """
 
-    __slots__ = ("_confusable", "_literals", "_part", "lookups", "name_set", "names", "names_only", "patterns")
+    __slots__ = (
+        "_confusable",
+        "_literals",
+        "_part",
+        "lookups",
+        "name_set",
+        "names",
+        "names_only",
+        "patterns",
+        "spends",
+    )
 
     def __init__(self, patterns: Sequence[Pattern]) -> None:
         self.patterns = patterns
@@ -44,6 +54,8 @@ class ExpectedCalls:
         self.name_set = frozenset(self.names)
         self.names_only = all([pattern.accepts_all for pattern in patterns])
         """Whether nothing but the names of calls is expected."""
+        self.spends = any([pattern.spends for pattern in patterns])
+        """Whether a budget is needed to compare with them: one of them has a matcher."""
         self.lookups = _lookups(patterns)
         self._literals = [pattern.literal for pattern in patterns]
         self._confusable = [index for index, pattern in enumerate(patterns) if pattern.is_delicate]

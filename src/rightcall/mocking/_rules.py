@@ -10,7 +10,7 @@ import msgspec
 
 from rightcall.decoding import admit
 from rightcall.errors import CriteriaError, InputError, MockError, nearest, shown
-from rightcall.limits import Limits
+from rightcall.limits import Budget, Limits
 from rightcall.matchers import CallPattern, Expectation, compile_value
 from rightcall.tracing import Answer
 from rightcall.trajectory import ToolCall
@@ -42,6 +42,7 @@ class Rule:
 
     def __init__(self, tool: str, written: Any, place: Place, limits: Limits) -> None:
         self._tool = tool
+        self._limits = limits
         _check_keys(tool, written, place)
         self._pattern = _pattern(tool, written, place, limits)
         self._positional = _positional(tool, written, place, limits)
@@ -51,9 +52,10 @@ class Rule:
 
     def is_for(self, args: dict[str, Any]) -> bool:
         """Whether it answers a call with these arguments, which are in the order of the tool's parameters."""
-        if len(self._positional) > len(args) or not self._pattern.accepts(ToolCall(self._tool, args, None)):
-            return False
-        return all(item.matches(value) for item, value in zip(self._positional, args.values(), strict=False))
+        with Budget(self._limits.steps):
+            if len(self._positional) > len(args) or not self._pattern.accepts(ToolCall(self._tool, args, None)):
+                return False
+            return all(item.matches(value) for item, value in zip(self._positional, args.values(), strict=False))
 
     def answer(self) -> Answer:
         """The next outcome. Raises `MockError` when there is none left."""

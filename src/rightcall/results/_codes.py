@@ -166,9 +166,10 @@ CODES: dict[str, Code] = {
         (
             "RC404",
             "evaluator-timed-out",
-            "An evaluator that waits for somebody, or code of your own, gave no answer in time. The result is `error`, "
-            "without a score; what the other evaluators say of the case stands. If it needs the time, allow more with "
-            "`timeout` in its configuration.",
+            "An evaluator that waits for somebody, or code of your own, gave no answer in time; or, while `rightcall "
+            "run` ran other cases, an evaluator took longer than `--timeout`. The result is `error`, without a score; "
+            "what the other evaluators say of the case stands. If it needs the time, allow more with `timeout` in its "
+            "configuration, or with `--timeout`.",
         ),
         (
             "RC501",

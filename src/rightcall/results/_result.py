@@ -9,6 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from rightcall.decoding import dump_json, load_json
 from rightcall.errors import InputError, LimitError, shown
+from rightcall.limits import Budget
 
 from ._findings import Finding
 from ._justifications import KNOWN_JUSTIFICATIONS, Justification
@@ -53,7 +54,8 @@ class Explanation(msgspec.Struct, eq=False):
         """The details, made now or before."""
         if self.made_details is UNSET:
             try:
-                self.made_details = self.account.justify()
+                with Budget():
+                    self.made_details = self.account.justify()
             except Exception:  # noqa: BLE001 - a score stands though nobody can explain it; `findings` say why
                 self.made_details = None
         return self.made_details
@@ -63,7 +65,8 @@ class Explanation(msgspec.Struct, eq=False):
         """The findings, made now or before."""
         if self.made_findings is UNSET:
             try:
-                self.made_findings = self.account.find()
+                with Budget():
+                    self.made_findings = self.account.find()
             except LimitError as problem:
                 self.made_findings = (Finding("RC401", f"not explained: limit exceeded: {problem}"),)
             except Exception as problem:  # noqa: BLE001 - as above
