@@ -85,7 +85,7 @@ def test_what_a_sub_agent_without_a_name_called_is_not_the_outer_agents() -> Non
 def test_whether_a_call_was_made_inside_another_is_unknown_where_its_parent_got_lost(
     parents: tuple[str | None, str | None], known: bool
 ) -> None:
-    held = [{"parentSpanId": parent * 4} if parent else {} for parent in parents]
+    held: list[dict[str, Any]] = [{"parentSpanId": parent * 4} if parent else {} for parent in parents]
     trajectory = one(
         span(1, {"gen_ai.operation.name": "invoke_agent"}, **held[0]),
         call(2, "first", parent=1),
@@ -159,7 +159,7 @@ def test_an_error_that_a_later_call_of_the_model_tells_is_one(is_error: bool) ->
 
 
 def test_calls_that_overlapped_are_a_group_though_other_spans_or_threads_lie_between() -> None:
-    long = {"endTimeUnixNano": "9000"}
+    long: dict[str, Any] = {"endTimeUnixNano": "9000"}
     within = [
         agent(1, "travel"),
         span(2, parent=1, **long),

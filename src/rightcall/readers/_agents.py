@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ._conventions import says
 from ._span import Span
 
 _KEYS = ("gen_ai.agent.name", "agent.name", "agent_name", "crewai.agent.role", "graph.node.id", "openai_agents.name")
@@ -42,7 +43,7 @@ def _name_in(span: Span) -> str | None:
     name = next((group for group in found.groups() if group), None) if found else None
     if found and found["method"] and "openinference.span.kind" not in span.attributes:
         name = None
-    if name is None and any([key in span.attributes for key in _BY_SPAN]) and not _is_node(span):
+    if name is None and any([says(span.attributes.get(key), "agent") for key in _BY_SPAN]) and not _is_node(span):
         name = span.name
     return None if name is None or name in _ANY or _CLASS.fullmatch(name) else name
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from ._attributes import plain_attributes
+from ._attributes import plain_attributes, restored
 from ._identity import nanoseconds, span_id
 from ._span import Event, Span
 
@@ -28,6 +28,7 @@ def sdk_span(document: Mapping[str, Any]) -> Span:
     kind = document.get("span_kind")
     if isinstance(kind, str):
         attributes.setdefault("openinference.span.kind", kind)
+    attributes = restored(attributes)
     name = document.get("name")
     return Span(
         name=name if isinstance(name, str) else "",
