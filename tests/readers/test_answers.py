@@ -104,6 +104,9 @@ def _server(inner: dict[str, Any], around: str) -> list[dict[str, Any]]:
         ({"raw": "Shipped.", "tasks_output": [], "token_usage": {}}, "Shipped."),
         ({"raw": "Shipped.", "expected_output": "a word", "agent": "billing"}, "Shipped."),
         ("StopEvent(result=AgentOutput(response=ChatMessage(role='assistant')))", None),
+        ("StopEvent(result=AgentOutput(response=ChatMessage(role='assistant', blocks=[…", None),
+        ("result=AgentOutput(response=ChatMessage(role='assistant'))", None),
+        ("Sum(a=1) is what you want, and f(x=2) as well.", "Sum(a=1) is what you want, and f(x=2) as well."),
         ({"messages": ["ChatMessage(_role=<ChatRole.USER: 'user'>)"], "last_message": "ChatMessage(_role='a')"}, None),
         ({"chat_message": {"source": "a", "type": "TextMessage", "content": "Hi."}, "inner_messages": []}, "Hi."),
         ({"messages": [{"source": "user", "type": "TextMessage", "content": "x"}], "stop_reason": None}, None),
@@ -172,6 +175,28 @@ def test_a_model_answers_for_an_agent_that_says_nothing() -> None:
 
     assert said({}, *spans) == ("Where is it?", "At home.")
     assert said({}, *spans[:2]) == ("Where is it?", None)
+
+
+@pytest.mark.parametrize(
+    ("made", "answer"),
+    [
+        ({"finish_reason": "stop", "content": "At home.", "usage": {}, "thought": None}, "At home."),
+        ({"finish_reason": "function_calls", "content": [{"id": "1", "name": "a", "arguments": "{}"}]}, None),
+        (
+            {
+                "generations": [
+                    [{"text": "At home.", "message": {"lc": 1, "id": ["AIMessage"], "kwargs": {"content": "At home."}}}]
+                ]
+            },
+            "At home.",
+        ),
+        ({"id": "1", "model": "m"}, None),
+    ],
+)
+def test_the_result_of_a_model_without_messages_is_opened(made: dict[str, Any], answer: str | None) -> None:
+    told = {"openinference.span.kind": "LLM", "output.value": json.dumps(made), "output.mime_type": "application/json"}
+
+    assert said({}, span(2, told, parent=1)) == (None, answer)
 
 
 def test_a_model_that_is_asked_beside_the_agent_has_no_answer_for_the_user() -> None:

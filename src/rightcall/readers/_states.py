@@ -12,7 +12,9 @@ from ._values import NOTHING, outcome
 
 _DEPTH = 6
 _WRITTEN_DEPTH = 3
-_WRITTEN_OBJECT = re.compile(r"<?[A-Z]\w*\(\w+=.*[)>]\s*\Z|<[\w.]+ object at 0x", re.S)
+_WRITTEN_OBJECT = re.compile(
+    r"<[\w.]+ object at 0x|<?(?:\w+=)?(?:(?:[A-Z][a-z0-9]+){2,}\(\w+=|[A-Z]\w*\(\w+=.*[)>]\s*\Z)", re.S
+)
 """An object as Python writes it, such as `StopEvent(result=…)`."""
 
 _LISTS = ("messages", "choices", "generations", "contents")
