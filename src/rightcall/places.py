@@ -89,3 +89,8 @@ def _entries(folder: Path, budget: list[int]) -> Iterator[tuple[str, bool]]:
                 yield entry.name, entry.is_dir()
     except OSError:
         return  # what may not be looked into has nothing to show
+
+
+def recording_path(evalset: str | Path) -> Path:
+    """Where the recording of an eval set is kept: beside it, as `<name>.recording.jsonl`."""
+    return Path(evalset).with_suffix(".recording.jsonl")

@@ -1,5 +1,6 @@
 """`rightcall report` and `rightcall diff`, in real processes, over real runs."""
 
+import hashlib
 import json
 import os
 import stat
@@ -123,9 +124,11 @@ def test_a_run_that_was_killed_is_counted_as_far_as_it_came(shop: Path, tmp_path
     killed.mkdir(mode=stat.S_IRWXU)
     last = max((shop / ".rightcall" / "runs").iterdir())
     header = json.loads((last / "run.json").read_text())
-    (killed / "run.json").write_text(json.dumps({**header, "finished": None, "totals": None, "evaluators": {}}))
-    first_line, second_line = (last / "cases.jsonl").read_text().splitlines(keepends=True)
-    (killed / "cases.jsonl").write_text(first_line + second_line[:100])
+    first_line, second_line = (last / "cases.jsonl").read_bytes().splitlines(keepends=True)
+    seal = {"length": len(first_line), "sha256": hashlib.sha256(first_line).hexdigest()}
+    early = {"finished": None, "totals": None, "evaluators": {}, "journal": seal}
+    (killed / "run.json").write_text(json.dumps({**header, **early}))
+    (killed / "cases.jsonl").write_bytes(first_line + second_line[:100])
 
     done = rightcall("report", str(killed), cwd=shop)
 

@@ -305,3 +305,11 @@ def test_a_call_that_was_not_carried_out_is_noted(laptop: CaseResult) -> None:
     page = case_page(noted, "run", Links())
 
     assert "not made: refund(order=7): refused by the user" in [warning.head for warning in page.warnings]
+
+
+def test_what_a_problem_says_already_is_not_said_again() -> None:
+    outcome = Outcome(seconds=5.0, cause="timed_out", error="the agent took longer than 5 s")
+
+    text = Seen(page_of(result("x", "error", "the agent took longer than 5 s", outcome=outcome, trajectory=None))).text
+
+    assert text.count("the agent took longer than 5 s") == 1

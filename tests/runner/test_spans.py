@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import urllib.request
 from http.server import BaseHTTPRequestHandler
@@ -15,9 +16,9 @@ from tests.agents.test_commands import SENDER
 from tests.agents.test_endpoints import served
 from tests.runner.running import finished_of
 
-from rightcall import InputError
-from rightcall.runner import CaseFinished, Job
-from rightcall.runner._frames import LONGEST
+from rightcall import InputError, Trajectory
+from rightcall.runner import CaseFinished, Job, _worker
+from rightcall.runner._frames import LONGEST, Frames, frame, plain
 from rightcall.runner._replies import Done, reply
 from rightcall.trajectory import RawSpan
 
@@ -214,3 +215,82 @@ def test_a_worker_has_no_word_for_more_than_its_own_spans(text: str) -> None:
     assert isinstance(reply({**said, "spans": {"text": "[]", "left_out": 0}}), Done)
     with pytest.raises(InputError):
         reply({**said, "spans": {"text": text, "left_out": 0}})
+
+
+SUBCLASSES = """
+import decimal, enum
+from opentelemetry import trace
+from rightcall.tracing import tool
+
+class Text(str): pass
+class Number(int): pass
+class Share(float): pass
+class Kind(str, enum.Enum):
+    TOOL = "TOOL"
+
+@tool
+def search(query: str) -> object:
+    return Text("found")
+
+def answer(query: str) -> object:
+    search(Text(query))
+    with trace.get_tracer("other").start_as_current_span(Text("span")) as span:
+        span.set_attribute(Text("output.value"), Text("done"))
+        span.set_attribute("number", Number(7))
+        span.set_attribute("share", Share(0.5))
+        span.set_attribute("kind", Kind.TOOL)
+        span.set_attribute("list", [Text("a"), Text("b")])
+        span.add_event(Text("event"), {Text("key"): Text("value")})
+        span.set_status(trace.StatusCode.ERROR, Text("wrong"))
+    return {Text("key"): [Text("done"), Number(3)]}
+"""
+
+
+def test_values_of_classes_of_an_agents_own_end_no_worker(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(SUBCLASSES)
+
+    [event] = finished_of("agent.py:answer", [Job(case_id="a", turns=("x",))], tmp_path, spans=True).values()
+
+    assert event.outcome.error is None
+    assert event.trajectory is not None
+    assert event.trajectory.output == {"key": ["done", 3]}
+    assert [(call.name, call.args, call.output) for call in event.trajectory.calls] == [
+        ("search", {"query": "x"}, "found")
+    ]
+
+
+class Stranger:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (type("Text", (str,), {})("x"), "x"),
+        (type("Number", (int,), {})(7), 7),
+        ([type("Text", (str,), {})("x")], ["x"]),
+        (Stranger(), "<Stranger>"),
+        ({1, 2}, [1, 2]),
+    ],
+    ids=["text", "number", "list", "anything", "set"],
+)
+def test_a_worker_can_say_whatever_it_was_given(value: object, told: object) -> None:
+    said = Done(number=1, seconds=0.0, trajectory=Trajectory(output=value))
+
+    [message] = Frames().add(frame(plain(said)))
+
+    assert message["trajectory"]["output"] == told
+
+
+def test_what_a_worker_cannot_say_is_told_as_a_defect_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    inward, outward = os.pipe()
+    channel = _worker.Channel(os.dup(inward), outward)
+    monkeypatch.setattr(_worker, "plain", lambda said: 1 / 0 if said.trajectory is not None else plain(said))
+
+    channel.conclude(Done(number=1, seconds=0.0, trajectory=Trajectory()))
+
+    [message] = Frames().add(os.read(inward, 1 << 16))
+    assert message["cause"] == "output"
+    assert message["error"] == (
+        "Rightcall could not keep what the agent did, a defect of Rightcall's own: ZeroDivisionError: division by zero"
+    )

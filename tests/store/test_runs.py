@@ -3,7 +3,9 @@
 import errno
 import json
 import os
+import shutil
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,14 @@ def written(run: Run, *results: CaseResult) -> None:
     for each in results:
         journal.append(each, "digest")
     journal.close()
+
+
+def unsealed(run: Run) -> Run:
+    """The run as versions wrote it that knew no seal."""
+    header = json.loads((run.folder / "run.json").read_text())
+    del header["journal"]
+    (run.folder / "run.json").write_text(json.dumps(header))
+    return run
 
 
 STRANGE = [float("nan"), float("inf"), -float("inf"), -0.0, 2**64, 2**53 + 1, "\ud800", "a\0b", {"$float": "nan"}, "\n"]
@@ -106,6 +116,7 @@ def test_a_torn_last_line_is_dropped_and_written_over(tmp_path: Path) -> None:
     file = run.folder / "cases.jsonl"
     whole = file.read_bytes()
     for cut in (1, 5, 200, len(whole) // 2 - 1):
+        unsealed(run)
         file.write_bytes(whole[:-cut])
 
         assert [entry.result.case_id for entry in run.entries()] == ["a"]
@@ -116,6 +127,7 @@ def test_a_torn_last_line_is_dropped_and_written_over(tmp_path: Path) -> None:
 def test_a_line_that_is_wrong_in_the_middle_is_told_with_its_number(tmp_path: Path) -> None:
     run = new_run(tmp_path)
     written(run, result("a"))
+    unsealed(run)
     with (run.folder / "cases.jsonl").open("a") as file:
         file.write('{"digest": "x", "case_id": 5}\n')
 
@@ -156,6 +168,7 @@ def test_a_full_disk_at_any_write_leaves_whole_results_and_one_clear_line(
 ) -> None:
     run = new_run(tmp_path)
     written(run, result("a"))
+    monkeypatch.setattr("rightcall.store._journal._SYNC_EVERY", 1_000.0)
     journal = run.journal()
     with monkeypatch.context() as patched:
         FailingDisk(patched, good)
@@ -301,6 +314,7 @@ def test_a_damaged_line_has_its_number_wherever_reading_began(tmp_path: Path) ->
     run = new_run(tmp_path)
     written(run, result("a"))
     [first] = run.lines()
+    unsealed(run)
     with (run.folder / "cases.jsonl").open("a") as file:
         file.write("{}\n")
 
@@ -344,8 +358,141 @@ def test_verdicts_of_repeats_are_taken_together(tmp_path: Path) -> None:
 
 
 def test_a_damaged_line_is_told_by_whoever_reads_verdicts_as_well(tmp_path: Path) -> None:
-    run = new_run(tmp_path)
+    run = unsealed(new_run(tmp_path))
     (run.folder / "cases.jsonl").write_bytes(b'{"digest": "x", "case_id": 5}\n')
 
     with pytest.raises(StoreError, match=r"cases\.jsonl:1: this line is damaged .*; take it out"):
         run.verdicts()
+
+
+def sealed_run(folder: Path) -> Run:
+    run = new_run(folder)
+    written(run, result("a"), replace(result("b"), verdict="failed"))
+    return run
+
+
+def rewritten(run: Run, change: Callable[[bytes], bytes]) -> None:
+    file = run.folder / "cases.jsonl"
+    file.write_bytes(change(file.read_bytes()))
+
+
+CHANGES: dict[str, Callable[[bytes], bytes]] = {
+    "a verdict": lambda data: data.replace(b'"failed"', b'"passed"'),
+    "a line that is gone": lambda data: data.splitlines(keepends=True)[0],
+    "everything gone": lambda data: b"",
+    "lines that changed places": lambda data: b"".join(reversed(data.splitlines(keepends=True))),
+    "a line that is none": lambda data: b"{}" + data,
+    "a line in between": lambda data: data.splitlines(keepends=True)[0] + data,
+    "a torn line": lambda data: data[:-1],
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_journal_that_another_program_changed_is_refused_by_all_who_read_it(
+    tmp_path: Path, change: Callable[[bytes], bytes]
+) -> None:
+    run = sealed_run(tmp_path)
+    rewritten(run, change)
+
+    for read in (run.entries, run.results, run.reading().lines, run.verdicts, run.journal):
+        with pytest.raises(StoreError, match=r"cases\.jsonl: changed by another program since the run wrote it"):
+            list(read())  # type: ignore[arg-type]
+
+
+def test_a_journal_that_is_gone_was_changed_by_another_program(tmp_path: Path) -> None:
+    run = sealed_run(tmp_path)
+    (run.folder / "cases.jsonl").unlink()
+
+    with pytest.raises(StoreError, match="changed by another program"):
+        list(run.results())
+
+
+def test_lines_after_the_seal_are_left_out_while_a_run_has_not_come_to_its_end(tmp_path: Path) -> None:
+    run = sealed_run(tmp_path)
+    rewritten(run, lambda data: data + data.splitlines(keepends=True)[0].replace(b'"a"', b'"c"'))
+
+    assert [each.case_id for each in run.results()] == ["a", "b"]
+    run.journal().close()
+    assert len((run.folder / "cases.jsonl").read_bytes().splitlines()) == 2
+
+
+def test_once_it_has_nothing_may_follow_the_seal(tmp_path: Path) -> None:
+    run = sealed_run(tmp_path)
+    run.finish(Totals(error=1, failed=1), {}, 1.0, is_complete=True)
+    rewritten(run, lambda data: data + b"\n")
+
+    with pytest.raises(StoreError, match="changed by another program"):
+        list(run.results())
+
+
+def test_a_run_that_grows_is_read_on_from_seal_to_seal_and_in_between(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rightcall.store._journal._SYNC_EVERY", 1_000.0)
+    run = new_run(tmp_path)
+    journal, reading = run.journal(), run.reading()
+    seen: list[str] = []
+    for number, is_sealed in enumerate([False, True, False, False, True, False]):
+        journal.append(result(f"c{number}"), "digest")
+        if is_sealed:
+            journal.sync()
+        if number != 2:
+            seen += [line.entry.result.case_id for line in reading.lines()]
+
+    assert seen == [f"c{number}" for number in range(6)]
+    journal.close()
+    assert list(reading.lines()) == []
+
+
+def test_what_is_changed_before_it_is_sealed_is_found_out_by_the_seal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rightcall.store._journal._SYNC_EVERY", 1_000.0)
+    run = new_run(tmp_path)
+    journal, reading = run.journal(), run.reading()
+    journal.append(result("a"), "digest")
+    rewritten(run, lambda data: data.replace(b'"error"', b'"fatal"'))
+
+    journal.sync()
+
+    with pytest.raises(StoreError, match="changed by another program"):
+        list(reading.lines())
+
+
+def test_the_header_of_a_run_is_that_of_its_process_at_the_end(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    journal = run.journal()
+    journal.append(result("a"), "digest")
+    forged = json.loads((run.folder / "run.json").read_text()) | {"journal": None, "agent": "forged"}
+    (run.folder / "run.json").write_text(json.dumps(forged))
+
+    journal.close()
+
+    header = open_run("last", tmp_path).header
+    assert (header.agent, header.journal == journal.header.journal) == ("agent.py", True)
+
+
+def test_results_can_be_had_from_a_journal_whose_folder_is_gone(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    journal = run.journal()
+    journal.append(result("a"), "digest")
+    shutil.rmtree(run.folder)
+    journal.append(result("b"), "digest")
+    journal.close()
+
+    assert journal.trouble == (
+        f"{run.folder}: another program removed this folder while the run lasted; nothing of the run is kept"
+    )
+    assert [each.case_id for each in journal.results()] == ["a", "b"]
+
+
+def test_lines_that_another_program_writes_in_between_are_not_among_ours(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    journal = run.journal()
+    journal.append(result("a"), "digest")
+    rewritten(run, lambda data: data + data.replace(b'"a"', b'"x"'))
+    journal.append(result("b"), "digest")
+    journal.close()
+
+    assert "changed by another program while the run lasted" in str(journal.trouble)
+    assert [each.case_id for each in journal.results()] == ["a", "b"]

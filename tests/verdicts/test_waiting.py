@@ -138,7 +138,7 @@ def test_one_that_breaks_is_an_error_and_what_the_others_say_stands(deed: Deed, 
     checks = (plain("book", "search"), check(Patient(deed, timeout=0.05)), check(Patient(one, "other")))
     result = judge(case(*checks), MADE)
 
-    assert result.verdict == "error"
+    assert result.verdict == "failed"
     assert result.score is None
     assert [(each.verdict, each.score) for each in result.results] == [("failed", 0.5), ("error", None), ("passed", 1)]
     assert result.results[1].error == reason

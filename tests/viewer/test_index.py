@@ -1,10 +1,11 @@
 """The rows of a run: read once, read on, and never more than there is."""
 
+import os
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.viewer.viewing import RIGHT, SEARCH, WRONG, Browser, append, new_run, results_of
+from tests.viewer.viewing import RIGHT, SEARCH, WRONG, Browser, append, new_run, results_of, unsealed
 
 from rightcall import CaseResult, StoreError
 from rightcall.pages import case_key, key_of
@@ -61,6 +62,7 @@ def test_a_journal_is_read_on_and_a_torn_line_is_waited_for(tmp_path: Path, resu
     first = file.read_bytes()
     append(run, results[1])
     second = file.read_bytes()[len(first) :]
+    unsealed(run)
     for cut in (0, 1, 100, len(second) - 1, len(second)):
         file.write_bytes(first + second[:cut])
 
@@ -77,6 +79,7 @@ def test_a_longer_journal_in_the_place_of_another_is_read_anew(tmp_path: Path, r
     mended = file.with_name("mended")
     mended.write_bytes(second + first + first)
     mended.replace(file)
+    unsealed(run)
 
     index = index_of(library)
     assert [index.result(entry).case_id for entry in index.entries()] == ["laptop_search", "gift_card"]
@@ -97,6 +100,7 @@ def test_a_journal_that_became_another_one_is_read_anew(tmp_path: Path, results:
     library = Library(tmp_path / "runs")
     assert len(index_of(library)) == 2
 
+    unsealed(run)
     (run.folder / "cases.jsonl").unlink()
     append(run, results[1])
 
@@ -108,6 +112,7 @@ def test_a_damaged_line_is_told_each_time_and_heals_when_it_is_taken_out(
 ) -> None:
     run = new_run(tmp_path / "runs", results[0])
     file = run.folder / "cases.jsonl"
+    unsealed(run)
     whole = file.read_bytes()
     file.write_bytes(whole + b"{}\n")
     library = Library(tmp_path / "runs")
@@ -139,3 +144,19 @@ def test_what_is_kept_of_runs_has_bounds_whatever_their_number(tmp_path: Path, r
         library.index(name, run)
 
     assert library.kept == {"headers": 4, "indices": 3, "verdicts": 0, "changes": 0}
+
+
+def test_lines_that_were_never_sealed_are_shown_while_a_run_lasts_and_not_when_it_was_killed(
+    tmp_path: Path, results: list[CaseResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rightcall.store._journal._SYNC_EVERY", 1_000.0)
+    run = new_run(tmp_path / "runs", results[0], is_complete=False)
+    library = Library(tmp_path / "runs")
+    journal = run.journal()
+    journal.append(results[1], "digest")
+    going = [len(index_of(library)), len(library.verdicts(run.folder.name, run))]
+
+    os.close(journal._lines._descriptor)  # as the end of a process does
+
+    assert going == [2, 2]
+    assert [len(index_of(library)), len(library.verdicts(run.folder.name, run))] == [1, 1]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.viewer.viewing import PORT, RIGHT, SEARCH, WRONG, Browser, append, call, new_run, results_of
+from tests.viewer.viewing import PORT, RIGHT, SEARCH, WRONG, Browser, append, call, new_run, results_of, unsealed
 
 from rightcall import CaseResult
 from rightcall.pages import case_key, key_of
@@ -111,6 +111,7 @@ def test_a_run_that_cannot_be_read_says_why_and_the_others_are_shown(runs: Path,
 
 @pytest.mark.parametrize("address", ["/runs/{}", "/runs/{}/cases/x", "/runs/{}/tools/x"])
 def test_a_damaged_journal_is_a_page_with_the_words_of_the_terminal(runs: Path, good: Run, address: str) -> None:
+    unsealed(good)
     with (good.folder / "cases.jsonl").open("a") as file:
         file.write('{"digest": "x", "case_id": 5}\n')
 

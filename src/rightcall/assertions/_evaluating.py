@@ -102,7 +102,8 @@ class _Evaluation:
         jobs = [Job.of(case, repeat) for repeat in range(self._options.repeat) for case in self._cases.values()]
         plan = Plan(agent=self._agent, project=str(self._home), jobs=jobs, total=len(jobs))
         timeout = self._options.timeout or self._eval_set.timeout or DEFAULT_TIMEOUT
-        with closing(run(plan, RunOptions(workers=self._options.workers, timeout=timeout))) as events:  # type: ignore[type-var]
+        options = RunOptions(workers=self._options.workers, timeout=timeout, answers=self._answers())
+        with closing(run(plan, options)) as events:  # type: ignore[type-var]
             for event in events:
                 if isinstance(event, CaseFinished):
                     case = self._cases[event.case_id]
@@ -115,6 +116,10 @@ class _Evaluation:
         if self._options.runs is not None:
             self._keep(self._options.runs, ordered, tally, monotonic() - began)
         return ordered, list(self._problems(tally))
+
+    def _answers(self) -> list[str]:
+        """Where an agent could read what is expected of it."""
+        return [self._eval_set.path, *([str(self._options.runs)] if self._options.runs is not None else [])]
 
     def _problems(self, tally: Tally) -> Iterator[Problem]:
         for case in self._cases.values():
@@ -144,7 +149,7 @@ class _Evaluation:
             journal.append(result, case_digest(self._cases[result.case_id], self._agent, digest, None))
             aggregates.add(measures_of(result.results))
         journal.close()
-        kept.finish(tally.totals(), aggregates.by_evaluator(), seconds, is_complete=True)
+        kept.finish(tally.totals(), aggregates.by_evaluator(), seconds, is_complete=True, journal=journal)
 
 
 def _check(agent: Any, repeat: Any, needed: Any) -> None:

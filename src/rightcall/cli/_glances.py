@@ -16,6 +16,7 @@ _LINE = re.compile(rb'\{"digest": "[^"]*", "case_id": ("(?:[^"\\]|\\.)*"), "repe
 _MOST_BYTES = 8 << 20
 _MOST_HEADERS = 50
 _MOST_TOLD = 5
+_MOST_CHECKED = 256 << 20
 
 
 class Glance(NamedTuple):
@@ -28,6 +29,8 @@ class Glance(NamedTuple):
     is_finished: bool
     totals: dict[str, int]
     branch: str | None
+    seal: tuple[int, str] | None = None
+    """How long the journal is that the run has written, and its hash."""
 
 
 class Case(NamedTuple):
@@ -53,7 +56,7 @@ def glances(runs: Path) -> Iterator[Glance]:
 def verdicts_of(run: Glance) -> dict[str, str]:
     """The verdict of each case, the worst of its repeats, as far as the first megabytes of the journal tell."""
     latest: dict[tuple[str, int], str] = {}
-    for _, case_id, repeat, verdict in _lines(run.folder):
+    for _, case_id, repeat, verdict in _lines(run):
         latest[case_id, repeat] = verdict
     found: dict[str, str] = {}
     for (case_id, _), verdict in latest.items():
@@ -61,11 +64,28 @@ def verdicts_of(run: Glance) -> dict[str, str]:
     return found
 
 
+def is_changed(run: Glance) -> bool:
+    """Whether another program has changed the journal since the run wrote it; a very large one is not looked at."""
+    if run.seal is None or run.seal[0] > _MOST_CHECKED:
+        return False
+    import hashlib
+
+    left, found = run.seal[0], hashlib.sha256()
+    try:
+        with (run.folder / "cases.jsonl").open("rb") as file:
+            while left and (piece := file.read(min(left, 1 << 20))):
+                found.update(piece)
+                left -= len(piece)
+            return bool(left or found.hexdigest() != run.seal[1] or (run.is_finished and file.read(1)))
+    except OSError:
+        return run.seal[0] > 0
+
+
 def troubles_of(run: Glance) -> list[Case]:
     """The first few cases that did not pass."""
     bad = {case_id for case_id, verdict in verdicts_of(run).items() if verdict != "passed"}
     told: dict[str, Case] = {}
-    for line, case_id, _, verdict in _lines(run.folder):
+    for line, case_id, _, verdict in _lines(run):
         if case_id in bad and verdict != "passed" and (case_id in told or len(told) < _MOST_TOLD):
             told[case_id] = Case(case_id, verdict, _message(line))
     return list(told.values())
@@ -77,6 +97,8 @@ def _header(folder: Path) -> Glance | None:
         totals = {str(name): int(count) for name, count in (fields.get("totals") or {}).items()}
         named = {name: str(fields[name]) for name in ("id", "evalset", "started")}
         branch = fields.get("branch")
+        seal = fields.get("journal")
+        seal = None if seal is None else (int(seal["length"]), str(seal["sha256"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return Glance(
@@ -87,14 +109,16 @@ def _header(folder: Path) -> Glance | None:
         is_finished=fields.get("finished") is not None,
         totals=totals,
         branch=branch if isinstance(branch, str) else None,
+        seal=seal,
     )
 
 
-def _lines(folder: Path) -> Iterator[tuple[bytes, str, int, str]]:
-    """Whole lines of a journal, with what each begins with: the case, the repeat, the verdict."""
+def _lines(run: Glance) -> Iterator[tuple[bytes, str, int, str]]:
+    """Whole lines of a journal that count, with what each begins with: the case, the repeat, the verdict."""
+    most = _MOST_BYTES if run.seal is None else min(run.seal[0], _MOST_BYTES)
     try:
-        with (folder / "cases.jsonl").open("rb") as file:
-            data = file.read(_MOST_BYTES)
+        with (run.folder / "cases.jsonl").open("rb") as file:
+            data = file.read(most)
     except OSError:
         return
     for line in data.splitlines(keepends=True):

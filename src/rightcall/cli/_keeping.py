@@ -55,4 +55,6 @@ class Keeping:
     ) -> None:
         """Note how it came out. Raises `StoreError`."""
         kept = tuple(map(redacted_overall, overall)) if self._redacts else overall
-        self.run.finish(totals, evaluators, seconds, is_complete=is_complete, overall=kept, sample=sample)
+        self.run = self.run.finish(
+            totals, evaluators, seconds, is_complete=is_complete, overall=kept, sample=sample, journal=self._journal
+        )

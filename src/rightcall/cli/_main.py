@@ -98,7 +98,7 @@ def _rightcall(context: click.Context) -> None:
     if context.invoked_subcommand is None:
         from ._standing import tell_standing
 
-        tell_standing()
+        context.exit(tell_standing())
 
 
 def main() -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
-from contextlib import suppress
 from pathlib import Path
 
 from rightcall.errors import RightcallError
+from rightcall.files import replace_file as write_whole
 
 
 def check_replaceable(path: str) -> None:
@@ -41,23 +40,9 @@ def replace_file(path: str, before: bytes | None, after: bytes) -> None:
             raise RightcallError(f"{path}: has been changed in the meantime, so nothing was written; try again")
         if before is None:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-        _replace(path, after, _mode(path))
+        write_whole(Path(path), after, _mode(path))
     except OSError as problem:
         raise RightcallError(f"{path}: {problem.strerror or problem}") from None
-
-
-def _replace(path: str, content: bytes, mode: int) -> None:
-    descriptor, beside = tempfile.mkstemp(prefix=".rightcall-", dir=os.path.dirname(path) or ".")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(beside, mode)
-        os.replace(beside, path)
-    finally:
-        with suppress(FileNotFoundError):
-            os.remove(beside)
 
 
 def _mode(path: str) -> int:

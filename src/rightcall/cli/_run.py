@@ -39,11 +39,18 @@ _POSITIVE = Number(min=0, min_open=True)
     help="Cases at once in each process; by default 1, and 16 for an asynchronous agent.",
 )
 @click.option("--timeout", type=_POSITIVE, help="Seconds a case may take; 300, or what the eval set says, by default.")
-@click.option("--max-memory", metavar="SIZE", callback=size, help="Memory a process may take; 2GB by default.")
+@click.option(
+    "--max-memory", metavar="SIZE", callback=size, help="Memory a process and all it starts may take; 2GB by default."
+)
 @click.option("--repeat", type=click.IntRange(min=1, max=10_000), default=1, help="Run each case so many times.")
 @click.option("--min-repeat-pass", type=click.IntRange(min=1), help="How many repeats must pass; all by default.")
 @click.option("--min-pass", type=Number(0, 1), help="The share of cases that must pass; 1.0 by default.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that does not pass.")
+@click.option(
+    "--strict-agent",
+    is_flag=True,
+    help="An error, not a warning, where the agent opens the eval set, a recording or a run folder.",
+)
 @click.option("--record", is_flag=True, help="Keep what the real tools answer beside the eval set.")
 @click.option("--replay", is_flag=True, help="Have the tools answer what was recorded, instead of running them.")
 @no_cache_option

@@ -16,7 +16,7 @@ from rightcall.evalsets import Case, selected
 from rightcall.redaction import redacted, redacted_overall, redacted_text
 from rightcall.reports import Report
 from rightcall.results import Aggregates, CaseResult, OverallResult, Tally, Totals, measures_of
-from rightcall.runner import CaseFinished, Event, Job, Plan, RunFinished, RunStarted, WorkerReplaced, run
+from rightcall.runner import CaseFinished, Event, Job, Plan, RunFinished, RunStarted, WorkerReplaced, hide_memory, run
 from rightcall.store import RUNS, Journal, Run, case_digest, commit_of, create_run, file_digest, open_run
 from rightcall.verdicts import Overall, exit_code
 
@@ -33,6 +33,7 @@ from ._stored import failed_in, last_run_of
 from ._wishes import Wishes
 
 _INTERRUPTED = 130
+_NOT_KEPT = 2
 _MOMENT = 0.05
 
 
@@ -75,20 +76,28 @@ class Running:
         self._judgements = Judgements(self._cases, timeout)
         self._overall = Overall(self._chosen.eval_set.overall)
         self._all: tuple[OverallResult, ...] = ()
+        self._journal: Journal | None = None
+        self._untold: list[CaseResult] = []
+        """Results that are in the journal, and are told when they are on the disk."""
 
     def run(self) -> int:
         """Run what is left to be run, and tell how it went."""
         began = monotonic()
         # From before its journal is read until the end, nobody else goes on with the run.
-        journal = self._run.journal() if self._run is not None else None
+        if self._run is not None:
+            self._journal = self._run.journal()
+            self._run = Run(self._run.folder, self._journal.header)
         self._take_up()
         plan = Plan(
             agent=self._chosen.agent, project=str(self._chosen.project), jobs=self._jobs(), total=self._left_to_do()
         )
+        hide_memory()
         with Stopping() as stopping:
-            is_complete = self._carry_out(plan, stopping, began, journal)
+            is_complete = self._carry_out(plan, stopping, began)
         totals = self._tally.totals()
         self._telling.finish(self._report(totals, monotonic() - began))
+        if self._journal is not None and self._journal.trouble is not None:
+            complain(self._journal.trouble)
         if stopping.is_asked:
             self._tell_how_to_resume()
             return _INTERRUPTED
@@ -141,7 +150,7 @@ class Running:
                 if (case.id, repeat) not in self._finished:
                     yield Job.of(case, repeat, self._recordings.of(case.id))
 
-    def _carry_out(self, plan: Plan, stopping: Stopping, began: float, journal: Journal | None) -> bool:
+    def _carry_out(self, plan: Plan, stopping: Stopping, began: float) -> bool:
         """Run the plan. Whether all of it was run."""
         if not plan.total:
             self._all = self._overall.results()
@@ -150,36 +159,49 @@ class Running:
         progress = Progress(total, total - plan.total)
         events = run(plan, self._wishes.run_options(self._chosen.eval_set), stopping)
         is_complete = False
-        with aside(), self._judgements, closing(events):  # type: ignore[type-var]
-            try:
+        try:
+            with aside(), self._judgements, closing(events):  # type: ignore[type-var]
                 for event in events:
                     if isinstance(event, RunStarted):
-                        journal = self._begin(journal)
-                    if journal is not None and self._hear(event, journal, progress):
+                        self._begin()
+                    if self._journal is not None and self._hear(event, self._journal, progress):
                         break
-                    if isinstance(event, RunFinished) and not event.stopped and journal is not None:
-                        is_complete = self._await_judgements(journal, progress, stopping)
-            finally:
-                progress.clear()
-                self._spans.close()
-                self._recordings.save()
-                if journal is not None:
-                    journal.close()
-        if self._run is not None:
-            evaluators = self._aggregates.by_evaluator()
-            self._all = self._overall.results() if is_complete else ()
-            seconds = monotonic() - began
-            overall = tuple(map(redacted_overall, self._all)) if self._wishes.redact else self._all
-            self._run.finish(self._tally.totals(), evaluators, seconds, is_complete=is_complete, overall=overall)
+                    if isinstance(event, RunFinished) and not event.stopped and self._journal is not None:
+                        is_complete = self._await_judgements(self._journal, progress, stopping)
+        finally:  # nothing of the agent is left by now
+            self._close(progress)
+        self._finish(is_complete, monotonic() - began)
         return is_complete
 
-    def _begin(self, journal: Journal | None) -> Journal:
-        """The journal of the run; the folder of a new one is made now, when there is an agent to be run."""
+    def _close(self, progress: Progress) -> None:
+        progress.clear()
+        self._spans.close()
+        self._recordings.save()
+        if self._journal is not None:
+            self._journal.close()
+            self._tell()
+
+    def _finish(self, is_complete: bool, seconds: float) -> None:
+        """Note in the header of the run how it came out."""
+        if self._run is None:
+            return
+        self._all = self._overall.results() if is_complete else ()
+        self._run = self._run.finish(
+            self._tally.totals(),
+            self._aggregates.by_evaluator(),
+            seconds,
+            is_complete=is_complete,
+            overall=tuple(map(redacted_overall, self._all)) if self._wishes.redact else self._all,
+            journal=self._journal,
+        )
+
+    def _begin(self) -> None:
+        """Open the journal of the run; the folder of a new one is made now, when there is an agent to be run."""
         if self._run is None:
             self._run = self._new_run()
-        journal = journal or self._run.journal()
+        if self._journal is None:
+            self._journal = self._run.journal()
         self._spans.begin(self._run)
-        return journal
 
     def _new_run(self) -> Run:
         commit, branch = commit_of(Path.cwd())
@@ -227,13 +249,20 @@ class Running:
             journal.append(redacted(result) if self._wishes.redact else result, self._digests[result.case_id])
             self._count(result)
             if not result.passed:
-                journal.sync()
-                progress.clear()
-                self._telling.tell(result)
+                self._untold.append(result)
             progress.take(result)
             if self._wishes.fail_fast and not result.passed:
                 return True
+        if journal.sync_if_due() and self._untold:
+            progress.clear()
+            self._tell()
         return False
+
+    def _tell(self) -> None:
+        """Tell what is on the disk by now."""
+        for result in self._untold:
+            self._telling.tell(result)
+        self._untold.clear()
 
     def _count(self, result: CaseResult) -> None:
         self._tally.add(result)
@@ -266,9 +295,14 @@ class Running:
 
     def _results(self) -> Iterator[CaseResult]:
         if self._run is not None:
-            for result in self._run.results():
+            for result in self._written_results(self._run):
                 if result.case_id in self._cases and result.repeat < self._wishes.repeat:
                     yield result
+
+    def _written_results(self, run: Run) -> Iterator[CaseResult]:
+        """What was written, from where it can be read: another program may have been at the folder."""
+        journal = self._journal
+        return journal.results() if journal is not None and journal.trouble is not None else run.results()
 
     def _tell_how_to_resume(self) -> None:
         if self._run is None:
@@ -280,6 +314,12 @@ class Running:
         complain(f"stopped; go on with: rightcall run {names}--resume {self._run.header.id}{where}")
 
     def _exit_code(self, totals: Totals, is_complete: bool) -> int:
+        """The exit code: that of the verdicts, but never 0 for a run that is not kept."""
+        code = self._code_of_verdicts(totals, is_complete)
+        is_spoilt = self._journal is not None and self._journal.trouble is not None
+        return _NOT_KEPT if code == 0 and is_spoilt else code
+
+    def _code_of_verdicts(self, totals: Totals, is_complete: bool) -> int:
         """The exit code, with what the gate of the run lets pass. Errors are never let pass."""
         share, cases = self._wishes.min_pass, sum(msgspec.structs.astuple(totals))
         is_enough = share is not None and cases > 0 and totals.passed / cases >= share

@@ -16,9 +16,10 @@ import click
 
 from rightcall.places import OWN_FILE, PROJECT_FILE, eval_sets_in, project_of
 
-from ._glances import Case, Glance, glances, troubles_of, verdicts_of
+from ._glances import Case, Glance, glances, is_changed, troubles_of, verdicts_of
 
 _RUNS = Path(".rightcall") / "runs"
+_SPOILT = 2
 _MOST_LISTED = 5
 _MOST_LINES = 3
 _NARROWEST, _WIDEST = 40, 120
@@ -45,14 +46,16 @@ class Project(NamedTuple):
     runs: list[Glance]
 
 
-def tell_standing() -> None:
-    """Print where the project of the current folder stands, or the ways in where there is none."""
+def tell_standing() -> int:
+    """Print where the project of the current folder stands, or the ways in where there is none; give the exit code."""
     project = _project()
     if project is None:
         click.echo(_WAYS_IN)
-        return
-    for line in _lines(project):
+        return 0
+    is_spoilt = bool(project.runs) and is_changed(project.runs[0])
+    for line in _spoilt_lines(project) if is_spoilt else _lines(project):
         click.echo(_harmless(line))
+    return _SPOILT if is_spoilt else 0
 
 
 def _project() -> Project | None:
@@ -86,13 +89,25 @@ def _configured(folder: Path) -> dict[str, Any]:
     return {}
 
 
-def _lines(project: Project) -> Iterator[str]:
+def _spoilt_lines(project: Project) -> Iterator[str]:
+    """What is said where nothing in the journal of the last run counts."""
+    last = project.runs[0]
+    yield from _head_lines(project)
+    yield f"Last run   {last.id[:4]}, {_ago(last)}, {last.evalset}: its journal was changed by another program"
+    yield f"\nNext:\n  {_run_command(project)}"
+
+
+def _head_lines(project: Project) -> Iterator[str]:
     sets = [project.evalset, *project.eval_sets] if project.evalset else project.eval_sets
     listed = list(dict.fromkeys(sets))
     more = f" and {len(listed) - _MOST_LISTED:,} more" if len(listed) > _MOST_LISTED else ""
     yield f"Eval sets  {', '.join(listed[:_MOST_LISTED]) or 'none yet'}{more}"
     if project.agent is not None:
         yield f"Agent      {project.agent}"
+
+
+def _lines(project: Project) -> Iterator[str]:
+    yield from _head_lines(project)
     if not project.runs:
         yield "Runs       none yet"
         yield from _next(project, [])
@@ -137,7 +152,7 @@ def _since(project: Project, last: Glance) -> Iterator[str]:
     if changed:
         yield f"Since then {' and '.join(dict.fromkeys(changed))} changed"
     before = next((run for run in project.runs[1:] if run.evalset == last.evalset), None)
-    if before is None:
+    if before is None or is_changed(before):
         return
     then, now = verdicts_of(before), verdicts_of(last)
     worse = [case for case in now if now[case] != "passed" and then.get(case) == "passed"]

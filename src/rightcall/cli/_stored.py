@@ -27,8 +27,9 @@ def report_of(run: Run, *, redacts: bool = True) -> Report:
     """What reports of a run are made of, without secrets if it `redacts`. A run that was killed is counted now.
 
     Raises:
-        StoreError: its journal cannot be read.
+        StoreError: its journal cannot be read, or another program has changed it.
     """
+    run.check()
     header = run.header
     totals, evaluators = header.totals, header.evaluators
     if totals is None or header.finished is None:

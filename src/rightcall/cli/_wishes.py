@@ -10,6 +10,7 @@ import msgspec
 
 from rightcall.errors import StoreError
 from rightcall.evalsets import EvalSet
+from rightcall.places import recording_path
 from rightcall.projects import Configuration
 from rightcall.runner import DEFAULT_MEMORY, DEFAULT_TIMEOUT, RunOptions
 from rightcall.store import RUNS, Run
@@ -18,7 +19,7 @@ _Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 
 _KEPT = (
     *("cases", "tags", "workers", "concurrency", "timeout", "max_memory", "repeat", "min_repeat_pass", "min_pass"),
-    *("fail_fast", "record", "replay", "spans", "redact"),
+    *("fail_fast", "strict_agent", "record", "replay", "spans", "redact"),
 )
 """What the header of a run keeps, so that the run can be resumed without being told again. Trust is not among it."""
 
@@ -41,6 +42,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     min_repeat_pass: _Count | None = None
     min_pass: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
     fail_fast: bool = False
+    strict_agent: bool = False
     record: bool = False
     replay: bool = False
     spans: bool = True
@@ -98,4 +100,6 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
             max_memory=self.max_memory or DEFAULT_MEMORY,
             record=self.record,
             spans=self.spans,
+            answers=[eval_set.path, str(recording_path(eval_set.path)), str(self.runs_folder)],
+            strict_agent=self.strict_agent,
         )

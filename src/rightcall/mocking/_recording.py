@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 import threading
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,11 +12,13 @@ from msgspec import UNSET
 
 from rightcall.decoding import admit, dump_json, load_json
 from rightcall.errors import InputError, shown
+from rightcall.files import replace_file
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.tracing import Answer
 
 from ._replaying import Replay
 
+_MODE = 0o600
 _LONGEST_MESSAGE = 10_000
 
 
@@ -108,18 +108,13 @@ class Recording:
         order = {case: number for number, case in enumerate(dict.fromkeys(entry.case for entry in self.entries))}
         lines = [entry.line() for entry in sorted(self.entries, key=lambda entry: order[entry.case])]
         try:
-            _write_whole(Path(path), "".join(lines))
+            replace_file(Path(path), "".join(lines).encode(), _MODE)
         except OSError as problem:
             raise InputError(f"{path}: {problem.strerror or problem}") from None
 
     def replay(self, case: str) -> Replay:
         """What answers the calls of one run of a case from what was recorded of it."""
         return Replay(case, [entry for entry in self.entries if entry.case == case])
-
-
-def recording_path(evalset: str | Path) -> Path:
-    """Where the recording of an eval set is kept: beside it, as `<name>.recording.jsonl`."""
-    return Path(evalset).with_suffix(".recording.jsonl")
 
 
 def _outcome(answer: Answer) -> dict[str, Any]:
@@ -160,16 +155,3 @@ def _entry(line: str, where: str, limits: Limits) -> Entry:
     if sum([entry.output is not UNSET, entry.error is not UNSET, entry.unfit is not UNSET]) != 1:
         raise InputError(f"{where}: an entry has one of output, error and unfit, not {shown(line.strip())}")
     return entry
-
-
-def _write_whole(path: Path, text: str) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

@@ -219,7 +219,7 @@ def _page(
         output=value_shown(trajectory.output, most) if trajectory is not None else None,
         turn_inputs=tuple([value_shown(each, most) for each in asked[:100]]) if len(asked) == len(turns) > 1 else (),
         turn_outputs=tuple([value_shown(each, most) for each in turns[:100]]) if len(turns) > 1 else (),
-        error=shown_text(outcome.error, most) if outcome is not None and outcome.error else None,
+        error=shown_text(untold, most) if (untold := _untold(result)) else None,
         traceback=shown_text(outcome.traceback, most) if outcome is not None and outcome.traceback else None,
         printed=shown_text(outcome.stdout, most) if outcome is not None and outcome.stdout.strip() else None,
     )
@@ -262,3 +262,9 @@ def _calls(
             for place in range(first, min(first + CALLS_A_PAGE, len(calls)))
         ]
     )
+
+
+def _untold(result: CaseResult) -> str:
+    """What went wrong with the agent, unless a problem says so already, word for word."""
+    error = result.outcome.error if result.outcome is not None else None
+    return "" if error is None or any([placed.finding.message == error for placed in result.findings]) else error

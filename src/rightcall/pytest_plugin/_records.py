@@ -66,7 +66,9 @@ class Records:
         for run, journal in self._runs.values():
             try:
                 journal.close()
-                self._finished.append(_finished(run, seconds, is_complete))
+                if journal.trouble is not None:
+                    self._problems[journal.trouble] = None
+                self._finished.append(_finished(run, journal, seconds, is_complete))
             except RightcallError as problem:
                 self._problems[str(problem)] = None
         for path in self._config.getoption("rightcall_report"):
@@ -119,10 +121,11 @@ class Records:
             self._temporary.cleanup()
 
 
-def _finished(run: Run, seconds: float, is_complete: bool) -> tuple[Run, Totals]:
+def _finished(run: Run, journal: Journal, seconds: float, is_complete: bool) -> tuple[Run, Totals]:
     tally, aggregates = Tally(), Aggregates()
-    for result in run.results():
+    for result in journal.results():
         tally.add(result)
         aggregates.add(measures_of(result.results))
     totals = tally.totals()
-    return run.finish(totals, aggregates.by_evaluator(), seconds, is_complete=is_complete), totals
+    finished = run.finish(totals, aggregates.by_evaluator(), seconds, is_complete=is_complete, journal=journal)
+    return finished, totals

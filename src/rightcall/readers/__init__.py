@@ -3,7 +3,7 @@
 from ._bytes import bounded, check_not_server, check_size
 from ._grouping import Grouping
 from ._large import BlockReading, LargeFile, LeftLine, Rest, Waiting, large_file
-from ._raw_spans import raw_span, raw_spans
+from ._raw_spans import raw_span, raw_spans, read_raw_spans
 from ._reading import INPUT_FORMATS, Turn, read, read_messages, read_spans, read_turns
 from ._scattered import Beginnings, Scattered, check_grouping
 from ._survey import Block
@@ -36,6 +36,7 @@ __all__ = [
     "raw_spans",
     "read",
     "read_messages",
+    "read_raw_spans",
     "read_spans",
     "read_turns",
     "span_columns",

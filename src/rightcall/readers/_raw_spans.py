@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, get_args
 
 from rightcall.decoding import decode_json
 from rightcall.errors import InputError
 from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.trajectory import RawEvent, RawSpan, SpanKind, SpanStatus
+from rightcall.trajectory import RawEvent, RawSpan, SpanKind, SpanStatus, Trajectory
 
 from ._attributes import plain_attributes
 from ._bytes import opened
 from ._containers import items_of
 from ._otlp import is_otlp, otlp_span, spans_in
 from ._protobuf import looks_like_framed_protobuf, looks_like_protobuf, protobuf_span, protobuf_spans
+from ._run import Run
 from ._sdk import live_span
-from ._span import Span
+from ._span import Event, Span
 
 _KINDS: tuple[SpanKind, ...] = get_args(SpanKind)
 _NAMED_KINDS: dict[Any, SpanKind] = {
@@ -61,6 +62,35 @@ def raw_spans(document: bytes, limits: Limits = DEFAULT_LIMITS) -> Iterator[RawS
         return
     for decoded in _decoded(data, limits):
         yield from _in_json(decoded)
+
+
+def read_raw_spans(
+    turns: Iterable[Iterable[RawSpan]], is_conversation: bool = False, limits: Limits = DEFAULT_LIMITS
+) -> Trajectory:
+    """The trajectory of spans that were kept as they were recorded, all of one run: turn by turn in a conversation."""
+    run = Run(limits)
+    for spans in turns:
+        for span in spans:
+            run.add(_unraw(span))
+        if is_conversation:
+            run.end_turn()
+    return run.trajectory()
+
+
+def _unraw(span: RawSpan) -> Span:
+    return Span(
+        name=span.name,
+        trace_id=span.trace_id,
+        span_id=span.span_id,
+        parent_id=span.parent_id,
+        start_ns=span.start_ns,
+        end_ns=span.end_ns,
+        attributes=dict(span.attributes),
+        failed=span.status == "error",
+        description=span.message,
+        scope=span.scope,
+        events=[Event(event.name, event.attributes, event.time_ns) for event in span.events],
+    )
 
 
 def _decoded(data: bytes, limits: Limits) -> Iterator[Any]:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from rightcall.decoding import admit
+
 from ._attributes import plain_attributes, restored
 from ._identity import nanoseconds, span_id
 from ._span import Event, Span
@@ -52,18 +54,33 @@ def live_span(span: Any) -> Span:
     # Most spans have no events, and asking for them copies a list.
     events: Any = getattr(span, "_events", True)
     return Span(
-        span.name,
+        span.name if span.name.__class__ is str else _plain(span.name),
         _trace_id(context.trace_id) if context else "",
         format(context.span_id, "016x") if context else None,
         format(parent.span_id, "016x") if parent else None,
         span.start_time,
         span.end_time,
-        held.copy() if held else {},
+        _plain_attributes(held.copy()) if held else {},
         getattr(status.status_code, "_value_", status.status_code) == _FAILED,
         status.description or "",
         scope.name if scope else "",
         span.events if events is True or events else (),
     )
+
+
+_PLAIN = frozenset({str, int, float, bool})
+
+
+def _plain_attributes(held: dict[str, Any]) -> dict[str, Any]:
+    """Attributes of plain types only: the SDK also takes text and numbers of classes of somebody's own."""
+    if all([value.__class__ in _PLAIN for value in held.values()]) and all([key.__class__ is str for key in held]):
+        return held
+    return {str.__str__(key): value if value.__class__ in _PLAIN else _plain(value) for key, value in held.items()}
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it; what JSON has nothing for stays as it is."""
+    return tuple([_plain(item) for item in value]) if isinstance(value, tuple) else admit(value, foreign=True)
 
 
 def is_live_span(span: Any) -> bool:

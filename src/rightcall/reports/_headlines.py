@@ -22,6 +22,7 @@ _CAUSES = {
     "memory": "out of memory",
     "output": "output not kept",
     "mock": "no mock",
+    "read": "read answers",
 }
 _COUNTED = {"RC101": "missing", "RC102": "extra"}
 

@@ -194,19 +194,29 @@ CODES: dict[str, Code] = {
             "RC504",
             "agent-memory",
             "The agent took more memory for this case than `--max-memory` allows, and was killed. If it needs that "
-            "much, allow more.",
+            "much, allow more. The memory of programs that it starts counts as well.",
         ),
         (
             "RC505",
             "agent-output",
             "What the agent gave back is no JSON value, or what it did is too large to be kept, so it cannot be "
-            "judged. Give back text, numbers, lists and objects; the message has the path of what is none of them.",
+            "judged. Give back text, numbers, lists and objects; the message has the path of what is none of them. "
+            "Where the message speaks of a defect of Rightcall's, the agent is not to blame: report it.",
         ),
         (
             "RC506",
             "call-not-mocked",
             "The agent called a mocked tool in a way that none of its mocks, or nothing in the recording, answers. Add "
             "a rule for these arguments, or one without `when`; with `--replay`, record again with `--record`.",
+        ),
+        (
+            "RC507",
+            "agent-read-answers",
+            "While it was loaded or run, the agent opened the eval set, a recording or a run folder, where it can read "
+            "what is expected of it. That is a warning of the case and, with `--strict-agent`, an error. Give its file "
+            "tools a folder of their own, or keep eval sets and runs (`--runs`) where it does not look. What is seen "
+            "is what Python code opens in the agent's process: commands, endpoints and programs that the agent starts "
+            "are not.",
         ),
         (
             "RC601",

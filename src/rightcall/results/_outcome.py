@@ -6,12 +6,12 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-Cause: TypeAlias = Literal["", "raised", "timed_out", "died", "memory", "output", "mock"]
+Cause: TypeAlias = Literal["", "raised", "timed_out", "died", "memory", "output", "mock", "read"]
 """Why a run gave nothing to judge: empty where it gave something.
 
 `raised`: the agent raised. `timed_out`: it took longer than it may. `died`: its process ended or was stopped.
 `memory`: it took more memory than it may. `output`: what it gave back, or did, cannot be kept. `mock`: it called a
-tool in a way that no mock or recording answers.
+tool in a way that no mock or recording answers. `read`: it opened a file that says what is expected of it.
 """
 
 

@@ -4,6 +4,7 @@ from ._events import CaseFinished, CaseStarted, Event, Quiet, RunFinished, RunSt
 from ._keeping import KeptAgent
 from ._plan import DEFAULT_MEMORY, DEFAULT_TIMEOUT, Job, Plan, RunOptions
 from ._supervision import run
+from ._system import hide_memory
 
 __all__ = [
     "DEFAULT_MEMORY",
@@ -19,5 +20,6 @@ __all__ = [
     "RunOptions",
     "RunStarted",
     "WorkerReplaced",
+    "hide_memory",
     "run",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from rightcall.agents import Agent, Answer, Request, traceback_of
+from rightcall.agents import Agent, Answer, Request, hearing, traceback_of
 from rightcall.decoding import admit
 from rightcall.errors import RightcallError, shown
 from rightcall.results import Cause
@@ -17,10 +17,12 @@ from rightcall.trajectory import Trajectory, Usage
 
 from ._paths import Path
 from ._plan import Job, Keeping
+from ._reading import noticing, told
 from ._replies import Done
 from ._spans import TakenSpans
 from ._surroundings import processes_started
 from ._tools import Tools
+from ._witness import Witness
 
 _LONGEST_TRACEBACK = 64 * 1024
 _SECOND = 1_000_000_000
@@ -29,8 +31,19 @@ Conversation = Generator[Request, Answer, Done]
 """Gives the requests, takes the answers or what was raised instead, and comes to an end with all there is to say."""
 
 
-def converse(number: int, job: Job, keeping: Keeping) -> Conversation:
-    """A case from its first turn to its last, or to the first one that fails."""
+def converse(number: int, job: Job, keeping: Keeping, witness: Witness) -> Conversation:
+    """A case from its first turn to its last, or to the first one that fails; the witness sees it as it goes on."""
+    with noticing() as opened:
+        done = yield from _conversed(number, job, keeping, witness)
+    if not opened or done.trajectory is None:
+        return done
+    if keeping.is_strict and done.error is None:
+        return msgspec.structs.replace(done, cause="read", error=told(opened))
+    warnings = (*done.trajectory.warnings, f"RC507 agent-read-answers: {told(opened)}")
+    return msgspec.structs.replace(done, trajectory=msgspec.structs.replace(done.trajectory, warnings=warnings))
+
+
+def _conversed(number: int, job: Job, keeping: Keeping, witness: Witness) -> Conversation:
     began = monotonic()
     path = Path(job.is_conversation)
     failure: tuple[Cause, str, str | None] | None = None
@@ -40,7 +53,8 @@ def converse(number: int, job: Job, keeping: Keeping) -> Conversation:
     for turn, given in enumerate(job.turns):
         answer: Answer | None = None
         before = processes_started()
-        with tools.answering(), capture() as captured:
+        witness.begin(turn)
+        with tools.answering(), hearing(witness.see_document), capture(watch=witness.see) as captured:
             try:
                 answer = yield Request(
                     input=given, case_id=job.case_id, turn=turn, session=job.session, run=f"{job.case_id}#{number}"
@@ -51,12 +65,13 @@ def converse(number: int, job: Job, keeping: Keeping) -> Conversation:
         shown = Trajectory()
         try:
             after = processes_started()
-            shown = path.add(captured, answer, given, after != before or after[1])
+            seen = witness.answer() if answer is None else answer
+            shown = path.add(captured, seen, given, after != before or after[1])
             outputs.append(None if answer is None else admit(answer.output, where="its output"))
         except RightcallError as problem:
             failure = failure or ("output", f"what the agent gave back cannot be kept: {problem}", None)
         if spans is not None:
-            spans.take(captured, answer)
+            spans.take(captured, witness.answer() if answer is None else answer)
         failure = tools.failure([shown]) or failure
         if failure is not None:
             break

@@ -5,12 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rightcall.decoding import dump_json, load_json
-from rightcall.errors import InputError
+import msgspec
+
+from rightcall.decoding import admit, dump_json, load_json
+from rightcall.errors import InputError, RightcallError
 from rightcall.limits import DEFAULT_LIMITS
 
 LONGEST = DEFAULT_LIMITS.text_bytes
 _HEAD = 4
+
+
+def plain(message: Any) -> Any:
+    """A message as plain data, whatever an agent left in it.
+
+    Values of classes of their own, such as text that is a subclass of `str`, become what they are at bottom; of what
+    JSON has nothing for, the class is told.
+    """
+    return msgspec.to_builtins(message, enc_hook=_plain_value)
+
+
+def _plain_value(value: Any) -> Any:
+    try:
+        return admit(value, opened=True)
+    except RightcallError:
+        return f"<{type(value).__name__}>"
 
 
 def frame(message: Any) -> bytes:

@@ -62,6 +62,8 @@ class Keeping(msgspec.Struct, frozen=True):
     """What the tools answered."""
     spans: bool = False
     """The spans, as they were recorded."""
+    is_strict: bool = False
+    """Nothing to judge, where the agent has opened what is expected of it."""
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,17 +76,21 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float = DEFAULT_TIMEOUT
     """Seconds that one run of a case may take."""
     max_memory: int = DEFAULT_MEMORY
-    """Bytes of memory that a process may have."""
+    """Bytes of memory that a process may have, with all that it started."""
     record: bool = False
     """Whether to hand over what the tools answered."""
     spans: bool = False
     """Whether to hand over the spans, as they were recorded."""
+    answers: Sequence[str] = ()
+    """Files and folders with what is expected of the agent: where it opens one, its case gets a warning."""
+    strict_agent: bool = False
+    """Whether that is an error instead."""
     agent_options: Mapping[str, Any] = {}
 
     @property
     def keeping(self) -> Keeping:
         """What to hand over of each case, beside its path."""
-        return Keeping(self.record, self.spans)
+        return Keeping(self.record, self.spans, self.strict_agent)
 
     def process_count(self, jobs: int) -> int:
         """How many processes at most."""

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -18,11 +19,15 @@ from ._frames import Frames, frame
 from ._guard import RUN_VARIABLE
 from ._output import Tail
 from ._plan import Job
-from ._replies import CUT_OFF, CUT_OFF_REASON
-from ._system import Offspring, kill_group, memory_of
+from ._replies import CUT_OFF, CUT_OFF_REASON, Seen
+from ._system import end_tree, kill_group, takes_more
 
+_PROGRAM = str(Path(__file__).with_name("_keeper.py"))
+_PATIENCE = 10.0
+"""Seconds that a worker has to be gone after it was killed; it needs a hundredth of one."""
 _PIECE = 1 << 18
 _PIPE_SIZE = 1 << 20
+_MOST_SEEN = 8 << 20
 
 
 class Flight(msgspec.Struct):
@@ -33,6 +38,10 @@ class Flight(msgspec.Struct):
     started: float
     cancelled: float | None = None
     """When the worker was asked to cancel it."""
+    seen: list[Seen] = []
+    """What the worker has told of it so far."""
+    told: int = 0
+    """How many characters of spans that is."""
 
 
 class WorkerProcess:
@@ -53,7 +62,6 @@ class WorkerProcess:
         """Cause and reason, where we killed it."""
         self.output = Tail()
         self._frames = Frames()
-        self._offspring = Offspring()
         self._unsent = bytearray()
         self._start(token)
         self.send(setup)
@@ -63,8 +71,8 @@ class WorkerProcess:
         self.replies, outward = os.pipe()
         self.printed, printing = os.pipe()
         try:
-            self.process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own module
-                [sys.executable, "-P", "-m", "rightcall.runner._worker", str(inward), str(outward), str(os.getpid())],
+            self.process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own file
+                [sys.executable, "-P", _PROGRAM, str(inward), str(outward)],
                 stdin=subprocess.DEVNULL,
                 stdout=printing,
                 stderr=printing,
@@ -77,7 +85,8 @@ class WorkerProcess:
                 os.close(end)
         for end in (self.commands, self.replies, self.printed):
             os.set_blocking(end, False)
-        _widen(self.printed)
+        for end in (self.printed, self.replies):
+            _widen(end)
         self.death = os.pidfd_open(self.process.pid) if hasattr(os, "pidfd_open") else None
 
     def send(self, message: Any) -> None:
@@ -107,6 +116,13 @@ class WorkerProcess:
         if data is not None and self.silent_since is None:
             self.silent_since = monotonic()
 
+    def note(self, seen: Seen) -> None:
+        """Hold what it tells of a job, as far as there is room, until the job ends."""
+        flight = self.flights.get(seen.number)
+        if flight is not None and flight.told < _MOST_SEEN:
+            flight.seen.append(seen)
+            flight.told += len(seen.spans.text)
+
     def take_output(self) -> None:
         """Take note of what has been printed so far."""
         for _ in range(64):  # an agent may print faster than we read; others have to be served as well
@@ -115,9 +131,9 @@ class WorkerProcess:
                 return
             self.output.add(data)
 
-    def memory(self) -> int:
-        """The bytes of memory it has."""
-        return memory_of(self.process.pid)
+    def takes_more(self, limit: int) -> bool:
+        """Whether it and all that it started have more memory than this, in bytes."""
+        return takes_more(self.process.pid, limit)
 
     def is_stopped(self) -> bool:
         """Whether a signal has stopped it, so that it neither runs nor ends."""
@@ -135,19 +151,25 @@ class WorkerProcess:
 
     def let_go(self) -> None:
         """Have it end by itself, in peace. What it leaves behind is killed when it is closed."""
-        self._offspring.note(self.process.pid)
         self.send({"do": "end"})
 
     def kill(self) -> None:
-        """End it and everything it started."""
-        self._offspring.note(self.process.pid)
-        kill_group(self.process.pid)
-        self._offspring.kill()
+        """Have it end, and everything it started."""
+        if not self.is_dead():
+            end_tree(self.process.pid)
+
+    def wait(self) -> None:
+        """Wait until it has ended, when it was killed."""
+        try:
+            self.process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            kill_group(self.process.pid)
+            self.process.wait()
 
     def close(self) -> None:
         """Kill it, see it off, and give back what belonged to it."""
         self.kill()
-        self.process.wait()
+        self.wait()
         for end in (self.commands, self.replies, self.printed, self.death):
             if end is not None:
                 os.close(end)
@@ -177,7 +199,7 @@ def _read(end: int) -> bytes | None:
 
 
 def _widen(end: int) -> None:
-    """Give a pipe more room, so that an agent that prints a lot seldom waits for us."""
+    """Give a pipe more room, so that an agent that prints or does a lot seldom waits for us."""
     import fcntl
 
     if hasattr(fcntl, "F_SETPIPE_SZ"):

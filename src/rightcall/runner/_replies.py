@@ -33,6 +33,17 @@ class Stuck(msgspec.Struct, frozen=True, tag="stuck", tag_field="is", forbid_unk
     number: int
 
 
+class Seen(msgspec.Struct, frozen=True, tag="seen", tag_field="is", forbid_unknown_fields=True):
+    """What a job does: spans that have just begun or ended. Of two with one id the later one counts.
+
+    They are looked at when the job comes to no end of its own, and not before: most do.
+    """
+
+    number: int
+    turn: int
+    spans: KeptSpans
+
+
 class Done(msgspec.Struct, frozen=True, kw_only=True, tag="done", tag_field="is", forbid_unknown_fields=True):
     """A job has come to an end."""
 
@@ -49,7 +60,7 @@ class Done(msgspec.Struct, frozen=True, kw_only=True, tag="done", tag_field="is"
     """What the agent left altered in the process, where that cannot be undone."""
 
 
-Reply: TypeAlias = Ready | Failed | Stuck | Done
+Reply: TypeAlias = Ready | Failed | Stuck | Seen | Done
 
 
 def reply(message: Any) -> Reply:

@@ -27,6 +27,7 @@ class Staff:
             "project": plan.project,
             "keeping": msgspec.to_builtins(options.keeping),
             "concurrency": options.concurrency,
+            "answers": [str(path) for path in options.answers],
             "options": dict(options.agent_options),
         }
         self._token = secrets.token_hex(16)

@@ -11,11 +11,13 @@ import msgspec
 
 from rightcall.errors import AgentError, InputError, RightcallError
 from rightcall.results import Cause, Outcome
+from rightcall.trajectory import KeptSpans, Trajectory
 
 from ._events import CaseFinished, CaseStarted, Event, Quiet, RunFinished, RunStarted, WorkerReplaced
 from ._plan import Job, Plan, RunOptions
 from ._process import Flight, WorkerProcess
-from ._replies import CUT_OFF_REASON, Done, Failed, Ready, Reply, Stuck, reply
+from ._remains import path_so_far, spans_so_far, unfinished
+from ._replies import CUT_OFF_REASON, Done, Failed, Ready, Reply, Seen, Stuck, reply
 from ._staff import GRACE, Staff
 
 _TICK = 0.05
@@ -195,6 +197,8 @@ class _Supervision:
             raise AgentError(said.message)
         elif isinstance(said, Stuck) and said.number in worker.flights:
             self._unblock(worker, said.number)
+        elif isinstance(said, Seen):
+            worker.note(said)
         elif isinstance(said, Done) and said.number in worker.flights:
             worker.altered = said.altered
             self._conclude(worker, said)
@@ -241,9 +245,15 @@ class _Supervision:
         flight = worker.flights.pop(number)
         seconds = monotonic() - flight.started
         outcome = Outcome(seconds=seconds, cause=cause, error=error, stdout=worker.output.text())
-        trajectory, spans = (said.trajectory, said.spans) if said is not None else (None, None)
+        path, spans = self._remains(flight, said)
         job = flight.job
-        self._events.append(CaseFinished(job.case_id, job.repeat, outcome, trajectory, spans=spans))
+        self._events.append(CaseFinished(job.case_id, job.repeat, outcome, path, spans=spans))
+
+    def _remains(self, flight: Flight, said: Done | None) -> tuple[Trajectory, KeptSpans | None]:
+        """What an agent did that was ended from here, by what its worker says or else has told of it."""
+        if said is not None and said.trajectory is not None:
+            return unfinished(said.trajectory), said.spans
+        return path_so_far(flight.job, flight.seen), spans_so_far(flight.seen) if self._options.spans else None
 
     def _look_after(self) -> None:
         """See to workers that hang, are stopped, are too large or died unnoticed."""
@@ -251,7 +261,7 @@ class _Supervision:
         for worker in list(self._staff.workers):
             if worker.is_dead():
                 self._lose(worker)
-            elif worker.memory() > self._options.max_memory:
+            elif worker.takes_more(self._options.max_memory):
                 size = f"{self._options.max_memory / (1 << 20):,.0f} MiB"
                 self._condemn(worker, "memory", f"the agent took more than {size} of memory")
             elif worker.silent_since is not None and now - worker.silent_since > GRACE:
@@ -287,7 +297,7 @@ class _Supervision:
         """Kill a worker, and say why."""
         worker.verdict = cause, reason
         worker.kill()
-        worker.process.wait()
+        worker.wait()
         self._lose(worker)
 
     def _lose(self, worker: WorkerProcess) -> None:

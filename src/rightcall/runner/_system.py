@@ -9,10 +9,9 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from ._guard import end_processes, own_processes
+from ._guard import end_processes
+from ._keeper import IS_LINUX, PR_SET_DUMPABLE, PR_SET_PDEATHSIG, descendants, prctl
 
-_PR_SET_PDEATHSIG = 1
-_IS_LINUX = sys.platform == "linux"
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
@@ -22,7 +21,7 @@ def die_with_parent(parent: int) -> None:
     Only Linux knows how. Elsewhere the end of the channel tells a worker that it is alone, unless the agent keeps the
     interpreter to itself.
     """
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it was gone before we asked
         os._exit(1)
 
@@ -33,7 +32,7 @@ class Guard:
     def __init__(self, token: str) -> None:
         self._token = token
         self._process: subprocess.Popen[bytes] | None = None
-        if _IS_LINUX:
+        if IS_LINUX:
             program = Path(__file__).with_name("_guard.py")
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own file
                 [sys.executable, "-I", "-S", str(program), token],
@@ -51,7 +50,25 @@ class Guard:
             self._process.communicate()
 
 
-def memory_of(process: int) -> int:
+def hide_memory() -> None:
+    """Have nobody but the administrator look into the memory of this process, which knows what is expected."""
+    prctl(PR_SET_DUMPABLE, 0)
+
+
+def takes_more(keeper: int, limit: int) -> bool:
+    """Whether a worker and all that it started have more memory than this, in bytes.
+
+    What a process has resident is cheap to ask for, but counts pages twice that two processes share, as one that was
+    forked does with its parent. So only where that is too much, each is asked for its share.
+    """
+    processes = descendants(keeper) if IS_LINUX else [keeper]
+    sizes = [_resident(process) for process in processes]
+    if sum(sizes) <= limit or len(processes) == 1:
+        return sum(sizes) > limit
+    return sum([_share(process, size) for process, size in zip(processes, sizes, strict=True)]) > limit
+
+
+def _resident(process: int) -> int:
     """The bytes of memory that a process has; 0 where the system does not say, or there is no such process."""
     try:
         with open(f"/proc/{process}/statm", "rb") as counts:
@@ -60,47 +77,23 @@ def memory_of(process: int) -> int:
         return 0
 
 
-class Offspring:
-    """What a process has started, and what that has, whatever groups and variables they gave themselves.
-
-    They are held by descriptors, so that no other process is meant when one of them has ended. Only Linux tells.
-    """
-
-    def __init__(self) -> None:
-        self._held: dict[int, int] = {}
-
-    def note(self, ancestor: int) -> None:
-        """Hold those that there are now."""
-        if not hasattr(os, "pidfd_open"):
-            return
-        children = _children()
-        found = list(children.get(ancestor, ()))
-        for process in found:
-            found += children.get(process, ())  # more is found while what was found is gone through
-        for process in set(found) - self._held.keys():
-            with suppress(OSError):  # it has ended, or there are too many
-                self._held[process] = os.pidfd_open(process)
-
-    def kill(self) -> None:
-        """Kill those that are held and live, and hold none any more."""
-        for descriptor in self._held.values():
-            with suppress(OSError):  # it has ended
-                signal.pidfd_send_signal(descriptor, signal.SIGKILL)
-            os.close(descriptor)
-        self._held.clear()
+def _share(process: int, resident: int) -> int:
+    """The same with a part only of what it shares with others; what is resident where the system does not say."""
+    try:
+        with open(f"/proc/{process}/smaps_rollup", "rb") as lines:
+            return next(int(line.split()[1]) << 10 for line in lines if line.startswith(b"Pss:"))
+    except (OSError, ValueError, IndexError, StopIteration):
+        return resident
 
 
-def _children() -> dict[int, list[int]]:
-    """Every process by its parent."""
-    children: dict[int, list[int]] = {}
-    for process in own_processes():
-        try:
-            with open(f"/proc/{process}/stat", "rb") as status:
-                parent = int(status.read().rpartition(b")")[2].split()[1])  # a name may have brackets in it
-        except (OSError, ValueError, IndexError):
-            continue  # it has ended
-        children.setdefault(parent, []).append(process)
-    return children
+def end_tree(keeper: int) -> None:
+    """Have a worker and all that it started killed: by its keeper, which may have been stopped."""
+    if not IS_LINUX:
+        kill_group(keeper)
+        return
+    for number in (signal.SIGTERM, signal.SIGCONT):
+        with suppress(ProcessLookupError):
+            os.kill(keeper, number)
 
 
 def kill_group(leader: int) -> None:
@@ -110,11 +103,3 @@ def kill_group(leader: int) -> None:
             kill(leader, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             continue  # the group may be gone while the process is not, and the other way round
-
-
-def _prctl(option: int, value: int) -> None:
-    if not _IS_LINUX:
-        return
-    import ctypes
-
-    ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)

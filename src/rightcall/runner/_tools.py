@@ -12,6 +12,7 @@ from rightcall.errors import shown
 from rightcall.results import Cause
 from rightcall.trajectory import ToolCall, Trajectory
 
+from ._frames import plain
 from ._plan import Job
 
 
@@ -70,7 +71,7 @@ class Tools:
 
     def recorded(self) -> tuple[Any, ...]:
         """What the tools answered."""
-        return () if self._recorder is None else tuple(msgspec.to_builtins(self._recorder.entries))
+        return () if self._recorder is None else tuple(plain(self._recorder.entries))
 
 
 def _has_run(call: ToolCall) -> bool:

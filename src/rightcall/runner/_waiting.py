@@ -17,6 +17,7 @@ from ._plan import Job, Keeping
 from ._printing import keep_apart, new_page, page
 from ._replies import Done, Stuck
 from ._surroundings import Surroundings
+from ._witness import Witness
 
 _PATIENCE = 0.3
 """Seconds in which a loop that works gets round to something."""
@@ -87,7 +88,8 @@ class WaitingDesk:
         _number.set(number)
         tail = new_page()
         page.set(tail)
-        done = await ask_waiting(self._agent, converse(number, job, self._keeping))
+        witness = Witness(number, self._channel.say)
+        done = await ask_waiting(self._agent, converse(number, job, self._keeping, witness))
         del self._tasks[number]
         done = _with_what_is_left(done)
         altered = self._surroundings.restore()

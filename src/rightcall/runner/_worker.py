@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack
 from contextvars import Context
@@ -20,14 +21,17 @@ from rightcall.errors import InputError, RightcallError
 from rightcall.tracing import capture
 
 from ._conversing import ask, converse
-from ._frames import Frames, frame
+from ._frames import Frames, frame, plain
 from ._plan import SYNC_CONCURRENCY, Job, Keeping
 from ._printing import keep_apart, new_page, page
+from ._reading import watch
 from ._replies import CUT_OFF, Done, Failed, Ready, Reply
 from ._surroundings import Surroundings
 from ._system import die_with_parent
+from ._witness import Witness
 
 _PIECE = 1 << 16
+_LONGEST_DEFECT = 500
 _kept_open = ExitStack()
 
 
@@ -39,7 +43,9 @@ class Channel:
             os.set_inheritable(end, False)
         self._commands = commands
         self._replies = replies
+        self._process = os.getpid()
         self._lock = threading.Lock()
+        self._unsent: deque[bytes] = deque()
         self._frames = Frames()
 
     def listen(self, hear: Callable[[Any], None]) -> None:
@@ -49,10 +55,26 @@ class Channel:
                 hear(message)
 
     def say(self, said: Reply) -> None:
-        """Tell the parent something."""
-        data = memoryview(frame(msgspec.to_builtins(said)))
+        """Tell the parent something. A process that was forked from this one tells nothing: it is not the worker.
+
+        Raises:
+            InputError: it is longer than a message may be.
+        """
+        if os.getpid() != self._process:
+            return
+        self._unsent.append(frame(plain(said)))
+        # Whoever sends already sends this as well: also where that is this very thread, in the middle of a message,
+        # and a span ends because something is thrown away.
+        while self._unsent and self._lock.acquire(blocking=False):
+            try:
+                self._send()
+            finally:
+                self._lock.release()
+
+    def _send(self) -> None:
         try:
-            with self._lock:
+            while self._unsent:
+                data = memoryview(self._unsent.popleft())
                 while data:
                     data = data[os.write(self._replies, data) :]
         except OSError:
@@ -63,8 +85,13 @@ class Channel:
         try:
             self._say_most(done)
         except InputError as problem:
-            error = f"what the agent did is too large to be kept: {problem}"
-            self.say(Done(number=done.number, seconds=done.seconds, cause="output", error=error, altered=done.altered))
+            self._say_least(done, f"what the agent did is too large to be kept: {problem}")
+        except Exception as problem:  # noqa: BLE001 - whatever it is, the agent is not to blame, nor the other cases
+            told = f"{type(problem).__name__}: {problem}"[:_LONGEST_DEFECT]
+            self._say_least(done, f"Rightcall could not keep what the agent did, a defect of Rightcall's own: {told}")
+
+    def _say_least(self, done: Done, error: str) -> None:
+        self.say(Done(number=done.number, seconds=done.seconds, cause="output", error=error, altered=done.altered))
 
     def _say_most(self, done: Done) -> None:
         try:
@@ -110,7 +137,7 @@ class Desk:
             number, job = given
             tail = new_page() if self._has_company else None
             mine = page.set(tail)
-            done = ask(self._agent, converse(number, job, self._keeping))
+            done = ask(self._agent, converse(number, job, self._keeping, Witness(number, self._channel.say)))
             page.reset(mine)
             _flush()
             printed = tail.text() if tail is not None else ""
@@ -118,10 +145,10 @@ class Desk:
             self._channel.conclude(msgspec.structs.replace(done, printed=printed, altered=altered))
 
 
-def main() -> None:
-    """Serve the parent whose descriptors and number are on the command line."""
-    commands, replies, parent = map(int, sys.argv[1:4])
-    die_with_parent(parent)
+def main(above: int) -> None:
+    """Serve the parent whose descriptors are on the command line, as long as the process above is there."""
+    commands, replies = map(int, sys.argv[1:3])
+    die_with_parent(above)
     channel = Channel(commands, replies)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)  # type: ignore[union-attr]
@@ -144,6 +171,7 @@ def _listen(channel: Channel, hear: list[Callable[[Any], None]]) -> None:
 
 def _serve(channel: Channel, setup: dict[str, Any], hear: list[Callable[[Any], None]]) -> None:
     sys.argv = [setup["agent"]]
+    watch(setup["answers"])
     try:
         agent = load_agent(setup["agent"], Path(setup["project"]), msgspec.convert(setup["options"], AgentOptions))
         _prepare_capturing()
@@ -193,7 +221,3 @@ def _flush() -> None:
             stream.flush()
         except (OSError, ValueError, AttributeError):
             continue  # closed, or replaced by something that is no stream: it is put right afterwards
-
-
-if __name__ == "__main__":
-    main()

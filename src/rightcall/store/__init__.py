@@ -3,8 +3,9 @@
 from ._commits import commit_of
 from ._digest import case_digest, file_digest, files_digest
 from ._header import Header, Sample
-from ._journal import Entry, Journal, Line
+from ._journal import Entry, Journal, JournalReading, Line
 from ._runs import RUNS, Run, create_run, list_runs, open_run, run_folder
+from ._seals import Seal
 from ._spans import RunSpans, SpanFile, SpanIndex
 
 __all__ = [
@@ -12,10 +13,12 @@ __all__ = [
     "Entry",
     "Header",
     "Journal",
+    "JournalReading",
     "Line",
     "Run",
     "RunSpans",
     "Sample",
+    "Seal",
     "SpanFile",
     "SpanIndex",
     "case_digest",

@@ -1,13 +1,14 @@
-"""Files and folders that nobody else may read, and that are whole or not there."""
+"""Files and folders of runs, which nobody else may read, and what is told where the system refuses."""
 
 from __future__ import annotations
 
-import os
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from rightcall.errors import StoreError
+from rightcall.files import make_folder, open_file, replace_file as replace_any_file
 
 _FOLDER = 0o700
 _FILE = 0o600
@@ -28,41 +29,21 @@ def telling(path: Path) -> Iterator[None]:
 
 def make_private(folder: Path) -> None:
     """Make a folder that is not there yet, for its owner alone, whatever the umask. Raises `FileExistsError`."""
-    os.mkdir(folder, _FOLDER)
-    os.chmod(folder, _FOLDER)
+    make_folder(folder, _FOLDER)
 
 
 def open_private(path: Path, flags: int) -> int:
     """Open a file, for its owner alone if it is made now, whatever the umask."""
-    descriptor = os.open(path, flags | os.O_CREAT | os.O_CLOEXEC, _FILE)
-    os.fchmod(descriptor, _FILE)
-    return descriptor
+    return open_file(path, flags, _FILE)
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Write a file so that there is either what was there before or all of the new, also after a crash."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = open_private(beside, os.O_WRONLY | os.O_TRUNC)
-    try:
-        try:
-            write_all(descriptor, data)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        os.replace(beside, path)
-    except OSError:
-        beside.unlink(missing_ok=True)
-        raise
-
-
-def write_all(descriptor: int, data: bytes) -> None:
-    """Write every byte, though the system may take them in parts."""
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
+    """Write a file for its owner alone: there is what was there before or all of the new, also after a crash."""
+    replace_any_file(path, data, _FILE)
 
 
 def _remedy(problem: OSError) -> str:
-    if isinstance(problem, (PermissionError, NotADirectoryError)) or problem.errno == 30:
+    if isinstance(problem, (PermissionError, NotADirectoryError)) or problem.errno == errno.EROFS:
         return "; choose another folder for runs with --runs"
-    return "; make room, then resume the run" if problem.errno in (27, 28, 122) else ""
+    full = (errno.EFBIG, errno.ENOSPC, errno.EDQUOT)
+    return "; make room, then resume the run" if problem.errno in full else ""

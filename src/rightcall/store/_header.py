@@ -13,6 +13,7 @@ from rightcall.results import EvaluatorTotals, OverallResult, Totals
 
 from ._folders import replace_file, telling
 from ._options import told_options
+from ._seals import Seal
 
 SCHEMA = 1
 FILE = "run.json"
@@ -69,6 +70,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     """What evaluators said of all cases together."""
     sample: Sample | None = None
     """Where the journal holds only examples, of how many results they are."""
+    journal: Seal | None = None
+    """How much of the journal the run itself has written; `None` in runs of older versions."""
 
     def known(self) -> tuple[tuple[str, str], ...]:
         """What it says besides agent, eval set and times, by name: where the code stood, unusual options, versions."""
@@ -86,7 +89,12 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 def write_header(folder: Path, header: Header) -> None:
     """Put a header into a run's folder, all of it or nothing. Raises `StoreError`."""
     with telling(folder / FILE):
-        replace_file(folder / FILE, (dump_json(msgspec.to_builtins(header), indent=2) + "\n").encode())
+        put_header(folder, header)
+
+
+def put_header(folder: Path, header: Header) -> None:
+    """The same for those who want to hear what the system says. Raises `OSError`."""
+    replace_file(folder / FILE, (dump_json(msgspec.to_builtins(header), indent=2) + "\n").encode())
 
 
 def read_header(folder: Path) -> Header:

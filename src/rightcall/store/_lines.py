@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from time import sleep
 
 from rightcall.errors import StoreError
+from rightcall.files import close_file, cut_file, sync_file, write_all
 
-from ._folders import open_private, telling, write_all
+from ._folders import open_private, telling
+from ._seals import Seal, SealedLines, changed
 
 _ATTEMPTS, _PAUSE = 5, 0.01
+_PIECE = 1 << 20
 
 
 class Lines:
-    """A file that lines are added to, for its owner alone. What a killed process left of a line is cut off first.
+    """A file that lines are added to, for its owner alone. What is there already is to be taken over first.
 
     Raises:
         StoreError: the file cannot be written; if it is `alone`, also where another process writes to it.
@@ -22,15 +27,38 @@ class Lines:
 
     def __init__(self, path: Path, *, alone: bool = False) -> None:
         self.path = path
+        self._hash = hashlib.sha256()
+        self._length = self._end = 0
+        self._parts: list[tuple[int, int]] = []
+        """Where the lines stand that count: one part, unless another program has written in between."""
         with telling(path):
             self._descriptor = open_private(path, os.O_RDWR | os.O_APPEND)
         try:
             if alone:
                 self._lock()
-            self._length = self._drop_torn_line()
         except StoreError:
-            os.close(self._descriptor)
+            self.close()
             raise
+
+    @property
+    def seal(self) -> Seal:
+        """The seal of the lines that count: those taken over, and those added."""
+        return Seal(self._length, self._hash.hexdigest())
+
+    def take_over(self, seal: Seal | None, *, is_final: bool = False) -> None:
+        """Count the lines that are there, as far as their seal goes, and cut off what follows: a torn or unknown line.
+
+        Raises:
+            StoreError: they are not what was written.
+        """
+        lines = SealedLines(self.path)
+        for line in lines.read(seal, is_final=is_final):
+            self._hash.update(line)
+        self._length = self._end = lines.end
+        self._parts = [(0, lines.end)] if lines.end else []
+        with telling(self.path):
+            if os.fstat(self._descriptor).st_size > lines.end:
+                cut_file(self._descriptor, lines.end)
 
     def append(self, line: bytes) -> None:
         """Add a line. One that does not fit on the disk leaves no trace. Raises `StoreError`."""
@@ -38,19 +66,60 @@ class Lines:
             write_all(self._descriptor, line)
         except OSError:
             with telling(self.path):
-                os.ftruncate(self._descriptor, self._length)
+                cut_file(self._descriptor, self._end)
             with telling(self.path):
                 raise
+        self._hash.update(line)
         self._length += len(line)
+        self._end = os.lseek(self._descriptor, 0, os.SEEK_CUR)
+        begin = self._end - len(line)
+        if self._parts and self._parts[-1][1] == begin:
+            begin = self._parts.pop()[0]
+        self._parts.append((begin, self._end))
 
     def sync(self) -> None:
         """See to it that everything so far is on the disk. Raises `StoreError`."""
         with telling(self.path):
-            os.fsync(self._descriptor)
+            sync_file(self._descriptor)
+
+    def is_as_written(self) -> bool:
+        """Whether the file still goes by its name, and has the lines that count and nothing else."""
+        try:
+            mine, named = os.fstat(self._descriptor), os.stat(self.path)
+            is_mine = os.path.samestat(mine, named) and mine.st_size == self._length
+            return is_mine and self._has_its_lines()
+        except OSError:
+            return False
+
+    def written(self) -> Iterator[bytes]:
+        """The lines that count, read from the file wherever it is by now, which may be nowhere.
+
+        Raises:
+            StoreError: another program has changed them.
+        """
+        with telling(self.path):
+            if not self._has_its_lines():
+                raise changed(self.path)
+            torn = b""
+            for piece in self._pieces():
+                *whole, torn = (torn + piece).split(b"\n")
+                yield from [line + b"\n" for line in whole]
 
     def close(self) -> None:
         """Write no more."""
-        os.close(self._descriptor)
+        close_file(self._descriptor)
+
+    def _has_its_lines(self) -> bool:
+        found = hashlib.sha256()
+        for piece in self._pieces():
+            found.update(piece)
+        return found.digest() == self._hash.digest()
+
+    def _pieces(self) -> Iterator[bytes]:
+        for begin, end in self._parts:
+            while begin < end and (piece := os.pread(self._descriptor, min(end - begin, _PIECE), begin)):
+                begin += len(piece)
+                yield piece
 
     def _lock(self) -> None:
         import fcntl
@@ -63,23 +132,3 @@ class Lines:
                 # Whoever only asks `is_being_written` holds the lock for microseconds: that is no other process.
                 sleep(_PAUSE if attempt < _ATTEMPTS - 1 else 0)
         raise StoreError(f"{self.path}: another process is writing to this run")
-
-    def _drop_torn_line(self) -> int:
-        with telling(self.path):
-            end = os.lseek(self._descriptor, 0, os.SEEK_END)
-            length = _end_of_lines(self._descriptor, end)
-            if length < end:
-                os.ftruncate(self._descriptor, length)
-        return length
-
-
-def _end_of_lines(descriptor: int, end: int) -> int:
-    """Where the last whole line ends."""
-    step = 1 << 16
-    while end > 0:
-        begin = max(0, end - step)
-        found = os.pread(descriptor, end - begin, begin).rfind(b"\n")
-        if found >= 0:
-            return begin + found + 1
-        end = begin
-    return 0

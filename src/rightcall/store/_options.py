@@ -10,6 +10,7 @@ from rightcall.results import value_text
 _VALUE = 80
 _FLAGS = {
     ("fail_fast", True): ("stops", "at the first case that does not pass"),
+    ("strict_agent", True): ("agents that read answers", "are in error"),
     ("record", True): ("tools", "real, and what they answer is recorded"),
     ("replay", True): ("tools", "answer what was recorded"),
     ("spans", False): ("spans", "not kept"),

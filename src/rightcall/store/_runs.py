@@ -18,7 +18,8 @@ from rightcall.version import __version__
 
 from ._folders import make_private, telling
 from ._header import FILE as HEADER_FILE, Header, Sample, read_header, write_header
-from ._journal import Entry, Journal, Line, is_being_written, read_journal, read_lines
+from ._journal import Entry, Journal, JournalReading, Line, is_being_written, last_results, read_journal, read_lines
+from ._seals import Seal
 from ._spans import RunSpans, SpanFile, SpanIndex, has_spans
 from ._verdicts import read_verdicts
 
@@ -58,8 +59,12 @@ class Run(msgspec.Struct, frozen=True):
         return tally.verdicts()
 
     def entries(self) -> Iterator[Entry]:
-        """Every line of its journal. Raises `StoreError`."""
+        """Every line of its journal that counts. Raises `StoreError`."""
         return read_journal(self.folder)
+
+    def reading(self) -> JournalReading:
+        """Its journal, to be read once, and further as it grows."""
+        return JournalReading(self.folder)
 
     def lines(self, begin: int = 0, number: int = 0) -> Iterator[Line]:
         """The lines of its journal from a place on, at which `number` lines have been read. Raises `StoreError`."""
@@ -73,15 +78,12 @@ class Run(msgspec.Struct, frozen=True):
     def results(self) -> Iterator[CaseResult]:
         """The result of every case and repeat, the last one where there are several, in the order of the journal.
 
-        A case that was changed and run again when a run was resumed has two lines, of which the second counts.
-
         Raises:
-            StoreError: the journal cannot be read.
+            StoreError: the journal cannot be read, or another program has changed it or the totals in the header.
+                Then there is no result at all.
         """
-        last = {(entry.result.case_id, entry.result.repeat): number for number, entry in enumerate(self.entries())}
-        for number, entry in enumerate(self.entries()):
-            if last[entry.result.case_id, entry.result.repeat] == number:
-                yield entry.result
+        self.check()
+        return last_results(self.entries)
 
     def journal(self) -> Journal:
         """Its journal, to be written to. Raises `StoreError`."""
@@ -115,8 +117,9 @@ class Run(msgspec.Struct, frozen=True):
         is_complete: bool,
         overall: tuple[OverallResult, ...] = (),
         sample: Sample | None = None,
+        journal: Journal | None = None,
     ) -> Run:
-        """Note how it came out. Raises `StoreError`."""
+        """Note how it came out; with the `journal` at hand, whatever else stands in the folder. Raises `StoreError`."""
         finished = _now().isoformat() if is_complete else None
         header = msgspec.structs.replace(
             self.header,
@@ -127,8 +130,26 @@ class Run(msgspec.Struct, frozen=True):
             overall=overall,
             sample=sample,
         )
+        if journal is not None:
+            journal.replace_header(header)
+            return Run(self.folder, journal.header)
+        header = msgspec.structs.replace(header, journal=read_header(self.folder).journal)
         write_header(self.folder, header)
         return Run(self.folder, header)
+
+    def check(self) -> None:
+        """See that the journal and the header are what the run has written. Raises `StoreError` where they are not."""
+        counted = Totals.of(self.verdicts().values())
+        header = read_header(self.folder)
+        if header.totals is None or header.finished is None or header.sample is not None:
+            return
+        # The journal may have more: cases that were taken out of the eval set before the run was resumed.
+        pairs = zip(msgspec.structs.astuple(header.totals), msgspec.structs.astuple(counted), strict=True)
+        if any([told > found for told, found in pairs]):
+            raise StoreError(
+                f"{self.folder}: changed by another program: {HEADER_FILE} tells of {header.totals}, and the journal "
+                f"of {counted}; run the eval set again"
+            )
 
 
 def create_run(runs: Path, **known: Any) -> Run:
@@ -146,19 +167,19 @@ def create_run(runs: Path, **known: Any) -> Run:
     while True:
         now, identity = _now(), secrets.token_hex(3)
         folder = runs / f"{now:%Y%m%dT%H%M%S}.{now.microsecond // 1000:03}Z-{identity}"
-        try:
-            with telling(folder):
+        with telling(folder):
+            try:
                 make_private(folder)
-            break
-        except StoreError:
-            if not folder.exists():
-                raise
+                break
+            except FileExistsError:
+                continue  # another run began in the same millisecond, with the same id
     header = Header(
         id=identity,
         started=now.isoformat(),
         rightcall=__version__,
         python=platform.python_version(),
         platform=platform.platform(),
+        journal=Seal(),
         **known,
     )
     write_header(folder, header)

@@ -51,6 +51,7 @@ class SpanFile:
 
     def __init__(self, folder: Path) -> None:
         self._lines = Lines(folder / FILE)
+        self._lines.take_over(None)
 
     def append(self, case_id: str, repeat: int, spans: KeptSpans) -> None:
         """Add the spans of one run of a case; of several lines the last one counts.

@@ -10,8 +10,7 @@ from rightcall.decoding import load_json
 from rightcall.errors import InputError, StoreError
 from rightcall.results import Verdict
 
-from ._folders import telling
-from ._journal import FILE
+from ._journal import FILE, damage_told_last, sealed_lines
 
 _HEAD = re.compile(
     rb'\{"digest": "[^"\\]*", "case_id": "([^"\\]*)((?:\\.[^"\\]*)*)", "repeat": (\d{1,9}), "verdict": "(\w+)"'
@@ -21,20 +20,17 @@ _VERDICTS: dict[str, Verdict] = {verdict: verdict for verdict in get_args(Verdic
 
 
 def read_verdicts(folder: Path) -> dict[tuple[str, int], Verdict]:
-    """The verdict of each case and repeat. Of several lines the last one counts, and one that is torn is left out.
+    """The verdict of each case and repeat. Of several lines the last one counts, and what is not sealed is left out.
 
     Raises:
-        StoreError: the journal cannot be read, or a line in it is no result.
+        StoreError: the journal cannot be read, a line in it is no result, or another program has changed it.
     """
-    path = folder / FILE
     found: dict[tuple[str, int], Verdict] = {}
-    if not path.exists():
-        return found
-    with telling(path), path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            if line.endswith(b"\n"):
-                case_id, repeat, verdict = _told(line) or _decoded(line, f"{path}:{number}")
-                found[case_id, repeat] = verdict
+    lines = sealed_lines(folder)
+    for number, line in enumerate(lines, start=1):
+        with damage_told_last(lines):
+            case_id, repeat, verdict = _told(line) or _decoded(line, f"{folder / FILE}:{number}")
+        found[case_id, repeat] = verdict
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 SpanKey = tuple[int, int]
 """The ids of a trace and of a span in it."""
+Watch = Callable[[Any], None]
+"""What is told of each span of a capture, when it begins and when it ends."""
 
 _owners: dict[SpanKey, Scope] = {}
 
@@ -88,8 +90,9 @@ class Captured:
 class Scope:
     """Where a capture reaches: what contexts hold, and threads that live on. Once it is closed it holds nothing."""
 
-    def __init__(self, outer: Scope | None, limits: Limits) -> None:
+    def __init__(self, outer: Scope | None, limits: Limits, watch: Watch | None = None) -> None:
         self.limits = limits
+        self._watch = watch
         self.is_open = True
         self.left_out = 0
         self._outer = outer
@@ -128,6 +131,12 @@ class Scope:
                 self.left_out += 1
         if self._outer is not None:
             self._outer.add(span, key, owner)
+        self.tell(span)
+
+    def tell(self, span: Any) -> None:
+        """Tell whoever watches that a span has begun or ended."""
+        if self._watch is not None and self.is_open:
+            self._watch(span)
 
     def close(self) -> tuple[Any, ...]:
         """Take no more spans, and hand over those there are, as they are now."""
@@ -146,7 +155,7 @@ class Scope:
 
 
 @contextmanager
-def capture(limits: Limits | None = None) -> Iterator[Captured]:
+def capture(limits: Limits | None = None, watch: Watch | None = None) -> Iterator[Captured]:
     """Capture the spans that begin inside the `with` block, and nothing else.
 
     Spans of our decorators, and of every instrumentation that uses OpenTelemetry's SDK, whatever tracer provider it
@@ -156,6 +165,7 @@ def capture(limits: Limits | None = None) -> Iterator[Captured]:
 
     Args:
         limits: How many spans are kept (`captured_spans`), and the budgets for reading them.
+        watch: Is told of each span when it begins and when it ends, in the thread where that happens.
 
     Raises:
         MissingExtraError: OpenTelemetry's SDK is not installed.
@@ -167,7 +177,7 @@ def capture(limits: Limits | None = None) -> Iterator[Captured]:
     from rightcall.limits import DEFAULT_LIMITS
 
     outer = current.get()
-    scope = Scope(outer.open_one() if outer is not None else None, limits or DEFAULT_LIMITS)
+    scope = Scope(outer.open_one() if outer is not None else None, limits or DEFAULT_LIMITS, watch)
     captured = Captured(scope)
     with capturing, flowing:
         token = current.set(scope)
@@ -207,6 +217,14 @@ def note_span(span: Any) -> None:
             here = _owners.get(parent, here)
     if here is not None:
         here.add(span, _key_of(span.context))
+
+
+def note_end(span: Any) -> None:
+    """Tell the captures that a span belongs to that it has ended."""
+    owner = _owners.get(_key_of(span.context))
+    while owner is not None:
+        owner.tell(span)
+        owner = owner._outer
 
 
 def _key_of(context: Any) -> SpanKey:

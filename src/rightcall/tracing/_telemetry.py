@@ -1,7 +1,7 @@
 """What is done to OpenTelemetry's SDK while there are captures, and the provider that we use when there is no other.
 
-Every span of the SDK begins with `Span.start`, whichever provider made its tracer, and whether that was before the
-capture or after. So that is where spans are seen; no provider has to be found, set or replaced.
+Every span of the SDK begins with `Span.start` and ends with `Span.end`, whichever provider made its tracer, and whether
+that was before the capture or after. So that is where spans are seen; no provider has to be found, set or replaced.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace.id_generator import IdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Decision, Sampler, SamplingResult
 
-from ._capturing import note_span
+from ._capturing import note_end, note_span
 from ._flowing import current
 from ._patching import Change, Changes, Patch, bound
 
@@ -85,6 +85,16 @@ def _noting_start(original: Callable[..., None]) -> Callable[..., None]:
             note_span(self)
 
     return start
+
+
+def _noting_end(original: Callable[..., None]) -> Callable[..., None]:
+    def end(self: Any, *args: Any, **kwargs: Any) -> None:
+        is_first = self.end_time is None
+        bound(original, self)(*args, **kwargs)
+        if is_first:
+            note_end(self)
+
+    return end
 
 
 class _RecordingSampler(Sampler):  # type: ignore[misc]
@@ -164,6 +174,7 @@ class _Quiet(logging.Filter):
 def _changes() -> list[Change]:
     return [
         Patch(sdk.Span, "start", _noting_start),
+        Patch(sdk.Span, "end", _noting_end),
         Patch(sdk.Tracer, "sampler", _recording_sampler),
         Patch(trace.ProxyTracer, "_tracer", _answering_proxy),
         _Quiet(),

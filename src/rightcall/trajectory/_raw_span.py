@@ -100,7 +100,7 @@ def spans_by_id(items: Iterable[Any]) -> tuple[dict[str, RawSpan], int]:
     for item in items:
         try:
             span = msgspec.convert(item, RawSpan)
-        except msgspec.ValidationError:
+        except (msgspec.ValidationError, UnicodeEncodeError):  # the latter for text that no encoding has, as an item
             others += 1
         else:
             found[span.span_id] = span

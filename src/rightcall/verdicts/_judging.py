@@ -28,6 +28,7 @@ _CODES: dict[Cause, str] = {
     "memory": "RC504",
     "output": "RC505",
     "mock": "RC506",
+    "read": "RC507",
 }
 _MOST_WRITTEN = 200
 

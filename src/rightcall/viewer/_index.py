@@ -27,6 +27,8 @@ class Entry(msgspec.Struct, frozen=True):
     number: int
     written: tuple[str, int, int]
     """Where the case is written: its file, line and column."""
+    mark: int
+    """By which its line is known."""
     measures: tuple[int, ...]
     """What each evaluator said: numbers into the index's list of such."""
 
@@ -38,15 +40,15 @@ class Index:
     the order of gravity, then as the cases are written in their file, then by repeat.
     """
 
-    def __init__(self, run: Run, journal: int = 0, *, redacts: bool = True) -> None:
+    def __init__(self, run: Run, *, redacts: bool = True) -> None:
         self.run = run
-        self._journal = journal
+        self._stamp: tuple[int, ...] = ()
+        self._was_over = False
         self._redacts = redacts
         self.columns = Columns()
         self._entries: dict[str, Entry] = {}
         self._lines: dict[int, str] = {}
-        self._end = 0
-        self._number = 0
+        self._reading = run.reading()
         self._seen: dict[tuple[str, Verdict, float | None], int] = {}
         self._sorted: list[Entry] | None = None
         self._grouping = Grouping()
@@ -62,17 +64,29 @@ class Index:
         """How much memory it takes, in rows: fifty calls take about as much as one row."""
         return len(self._entries) + len(self.columns) // 50
 
-    def extend(self, run: Run) -> None:
-        """Read what has been written since. Raises `StoreError`."""
-        self.run = run
-        for line in run.lines(self._end, self._number):
+    def extend(self, run: Run, stamp: tuple[int, ...] = ()) -> None:
+        """Read what has been written since; `stamp` tells which file the journal is, its size and its time.
+
+        Raises:
+            StoreError: the journal cannot be read, or another program has changed it.
+        """
+        self.run, self._stamp, self._was_over = run, stamp, run.header.finished is not None
+        for line in self._reading.lines():
             self._take(line)
-            self._end, self._number = line.end, line.number
             self._sorted = self._tools = None
 
-    def is_of(self, journal: int, size: int) -> bool:
-        """Whether this is read from a file: the same one (`journal` is its inode), no shorter than what was read."""
-        return journal == self._journal and size >= self._end
+    def goes_on_with(self, run: Run, stamp: tuple[int, ...]) -> bool:
+        """Whether the journal of a run, with this stamp, begins as what was read, so that only the rest has to be.
+
+        Once a run is over, its journal does not grow any more: whatever has another stamp then is read anew. So is one
+        of which more was read than is sealed, when nobody is there any more to seal it.
+        """
+        if run.header.finished is not None and self._was_over:
+            return stamp == self._stamp
+        seal = run.header.journal
+        if seal is not None and self._reading.end > seal.length and not run.is_being_written:
+            return False
+        return stamp[:1] == self._stamp[:1] and stamp[1] >= self._reading.end
 
     def entries(self) -> list[Entry]:
         """Every row, in order."""
@@ -102,7 +116,7 @@ class Index:
     def result(self, entry: Entry) -> CaseResult:
         """The whole result of a row, read from the journal now, as it may be shown. Raises `StoreError`."""
         line = next(self.run.lines(entry.begin, entry.number - 1), None)
-        if line is None or case_key(line.entry.result.case_id, line.entry.result.repeat) != entry.row.key:
+        if line is None or line.mark != entry.mark:
             raise StoreError(f"{self.run.folder}: the journal has changed while it was read; look again")
         return self._shown(line.entry.result)
 
@@ -175,6 +189,7 @@ class Index:
             line.begin,
             line.number,
             (intern(source.file), source.line, source.column),
+            line.mark,
             tuple([self._seen.setdefault(measure, len(self._seen)) for measure in measures]),
         )
         self._lines[line.number] = row.key

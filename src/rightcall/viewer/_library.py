@@ -100,18 +100,21 @@ class Library:
     def index(self, name: str, run: Run) -> Index:
         """The rows of a run, with all that its journal has by now. Raises `StoreError`."""
         index = self._indices.get(name)
-        journal, size, _ = _stamp(run.folder / _FILES[1])
-        if index is None or not index.is_of(journal, size):
-            index = Index(run, journal, redacts=self.redacts)
+        stamp = _stamp(run.folder / _FILES[1])
+        if index is None or not index.goes_on_with(run, stamp):
+            index = Index(run, redacts=self.redacts)
         try:
-            index.extend(run)
-        finally:
-            self._indices.put(name, index)
+            index.extend(run, stamp)
+        except StoreError:
+            self._indices.drop(name)  # what was read of a journal that another program has changed does not count
+            raise
+        self._indices.put(name, index)
         return index
 
     def verdicts(self, name: str, run: Run) -> Mapping[str, Verdict]:
         """The verdict of each case of a run by now. Raises `StoreError`."""
-        stamp = _stamp(run.folder / _FILES[1])
+        is_growing = run.header.finished is None and run.is_being_written
+        stamp = (*_stamps(run.folder), is_growing)
         kept = self._verdicts.get(name)
         if kept is None or kept.stamp != stamp:
             kept = _Verdicts(run.verdicts(), stamp)
@@ -121,7 +124,7 @@ class Library:
     def changes(self, before: str, after: str, make: Callable[[], Changes]) -> Changes:
         """What changed between two runs, made now unless it was made from the same journals before."""
         folders = [self._folder(name) for name in (before, after)]
-        stamps = tuple([_stamp(folder / _FILES[1]) for folder in folders if folder is not None])
+        stamps = tuple([_stamps(folder) for folder in folders if folder is not None])
         kept = self._changes.get(f"{before} {after}")
         if kept is None or kept.stamps != stamps:
             kept = _Changes(make(), stamps)
@@ -159,6 +162,11 @@ def _kind(path: Path) -> int | None:
         return stat.S_IFMT(os.lstat(path).st_mode)
     except OSError:
         return None
+
+
+def _stamps(folder: Path) -> tuple[int, ...]:
+    """What changes when the results of a run do: a line of the journal counts, or does not, by what the header says."""
+    return _stamp(folder / _FILES[0]) + _stamp(folder / _FILES[1])
 
 
 def _stamp(path: Path) -> tuple[int, ...]:

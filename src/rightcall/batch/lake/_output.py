@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import sleep
 from typing import Any
@@ -16,6 +17,7 @@ from pyarrow import fs, parquet
 
 from rightcall.columns import SCORES
 from rightcall.errors import InputError, StoreError
+from rightcall.files import keep_file
 
 from ._fragments import NAME
 from ._places import Place, place, reason
@@ -114,7 +116,7 @@ class Output:
                 try:
                     with open(part, "wb") as file:
                         file.write(data)
-                    self._keep(part, where.path)
+                    keep_file(Path(part), Path(where.path))
                 finally:
                     with suppress(FileNotFoundError):
                         os.remove(part)
@@ -160,7 +162,7 @@ class Output:
         try:
             with self._telling():
                 rows = _write_table(part, schema, batches)
-                self._keep(part, os.path.join(self.place.path, name))
+                keep_file(Path(part), Path(self.place.path, name))
             return rows
         finally:
             with suppress(FileNotFoundError):
@@ -169,17 +171,6 @@ class Output:
     def _part(self, name: str) -> str:
         """A name that no reader of Parquet takes for a part of the scores, and no other process uses."""
         return os.path.join(self.place.path, f".{name}.{os.getpid()}.part")
-
-    def _keep(self, part: str, path: str) -> None:
-        """See to it that a finished file is on the disk, also if the power fails now."""
-        with open(part, "rb") as file:
-            os.fsync(file.fileno())
-        os.replace(part, path)
-        folder = os.open(self.place.path, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
     @contextmanager
     def _telling(self) -> Iterator[None]:
