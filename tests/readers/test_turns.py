@@ -340,3 +340,11 @@ CHANGES: dict[str, Any] = {
     "a server around each trace": _around_each,
     "a queue between": _between,
 }
+
+
+def test_messages_given_as_pairs_are_a_question() -> None:
+    root = {"openinference.span.kind": "CHAIN", "input.mime_type": "application/json"}
+    root["input.value"] = json.dumps({"messages": [["user", ASKED[0]]]})
+    [found] = read(request(span(1, root), chat(2, [says("user", ASKED[0])], says("assistant", "Hi."), parent=1)))
+
+    assert found.input == ASKED[0]
