@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.agents.workshop import Workshop, ask
 
-from rightcall import read_messages
+from rightcall.readers import Turn, read_turns
 
 GRAPH = """
 from dataclasses import dataclass, field
@@ -69,7 +69,7 @@ def test_a_graph_gets_an_object_as_it_is(workshop: Workshop) -> None:
     assert workshop.output("agent.py", {"messages": [("user", "a"), ("user", "b")]}) == "3 messages"
 
 
-def test_the_turns_of_one_run_are_one_conversation_and_each_gives_its_own_messages(workshop: Workshop) -> None:
+def test_the_turns_of_one_run_are_one_conversation_and_each_has_its_own_calls(workshop: Workshop) -> None:
     workshop.write("agent.py", GRAPH)
     agent = workshop.load("agent.py")
 
@@ -78,8 +78,8 @@ def test_the_turns_of_one_run_are_one_conversation_and_each_gives_its_own_messag
     )
 
     assert [first.output, second.output, other.output] == ["2 messages", "5 messages", "2 messages"]
-    assert [call.args for call in read_messages(second.messages).calls] == [{"turn": 4}]
-    assert read_messages(first.messages).names == ("look",)
+    path = read_turns([Turn(messages=answer.messages, asked="hello") for answer in (first, second)])
+    assert [(call.args, call.turn) for call in path.calls] == [({"turn": 1}, 0), ({"turn": 4}, 1)]
 
 
 def test_requests_without_a_run_are_conversations_of_their_own(workshop: Workshop) -> None:

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry.trace import get_tracer
 from pydantic import BaseModel
+from tests.readers import talks
 
-from rightcall import AgentExecution, InputError, ToolCall, Trajectory, capture, tool
+from rightcall import AgentExecution, InputError, ToolCall, Trajectory, capture, check, tool
 from rightcall.assertions import trajectory_of
 
 MESSAGES = [
@@ -146,3 +148,26 @@ def test_a_path_is_read_if_it_holds_one_run(tmp_path: Path) -> None:
 def test_a_message_that_cannot_be_read_is_refused_and_not_passed_over() -> None:
     with pytest.raises(InputError, match=r"messages\[2\]: an object of type object cannot be read as a message"):
         trajectory_of([*MESSAGES, object()])
+
+
+def test_marked_tools_vouch_for_no_calls_beside_other_spans() -> None:
+    @tool
+    def never_called() -> None: ...
+
+    with (
+        capture() as captured,
+        get_tracer("framework").start_as_current_span(
+            "invoke_agent support", attributes={"gen_ai.operation.name": "invoke_agent"}
+        ),
+    ):
+        pass
+
+    assert trajectory_of(captured).calls_recorded
+    check(captured, {"calls": []})
+
+
+def test_the_whole_session_of_an_agent_has_each_call_in_its_turn() -> None:
+    made = trajectory_of(talks.log())
+
+    assert [(call.name, call.turn) for call in made.calls] == talks.MADE
+    check(talks.log(), {"counts": {"refund": 1, "lookup_order": 1}})

@@ -9,7 +9,7 @@ import pytest
 from tests.pages.reading import Seen
 from tests.reports.reporting import HOSTILE, harmful, hostile_report, result
 
-from rightcall import CaseResult, LlmJudgeTrajectory, Outcome, ToolCall, Trajectory, judge, load_eval_set
+from rightcall import CaseResult, LlmJudgeTrajectory, Outcome, ToolCall, Trajectory, WithheldCall, judge, load_eval_set
 from rightcall.pages import (
     CALLS_A_PAGE,
     HistoryEntry,
@@ -295,6 +295,16 @@ def test_what_a_judge_says_is_shown_with_its_rubrics_and_what_it_took() -> None:
         assert told in text
     assert "<script>alert" not in html
     assert "\u202e" not in html
+
+
+def test_a_call_that_was_not_carried_out_is_noted(laptop: CaseResult) -> None:
+    assert laptop.trajectory is not None
+    withheld = (WithheldCall("refund", {"order": 7}, "refused by the user"),)
+    noted = msgspec.structs.replace(laptop, trajectory=msgspec.structs.replace(laptop.trajectory, withheld=withheld))
+
+    page = case_page(noted, "run", Links())
+
+    assert "not made: refund(order=7): refused by the user" in [warning.head for warning in page.warnings]
 
 
 def test_what_a_problem_says_already_is_not_said_again() -> None:

@@ -154,7 +154,7 @@ def test_turns_keep_their_numbers(project: Path) -> None:
     [event] = finished_of("agent.py:converses", [job], project, timeout=3).values()
 
     assert event.trajectory is not None
-    assert event.trajectory.input == ["x", "y", "z"]
+    assert (event.trajectory.input, event.trajectory.turn_inputs) == ("x", ("x", "y"))
     assert [(call.turn, call.args) for call in event.trajectory.calls] == [(0, {"name": "x"}), (1, {"name": "y"})]
 
 

@@ -38,7 +38,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     They are parts of one run: `read(list(documents), grouping="file")`.
     """
     messages: Any = None
-    """A log of the messages of this turn; it completes what spans show: `read_spans(spans, messages=messages)`."""
+    """A log of the messages of this turn, or of the whole conversation so far; it completes what spans show."""
 
 
 class Agent(Protocol):

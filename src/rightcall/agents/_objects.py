@@ -76,25 +76,11 @@ def answered(result: Any) -> Answer:
     """
     messages = result.get("messages") if isinstance(result, Mapping) else getattr(result, "messages", None)
     if isinstance(messages, (list, tuple)) and messages:
-        return Answer(output=text_of(messages[-1]), messages=plain(_of_this_turn(messages)))
+        return Answer(output=text_of(messages[-1]), messages=plain(list(messages)))
     answer = answer_in(result)
     if answer.messages is None and not isinstance(result, (Mapping, str, list, tuple)) and hasattr(result, "output"):
         return Answer(output=plain(result.output))
     return answer
-
-
-def _of_this_turn(messages: Any) -> list[Any]:
-    """The messages from the user's last one on: a graph that remembers gives back earlier turns as well."""
-    asked = [place for place, message in enumerate(messages) if _role_of(message) in ("user", "human")]
-    return list(messages[asked[-1] :] if asked else messages)
-
-
-def _role_of(message: Any) -> Any:
-    if isinstance(message, (list, tuple)):
-        return message[0] if message else None
-    if isinstance(message, Mapping):
-        return message.get("role") or message.get("type")
-    return getattr(message, "role", None) or getattr(message, "type", None)
 
 
 def text_of(message: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from rightcall.errors import InputError, shown
 from rightcall.evaluators import AgentExecution
-from rightcall.tracing import Captured, tools_are_marked
+from rightcall.tracing import Captured
 from rightcall.trajectory import ToolCall, Trajectory
 
 _FIELDS = frozenset(ToolCall.__struct_fields__)
@@ -33,7 +33,7 @@ def trajectory_of(subject: Any) -> Trajectory:
     if isinstance(subject, Trajectory):
         return subject
     if isinstance(subject, Captured):
-        return _captured(subject)
+        return subject.trajectory()
     if isinstance(subject, AgentExecution):
         return subject.trajectory
     if isinstance(subject, (str, bytes, bytearray, os.PathLike, Mapping)) or hasattr(subject, "read"):
@@ -63,13 +63,6 @@ def written_call(item: Any) -> Any:
     if not isinstance(item, (str, Mapping)):
         raise InputError(f"an expected call is a name or {{name: arguments}}, not {shown(item)}")
     return item
-
-
-def _captured(captured: Captured) -> Trajectory:
-    path = captured.trajectory()
-    if not path.calls_recorded and not captured.spans and tools_are_marked():
-        return Trajectory()  # the tools of this process are marked, so their calls would have been seen
-    return path
 
 
 def _only_one(source: Any) -> Trajectory:

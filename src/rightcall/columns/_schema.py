@@ -35,6 +35,7 @@ TRAJECTORIES = pa.schema(
         pa.field("calls", pa.list_(CALL), nullable=False),
         ("input", pa.string()),
         ("output", pa.string()),
+        ("turn_inputs", pa.list_(pa.string())),
         ("turn_outputs", pa.list_(pa.string())),
         ("calls_recorded", pa.bool_()),
         ("unordered", pa.list_(pa.struct([("first", pa.int64()), ("end", pa.int64())]))),
@@ -43,6 +44,7 @@ TRAJECTORIES = pa.schema(
         ("output_tokens", pa.int64()),
         ("metadata", pa.string()),
         ("warnings", pa.list_(pa.string())),
+        ("withheld", pa.list_(pa.struct([("name", pa.string()), ("args", pa.string()), ("reason", pa.string())]))),
     ]
 )
 """A trajectory a row. Only `calls` has to be there, as structs with at least a name or as a list of names."""

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from rightcall.results import Finding, missing_calls
 from rightcall.trajectory import ToolCall, Trajectory
 
 from ._criteria import Criteria
@@ -32,7 +33,7 @@ class Doubts(msgspec.Struct, frozen=True):
     `None` where all groups are known."""
     missing: bool = False
     """Whether calls were made, or may have been, that the trace does not have."""
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[Finding, ...] = ()
     """The same in words, a sentence each."""
 
     def at(self, indices: Sequence[int]) -> Doubts | None:
@@ -57,8 +58,8 @@ def membership(call: ToolCall, criteria: Criteria) -> bool | None:
     return None if unknown else True
 
 
-def reasons_for(trajectory: Trajectory, criteria: Criteria, doubts: Doubts, calls: Sequence[ToolCall]) -> list[str]:
-    """Why there are doubts, a sentence for each kind of them."""
+def reasons_for(trajectory: Trajectory, criteria: Criteria, doubts: Doubts, calls: Sequence[ToolCall]) -> list[Finding]:
+    """Why there are doubts, a finding for each kind of them."""
     reasons = []
     if criteria.agent is not None and (unknown := [call for call in calls if call.agent is None]):
         reasons.append(f"which agent made {_which(unknown)} was not recorded")
@@ -69,13 +70,8 @@ def reasons_for(trajectory: Trajectory, criteria: Criteria, doubts: Doubts, call
         reasons.append(f"in which order {_which(calls[first:end])} were made was not recorded")
     if doubts.groups is not None and any([call.group is None for call in calls]):
         reasons.append("which calls the model asked for at once was not recorded")
-    if doubts.missing:
-        reasons.append(
-            "the trace may lack calls, so what was called is not all known"
-            if trajectory.calls
-            else "the trace has no tool data, so nobody knows which calls were made"
-        )
-    return reasons
+    found = [Finding("RC301", reason) for reason in reasons]
+    return [*found, missing_calls(trajectory)] if doubts.missing else found
 
 
 def _which(calls: Sequence[ToolCall]) -> str:

@@ -191,8 +191,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         if (bounds.low >= self._threshold) == (bounds.high >= self._threshold):
             return bounds
         # What one of many ways to fill in the trace would be blamed for is no finding: say what is not known.
-        unknown = tuple([Finding("RC301", reason) for reason in doubts.reasons])
-        return msgspec.structs.replace(bounds, account=_InDoubt(bounds.account, unknown))
+        return msgspec.structs.replace(bounds, account=_InDoubt(bounds.account, doubts.reasons))
 
     def _check_ids(self, criteria: CriteriaT) -> None:
         """Refuse ids of tools where nothing is compared with them. Raises `CriteriaError`."""
@@ -297,4 +296,7 @@ class _Unmeasured(msgspec.Struct, frozen=True):
         return self.account.justify()
 
     def find(self) -> tuple[Finding, ...]:
-        return (Finding("RC301", self.reason), *self.account.find())
+        found = self.account.find()
+        # That calls were not understood says it all.
+        is_told = any([finding.code == "RC304" for finding in found])
+        return found if is_told else (Finding("RC301", self.reason), *found)

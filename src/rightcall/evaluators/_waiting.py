@@ -108,7 +108,7 @@ class WaitingEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
         chosen = _chosen(execution, criteria)
         doubts = chosen.doubts if self.reads_calls else None
         if doubts is not None and (doubts.members or doubts.missing):
-            return self.unmeasured(execution, "; ".join(doubts.reasons))
+            return self._in_doubt(execution, doubts.reasons)
         task = asyncio.ensure_future(self._attempt(_narrowed(execution, chosen), criteria))
         on_start(task)
         try:
@@ -198,6 +198,10 @@ class WaitingEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
             warnings=(*execution.trajectory.warnings, f"not measured: {reason}"),
             explanation=Explanation(Told(None, (Finding("RC301", reason),))),
         )
+
+    def _in_doubt(self, execution: Execution, reasons: tuple[Finding, ...]) -> EvaluationResult:
+        result = self.unmeasured(execution, "; ".join([reason.message for reason in reasons]))
+        return msgspec.structs.replace(result, explanation=Explanation(Told(None, reasons)))
 
     def timed_out(self, execution: Execution, reason: str = "") -> EvaluationResult:
         """The result of an evaluation that took too long."""

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from rightcall.reports import seconds_text
-from rightcall.results import CaseResult, Code, Verdict
-from rightcall.trajectory import ToolCall
+from rightcall.results import CaseResult, Code, Verdict, call_text
+from rightcall.trajectory import ToolCall, Trajectory
 
 from ._calls import CallView, brief_call_view, call_view, value_shown
 from ._environment import render
@@ -92,6 +92,8 @@ class CasePage(msgspec.Struct, frozen=True, kw_only=True):
     """Whether there is a trajectory at all."""
     input: Shown | None = None
     output: Shown | None = None
+    turn_inputs: tuple[Shown, ...] = ()
+    """What each turn was given, where each turn that gave something back is known to have been given something."""
     turn_outputs: tuple[Shown, ...] = ()
     error: Shown | None = None
     traceback: Shown | None = None
@@ -194,6 +196,7 @@ def _page(
     trajectory, outcome = result.trajectory, result.outcome
     problems = problem_views(result)
     turns = trajectory.turn_outputs if trajectory is not None else ()
+    asked = trajectory.turn_inputs if trajectory is not None else ()
     return CasePage(
         title=_name(result),
         key=case_key(result.case_id, result.repeat),
@@ -210,15 +213,22 @@ def _page(
         evaluations=evaluations,
         waterfall=waterfall,
         calls=calls,
-        warnings=tuple([shown_text(each, 1_000) for each in result.warnings[:20]]),
+        warnings=tuple([shown_text(each, 1_000) for each in (*result.warnings[:20], *_not_made(trajectory))]),
         is_recorded=trajectory is not None,
         input=value_shown(trajectory.input, most) if trajectory is not None else None,
         output=value_shown(trajectory.output, most) if trajectory is not None else None,
+        turn_inputs=tuple([value_shown(each, most) for each in asked[:100]]) if len(asked) == len(turns) > 1 else (),
         turn_outputs=tuple([value_shown(each, most) for each in turns[:100]]) if len(turns) > 1 else (),
         error=shown_text(untold, most) if (untold := _untold(result)) else None,
         traceback=shown_text(outcome.traceback, most) if outcome is not None and outcome.traceback else None,
         printed=shown_text(outcome.stdout, most) if outcome is not None and outcome.stdout.strip() else None,
     )
+
+
+def _not_made(trajectory: Trajectory | None) -> list[str]:
+    """The calls that were asked for and not carried out, a sentence each."""
+    withheld = trajectory.withheld[:20] if trajectory is not None else ()
+    return [f"not made: {call_text(call.name, call.args or {})}: {call.reason}" for call in withheld]
 
 
 def _calls(

@@ -4,7 +4,7 @@ from ._bytes import bounded, check_not_server, check_size
 from ._grouping import Grouping
 from ._large import BlockReading, LargeFile, LeftLine, Rest, Waiting, large_file
 from ._raw_spans import raw_span, raw_spans, read_raw_spans
-from ._reading import INPUT_FORMATS, read, read_messages, read_spans
+from ._reading import INPUT_FORMATS, Turn, read, read_messages, read_spans, read_turns
 from ._scattered import Beginnings, Scattered, check_grouping
 from ._survey import Block
 from ._table_columns import SpanColumns, known_columns, span_columns
@@ -23,6 +23,7 @@ __all__ = [
     "Rest",
     "Scattered",
     "SpanColumns",
+    "Turn",
     "Waiting",
     "bounded",
     "check_grouping",
@@ -37,6 +38,7 @@ __all__ = [
     "read_messages",
     "read_raw_spans",
     "read_spans",
+    "read_turns",
     "span_columns",
     "table_groups",
     "table_outline",

@@ -45,6 +45,9 @@ _OF_MODELS = ("output", "response", "input", "raw_input")
 
 _HELPERS = frozenset({"retriever", "embedding", "reranker", "guardrail", "evaluator", "prompt"})
 _CONVERSATIONS = frozenset({"pydantic_ai.all_messages", "all_messages_events"})
+GIVEN = frozenset(_INPUT)
+"""Attributes that say what a span was given."""
+
 KEYS = frozenset({*_INPUT, *_OUTPUT})
 """Attributes that say what a span was given and gave back."""
 

@@ -12,7 +12,7 @@ import msgspec
 from rightcall.decoding import decode_json
 from rightcall.errors import InputError
 
-from ._attributes import RawAttributes, unnested
+from ._attributes import RawAttributes, by_number, unnested
 from ._exchanges import Exchanges
 from ._kinds import shape_of
 from ._message_log import Exchange, messages_of
@@ -66,6 +66,9 @@ _EVENTS: dict[str, Side] = {
     "gen_ai.tool.message": "input",
     "gen_ai.choice": "output",
 }
+_WRITERS = {"gen_ai.user.message": "user", "gen_ai.tool.message": "tool"}
+"""Who wrote the message of an event that does not say so."""
+
 _ERROR = re.compile(rb"""is_error[\\"']{0,9}\s*:\s*[Tt]rue""")
 _DETAILS = "gen_ai.client.inference.operation.details"
 
@@ -167,8 +170,8 @@ class Carriers:
         side = _EVENTS.get(name)
         if side is not None:
             message = dict(body)
-            if name == "gen_ai.tool.message":
-                message.setdefault("role", "tool")
+            if name in _WRITERS:
+                message.setdefault("role", _WRITERS[name])
             found.add(side, self._exchanges.of([message]))
 
 
@@ -239,7 +242,9 @@ def _numbered_carrier(beginning: str, keys: tuple[str, ...]) -> Carrier:
         side=_NUMBERED[beginning],
         keys=keys,
         beginning=beginning,
-        messages=tuple([_names_and_keys(messages[number]) for number in sorted(messages, key=int)]) if regular else (),
+        messages=tuple([_names_and_keys(messages[number]) for number in sorted(messages, key=by_number)])
+        if regular
+        else (),
     )
 
 

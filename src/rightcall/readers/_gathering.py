@@ -10,9 +10,10 @@ from rightcall.limits import Limits
 from rightcall.trajectory import Trajectory
 
 from ._calls import take_call
+from ._conversations import Log, logs_in
 from ._documents import LOOKED_FOR
 from ._grouping import Grouping, Traces
-from ._message_log import has_messages, messages_of
+from ._message_log import has_messages
 from ._otlp_lines import span_in
 from ._run import Run
 from ._sorting import Sorting, whole_runs
@@ -67,7 +68,7 @@ class Gathering:
         """
         has_spans = self._traces.has_spans
         if self._loose and not has_spans and not self._logs:
-            yield self._of_messages(name, warnings)
+            yield from self._of_messages(name, warnings)
             return
         if not has_spans and not self._logs:
             raise InputError(f"{name}: no spans in it and no messages; {LOOKED_FOR}")
@@ -78,6 +79,20 @@ class Gathering:
         runs = self._traces.runs() or [[]]
         runs = whole_runs(runs) if self._grouping == "auto" else runs
         yield from self.trajectories_of(runs, warnings, alone=len(runs) == 1)
+
+    def everything(self, name: str, warnings: Warnings) -> tuple[list[Span], list[LogRecord], list[Log]]:
+        """All spans, log records and messages of a source that is one run.
+
+        Raises:
+            InputError: nothing in the source is a span or a message, or its messages are of no format known.
+        """
+        if not self._traces.has_spans and not self._logs and not self._loose:
+            raise InputError(f"{name}: no spans in it and no messages; {LOOKED_FOR}")
+        if not self._traces.has_spans and not self._logs:
+            return [], [], self._messages(name, warnings)
+        self.warn_of_loose(name, warnings)
+        spans = [span for run in self._traces.runs() for span in run]
+        return spans, self._logs_of(self._logs), []
 
     def part_with(self, names: Container[str]) -> list[list[Span]]:
         """The runs that are known by these traces and conversations only; they are held no longer.
@@ -152,14 +167,19 @@ class Gathering:
         top = self._traces.top(span.trace_id)
         (scattered if top in several else runs).setdefault(top, []).append(span)
 
-    def _of_messages(self, name: str, warnings: Warnings) -> Trajectory:
-        run = Run(self._limits, self._keep)
-        if len(self._loose) == 1:
-            messages = messages_of(self._loose[0])
-        else:
-            messages = [message for document in self._loose for message in messages_of(document)]
-        run.messages = checked_messages(messages, name)
-        return run.trajectory(warnings.texts())
+    def _of_messages(self, name: str, warnings: Warnings) -> Iterator[Trajectory]:
+        for log in self._messages(name, warnings):
+            run = Run(self._limits, self._keep)
+            run.log = log
+            yield run.trajectory(warnings.texts())
+
+    def _messages(self, name: str, warnings: Warnings) -> list[Log]:
+        logs, left_out = logs_in(self._loose)
+        if left_out:
+            warnings.add("documents", f"{name}: {left_out:,} documents that hold no messages were left out")
+        for log in logs:
+            checked_messages(log.messages or [message for held in log.snapshots for message in held], name)
+        return logs
 
 
 def checked_messages(messages: list[Any], name: str) -> list[Any]:

@@ -15,7 +15,7 @@ def join(records: list[Record], requests: Requests) -> list[Record]:
     First by id, then by name and arguments, then by name alone where the span has no arguments, always in order.
     """
     open_records = _join_by_id(records, requests)
-    open_requests = [request for request in requests.known if not request.joined]
+    open_requests = [request for request in requests.made if not request.joined]
     for key in (_context_name_args, _name_args, _name_only):
         open_records, open_requests = _pair(open_records, open_requests, requests, key)
     return _unseen(open_requests, records, open_records)
@@ -25,7 +25,7 @@ def _join_by_id(records: list[Record], requests: Requests) -> list[Record]:
     left = []
     for record in records:
         request = requests.with_id(record.call_id, record.name) if record.call_id else None
-        if request is None or request.joined or not _compatible(record, request):
+        if request is None or request.joined or requests.is_past(request) or not _compatible(record, request):
             left.append(record)
         else:
             _take(record, request)
@@ -68,6 +68,8 @@ def _name_only(record: Record, requests: Requests | None) -> Hashable:
 
 def _compatible(record: Record, request: Record) -> bool:
     if record.call_id and request.call_id and record.call_id != request.call_id:
+        return False
+    if record.turn is not None and request.turn is not None and record.turn != request.turn:
         return False
     if record.args is NOTHING or request.args is NOTHING:
         if record.bare is not NOTHING and request.args is not NOTHING:

@@ -81,8 +81,20 @@ def written_text(message: str) -> str | None:
     return text if isinstance(text, str) and text else None
 
 
+def is_pair(message: Any) -> bool:
+    """Whether a message is a pair of its writer and its text, as LangChain takes them."""
+    return (
+        isinstance(message, list)
+        and len(message) == 2
+        and all([isinstance(each, str) for each in message])
+        and message[0] in ("user", "human", "ai", "assistant", "system")
+    )
+
+
 def _unwrapped(message: Any) -> Any:
     """The message inside of what libraries put around it, with what the wrapping says of its writer."""
+    if is_pair(message):
+        return {"role": message[0], "content": message[1]}
     for _ in range(_WRAPPINGS):
         if not isinstance(message, Mapping):
             return message

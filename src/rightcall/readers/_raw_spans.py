@@ -64,11 +64,16 @@ def raw_spans(document: bytes, limits: Limits = DEFAULT_LIMITS) -> Iterator[RawS
         yield from _in_json(decoded)
 
 
-def read_raw_spans(spans: Iterable[RawSpan], limits: Limits = DEFAULT_LIMITS) -> Trajectory:
-    """The trajectory of spans that were kept as they were recorded, all of one run."""
+def read_raw_spans(
+    turns: Iterable[Iterable[RawSpan]], is_conversation: bool = False, limits: Limits = DEFAULT_LIMITS
+) -> Trajectory:
+    """The trajectory of spans that were kept as they were recorded, all of one run: turn by turn in a conversation."""
     run = Run(limits)
-    for span in spans:
-        run.add(_unraw(span))
+    for spans in turns:
+        for span in spans:
+            run.add(_unraw(span))
+        if is_conversation:
+            run.end_turn()
     return run.trajectory()
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+import msgspec
+
 from rightcall.decoding import admit
 from rightcall.errors import InputError, UnknownNameError, nearest, shown
 from rightcall.limits import DEFAULT_LIMITS, Limits
@@ -14,18 +16,23 @@ from rightcall.trajectory import Trajectory
 
 from ._bytes import opened
 from ._containers import CONTAINERS, MESSAGES, items_of
+from ._conversations import Log, logs_in
 from ._documents import Documents
 from ._gathering import Gathering, checked_messages
 from ._grouping import GROUPINGS, Grouping
 from ._large import large_file
-from ._message_log import messages_of
-from ._run import Run
+from ._log_turns import Said
+from ._run import CASE, Run
 from ._sdk import is_live_span, live_span
 from ._span import LogRecord, Span
+from ._states import given_in
 from ._warnings import Warnings
 
 INPUT_FORMATS = (*(container.name for container in CONTAINERS), MESSAGES)
 """Names for `input_format`."""
+
+METADATA = (CASE,)
+"""Attributes of spans that are kept in the metadata, unless others are asked for."""
 
 Source = str | os.PathLike[str] | bytes | IO[bytes] | Mapping[str, Any] | Sequence[Any]
 
@@ -36,7 +43,7 @@ def read(
     input_format: str | None = None,
     grouping: Grouping = "auto",
     max_size: int | None = None,
-    metadata_attributes: tuple[str, ...] = ("rightcall.case.id",),
+    metadata_attributes: tuple[str, ...] = METADATA,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Iterator[Trajectory]:
     """The trajectories in a source: a path, bytes, a file object, or a document already decoded.
@@ -74,7 +81,7 @@ def read_spans(
     spans: Iterable[Any],
     *,
     messages: Any = None,
-    metadata_attributes: tuple[str, ...] = ("rightcall.case.id",),
+    metadata_attributes: tuple[str, ...] = METADATA,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Trajectory:
     """The trajectory of spans: objects of the OpenTelemetry SDK, or dicts of any container.
@@ -89,14 +96,64 @@ def read_spans(
     if isinstance(spans, (str, bytes)) or not isinstance(spans, Iterable):
         raise InputError(f"spans are a list of spans, not {shown(spans)}")
     run = Run(limits, metadata_attributes)
-    for position, span in enumerate(spans):
-        if is_live_span(span):
-            run.add(live_span(span))
-        else:
-            _add_documents(run, admit(span, limits, where=f"spans[{position}]", foreign=True), position)
+    _add_spans(run, spans, limits)
     if messages is not None:
-        run.messages = _checked_log(messages, limits)
+        run.log = _checked_log(messages, limits)
     return run.trajectory()
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """What was recorded of one turn while it ran."""
+
+    spans: Iterable[Any] = ()
+    """Objects of the OpenTelemetry SDK, or dicts of any container."""
+    messages: Any = None
+    """A log of messages: those of the turn, or all of the conversation so far."""
+    documents: Sequence[bytes] = ()
+    """Traces or logs of messages, as bytes."""
+    asked: Any = None
+    """What the agent was asked."""
+
+
+def read_turns(
+    turns: Sequence[Turn],
+    *,
+    is_conversation: bool = True,
+    tools_are_seen: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Trajectory:
+    """The trajectory of one run, recorded turn by turn.
+
+    Calls that a turn shows again, in a model's prompt or in a log of the conversation so far, are those of earlier
+    turns, or were made before the run.
+
+    Args:
+        turns: What was recorded of each.
+        is_conversation: Whether these are the turns. If not, there is one of these, and what it shows decides.
+        tools_are_seen: Whether calls would be among the spans, had there been any.
+        limits: The budgets for what is decoded.
+
+    Raises:
+        InputError: something among the spans is not a span, or messages or documents are of no format known.
+    """
+    run = Run(limits, METADATA, tools_are_seen)
+    warnings = Warnings()
+    for number, turn in enumerate(turns):
+        place, asked = number if is_conversation else None, given_in(turn.asked)
+        _add_spans(run, turn.spans, limits)
+        logs = [] if turn.messages is None else [_checked_log(turn.messages, limits)]
+        if turn.documents:
+            gathered = Gathering("file", METADATA, limits)
+            name = _gather(list(turn.documents), gathered, warnings, None, None, limits)
+            spans, records, others = gathered.everything(name, warnings)
+            run.spans += spans
+            run.logs += records
+            logs += others
+        for log in logs:
+            run.add_log(Said(log, place, asked if isinstance(asked, str) else None))
+        if is_conversation:
+            run.end_turn()
+    return run.trajectory(warnings.texts())
 
 
 def read_messages(messages: Any, *, limits: Limits = DEFAULT_LIMITS) -> Trajectory:
@@ -108,14 +165,18 @@ def read_messages(messages: Any, *, limits: Limits = DEFAULT_LIMITS) -> Trajecto
         InputError: these are no messages of a known format.
     """
     run = Run(limits)
-    run.messages = _checked_log(messages, limits)
+    run.log = _checked_log(messages, limits)
     return run.trajectory()
 
 
-def _checked_log(messages: Any, limits: Limits) -> list[Any]:
-    return checked_messages(
-        messages_of(admit(messages, limits, where="messages", foreign=True, opened=True)), "messages"
-    )
+def _checked_log(messages: Any, limits: Limits) -> Log:
+    logs, _ = logs_in([admit(messages, limits, where="messages", foreign=True, opened=True)])
+    if len(logs) > 1:
+        raise InputError(
+            f"messages holds {len(logs):,} conversations, and this takes one; read all of them with read(…)"
+        )
+    checked_messages(logs[0].messages, "messages")
+    return logs[0]
 
 
 def _gather(
@@ -149,6 +210,14 @@ def _check_names(input_format: str | None, grouping: str) -> None:
         raise UnknownNameError(f"no input format {input_format!r:.80}; {nearest(input_format, INPUT_FORMATS)}")
     if grouping not in GROUPINGS:
         raise UnknownNameError(f"no grouping {grouping!r:.80}; {nearest(str(grouping), GROUPINGS)}")
+
+
+def _add_spans(run: Run, spans: Iterable[Any], limits: Limits) -> None:
+    for position, span in enumerate(spans):
+        if is_live_span(span):
+            run.add(live_span(span))
+        else:
+            _add_documents(run, admit(span, limits, where=f"spans[{position}]", foreign=True), position)
 
 
 def _add_documents(run: Run, document: Any, position: int) -> None:

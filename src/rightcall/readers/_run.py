@@ -6,15 +6,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.trajectory import ToolCall, Trajectory
+from rightcall.trajectory import NOT_UNDERSTOOD, ToolCall, Trajectory
 
-from ._answers import answer, asked_and_answered, question
+from ._answers import asked_and_answered
 from ._calls import take_call
-from ._carriers import Carriers, tells_errors
+from ._carriers import tells_errors
 from ._conventions import CONVENTIONS
+from ._conversations import Log
 from ._duplicates import without_duplicates
 from ._joining import join
 from ._kinds import CallShape
+from ._log_turns import Said, asked_and_answered_in
 from ._message_log import exchanges_of
 from ._order import group_by_time, has_ties, ordered, overlaps_unexplained, unsettled
 from ._record import Record
@@ -22,13 +24,17 @@ from ._requests import Requests
 from ._roles import Role
 from ._span import LogRecord, Span, once_each
 from ._suspicion import reads_like_error
+from ._talks import Talks
 from ._tree import Tree
-from ._turns import number_turns
+from ._turns import Turns, turns_in
+from ._unread import Unread
 from ._usage import usage_of
 from ._values import NOTHING
 from ._warnings import Warnings
+from ._withheld import made_and_withheld, withheld_call
 
 _SETTINGS = {convention.name: convention.setting for convention in CONVENTIONS}
+CASE = "rightcall.case.id"
 _INTERNAL = frozenset({"final_answer", "final_result"})
 _HANDOFFS = ("transfer_to_", "transfer_back_to_", "handoff_to_")
 
@@ -40,45 +46,71 @@ NO_TOOL_DATA = "no tool data in this trace: neither tool spans nor messages of t
 """The warning of a trace that cannot show calls, as opposed to one that shows that there were none."""
 
 
+_DOUBTFUL = (
+    "calls in this trace may be of an earlier turn or of this one: they stand before the last message of the user, and "
+    "what the model answered was not recorded"
+)
+
+
 class Run:
     """Everything recorded about one run, on its way to a trajectory."""
 
-    def __init__(self, limits: Limits = DEFAULT_LIMITS, keep: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, limits: Limits = DEFAULT_LIMITS, keep: tuple[str, ...] = (), tools_are_seen: bool = False
+    ) -> None:
         self.spans: list[Span] = []
         self.logs: list[LogRecord] = []
-        self.messages: list[Any] = []
+        self.log = Log()
+        self._said: list[Said] = []
+        self._turns: list[list[Span]] = []
         self._limits = limits
         self._keep = keep
+        self._tools_are_seen = tools_are_seen
+        """Whether calls would be among the spans, had there been any."""
         self._warnings = Warnings()
         self._requests = Requests()
+        self._unread = Unread(self._warnings)
 
     def trajectory(self, extra_warnings: Iterable[str] = ()) -> Trajectory:
         """The trajectory of the run."""
         spans = once_each(self.spans)
-        metadata = _kept(spans, self._keep)
+        metadata = {**_kept_of_log(self.log, self._keep), **_kept(spans, self._keep)}
         records, roles = _classified(spans)
+        doubtful = [record for record in records if record.unread]
+        records = [record for record in records if not record.unread] if doubtful else records
         tree = Tree(spans, roles)
-        records, unseen = self._complete(spans, records, roles, tree)
-        if self.messages and not spans:
-            given, returned = question(self.messages), answer(self.messages)
-        else:
-            given, returned = asked_and_answered(spans, roles, tree, self.logs)
-        number_turns(records, spans, roles)
-        calls = ordered([*records, *unseen])
+        records = _placed(records, tree, roles)
+        talks = Talks(spans, roles, self.logs)
+        turns = self._given_turns() or turns_in(spans, roles, tree, talks.of)
+        unseen = self._complete(spans, records, roles, turns, tree, talks)
+        asked = self._asked_and_answered(spans, roles, turns, tree)
+        if not turns.is_known:
+            _without_turns([*records, *unseen])
+        calls, withheld = made_and_withheld(_by_turn(ordered([*records, *unseen]), turns))
+        self._unread.note_spans(doubtful, calls)
+        if not calls and not withheld:
+            self._unread.note_silence([said.log for said in self._logs_said()])
         group_by_time(calls)
         self._warn(calls)
         tool_data = metadata["tool_data"] = self._tool_data(bool(records), bool(unseen))
+        is_recorded = tool_data != "none" and self._shows_all_turns(turns, tool_data, spans)
+        if self._unread.first:
+            metadata[NOT_UNDERSTOOD] = self._unread.first
+            self._warnings.add("calls", f"calls that were not understood: {self._unread.first}")
         if records:
             metadata["instrumentation"] = sorted({layer for record in records for layer in record.layers})
         return Trajectory(
             calls=tuple([_tool_call(record) for record in calls]),
-            input=given,
-            output=returned,
-            trace_id=next((span.trace_id for span in spans if span.trace_id), None),
+            input=asked[0][0],
+            output=asked[-1][1],
+            trace_id=next((span.trace_id for span in spans if span.trace_id), self.log.id),
             metadata=metadata,
             warnings=(*self._warnings.texts(), *extra_warnings),
             unordered=unsettled(calls),
-            calls_recorded=tool_data != "none",
+            turn_inputs=tuple([given for given, _ in asked]) if len(asked) > 1 else (),
+            turn_outputs=tuple([returned for _, returned in asked]) if len(asked) > 1 else (),
+            calls_recorded=is_recorded and not self._unread.first,
+            withheld=tuple([withheld_call(record) for record in withheld]),
             usage=usage_of(spans, roles),
         )
 
@@ -87,40 +119,94 @@ class Run:
         take_call(span, self._limits, self._keep)
         self.spans.append(span)
 
+    def add_log(self, said: Said) -> None:
+        """Take in a log of messages that an agent gave back."""
+        self._said.append(said)
+
+    def end_turn(self) -> None:
+        """Let all spans taken in since the last turn ended be one turn."""
+        self._turns.append(self.spans[sum(map(len, self._turns)) :])
+
+    def _given_turns(self) -> Turns | None:
+        if not self._turns:
+            return None
+        given = {id(span): turn for turn, spans in enumerate(self._turns) for span in spans}
+        return Turns(count=len(self._turns), given=given)
+
+    def _logs_said(self) -> list[Said]:
+        return [*self._said, Said(self.log)] if self.log else self._said
+
     def _complete(
-        self, spans: list[Span], records: list[Record], roles: dict[int, Role], tree: Tree
-    ) -> tuple[list[Record], list[Record]]:
-        """The calls with parents, without duplicates and with gaps filled; and those only messages show."""
-        records = _placed(records, tree, roles)
+        self,
+        spans: list[Span],
+        records: list[Record],
+        roles: Mapping[int, Role],
+        turns: Turns,
+        tree: Tree,
+        talks: Talks,
+    ) -> list[Record]:
+        """Put the calls into their turns, fill their gaps, and find those that only messages show."""
+        if turns.count > 1 or self._turns:
+            for record in records:
+                record.turn = turns.of(record.span) if record.span else None
         others = len(records) < len(spans)
-        if not self.messages and not self.logs and not (others and (_has_gaps(records) or _tell_errors(spans, roles))):
-            return records, []
-        self._read_messages(spans, roles, tree)
+        said = self._logs_said()
+        if not said and not self.logs and not (others and (_has_gaps(records) or _tell_errors(spans, roles))):
+            return []
+        talks.tell(self._requests, turns, tree, self._unread)
+        for each in said:
+            self._read_log(each)
         unseen = join(records, self._requests) if self._requests.known else []
         for record in unseen:
             context = self._requests.contexts.get(id(record))
             record.parent = context if isinstance(context, Record) else None
-        return records, unseen
+        return unseen
 
-    def _read_messages(self, spans: list[Span], roles: Mapping[int, Role], tree: Tree) -> None:
-        carriers = Carriers()
-        held = [carriers.carried(span, roles.get(id(span))) for span in spans if span.kind.__class__ is not CallShape]
-        found = [conversation for conversation in held if conversation]
-        found += carriers.carried_by_logs(self.logs)
-        found.sort(key=lambda conversation: (not conversation.of_model, conversation.start_ns or 0))
-        contexts = {span.span_id: tree.enclosing(span) for span in spans} if found else {}
-        for said in found:
-            self._requests.add(said.input, said.output, contexts.get(said.span_id), said.start_ns, said.end_ns)
-        if self.messages:
-            self._requests.add(exchanges_of(self.messages), ())
+    def _asked_and_answered(
+        self, spans: list[Span], roles: Mapping[int, Role], turns: Turns, tree: Tree
+    ) -> list[tuple[Any, Any]]:
+        """What the user asked and what the answer was, of each turn."""
+        said = self._logs_said()
+        if not spans and len(said) == 1:
+            return asked_and_answered_in(said[0].log.messages)
+        if turns.count == 1:
+            return [asked_and_answered(spans, roles, tree, self.logs)]
+        return [asked_and_answered(part, roles, tree, self.logs) for part in turns.parted(spans)]
+
+    def _read_log(self, said: Said) -> None:
+        """Read the messages given as a log, and what repeats them."""
+        log, requests = said.log, self._requests
+        self._unread.note(log.nested)
+        requests.strays.clear()
+        exchanges = exchanges_of(log.messages)
+        self._unread.note_messages(exchanges)
+        requests.add_log(exchanges, said.turn, said.asked)
+        for messages in log.snapshots:
+            repeated = exchanges_of(messages)
+            self._unread.note_messages(repeated)
+            requests.add_log(repeated, max(requests.heard, default=0) if log.messages else said.turn, said.asked)
+        self._unread.note_strays(requests.strays)
 
     def _tool_data(self, has_records: bool, has_unseen: bool) -> str:
-        if has_records:
-            return "spans"
+        if has_records or self._tools_are_seen:
+            return "messages" if has_unseen and not has_records else "spans"
+        if self._requests.is_doubtful:
+            self._warnings.add("tool data", _DOUBTFUL)
+            return "none"
         if has_unseen or self._requests.saw_messages:
             return "messages"
         self._warnings.add("tool data", NO_TOOL_DATA)
         return "none"
+
+    def _shows_all_turns(self, turns: Turns, tool_data: str, spans: list[Span]) -> bool:
+        """Whether each turn would show its calls: by tools that are traced, or by messages of its own."""
+        if turns.count == 1 or self._tools_are_seen:
+            return True
+        shown = {turns.of(span) for span in spans} if tool_data == "spans" else set()
+        silent = [turn for turn in range(turns.count) if turn not in shown | self._requests.heard]
+        if silent:
+            self._warnings.add("tool data", f"turn {silent[0] + 1}: neither tool spans nor messages were recorded")
+        return not silent
 
     def _warn(self, calls: list[Record]) -> None:
         missing: dict[str, int] = {}
@@ -152,6 +238,8 @@ def _classified(spans: list[Span]) -> tuple[list[Record], dict[int, Role]]:
                 records.append(record)
         elif kind:
             roles[id(span)] = kind
+        elif span.record is not None:
+            records.append(span.record)
     return ordered(records), roles
 
 
@@ -163,6 +251,14 @@ def _kept(spans: list[Span], keys: tuple[str, ...]) -> dict[str, Any]:
             if key in span.attributes:
                 found[key] = span.attributes.get(key)
                 break
+    return found
+
+
+def _kept_of_log(log: Log, keys: tuple[str, ...]) -> dict[str, Any]:
+    """What is asked for of the object that holds the messages."""
+    found = {key: log.about[key] for key in keys if key in log.about}
+    if CASE in keys and CASE not in found and isinstance(log.about.get("case_id"), (str, int)):
+        found[CASE] = log.about["case_id"]
     return found
 
 
@@ -192,6 +288,19 @@ def _has_gaps(records: list[Record]) -> bool:
         if record.failed and record.error is None:
             return True
     return overlaps_unexplained(records)
+
+
+def _by_turn(records: list[Record], turns: Turns) -> list[Record]:
+    """Calls in order, by turn where each call's is known: some have no times."""
+    if turns.count == 1 or any([record.turn is None for record in records]):
+        return records
+    return sorted(records, key=lambda record: record.turn or 0)
+
+
+def _without_turns(records: list[Record]) -> None:
+    """Forget turns that messages seem to show, where it is not known which span is of which turn."""
+    for record in records:
+        record.turn = None
 
 
 def _tool_call(record: Record) -> ToolCall:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ._message_log import exchange_of
-from ._message_text import asks_for_calls, text_of, writer_of, written_text
+from ._message_text import asks_for_calls, is_pair, text_of, writer_of, written_text
 from ._values import NOTHING, outcome
 
 _DEPTH = 6
@@ -152,6 +152,8 @@ def _messages_of(value: dict[str, Any]) -> list[Any] | None:
 
 
 def _are_messages(held: list[Any]) -> bool:
+    if any([is_pair(each) for each in held]):
+        return True
     if held and isinstance(held[0], list):
         return _are_messages(held[0])
     if held and isinstance(held[0], str):

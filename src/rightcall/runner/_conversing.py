@@ -15,7 +15,7 @@ from rightcall.results import Cause
 from rightcall.tracing import capture
 from rightcall.trajectory import Trajectory, Usage
 
-from ._paths import joined, path_of
+from ._paths import Path
 from ._plan import Job, Keeping
 from ._reading import noticing, told
 from ._replies import Done
@@ -45,7 +45,7 @@ def converse(number: int, job: Job, keeping: Keeping, witness: Witness) -> Conve
 
 def _conversed(number: int, job: Job, keeping: Keeping, witness: Witness) -> Conversation:
     began = monotonic()
-    parts: list[Trajectory] = []
+    path = Path(job.is_conversation)
     failure: tuple[Cause, str, str | None] | None = None
     outputs: list[Any] = []
     tools = Tools(job, keeping.answers)
@@ -62,30 +62,30 @@ def _conversed(number: int, job: Job, keeping: Keeping, witness: Witness) -> Con
             except BaseException as raised:  # noqa: BLE001 - whatever an agent raises costs its case, not the worker
                 failure = "raised", f"the agent raised {_named(raised)}", traceback_of(raised)[-_LONGEST_TRACEBACK:]
         seconds = monotonic() - began
+        shown = Trajectory()
         try:
             after = processes_started()
-            has_others = after != before or after[1]
             seen = witness.answer() if answer is None else answer
-            parts.append(path_of(captured, seen, turn if job.is_conversation else None, has_others))
+            shown = path.add(captured, seen, given, after != before or after[1])
             outputs.append(None if answer is None else admit(answer.output, where="its output"))
         except RightcallError as problem:
             failure = failure or ("output", f"what the agent gave back cannot be kept: {problem}", None)
         if spans is not None:
             spans.take(captured, witness.answer() if answer is None else answer)
-        failure = tools.failure(parts[-1:]) or failure
+        failure = tools.failure([shown]) or failure
         if failure is not None:
             break
     cause, error, traceback = failure or ("", None, None)
-    path = joined(parts)
+    told = _told(job, path.trajectory(), outputs, seconds)
     return Done(
         number=number,
         seconds=seconds,
         cause=cause,
         error=error,
         traceback=traceback,
-        trajectory=_told(job, path, outputs, seconds),
+        trajectory=told,
         recorded=tools.recorded(),
-        spans=None if spans is None else spans.kept(path),
+        spans=None if spans is None else spans.kept(told),
     )
 
 
@@ -95,7 +95,7 @@ def _told(job: Job, path: Trajectory, outputs: list[Any], seconds: float) -> Tra
     told = msgspec.structs.replace(path, input=job.turns[0], output=outputs[-1] if outputs else None, usage=usage)
     if not job.is_conversation:
         return told
-    return msgspec.structs.replace(told, input=list(job.turns), turn_outputs=tuple(outputs))
+    return msgspec.structs.replace(told, turn_inputs=tuple(job.turns[: len(outputs)]), turn_outputs=tuple(outputs))
 
 
 def ask(agent: Agent, conversation: Conversation) -> Done:

@@ -1,67 +1,50 @@
-"""From what was captured to the trajectory of a case."""
+"""From what was captured, turn by turn, to the trajectory of a case."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
 from rightcall.agents import Answer
-from rightcall.readers import read
-from rightcall.tracing import Captured, tools_are_marked
-from rightcall.trajectory import Trajectory, in_order, summed_usage
+from rightcall.readers import Turn
+from rightcall.tracing import Captured, captured_trajectory, tools_are_marked
+from rightcall.trajectory import Trajectory
 
 _ELSEWHERE = "the agent started Python processes of its own: calls of tools inside them were not seen"
 
 
-def path_of(captured: Captured, answer: Answer | None, turn: int | None, has_others: bool) -> Trajectory:
-    """What the agent did in one turn: by the spans of this process, its messages, and what it sent.
+class Path:
+    """What the agent did in one run of a case: by the spans of this process, its messages, and what it sent."""
 
-    Where it `has_others`, processes that it started meanwhile, no calls seen here are not no calls.
+    def __init__(self, is_conversation: bool) -> None:
+        self._is_conversation = is_conversation
+        self._turns: list[Turn] = []
+        self._latest = Trajectory()
+        self._has_others = False
 
-    Raises:
-        InputError: what it sent cannot be read.
-        LimitError: there were more spans than are kept.
-    """
-    path = captured.trajectory(None if answer is None else answer.messages)
-    if answer is not None and answer.documents:
-        path = _merged([path, *read(list(answer.documents), grouping="file")])
-    if has_others:
-        path = msgspec.structs.replace(path, warnings=(*path.warnings, _ELSEWHERE))
-    elif not path.calls_recorded and not captured.spans and not path.calls and tools_are_marked():
-        path = Trajectory(input=path.input, output=path.output)  # its tools would have been seen
-    if turn is None:
-        return path
-    calls = tuple([msgspec.structs.replace(call, turn=turn) for call in path.calls])
-    return msgspec.structs.replace(path, calls=calls)
+    def add(self, captured: Captured, answer: Answer | None, asked: Any, has_others: bool) -> Trajectory:
+        """Take in a turn; what it shows by itself.
 
+        Where the agent `has_others`, processes that it started meanwhile, no calls seen here are not no calls.
 
-def joined(parts: Sequence[Trajectory]) -> Trajectory:
-    """The turns of a case, one after the other."""
-    calls = tuple([call for part in parts for call in part.calls])
-    unordered, before = [], 0
-    for part in parts:
-        unordered += [(before + first, before + end) for first, end in part.unordered]
-        before += len(part.calls)
-    return Trajectory(
-        calls=calls,
-        trace_id=next((part.trace_id for part in parts if part.trace_id is not None), None),
-        metadata={key: value for part in parts for key, value in part.metadata.items()},
-        warnings=tuple(dict.fromkeys([warning for part in parts for warning in part.warnings])),
-        unordered=tuple(unordered),
-        calls_recorded=all([part.calls_recorded for part in parts]) if parts else True,
-        usage=summed_usage([part.usage for part in parts]),
-    )
+        Raises:
+            InputError: what it sent cannot be read; the turn is not taken in.
+            LimitError: there were more spans than are kept; likewise.
+        """
+        said = Answer() if answer is None else answer
+        turn = captured.turn(messages=said.messages, documents=said.documents, asked=asked)
+        latest = self._read([turn], has_others)
+        self._turns.append(turn)
+        self._has_others = self._has_others or has_others
+        self._latest = latest
+        return latest
 
+    def trajectory(self) -> Trajectory:
+        """All turns as one trajectory: calls that a turn shows again are those of the turns before."""
+        path = self._read(self._turns, self._has_others) if len(self._turns) > 1 else self._latest
+        return msgspec.structs.replace(path, warnings=(*path.warnings, _ELSEWHERE)) if self._has_others else path
 
-def _merged(parts: list[Trajectory]) -> Trajectory:
-    """What different witnesses saw of one turn, in the order it happened.
-
-    Each of them measured the turn for itself, so what the turn took is not the sum: it is not known.
-    """
-    seen = [part for part in parts if part.calls]
-    if len(seen) <= 1:
-        return seen[0] if seen else parts[-1]
-    path = joined(seen)
-    calls = tuple([path.calls[place] for place in in_order(path.calls)])
-    return msgspec.structs.replace(path, calls=calls, unordered=(), usage=None)
+    def _read(self, turns: list[Turn], has_others: bool) -> Trajectory:
+        seen = tools_are_marked() and not has_others
+        return captured_trajectory(turns, is_conversation=self._is_conversation, tools_are_seen=seen)

@@ -18,13 +18,15 @@ _UNTIL_THEN = "the agent came to no end: what is shown is what was seen of it un
 
 def path_so_far(job: Job, seen: Sequence[Seen]) -> Trajectory:
     """The path as far as the worker told of it. It is never judged."""
-    from ._paths import joined  # the readers, which a run without such a case does not need here
-
-    turns = range(len(job.turns)) if job.is_conversation else (None,)
-    path = joined([_path_of(_latest(seen, turn), turn) for turn in turns])
+    count = 1 + max([each.turn for each in seen], default=0)
+    turns = [
+        _latest(seen, turn if job.is_conversation else None) for turn in range(count if job.is_conversation else 1)
+    ]
+    path = _path_of(turns, job.is_conversation)
     if not any([len(each.spans.text) > len("[]") for each in seen]):
         path = msgspec.structs.replace(path, calls_recorded=False)
-    return unfinished(msgspec.structs.replace(path, input=list(job.turns) if job.is_conversation else job.turns[0]))
+    given = tuple(job.turns[:count]) if job.is_conversation else ()
+    return unfinished(msgspec.structs.replace(path, input=job.turns[0], turn_inputs=given))
 
 
 def unfinished(path: Trajectory) -> Trajectory:
@@ -38,15 +40,13 @@ def spans_so_far(seen: Sequence[Seen]) -> KeptSpans:
     return KeptSpans(kept.text, kept.left_out + sum([each.spans.left_out for each in seen]))
 
 
-def _path_of(spans: list[RawSpan], turn: int | None) -> Trajectory:
-    from rightcall.readers import read_raw_spans
+def _path_of(turns: list[list[RawSpan]], is_conversation: bool) -> Trajectory:
+    from rightcall.readers import read_raw_spans  # which a run without such a case does not need here
 
     try:
-        path = read_raw_spans(spans)
+        return read_raw_spans(turns, is_conversation)
     except RightcallError as problem:
         return Trajectory(calls_recorded=False, warnings=(f"what was seen of it cannot be read: {problem}",))
-    calls = tuple([msgspec.structs.replace(call, turn=turn) for call in path.calls]) if turn is not None else path.calls
-    return msgspec.structs.replace(path, calls=calls)
 
 
 def _latest(seen: Iterable[Seen], turn: int | None) -> list[RawSpan]:

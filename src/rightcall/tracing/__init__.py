@@ -1,6 +1,6 @@
 """Decorators that mark functions as tools, and the capture of the spans that calls leave in this process."""
 
-from ._capturing import Captured, capture
+from ._capturing import Captured, capture, captured_trajectory
 from ._decorators import mock_tool_span, mockable, tool, traced
 from ._flowing import flowing, let_flow
 from ._marks import Marks, marks_of, tools_are_marked
@@ -14,6 +14,7 @@ __all__ = [
     "Observer",
     "StandIn",
     "capture",
+    "captured_trajectory",
     "flowing",
     "let_flow",
     "marks_of",

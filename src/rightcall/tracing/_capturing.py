@@ -5,15 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from rightcall.errors import LimitError, MissingExtraError
 
 from ._flowing import current, flowing
+from ._marks import tools_are_marked
 
 if TYPE_CHECKING:
     from rightcall.limits import Limits
+    from rightcall.readers import Turn
     from rightcall.trajectory import Trajectory
 
 SpanKey = tuple[int, int]
@@ -44,21 +45,30 @@ class Captured:
     def trajectory(self, messages: Any = None) -> Trajectory:
         """The trajectory of the spans, completed by a log of messages if there is one.
 
-        Which of two calls began first is always known, since they were seen to begin: also where a clock that stands
-        still, as in tests with a frozen time, says that they began together.
+        Where tools of this process are marked, no calls seen are no calls. Which of two calls began first is always
+        known, since they were seen to begin: also where a clock that stands still, as in tests with a frozen time, says
+        that they began together.
 
         Raises:
             InputError: the messages are not a log of messages.
             LimitError: there were more spans than are kept. Calls may be missing, so nothing can be said about them.
         """
-        from rightcall.readers import read_spans
+        turns = [self.turn(messages=messages)]
+        limits = self._scope.limits
+        return captured_trajectory(turns, is_conversation=False, tools_are_seen=tools_are_marked(), limits=limits)
 
-        limits, left_out = self._scope.limits, self.left_out
+    def turn(self, **others: Any) -> Turn:
+        """The spans as one turn of a conversation, with what else is known of it.
+
+        Raises:
+            LimitError: there were more spans than are kept. Calls may be missing, so nothing can be said about them.
+        """
+        from rightcall.readers import Turn
+
+        most, left_out = self._scope.limits.captured_spans, self.left_out
         if left_out:
-            most = limits.captured_spans
             raise LimitError(f"{most + left_out:,} spans in one run; the limit is {most:,} (captured_spans)")
-        path = read_spans(self.spans, messages=messages, limits=limits)
-        return _as_begun(path, self.spans) if _has_ties(path) else path
+        return Turn(spans=self.spans, **others)
 
     @contextmanager
     def here(self) -> Iterator[None]:
@@ -178,6 +188,19 @@ def capture(limits: Limits | None = None, watch: Watch | None = None) -> Iterato
             _restore(token)
 
 
+def captured_trajectory(
+    turns: Sequence[Turn], *, is_conversation: bool, tools_are_seen: bool, limits: Limits | None = None
+) -> Trajectory:
+    """The trajectory of turns that were captured, as `read_turns` reads them.
+
+    Raises:
+        InputError: messages or documents of a turn are of no format known.
+    """
+    from ._reading import read_as_begun  # the readers are not loaded by a program that only marks its tools
+
+    return read_as_begun(turns, is_conversation, tools_are_seen, limits)
+
+
 def note_span(span: Any) -> None:
     """Give a span that has just begun to the capture it belongs to.
 
@@ -202,25 +225,6 @@ def note_end(span: Any) -> None:
     while owner is not None:
         owner.tell(span)
         owner = owner._outer
-
-
-def _has_ties(path: Trajectory) -> bool:
-    starts = [call.start_ns for call in path.calls]
-    return len(set(starts)) < len(starts)
-
-
-def _as_begun(path: Trajectory, spans: Sequence[Any]) -> Trajectory:
-    """A path whose calls of one start time are in the order in which their spans began."""
-    import msgspec
-
-    places = {f"{span.context.span_id:016x}": place for place, span in enumerate(spans)}
-    calls: list[Any] = []
-    for _, tied in groupby(path.calls, key=lambda call: call.start_ns):
-        together = list(tied)
-        if all([call.span_id in places for call in together]):
-            together.sort(key=lambda call: places[str(call.span_id)])
-        calls += together
-    return msgspec.structs.replace(path, calls=tuple(calls), unordered=())
 
 
 def _key_of(context: Any) -> SpanKey:

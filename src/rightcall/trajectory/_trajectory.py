@@ -16,6 +16,10 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 from ._call import ToolCall
 from ._order import in_order
 from ._usage import Usage
+from ._withheld import WithheldCall
+
+NOT_UNDERSTOOD = "not_understood"
+"""The key of the metadata under which readers keep what they did not understand."""
 
 _FIELDS = ToolCall.__struct_fields__
 
@@ -34,12 +38,16 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     metadata: Mapping[str, Any] = msgspec.field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     unordered: tuple[tuple[int, int], ...] = ()
+    turn_inputs: tuple[Any, ...] = ()
+    """What each turn of a conversation was given, in order; empty where there was one turn, or turns are not known."""
     turn_outputs: tuple[Any, ...] = ()
     """What each turn of a conversation gave back, in order; empty where only the last answer is known."""
     calls_recorded: bool = True
-    """Whether the trace would show calls if there were any: without tool data, no calls are not a fact."""
+    """Whether all calls are here: without tool data, or where calls were not understood, that is not known."""
     usage: Usage | None = None
     """How long the run took and how many tokens, where that was recorded."""
+    withheld: tuple[WithheldCall, ...] = ()
+    """Calls that were asked for and not carried out: deferred, or refused by a person."""
 
     @classmethod
     def of(
@@ -50,6 +58,7 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         output: Any = None,
         trace_id: str | None = None,
         metadata: Mapping[str, Any] | None = None,
+        turn_inputs: Iterable[Any] = (),
         turn_outputs: Iterable[Any] = (),
         usage: Usage | None = None,
         limits: Limits = DEFAULT_LIMITS,
@@ -73,6 +82,7 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             output=admit(output, limits),
             trace_id=trace_id,
             metadata=admit(metadata or {}, limits),
+            turn_inputs=tuple([admit(each, limits) for each in turn_inputs]),
             turn_outputs=tuple([admit(each, limits) for each in turn_outputs]),
             usage=usage,
             warnings=(f"{untimed} calls have no start time; they are put last",) if is_mixed else (),
@@ -101,6 +111,12 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def has_internal_calls(self) -> bool:
         """Whether any call is the framework's own."""
         return self.__dict__["_has_internal_calls"]  # type: ignore[no-any-return]
+
+    @property
+    def not_understood(self) -> str:
+        """Which item of the trace may be a call that was not understood; an empty text where there is none."""
+        held = self.metadata.get(NOT_UNDERSTOOD)
+        return held if isinstance(held, str) and not self.calls_recorded else ""
 
     def concurrent(self, first: ToolCall, second: ToolCall) -> bool:
         """Whether two calls ran at the same time without one being made by the other."""
