@@ -44,6 +44,16 @@ def test_each_evaluator_says_one_thing_of_all_cases_with_its_place(tmp_path: Pat
     assert (own.verdict, own.score) == ("passed", 1.0)
 
 
+def test_where_nothing_is_said_of_all_cases_nothing_is_seen_of_one(tmp_path: Path) -> None:
+    (tmp_path / "shop.yaml").write_text("cases: [{id: a, expect: {order: [look]}}]")
+    [case] = load_eval_set(tmp_path / "shop.yaml").cases
+    overall = Overall(())
+
+    overall.add(overall.see(case, judge(case, Trajectory.of(["look"]))))
+
+    assert overall.results() == ()
+
+
 def test_a_row_has_what_is_known_of_a_case(tmp_path: Path) -> None:
     code = """
 def own(rows):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 from pyarrow import parquet
 from tests.batch.lake.lakes import CUT, rows, score, scores, write_table
 from tests.sampling import examples
@@ -41,6 +41,12 @@ _ROW = st.fixed_dictionaries(
 )
 
 
+def _took(id: str | None, seconds: float) -> dict[str, Any]:
+    return {**dict.fromkeys(SCORES.names), "id": id, "verdict": "passed", "seconds": seconds}
+
+
+@example(made=[*[_took(None, 1.0) for _ in range(5)], _took("0", 1.0)], size=9, ends=set())
+@example(made=[*[_took("b", 1.0) for _ in range(5)], _took("a", 1.0)], size=1, ends=set())
 @examples(50)
 @given(made=st.lists(_ROW, max_size=30), size=st.integers(1, 31), ends=st.sets(st.integers(0, 30)))
 def test_counting_by_columns_is_counting_one_by_one(made: list[dict[str, Any]], size: int, ends: set[int]) -> None:

@@ -183,9 +183,13 @@ class Counting:
         if seconds.null_count == len(seconds):
             return
         if len(self._slowest) == _SLOWEST:
-            batch = batch.filter(pc.greater(seconds, self._slowest[-1].seconds))
-        found = batch.select(["id", "seconds"]).sort_by([("seconds", "descending"), ("id", "ascending")])
-        slow = [Slow(row["id"] or "", row["seconds"]) for row in found.slice(0, _SLOWEST).to_pylist() if row["seconds"]]
+            # Those that took as long as the last one, too: of these the ids decide, not which batch came first.
+            batch = batch.filter(pc.greater_equal(seconds, self._slowest[-1].seconds))
+        # Arrow would put a missing id behind all others, and a missing id is shown as an empty one.
+        ids = pc.fill_null(batch.column("id"), "")
+        rows = pa.table({"id": ids, "seconds": batch.column("seconds")})
+        found = rows.sort_by([("seconds", "descending"), ("id", "ascending")]).slice(0, _SLOWEST)
+        slow = [Slow(row["id"], row["seconds"]) for row in found.to_pylist() if row["seconds"]]
         self._slowest = _slowest([*self._slowest, *slow])
 
 
