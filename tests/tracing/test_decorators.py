@@ -93,7 +93,7 @@ def test_what_a_traced_agent_was_given_and_gave_back_is_that_of_the_run() -> Non
         agent("it all")
 
     trajectory = captured.trajectory()
-    assert (trajectory.input, trajectory.output) == ('{"question": "it all"}', "the answer to it all")
+    assert (trajectory.input, trajectory.output) == ("it all", "the answer to it all")
 
 
 def test_a_function_that_is_only_mockable_leaves_no_span() -> None:
