@@ -90,6 +90,27 @@ KNOWN = [
         "where all spans are roots, the answer of the run is that of another span",
     ),
     Known(
+        "parents|ids of spans",
+        "",
+        "any_order",
+        "",
+        "calls that overlapped under one span are a group: without parents there is one span more to be under",
+    ),
+    Known(
+        "attribute (.*provider.name|.*system|events)",
+        "",
+        "",
+        "",
+        "what a convention is known by: the same as for kinds",
+    ),
+    Known(
+        "attribute .*(error|exception|status).*",
+        "",
+        "tool-error-rate|retries|redundant-calls|loops|tool-call-output",
+        "",
+        "that a call failed is not among what may be taken out: a span without an error is one that went well",
+    ),
+    Known(
         "arguments",
         "raw-chat",
         "",
