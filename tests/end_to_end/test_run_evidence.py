@@ -339,6 +339,7 @@ def hidden(output):
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has such a setting")
 def test_the_memory_of_the_process_that_judges_cannot_be_dumped(project: Path) -> None:
     (project / "checks.py").write_text(CHECK)
+    (project / "rightcall.toml").touch()
     (project / "set.yaml").write_text(
         "agent: agent.py\nevaluators: {hidden: {type: 'checks.py:hidden'}}\n"
         "cases: [{id: a, input: {query: q}, expect: {hidden: true}}]\n"

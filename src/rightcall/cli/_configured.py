@@ -19,6 +19,7 @@ KNOWN = (
         "tag",
         "workers",
         "fail_fast",
+        "strict_agent",
         "format",
         "max_detail",
         "output_file",
