@@ -1,0 +1,73 @@
+"""Leads an agent through the conversation, in the environment of its framework, and writes down what it recorded.
+
+    python drive.py FOLDER_OF_THE_AGENT plain|turns|whole FILE QUESTION…
+
+`plain` writes what the framework itself gives back after each turn, `turns` the spans with a trace for each turn,
+`whole` the spans of one trace with all turns in it. This file imports nothing of Rightcall.
+"""
+
+import asyncio
+import base64
+import importlib
+import json
+import sys
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+_IDS = ("traceId", "spanId", "parentSpanId")
+
+
+def main(folder: str, form: str, target: str, *questions: str) -> None:
+    """Lead the agent, and write the file."""
+    exporter = _recorded() if form != "plain" else None
+    sys.path.insert(0, folder)
+    chat = importlib.import_module("agent").Chat()
+    turns = asyncio.run(_converse(chat, questions, is_whole=form == "whole"))
+    found = turns if exporter is None else _otlp(exporter)
+    Path(target).write_text(json.dumps(found), encoding="utf-8")
+
+
+async def _converse(chat: Any, questions: Sequence[str], *, is_whole: bool) -> list[dict[str, Any]]:
+    turns = []
+    with _request() if is_whole else nullcontext():
+        for question in questions:
+            output = await chat.ask(question)
+            turns.append({"input": question, "output": output, "messages": await chat.log()})
+    return turns
+
+
+def _request() -> Any:
+    # What a web framework puts around a conversation over one connection.
+    from opentelemetry import trace
+
+    return trace.get_tracer("service").start_as_current_span("WEBSOCKET /chat", kind=trace.SpanKind.SERVER)
+
+
+def _recorded() -> Any:
+    from opentelemetry import trace
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    trace.set_tracer_provider(provider)
+    return exporter
+
+
+def _otlp(exporter: Any) -> Any:
+    from google.protobuf.json_format import MessageToDict
+    from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
+
+    document = MessageToDict(encode_spans(exporter.get_finished_spans()), use_integers_for_enums=True)
+    for resource in document["resourceSpans"]:
+        for scope in resource["scopeSpans"]:
+            for span in scope["spans"]:
+                span.update({key: base64.b64decode(span[key]).hex() for key in _IDS if key in span})
+    return document
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

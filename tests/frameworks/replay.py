@@ -1,0 +1,45 @@
+"""An agent that gives back, turn by turn, what a framework recorded: the answer, its messages, its spans.
+
+    rightcall run "cmd:python replay.py" EVALSET
+
+The session of the case names the folder of the recording, and whether the spans are given back as well.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def main() -> None:
+    """Answer the request on standard input."""
+    request = json.load(sys.stdin)
+    folder, turn = Path(request["session"]["recording"]), request["turn"]
+    held = json.loads((folder / "plain.json").read_text("utf-8"))[turn]
+    answer = {"output": held["output"], "messages": held["messages"]}
+    if request["session"]["instrumented"]:
+        answer["spans"] = _trace(json.loads((folder / "turns.json").read_text("utf-8")), turn)
+    json.dump(answer, sys.stdout)
+
+
+def _trace(document: Any, turn: int) -> Any:
+    """The spans of one turn: those of the trace that began as the first, second or third."""
+    began: dict[str, int] = {}
+    for span in _spans(document):
+        started = int(span["startTimeUnixNano"])
+        began[span["traceId"]] = min(started, began.get(span["traceId"], started))
+    wanted = sorted(began, key=began.__getitem__)[turn]
+    for resource in document["resourceSpans"]:
+        for scope in resource["scopeSpans"]:
+            scope["spans"] = [span for span in scope["spans"] if span["traceId"] == wanted]
+    return document
+
+
+def _spans(document: Any) -> list[Any]:
+    return [
+        span for resource in document["resourceSpans"] for scope in resource["scopeSpans"] for span in scope["spans"]
+    ]
+
+
+if __name__ == "__main__":
+    main()
