@@ -35,9 +35,10 @@ def keep(folder: Path, keys: Sequence[str]) -> None:
 
 
 def _neutral(text: str) -> str:
+    text = text.replace(str(ROOT), "/project")
     text = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:8080", text)
     text = re.sub(r'("server\.port", "value": \{"intValue": )"\d+"', r'\1"8080"', text)
-    for told in (str(ROOT), str(Path.home()), socket.gethostname(), f'"{getpass.getuser()}"'):
+    for told in (str(Path.home()), socket.gethostname(), f'"{getpass.getuser()}"'):
         if len(told) > 3 and told in text:
             raise ValueError(f"the recording has {told} in it")
     return text

@@ -61,4 +61,19 @@ FRAMEWORKS = (
         "google_adk",
         {"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "SPAN_ONLY"},
     ),
+    Framework("Strands", ("strands-agents[openai]==1.62.0",), "strands/agent.py:answer"),
+    Framework(
+        "Agno",
+        ("agno==3.1.10", "openai==3.49.0", "openinference-instrumentation-agno==1.0.15"),
+        "agno/evaluated.py:answer",
+    ),
+    Framework(
+        "AutoGen",
+        (
+            "autogen-agentchat==0.7.5",
+            "autogen-ext[openai]==0.7.5",
+            "openinference-instrumentation-autogen-agentchat==0.1.22",
+        ),
+        "autogen/evaluated.py:answer",
+    ),
 )

@@ -32,8 +32,9 @@ agent = Agent(name="support", model="scripted", instructions="Help with orders."
 
 async def answer(question: str, session: dict[str, Any]) -> RunResult:
     """Answer one question, knowing those before it."""
-    memory = session.setdefault("memory", SQLiteSession(uuid4().hex))
-    return await Runner.run(agent, question, session=memory)
+    if "memory" not in session:
+        session["memory"] = SQLiteSession(uuid4().hex)
+    return await Runner.run(agent, question, session=session["memory"])
 
 
 def named(session_id: str) -> AbstractContextManager[Any]:
