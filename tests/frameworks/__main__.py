@@ -87,13 +87,12 @@ class _Trial:
             yield cell, cells.run(self.python, agent, self._variables(is_instrumented), place)
 
     def recorded(self) -> dict[str, Path]:
-        """The file that `drive.py` writes for each form."""
+        """The files that `drive.py` writes."""
         agent = str(_HERE / "agents" / self.framework.key)
-        recorded = {form: self.folder / f"{form}.json" for form in cells.FORMS}
-        for form, target in recorded.items():
-            command = [str(self.python), str(_HERE / "drive.py"), agent, form, str(target), *QUESTIONS]
+        for form in cells.FORMS:
+            command = [str(self.python), str(_HERE / "drive.py"), agent, form, str(self.folder), *QUESTIONS]
             carry_out(command, self._variables(form != "plain"))
-        return recorded
+        return {name: self.folder / f"{name}.json" for name in cells.FILES}
 
     def _variables(self, is_instrumented: bool) -> dict[str, str]:
         address = self.model.address

@@ -20,6 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 EVALS = Path(__file__).parent / "evals"
 FORMS = ("plain", "turns", "whole")
 """What `drive.py` records: what the framework gives back, a trace for each turn, one trace."""
+FILES = (*FORMS, "instrumented")
+"""What it writes; `instrumented` is what the framework gave back while `turns` was recorded."""
 SECONDS = 240
 
 

@@ -1,9 +1,10 @@
 """Leads an agent through the conversation, in the environment of its framework, and writes down what it recorded.
 
-    python drive.py FOLDER_OF_THE_AGENT plain|turns|whole FILE QUESTION…
+    python drive.py FOLDER_OF_THE_AGENT plain|turns|whole FOLDER QUESTION…
 
-`plain` writes what the framework itself gives back after each turn, `turns` the spans with a trace for each turn,
-`whole` the spans of one trace with all turns in it. This file imports nothing of Rightcall.
+`plain` writes what the framework itself gives back after each turn. `turns` writes the spans with a trace for each
+turn, and beside them what was given back while they were recorded. `whole` writes the spans of one trace with all turns
+in it. This file imports nothing of Rightcall.
 """
 
 import asyncio
@@ -19,14 +20,17 @@ from typing import Any
 _IDS = ("traceId", "spanId", "parentSpanId")
 
 
-def main(folder: str, form: str, target: str, *questions: str) -> None:
-    """Lead the agent, and write the file."""
+def main(agent: str, form: str, target: str, *questions: str) -> None:
+    """Lead the agent, and write the files."""
     exporter = _recorded() if form != "plain" else None
-    sys.path.insert(0, folder)
+    sys.path.insert(0, agent)
     chat = importlib.import_module("agent").Chat()
     turns = asyncio.run(_converse(chat, questions, is_whole=form == "whole"))
-    found = turns if exporter is None else _otlp(exporter)
-    Path(target).write_text(json.dumps(found), encoding="utf-8")
+    found = {form: turns} if exporter is None else {form: _otlp(exporter)}
+    if form == "turns":
+        found["instrumented"] = turns
+    for name, value in found.items():
+        (Path(target) / f"{name}.json").write_text(json.dumps(value), encoding="utf-8")
 
 
 async def _converse(chat: Any, questions: Sequence[str], *, is_whole: bool) -> list[dict[str, Any]]:

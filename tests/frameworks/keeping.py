@@ -10,7 +10,7 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 
-from .cells import FORMS, ROOT
+from .cells import FILES, ROOT
 from .matrix import FRAMEWORKS
 
 KEPT = ROOT / "tests" / "data" / "frameworks"
@@ -27,9 +27,9 @@ def keep(folder: Path, keys: Sequence[str]) -> None:
         target = KEPT / key
         shutil.rmtree(target, ignore_errors=True)
         target.mkdir(parents=True)
-        for form in FORMS:
-            text = _neutral((folder / key / f"{form}.json").read_text("utf-8"))
-            (target / f"{form}.json").write_text(json.dumps(json.loads(text), ensure_ascii=False) + "\n", "utf-8")
+        for name in FILES:
+            text = _neutral((folder / key / f"{name}.json").read_text("utf-8"))
+            (target / f"{name}.json").write_text(json.dumps(json.loads(text), ensure_ascii=False) + "\n", "utf-8")
     versions = {framework.key: framework.version for framework in FRAMEWORKS if (KEPT / framework.key).exists()}
     VERSIONS.write_text(json.dumps(versions, indent=2) + "\n", "utf-8")
 

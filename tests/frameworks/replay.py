@@ -15,9 +15,11 @@ def main() -> None:
     """Answer the request on standard input."""
     request = json.load(sys.stdin)
     folder, turn = Path(request["session"]["recording"]), request["turn"]
-    held = json.loads((folder / "plain.json").read_text("utf-8"))[turn]
+    is_instrumented = request["session"]["instrumented"]
+    given = folder / ("instrumented.json" if is_instrumented else "plain.json")
+    held = json.loads(given.read_text("utf-8"))[turn]
     answer = {"output": held["output"], "messages": held["messages"]}
-    if request["session"]["instrumented"]:
+    if is_instrumented:
         answer["spans"] = _trace(json.loads((folder / "turns.json").read_text("utf-8")), turn)
     json.dump(answer, sys.stdout)
 
