@@ -1,13 +1,15 @@
-"""What `make frameworks` and `make servers` have in common: their time, and the page with their tables."""
+"""What `make frameworks` and `make servers` have in common: their time, their processes, the page with their tables."""
 
 from __future__ import annotations
 
+import os
 import re
 import signal
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "real-frameworks-and-servers.md"
 
@@ -30,6 +32,20 @@ def within(seconds: int) -> Iterator[None]:
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
+
+
+def fresh_mark() -> dict[str, str]:
+    """A variable for the environment of a process, by which all that it starts can be found."""
+    return {"RIGHTCALL_TARGET": uuid4().hex}
+
+
+def end_marked(mark: Mapping[str, str]) -> None:
+    """End the processes that inherited a mark, where the system has `/proc`: some have sessions of their own."""
+    wanted = {f"{name}={value}".encode() for name, value in mark.items()}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if wanted <= set((folder / "environ").read_bytes().split(b"\0")):
+                os.kill(int(folder.name), signal.SIGKILL)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

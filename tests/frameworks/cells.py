@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner
+from tests.targets import end_marked, fresh_mark
 
 from rightcall.cli._score import command as score
 
@@ -78,10 +78,10 @@ def carry_out(command: Sequence[str], variables: Mapping[str, str], codes: Seque
     Raises:
         CellFailedError: it took too long, or ended with another exit code.
     """
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **variables}
+    mark = fresh_mark()
     with subprocess.Popen(
         command,
-        env=environment,
+        env={**os.environ, **variables, **mark, "PYTHONPATH": str(ROOT / "src")},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -95,17 +95,11 @@ def carry_out(command: Sequence[str], variables: Mapping[str, str], codes: Seque
         except subprocess.TimeoutExpired:
             raise CellFailedError(f"{' '.join(command)} took longer than {SECONDS} s") from None
         finally:
-            _end_group(process.pid)
+            process.kill()
+            end_marked(mark)
     if process.returncode not in codes:
         raise CellFailedError(f"{' '.join(command)} ended with {process.returncode}:\n{printed[-2000:]}")
     return printed
-
-
-def _end_group(group: int) -> None:
-    try:
-        os.killpg(group, signal.SIGKILL)
-    except ProcessLookupError:
-        return
 
 
 def _scored(traces: Path, evalset: str, folder: Path, *options: str) -> Judged:

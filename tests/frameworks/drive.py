@@ -25,7 +25,7 @@ def main(agent: str, form: str, target: str, *questions: str) -> None:
     exporter = _recorded() if form != "plain" else None
     sys.path.insert(0, agent)
     chat = importlib.import_module("agent").Chat()
-    turns = asyncio.run(_converse(chat, questions, is_whole=form == "whole"))
+    turns = asyncio.run(_converse(chat, questions, exporter, is_whole=form == "whole"))
     found = {form: turns} if exporter is None else {form: _otlp(exporter)}
     if form == "turns":
         found["instrumented"] = turns
@@ -33,13 +33,23 @@ def main(agent: str, form: str, target: str, *questions: str) -> None:
         (Path(target) / f"{name}.json").write_text(json.dumps(value), encoding="utf-8")
 
 
-async def _converse(chat: Any, questions: Sequence[str], *, is_whole: bool) -> list[dict[str, Any]]:
-    turns = []
+async def _converse(chat: Any, questions: Sequence[str], exporter: Any, *, is_whole: bool) -> list[dict[str, Any]]:
+    turns: list[dict[str, Any]] = []
+    seen: set[str] = set()
     with _request() if is_whole else nullcontext():
         for question in questions:
             output = await chat.ask(question)
-            turns.append({"input": question, "output": output, "messages": await chat.log()})
+            traces = _traces(exporter) - seen
+            seen |= traces
+            turn = {"input": question, "output": output, "messages": await chat.log(), "traces": sorted(traces)}
+            turns.append(turn)
     return turns
+
+
+def _traces(exporter: Any) -> set[str]:
+    """The traces that have ended spans."""
+    spans = exporter.get_finished_spans() if exporter is not None else ()
+    return {f"{span.context.trace_id:032x}" for span in spans}
 
 
 def _request() -> Any:

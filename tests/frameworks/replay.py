@@ -20,27 +20,16 @@ def main() -> None:
     held = json.loads(given.read_text("utf-8"))[turn]
     answer = {"output": held["output"], "messages": held["messages"]}
     if is_instrumented:
-        answer["spans"] = _trace(json.loads((folder / "turns.json").read_text("utf-8")), turn)
+        answer["spans"] = _of_traces(json.loads((folder / "turns.json").read_text("utf-8")), held["traces"])
     json.dump(answer, sys.stdout)
 
 
-def _trace(document: Any, turn: int) -> Any:
-    """The spans of one turn: those of the trace that began as the first, second or third."""
-    began: dict[str, int] = {}
-    for span in _spans(document):
-        started = int(span["startTimeUnixNano"])
-        began[span["traceId"]] = min(started, began.get(span["traceId"], started))
-    wanted = sorted(began, key=began.__getitem__)[turn]
+def _of_traces(document: Any, traces: list[str]) -> Any:
+    """The spans of one turn."""
     for resource in document["resourceSpans"]:
         for scope in resource["scopeSpans"]:
-            scope["spans"] = [span for span in scope["spans"] if span["traceId"] == wanted]
+            scope["spans"] = [span for span in scope["spans"] if span["traceId"] in traces]
     return document
-
-
-def _spans(document: Any) -> list[Any]:
-    return [
-        span for resource in document["resourceSpans"] for scope in resource["scopeSpans"] for span in scope["spans"]
-    ]
 
 
 if __name__ == "__main__":
