@@ -64,14 +64,14 @@ def _tried(name: str, *, is_kept: bool) -> list[Row]:
     if is_kept:
         keep(name, exports)
     return [
-        Row(name, server, form, len(sent), _compared(sent, found, server.whole_microseconds))
+        Row(name, server, form, len(sent), _compared(sent, found, server.precision_ns))
         for form, found in exports.items()
     ]
 
 
-def _compared(sent: Sequence[Recording], found: dict[str, bytes], whole_microseconds: bool) -> dict[str, list[str]]:
+def _compared(sent: Sequence[Recording], found: dict[str, bytes], precision_ns: int) -> dict[str, list[str]]:
     compared = {
-        recording.name: differences(recording.wire, found[recording.name], whole_microseconds=whole_microseconds)
+        recording.name: differences(recording.wire, found[recording.name], precision_ns=precision_ns)
         if recording.name in found
         else ["not exported"]
         for recording in sent

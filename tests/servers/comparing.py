@@ -13,47 +13,43 @@ _TIMES = ("start_ns", "end_ns", "duration_ns")
 _ADVICE = "; to record them: "
 
 
-def differences(original: bytes, export: bytes, *, whole_microseconds: bool) -> list[str]:
+def differences(original: bytes, export: bytes, *, precision_ns: int) -> list[str]:
     """Every place where the two differ, but for what no server keeps; nothing if both are the same JSON.
 
     No server keeps the name of the instrumentation with a span, so that name, and the advice in a warning that
-    depends on it, is not compared. Times are cut where a server keeps whole microseconds.
+    depends on it, is not compared. Times are the same if they differ by no more than twice the server's precision: a
+    duration has two ends.
     """
-    wanted = _comparable(original, whole_microseconds)
+    wanted = _comparable(original)
     try:
-        found = _comparable(export, whole_microseconds)
+        found = _comparable(export)
     except RightcallError as problem:
         return [f"not read: {problem}"]
-    return list(_differences("$", wanted, found))
+    return list(_differences("$", wanted, found, precision_ns))
 
 
-def _comparable(data: bytes, whole_microseconds: bool) -> Any:
+def _comparable(data: bytes) -> Any:
     plain = msgspec.to_builtins(list(read(data)))
     for trajectory in plain:
         trajectory["metadata"].pop("instrumentation", None)
         trajectory["warnings"] = [warning.partition(_ADVICE)[0] for warning in trajectory["warnings"]]
-    return _cut(plain) if whole_microseconds else plain
+    return plain
 
 
-def _differences(path: str, wanted: Any, found: Any) -> Iterator[str]:
+def _differences(path: str, wanted: Any, found: Any, precision_ns: int) -> Iterator[str]:
     if isinstance(wanted, dict) and isinstance(found, dict):
         for key in {**wanted, **found}:
-            yield from _differences(f"{path}.{key}", wanted.get(key), found.get(key))
+            if not (key in _TIMES and _is_near(wanted.get(key), found.get(key), 2 * precision_ns)):
+                yield from _differences(f"{path}.{key}", wanted.get(key), found.get(key), precision_ns)
     elif isinstance(wanted, (list, tuple)) and isinstance(found, (list, tuple)) and len(wanted) == len(found):
         for place, pair in enumerate(zip(wanted, found, strict=True)):
-            yield from _differences(f"{path}[{place}]", *pair)
+            yield from _differences(f"{path}[{place}]", *pair, precision_ns)
     elif wanted != found or type(wanted) is not type(found):
         yield f"{path}: {_shown(wanted)} ≠ {_shown(found)}"
 
 
-def _cut(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _microseconds(held) if key in _TIMES else _cut(held) for key, held in value.items()}
-    return [_cut(held) for held in value] if isinstance(value, (list, tuple)) else value
-
-
-def _microseconds(value: Any) -> Any:
-    return value // 1000 * 1000 if isinstance(value, int) else value
+def _is_near(wanted: Any, found: Any, precision_ns: int) -> bool:
+    return isinstance(wanted, int) and isinstance(found, int) and abs(wanted - found) <= precision_ns
 
 
 def _shown(value: Any) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import subprocess
 import time
@@ -11,13 +10,13 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from http import HTTPStatus
 from pathlib import Path
-from uuid import uuid4
 
 from benchmarks.environments import quiet_environment
+from tests.targets import end_marked, fresh_mark
 
 CLIENTS = Path(__file__).parent / "clients"
-_MARK = "RIGHTCALL_SERVER_UNDER_TEST"
 _SECONDS_TO_START = 300
 _SECONDS_TO_ANSWER = 120
 _SECONDS_FOR_CLIENT = 900
@@ -25,6 +24,10 @@ _SECONDS_FOR_CLIENT = 900
 
 class ServerFailedError(Exception):
     """A server did not start, or did not take or give what it was asked for."""
+
+
+class NotFoundError(ServerFailedError):
+    """A server does not know what it was asked for."""
 
 
 def free_port() -> int:
@@ -41,11 +44,11 @@ def started(command: Sequence[str], variables: Mapping[str, str], health: str, l
     Raises:
         ServerFailedError: it did not answer in time, or ended.
     """
-    mark = uuid4().hex
+    mark = fresh_mark()
     with log.open("wb") as output:
         process = subprocess.Popen(
             command,
-            env={**os.environ, **variables, _MARK: mark},
+            env={**os.environ, **variables, **mark},
             stdout=output,
             stderr=output,
             stdin=subprocess.DEVNULL,
@@ -63,6 +66,7 @@ def asked(address: str, body: bytes | None = None, **headers: str) -> bytes:
     """What a server answers to a GET, or to a POST of the body.
 
     Raises:
+        NotFoundError: it does not know this.
         ServerFailedError: it did not answer with success.
     """
     named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -72,7 +76,8 @@ def asked(address: str, body: bytes | None = None, **headers: str) -> bytes:
         with opener.open(request, timeout=_SECONDS_TO_ANSWER) as response:
             return bytes(response.read())
     except urllib.error.HTTPError as problem:
-        raise ServerFailedError(f"{address}: {problem}: {problem.read()[:500]!r}") from None
+        kind = NotFoundError if problem.code == HTTPStatus.NOT_FOUND else ServerFailedError
+        raise kind(f"{address}: {problem}: {problem.read()[:500]!r}") from None
     except OSError as problem:
         raise ServerFailedError(f"{address}: {problem}") from None
 
@@ -108,25 +113,11 @@ def _wait(process: subprocess.Popen[bytes], health: str, log: Path) -> None:
     raise ServerFailedError(f"the server did not answer within {_SECONDS_TO_START} s")
 
 
-def _end(process: subprocess.Popen[bytes], mark: str) -> None:
-    """End the server, its group, and what has left the group: MLflow's workers have sessions of their own."""
+def _end(process: subprocess.Popen[bytes], mark: Mapping[str, str]) -> None:
     process.terminate()
     try:
         process.wait(timeout=10)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-    for pid in _marked(mark):
-        os.kill(pid, signal.SIGKILL)
-
-
-def _marked(mark: str) -> Iterator[int]:
-    """The processes that inherited the mark, where the system has `/proc`."""
-    wanted = f"{_MARK}={mark}".encode()
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            held = (folder / "environ").read_bytes()
-        except OSError:
-            continue
-        if wanted in held.split(b"\0"):
-            yield int(folder.name)
+    end_marked(mark)

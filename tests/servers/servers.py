@@ -36,11 +36,11 @@ class Server:
     name: str
     version: str
     start: Starting
-    whole_microseconds: bool
-    """Whether it keeps times as whole microseconds."""
+    precision_ns: int
+    """By how much times may differ: Phoenix keeps whole microseconds."""
 
 
 SERVERS = {
-    "phoenix": Server("Phoenix", phoenix.VERSION, phoenix.started_in, whole_microseconds=True),
-    "mlflow": Server("MLflow", mlflow.VERSION, mlflow.started_in, whole_microseconds=False),
+    "phoenix": Server("Phoenix", phoenix.VERSION, phoenix.started_in, precision_ns=1000),
+    "mlflow": Server("MLflow", mlflow.VERSION, mlflow.started_in, precision_ns=0),
 }
