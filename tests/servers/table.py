@@ -36,12 +36,9 @@ def render(rows: Sequence[Row]) -> str:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    named = [f"`{name}`: {REASONS.get((row.key, row.form, name), '**not explained**')}" for name in row.differences]
+    named: dict[str, list[str]] = {}
+    for name in row.differences:
+        named.setdefault(REASONS.get((row.key, row.form, name), "**not explained**"), []).append(f"`{name}`")
+    differs = "; ".join([f"{', '.join(names)}: {reason}" for reason, names in named.items()])
     equal = row.recordings - len(row.differences)
-    return (
-        f"{row.server.name} {row.server.version}",
-        row.form,
-        str(row.recordings),
-        str(equal),
-        "; ".join(named) or "–",
-    )
+    return (f"{row.server.name} {row.server.version}", row.form, str(row.recordings), str(equal), differs or "–")
