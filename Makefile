@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz mutants lint check bench docs screenshots browser java clean
+.PHONY: help demo test fuzz mutants lint check bench frameworks servers docs screenshots browser java clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -37,6 +37,12 @@ check: lint test ## Everything that has to be right before a change is proposed
 
 bench: $(VENV)/.tested ## Measure against other tools, in environments of their own under .bench/
 	$(BIN)/python -m benchmarks
+
+frameworks: $(VENV)/.tested ## Try real agent frameworks, in environments of their own under .bench/
+	$(BIN)/python -m tests.frameworks
+
+servers: $(VENV)/.tested ## Send recordings to a real Phoenix and a real MLflow on loopback, and read them back
+	$(BIN)/python -m tests.servers
 
 docs: $(VENV)/.documented ## Build the documentation into site/, dead links being errors
 	$(BIN)/mkdocs build --strict --quiet

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import venv
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -61,10 +62,19 @@ def python_of(name: str) -> Path:
     """
     if name not in REQUIREMENTS:
         return Path(sys.executable)
+    return provide(name, [REQUIREMENTS[name]])
+
+
+def provide(name: str, requirements: Sequence[str]) -> Path:
+    """The interpreter of the environment of this name, with these requirements installed if they are missing.
+
+    Raises:
+        EnvironmentFailedError: pip could not install them.
+    """
     home = folder() / name
     python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    if not _ready(name, home, python):
-        _install(name, home, python)
+    if not _ready(requirements, home, python):
+        _install(requirements, home, python)
     return python
 
 
@@ -87,21 +97,26 @@ def source_of(name: str) -> Path:
     return next(target.glob(pattern))
 
 
-def _ready(name: str, home: Path, python: Path) -> bool:
+def _ready(requirements: Sequence[str], home: Path, python: Path) -> bool:
     if "RIGHTCALL_BENCH_PEERS" in os.environ:
         return python.exists()
     mark = home / _MARK
-    return mark.exists() and mark.read_text() == REQUIREMENTS[name]
+    return mark.exists() and mark.read_text() == _marked(requirements)
 
 
-def _install(name: str, home: Path, python: Path) -> None:
-    print(f"installing {REQUIREMENTS[name]} into {home}", file=sys.stderr)
+def _install(requirements: Sequence[str], home: Path, python: Path) -> None:
+    wanted = " ".join(requirements)
+    print(f"installing {wanted} into {home}", file=sys.stderr)
     venv.create(home, clear=True, with_pip=True)
-    log = log_of(f"{name}-install")
+    log = log_of(f"{home.name}-install")
     with log.open("w") as output:
-        pip = [str(python), "-m", "pip", "install", "--quiet", REQUIREMENTS[name]]
+        pip = [str(python), "-m", "pip", "install", "--quiet", *requirements]
         done = subprocess.run(pip, stdout=output, stderr=output, check=False)
     if done.returncode:
-        raise EnvironmentFailedError(f"could not install {REQUIREMENTS[name]}; see {log}")
+        raise EnvironmentFailedError(f"could not install {wanted}; see {log}")
     # Written last, so that an installation that was interrupted is not taken for a whole one.
-    (home / _MARK).write_text(REQUIREMENTS[name])
+    (home / _MARK).write_text(_marked(requirements))
+
+
+def _marked(requirements: Sequence[str]) -> str:
+    return "\n".join(requirements)

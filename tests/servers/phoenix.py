@@ -1,0 +1,82 @@
+"""A real Phoenix: sent spans by OTLP/HTTP, and asked for them by its REST interface and by its client."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.environments import provide
+
+from .processes import CLIENTS, NotFoundError, ServerFailedError, asked, free_port, run_client, started
+from .recordings import Recording, with_resource
+
+VERSION = "20.26.1"
+_REQUIREMENTS = (f"arize-phoenix=={VERSION}", "pyarrow")
+_MOST = 1000
+_SECONDS_TO_KEEP = 120
+
+
+@dataclass(frozen=True)
+class Phoenix:
+    """A server that answers."""
+
+    address: str
+    python: Path
+
+    def send(self, recording: Recording) -> None:
+        """Send a recording, into a project of its own."""
+        wire = with_resource(recording.wire, "openinference.project.name", recording.key)
+        asked(f"{self.address}/v1/traces", wire, content_type="application/x-protobuf")
+
+    def exports(self, recordings: Sequence[Recording], folder: Path) -> dict[str, dict[str, bytes]]:
+        """What the server gives of each recording, by the form it is asked for in."""
+        rest = {
+            form: {recording.name: self._page(recording, form) for recording in recordings}
+            for form in ("spans/otlpv1", "spans")
+        }
+        script = CLIENTS / "phoenix_spans.py"
+        run_client(self.python, script, self.address, str(folder), *[recording.key for recording in recordings])
+        files = {recording.name: folder / f"{recording.key}.parquet" for recording in recordings}
+        frames = {name: file.read_bytes() for name, file in files.items() if file.exists()}
+        return {**rest, "client's dataframe, Parquet": frames}
+
+    def _page(self, recording: Recording, form: str) -> bytes:
+        """All spans of a project. They are there some time after they were sent."""
+        address = f"{self.address}/v1/projects/{recording.key}/{form}?limit={_MOST}"
+        end = time.monotonic() + _SECONDS_TO_KEEP
+        while time.monotonic() < end:
+            page = self._known(address)
+            if page is not None and len(json.loads(page)["data"]) == recording.spans:
+                return page
+            time.sleep(0.5)
+        raise ServerFailedError(f"{address} does not give {recording.spans} spans")
+
+    def _known(self, address: str) -> bytes | None:
+        """What a project holds; nothing as long as the server does not know the project."""
+        try:
+            return asked(address)
+        except NotFoundError:
+            return None
+
+
+@contextmanager
+def started_in(folder: Path) -> Iterator[Phoenix]:
+    """A Phoenix with an empty database in the folder."""
+    python = provide("servers/phoenix", _REQUIREMENTS)
+    port = free_port()
+    address = f"http://127.0.0.1:{port}"
+    variables = {
+        "PHOENIX_WORKING_DIR": str(folder),
+        "PHOENIX_HOST": "127.0.0.1",
+        "PHOENIX_PORT": str(port),
+        "PHOENIX_GRPC_PORT": str(free_port()),
+        "PHOENIX_TELEMETRY_ENABLED": "false",
+        "PHOENIX_ALLOW_EXTERNAL_RESOURCES": "false",
+    }
+    command = [str(python), "-m", "phoenix.server.main", "serve"]
+    with started(command, variables, f"{address}/healthz", folder / "server.log"):
+        yield Phoenix(address, python)
