@@ -27,14 +27,19 @@ def search(query: str) -> str:
 def journal() -> str:
     return max(glob.glob(".rightcall/runs/*/cases.jsonl"))
 
+def lines() -> list:
+    while not (found := open(journal()).readlines()):  # the first case is judged while the next one is run
+        time.sleep(0.01)
+    return found
+
 def append() -> None:
-    line = json.loads(open(journal()).readlines()[0])
+    line = json.loads(lines()[0])
     line |= {"verdict": "passed", "findings": []}
     with open(journal(), "a") as file:
         file.write(json.dumps(line) + "\\n")
 
 def edit() -> None:
-    text = open(journal()).read()
+    text = "".join(lines())
     with open(journal(), "r+") as file:
         file.write(text.replace('"verdict": "failed"', '"verdict": "passed"'))
 
@@ -50,6 +55,7 @@ def remove() -> None:
     shutil.rmtree(".rightcall")
 
 def remove_all_the_time() -> None:
+    remove()
     def go_on() -> None:
         while True:
             shutil.rmtree(".rightcall", ignore_errors=True)
