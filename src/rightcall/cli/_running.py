@@ -13,7 +13,7 @@ import msgspec
 
 from rightcall.errors import AgentError, StoreError
 from rightcall.evalsets import Case, selected
-from rightcall.redaction import redacted, redacted_overall, redacted_text
+from rightcall.redaction import redacted, redacted_address, redacted_overall
 from rightcall.reports import Report
 from rightcall.results import Aggregates, CaseResult, OverallResult, Tally, Totals, measures_of
 from rightcall.runner import CaseFinished, Event, Job, Plan, RunFinished, RunStarted, WorkerReplaced, hide_memory, run
@@ -211,7 +211,7 @@ class Running:
             self._wishes.runs_folder,
             commit=commit,
             branch=branch,
-            agent=redacted_text(self._chosen.agent) if self._wishes.redact else self._chosen.agent,
+            agent=redacted_address(self._chosen.agent) if self._wishes.redact else self._chosen.agent,
             agent_hash=self._chosen.agent_digest(),
             evalset=self._chosen.eval_set.path,
             evalset_hash=file_digest(self._chosen.eval_set.path),

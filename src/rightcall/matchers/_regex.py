@@ -37,16 +37,15 @@ def compile_regex(pattern: str, where: str, limits: Limits = DEFAULT_LIMITS) -> 
         reason = str(problem).replace("SchemaError: ", "").strip().splitlines()
         raise ExpectationError(f"{where}: the pattern {pattern!r:.80} is not usable: {reason[-1]}") from None
     width = _width(pattern)
-    free = _PLACES * regex_cost(pattern)
+    free = min(_CHARACTERS, _PLACES * regex_cost(pattern) // width if width else _CHARACTERS)
 
     def test(actual: Any) -> bool:
         if not isinstance(actual, str):
             return False
-        if len(actual) * width > free:
-            spend(len(actual) * width // _PLACES, limits)
-        if len(actual) > _CHARACTERS:
-            spend(len(actual) // _CHARACTERS, limits)
-        return validator.isinstance_python(_clean(actual))
+        if len(actual) > free:
+            spend(len(actual) * width // _PLACES + len(actual) // _CHARACTERS, limits)
+        # A lone surrogate has no UTF-8 form, which the engine needs.
+        return validator.isinstance_python(actual if actual.isascii() else _SURROGATE.sub("\ufffd", actual))
 
     return test
 
@@ -78,8 +77,3 @@ def _width(pattern: str) -> int:
             last = 1 if _WIDE.match(text) else 0
             totals[-1] += last
     return sum(totals)
-
-
-def _clean(text: str) -> str:
-    # A lone surrogate has no UTF-8 form, which the engine needs.
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)

@@ -8,6 +8,7 @@ from typing import Any
 
 from rightcall.limits import Limits
 
+from ._answers import KEYS
 from ._carriers import carriers_among
 from ._conventions import SPAN_NAMES, Convention, says
 from ._kinds import CallShape, kind_of
@@ -19,6 +20,10 @@ _LONGEST_PLACEHOLDER = 20
 _PARAMETERS = "tool.parameters"
 _NO_ATTRIBUTES: Mapping[str, Any] = {}
 _NO_MESSAGE = frozenset({"", "TOOL_ERROR", "tool_error", "ERROR", "error"})
+_HANDOFF = re.compile(r"handoff to (?P<agent>.+)", re.S)
+"""How OpenInference names a hand-off of OpenAI Agents; the agent called the tool that is named after the other one."""
+
+_NO_NAME = re.compile(r"[^a-zA-Z0-9]")
 _REDACTED = re.compile(r"details are redacted", re.I)
 
 
@@ -35,11 +40,11 @@ def take_call(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> None:
             # A span and a record that hold each other would never be freed; the run puts them together.
             record.span = None
             span.record = record
-    elif shape or span.events or carriers_among(span.attributes):
+    elif shape or span.events or carriers_among(span.attributes) or not KEYS.isdisjoint(span.attributes.keys()):
         return
     attributes = span.attributes
     if span.parent_id is not None and attributes.keys().isdisjoint(keep):
-        span.said, span.attributes, span.events, span.name = len(attributes), _NO_ATTRIBUTES, (), ""
+        span.said, span.attributes, span.events = len(attributes), _NO_ATTRIBUTES, ()
 
 
 def _record_of(span: Span, shape: CallShape, limits: Limits) -> Record | None:
@@ -55,7 +60,8 @@ def _record_of(span: Span, shape: CallShape, limits: Limits) -> Record | None:
         record.tool_id = _first_text(attributes, shape.tool_id)
     if shape.agent:
         record.agent = _first_text(attributes, shape.agent)
-    _read_content(record, shape, attributes, limits)
+    if not _HANDOFF.match(span.name):  # what it says it was given and gave back are the two agents
+        _read_content(record, shape, attributes, limits)
     events = tuple(span.events) if span.events else ()
     if events:
         _read_events(record, convention, attributes, events, limits)
@@ -190,6 +196,9 @@ def _first_text(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> str | N
 
 
 def _name_in(span_name: str) -> str:
+    handed = _HANDOFF.match(span_name)
+    if handed:
+        return f"transfer_to_{_NO_NAME.sub('_', handed['agent']).lower()}"
     for prefix in SPAN_NAMES:
         if span_name.startswith(prefix):
             return span_name[len(prefix) :]

@@ -36,6 +36,7 @@ _HOLDERS = (
     "tool_call_results",
     "tool.result",
     "message",
+    "function",
 )
 _DEPTH = 6
 _ANSWER = "gen_ai.choice"
@@ -147,6 +148,8 @@ def _find_parts(document: Mapping[str, Any], found: _Found, depth: int, listed: 
         held = _opened(document[key])
         if held.__class__ is list:
             for item in held:
+                if item.__class__ is str and key == "function":
+                    item = _opened(item)  # OpenInference's AutoGen: each result as JSON text
                 if item.__class__ is dict:
                     _find_parts(item, found, depth + 1, key == "tool_calls")
     for key in [key for key in _WRAPPERS if key in document]:
@@ -157,7 +160,7 @@ def _find_parts(document: Mapping[str, Any], found: _Found, depth: int, listed: 
 
 def _opened(held: Any) -> Any:
     # OpenLLMetry and Strands keep blocks of content as JSON text.
-    if isinstance(held, str) and held[:2] == "[{":
+    if isinstance(held, str) and held[:2] in ("[{", '{"'):
         try:
             return decode_json(held)
         except InputError:
