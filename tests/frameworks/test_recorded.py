@@ -1,0 +1,81 @@
+"""Every cell of the matrix of frameworks, judged from what `make frameworks` recorded."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.frameworks.cells import EVALS, FILES, RECORDED, ROOT, RUN
+from tests.frameworks.judging import MADE, RIGHT, WRONG, Judged, judged
+from tests.frameworks.keeping import KEPT, VERSIONS
+from tests.frameworks.matrix import FRAMEWORKS
+from tests.frameworks.table import HEADING, Row, render
+from tests.processes import rightcall
+from tests.targets import shown_table
+
+KEYS = [framework.key for framework in FRAMEWORKS]
+REPLAY = ROOT / "tests" / "frameworks" / "replay.py"
+
+
+def replayed_cases() -> Iterator[dict[str, Any]]:
+    """The cases of the conversation for each framework and cell, with a session that says what to give back."""
+    conversation = yaml.safe_load((EVALS / "conversation.yaml").read_text("utf-8"))
+    for key in KEYS:
+        for cell, is_instrumented in RUN.items():
+            session = {"recording": str(KEPT / key), "instrumented": is_instrumented}
+            for case in conversation["cases"]:
+                yield {**case, "id": f"{key}/{cell}/{case['id']}", "session": session}
+
+
+def by_cell(cases: list[Mapping[str, Any]]) -> dict[tuple[str, str], Judged]:
+    found = defaultdict(list)
+    for case in cases:
+        key, cell, _ = case["case_id"].split("/")
+        found[key, cell].append(case)
+    return {place: judged(held) for place, held in found.items()}
+
+
+@pytest.fixture(scope="module")
+def replayed(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Judged]:
+    """What `rightcall run` says of an agent that gives back what each framework recorded."""
+    folder = tmp_path_factory.mktemp("replayed")
+    (folder / "evals.json").write_text(json.dumps({"cases": list(replayed_cases())}), "utf-8")
+    (folder / "replay.py").write_bytes(REPLAY.read_bytes())
+
+    done = rightcall("run", f"cmd:{sys.executable} replay.py", "evals.json", "--format", "json=report.json", cwd=folder)
+
+    assert done.returncode in (0, 1, 2), done.stderr
+    return by_cell(json.loads((folder / "report.json").read_text("utf-8"))["cases"])
+
+
+@pytest.mark.parametrize("cell", RUN)
+@pytest.mark.parametrize("key", KEYS)
+def test_a_run_has_each_call_once_and_in_its_turn(
+    key: str, cell: str, replayed: Mapping[tuple[str, str], Judged]
+) -> None:
+    assert replayed[key, cell] == Judged(MADE, RIGHT, WRONG)
+
+
+@pytest.mark.parametrize("cell", RECORDED)
+@pytest.mark.parametrize("key", KEYS)
+def test_a_recording_has_each_call_once_and_in_its_turn(key: str, cell: str, tmp_path: Path) -> None:
+    found = RECORDED[cell]({name: KEPT / key / f"{name}.json" for name in FILES}, tmp_path)
+
+    assert found == Judged(MADE, RIGHT, WRONG)
+
+
+def test_the_page_shows_every_cell_of_these_versions() -> None:
+    cells = [
+        Row(framework.name, framework.version, cell, Judged(MADE, RIGHT, WRONG))
+        for framework in FRAMEWORKS
+        for cell in (*RUN, *RECORDED)
+    ]
+
+    assert shown_table(HEADING) == render(cells)
+    assert json.loads(VERSIONS.read_text("utf-8")) == {framework.key: framework.version for framework in FRAMEWORKS}
