@@ -203,6 +203,7 @@ if TYPE_CHECKING:
         ToolCall as ToolCall,
         Trajectory as Trajectory,
         Usage as Usage,
+        WithheldCall as WithheldCall,
     )
     from .verdicts import (
         Judging as Judging,

@@ -21,7 +21,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "ViewerError",
     ),
     "limits": ("DEFAULT_LIMITS", "Limits"),
-    "trajectory": ("ToolCall", "Trajectory", "Usage"),
+    "trajectory": ("ToolCall", "Trajectory", "Usage", "WithheldCall"),
     "results": (
         "Alignment",
         "AnswersJustification",

@@ -7,7 +7,7 @@ import math
 import pytest
 from tests.readers.corpus import inputs, names
 
-from rightcall import InputError, ToolCall, Trajectory, Usage, read
+from rightcall import InputError, ToolCall, Trajectory, Usage, WithheldCall, read
 from rightcall.columns import TRAJECTORIES, trajectories_batch, trajectory_of
 
 
@@ -38,3 +38,10 @@ def test_values_that_json_has_no_word_for_come_back() -> None:
 def test_what_is_no_metadata_is_said() -> None:
     with pytest.raises(InputError, match="the metadata are"):
         trajectory_of({"calls": [], "metadata": "[1]"})
+
+
+def test_calls_that_were_withheld_come_back() -> None:
+    withheld = (WithheldCall("refund", {"n": 7}, "refused"), WithheldCall("book", None, ""))
+    [row] = trajectories_batch([Trajectory(withheld=withheld)]).to_pylist()
+
+    assert trajectory_of(row).withheld == withheld

@@ -13,7 +13,7 @@ from msgspec import UNSET
 from rightcall.decoding import decode_json
 from rightcall.errors import InputError, shown
 from rightcall.limits import DEFAULT_LIMITS
-from rightcall.trajectory import ToolCall, Trajectory, Usage
+from rightcall.trajectory import ToolCall, Trajectory, Usage, WithheldCall
 from rightcall.verdicts import CASE_ATTRIBUTE
 
 from ._schema import CALL, TRAJECTORIES
@@ -49,6 +49,7 @@ def trajectory_of(row: Mapping[str, Any], *, leniently: bool = False) -> Traject
         turn_outputs=tuple([value_in(text) for text in row.get("turn_outputs") or ()]),
         calls_recorded=True if recorded is None else recorded,
         usage=None if usage == Usage() else usage,
+        withheld=tuple([_withheld(call) for call in row.get("withheld") or ()]),
     )
 
 
@@ -67,6 +68,11 @@ def _call(call: Any, position: int, leniently: bool) -> ToolCall:
         unrecorded=frozenset(call.get("unrecorded") or ()),
         **fields,
     )
+
+
+def _withheld(call: Mapping[str, Any]) -> WithheldCall:
+    args = call.get("args")
+    return WithheldCall(call["name"], None if args is None else args_in(args), call.get("reason") or "")
 
 
 def _args(text: str, position: int, leniently: bool) -> Any:
@@ -137,6 +143,7 @@ def _row(trajectory: Trajectory, case_attribute: str) -> dict[str, Any]:
         "output_tokens": usage.output_tokens,
         "metadata": json_text(dict(trajectory.metadata)) if trajectory.metadata else None,
         "warnings": [_text(each) for each in trajectory.warnings] or None,
+        "withheld": [_withheld_row(call) for call in trajectory.withheld] or None,
     }
 
 
@@ -149,6 +156,11 @@ def _call_row(call: ToolCall) -> dict[str, Any]:
     row["output"] = None if "output" in call.unrecorded else json_text(call.output)
     row["unrecorded"] = sorted(call.unrecorded - {"args", "output"}) or None
     return row
+
+
+def _withheld_row(call: WithheldCall) -> dict[str, Any]:
+    args = None if call.args is None else json_text(call.args)
+    return {"name": _text(call.name), "args": args, "reason": _text(call.reason)}
 
 
 def json_text(value: Any) -> str:

@@ -43,6 +43,7 @@ TRAJECTORIES = pa.schema(
         ("output_tokens", pa.int64()),
         ("metadata", pa.string()),
         ("warnings", pa.list_(pa.string())),
+        ("withheld", pa.list_(pa.struct([("name", pa.string()), ("args", pa.string()), ("reason", pa.string())]))),
     ]
 )
 """A trajectory a row. Only `calls` has to be there, as structs with at least a name or as a list of names."""

@@ -24,7 +24,7 @@ _FIXED = frozenset(
 """Fields with words of our own, and what a case is known by."""
 
 _OF_CALLS = frozenset({"args", "output", "error"})
-_OF_TRAJECTORIES = frozenset({"input", "output", "turn_outputs", "metadata", "warnings"})
+_OF_TRAJECTORIES = frozenset({"input", "output", "turn_outputs", "metadata", "warnings", "withheld"})
 """Fields with what was said; names and ids of calls are what others are known by."""
 
 _SHORTEST = 6

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rightcall.results import value_text
-from rightcall.trajectory import Trajectory
+from rightcall.trajectory import NOT_UNDERSTOOD, Trajectory
 
 from ._characters import cell_count, fit, wrap
 from ._durations import duration_text, extent
@@ -14,7 +14,7 @@ from ._paper import NARROWEST, Line, Paper
 _BETWEEN = (" · ", " | ")
 _MOST_NAMES = 5
 _LONGEST_NAME = 60
-_TOLD = ("tool_data", "instrumentation")
+_TOLD = ("tool_data", "instrumentation", NOT_UNDERSTOOD)
 
 
 def header_lines(trajectory: Trajectory, name: str, paper: Paper) -> Iterator[Line]:
@@ -47,8 +47,7 @@ def _field(key: str, text: str, paper: Paper) -> Iterator[Line]:
 def _summary(trajectory: Trajectory) -> Iterator[str]:
     calls = trajectory.calls
     if not calls:
-        none = trajectory.metadata.get("tool_data") == "none"
-        yield "no tool data: cannot tell whether tools were called" if none else "no calls"
+        yield _no_calls(trajectory)
         return
     failed = sum(call.error is not None for call in calls)
     suspected = sum(call.suspected_error for call in calls)
@@ -56,6 +55,8 @@ def _summary(trajectory: Trajectory) -> Iterator[str]:
     told += f", {failed:,} failed" if failed else ""
     told += f", {suspected:,} suspected of having failed" if suspected else ""
     yield told
+    if trajectory.not_understood:
+        yield "others may be missing: not everything was understood"
     begin, end = extent(calls)
     if begin is not None and end is not None and end >= begin:
         yield f"in {duration_text(end - begin)}"
@@ -63,6 +64,13 @@ def _summary(trajectory: Trajectory) -> Iterator[str]:
     if agents:
         yield f"agent{'s' * (len(agents) > 1)} {_listed(agents)}"
     yield from _origin(trajectory)
+
+
+def _no_calls(trajectory: Trajectory) -> str:
+    if trajectory.not_understood:
+        return "calls were not understood: cannot tell whether tools were called"
+    none = trajectory.metadata.get("tool_data") == "none"
+    return "no tool data: cannot tell whether tools were called" if none else "no calls"
 
 
 def _origin(trajectory: Trajectory) -> Iterator[str]:

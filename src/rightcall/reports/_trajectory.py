@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from rightcall.results import call_text
 from rightcall.trajectory import Trajectory
 
 from ._calls import LANES, CallTable
@@ -12,6 +13,8 @@ from ._characters import wrap
 from ._paper import NARROWEST, Line, Paper
 from ._summary import header_lines
 from ._tree import Bond
+
+_WITHHELD = "not made: "
 
 
 def trajectory_lines(trajectory: Trajectory, name: str, paper: Paper) -> Iterator[Line]:
@@ -21,10 +24,24 @@ def trajectory_lines(trajectory: Trajectory, name: str, paper: Paper) -> Iterato
     if trajectory.calls:
         yield ()
         yield from table.lines()
+    if trajectory.withheld:
+        yield ()
+        yield from _withheld(trajectory, paper)
     notes = [*_legend(trajectory, table.bonds, paper), *_notes(trajectory, paper)]
     if notes:
         yield ()
         yield from notes
+
+
+def _withheld(trajectory: Trajectory, paper: Paper) -> Iterator[Line]:
+    """The calls that were asked for and not carried out, each with the reason."""
+    limit = paper.value_width
+    for call in trajectory.withheld:
+        text = call_text(call.name, call.args or {}, limit, limit)
+        told = f"{paper.text(text)}: {paper.text(call.reason)}" if call.reason else paper.text(text)
+        first, *others = wrap(told, max(NARROWEST, paper.width - len(_WITHHELD)))
+        yield ((_WITHHELD, "yellow"), first)
+        yield from ((" " * len(_WITHHELD), piece) for piece in others)
 
 
 def _legend(trajectory: Trajectory, bonds: set[Bond], paper: Paper) -> Iterator[Line]:

@@ -28,7 +28,7 @@ def path_of(captured: Captured, answer: Answer | None, turn: int | None, has_oth
         path = _merged([path, *read(list(answer.documents), grouping="file")])
     if has_others:
         path = msgspec.structs.replace(path, warnings=(*path.warnings, _ELSEWHERE))
-    elif not path.calls_recorded and not captured.spans and not path.calls and tools_are_marked():
+    elif not (path.calls_recorded or captured.spans or path.calls or path.not_understood) and tools_are_marked():
         path = Trajectory(input=path.input, output=path.output)  # its tools would have been seen
     if turn is None:
         return path
@@ -51,6 +51,7 @@ def joined(parts: Sequence[Trajectory]) -> Trajectory:
         unordered=tuple(unordered),
         calls_recorded=all([part.calls_recorded for part in parts]) if parts else True,
         usage=summed_usage([part.usage for part in parts]),
+        withheld=tuple([call for part in parts for call in part.withheld]),
     )
 
 
@@ -59,7 +60,7 @@ def _merged(parts: list[Trajectory]) -> Trajectory:
 
     Each of them measured the turn for itself, so what the turn took is not the sum: it is not known.
     """
-    seen = [part for part in parts if part.calls]
+    seen = [part for part in parts if part.calls or part.withheld or part.not_understood]
     if len(seen) <= 1:
         return seen[0] if seen else parts[-1]
     path = joined(seen)

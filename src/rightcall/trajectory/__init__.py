@@ -3,10 +3,12 @@
 from ._call import ToolCall
 from ._order import in_order
 from ._raw_span import KeptSpans, RawEvent, RawSpan, SpanKind, SpanStatus, spans_by_id
-from ._trajectory import Trajectory
+from ._trajectory import NOT_UNDERSTOOD, Trajectory
 from ._usage import Usage, summed_usage
+from ._withheld import WithheldCall
 
 __all__ = [
+    "NOT_UNDERSTOOD",
     "KeptSpans",
     "RawEvent",
     "RawSpan",
@@ -15,6 +17,7 @@ __all__ = [
     "ToolCall",
     "Trajectory",
     "Usage",
+    "WithheldCall",
     "in_order",
     "spans_by_id",
     "summed_usage",

@@ -16,6 +16,10 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 from ._call import ToolCall
 from ._order import in_order
 from ._usage import Usage
+from ._withheld import WithheldCall
+
+NOT_UNDERSTOOD = "not_understood"
+"""The key of the metadata under which readers keep what they did not understand."""
 
 _FIELDS = ToolCall.__struct_fields__
 
@@ -37,9 +41,11 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     turn_outputs: tuple[Any, ...] = ()
     """What each turn of a conversation gave back, in order; empty where only the last answer is known."""
     calls_recorded: bool = True
-    """Whether the trace would show calls if there were any: without tool data, no calls are not a fact."""
+    """Whether all calls are here: without tool data, or where calls were not understood, that is not known."""
     usage: Usage | None = None
     """How long the run took and how many tokens, where that was recorded."""
+    withheld: tuple[WithheldCall, ...] = ()
+    """Calls that were asked for and not carried out: deferred, or refused by a person."""
 
     @classmethod
     def of(
@@ -99,6 +105,12 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def has_internal_calls(self) -> bool:
         """Whether any call is the framework's own."""
         return self.__dict__["_has_internal_calls"]  # type: ignore[no-any-return]
+
+    @property
+    def not_understood(self) -> str:
+        """Which item of the trace may be a call that was not understood; an empty text where there is none."""
+        held = self.metadata.get(NOT_UNDERSTOOD)
+        return held if isinstance(held, str) and not self.calls_recorded else ""
 
     def concurrent(self, first: ToolCall, second: ToolCall) -> bool:
         """Whether two calls ran at the same time without one being made by the other."""

@@ -145,6 +145,11 @@ def _json(value: Any) -> str:
     return _text(value) if isinstance(value, str) else json_text(value)
 
 
+def _with_text(call: Any) -> Any:
+    """A withheld call whose arguments are text, as the column has them."""
+    return {**call, "args": _json(call["args"])} if isinstance(call, Mapping) and call.get("args") is not None else call
+
+
 def _converter(field: Any) -> Callable[[Any], Any]:
     """What makes of a value of JSON what a column holds, or raises `InputError`."""
     if field.name in _VALUES:
@@ -158,6 +163,8 @@ def _converter(field: Any) -> Callable[[Any], Any]:
             return str(value)
         if field.name == "turn_outputs" and isinstance(value, list):
             return [_json(each) for each in value]
+        if field.name == "withheld" and isinstance(value, list):
+            value = [_with_text(each) for each in value]
         try:
             return pa.scalar(value, field.type).as_py()
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
