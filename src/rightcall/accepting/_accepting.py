@@ -11,7 +11,7 @@ import msgspec
 from rightcall.decoding import Edit, apply_edits
 from rightcall.errors import DocumentError, RightcallError
 from rightcall.evalsets import Case, Editing, EvalSet, parse_eval_set
-from rightcall.results import CaseResult
+from rightcall.results import CaseResult, missing_calls
 from rightcall.trajectory import Trajectory
 from rightcall.verdicts import judge
 
@@ -120,6 +120,11 @@ class _Accepting:
         if unmeasured is not None:
             self._leave(case, *_told(unmeasured))
             return
+        incomplete = next((each for each in observed.trajectories if each.not_understood), None)
+        if incomplete is not None and not all([result.passed for result in results]):
+            why = missing_calls(incomplete)
+            self._leave(case, why.code, why.message)
+            return
         failed = next((result for result in results if not result.passed), None)
         if failed is not None:
             self._propose_change(number, case, failed)
@@ -127,7 +132,8 @@ class _Accepting:
     def _propose_calls(self, number: int, case: Case, trajectory: Trajectory) -> None:
         """What a case expects that did not expect anything: the calls that were made."""
         if not trajectory.calls_recorded:
-            self._leave(case, "RC301", "the trace has no tool data, so nobody knows which calls were made")
+            why = missing_calls(trajectory)
+            self._leave(case, why.code, why.message)
             return
         made = [call for call in trajectory.calls if not call.internal]
         calls = [new_call(call, "subset", spelt_out=False) for call in made]

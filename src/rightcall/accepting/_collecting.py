@@ -13,6 +13,7 @@ import msgspec
 
 from rightcall.errors import InputError, RightcallError
 from rightcall.evalsets import dump_yaml, parse_eval_set
+from rightcall.results import missing_calls
 from rightcall.trajectory import Trajectory
 from rightcall.verdicts import judge
 
@@ -76,8 +77,10 @@ def _slug(given: Any) -> str:
 
 
 def _outcome(case_id: str, group: Sequence[Trajectory]) -> CaseOutcome:
-    if not all(trajectory.calls_recorded for trajectory in group):
-        return CaseOutcome(case_id, "left", "RC301", "the trace has no tool data")
+    incomplete = next((trajectory for trajectory in group if not trajectory.calls_recorded), None)
+    if incomplete is not None:
+        why = missing_calls(incomplete)
+        return CaseOutcome(case_id, "left", why.code, why.message)
     if any(_calls(trajectory) != _calls(group[0]) for trajectory in group):
         return CaseOutcome(case_id, "left", "RC102", f"its {len(group)} traces disagree", is_failed=True)
     unrecorded = sum("args" in call.unrecorded for call in group[0].calls)

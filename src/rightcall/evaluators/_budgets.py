@@ -93,6 +93,8 @@ class BudgetEvaluator(Evaluator[ConfigT, CriteriaT, BudgetPlan]):
 
     code: ClassVar[str]
     """Of the finding that says that a limit does not hold."""
+    grows: ClassVar[bool] = False
+    """Whether more calls can only raise the figures."""
 
     def compile(self, criteria: CriteriaT) -> BudgetPlan:
         return BudgetPlan(criteria)
@@ -102,6 +104,11 @@ class BudgetEvaluator(Evaluator[ConfigT, CriteriaT, BudgetPlan]):
         low = min([share(figure.limit, figure.high) for figure in spent.figures])
         high = min([share(figure.limit, figure.low) for figure in spent.figures])
         return Measurement(low, high, BudgetAccount(spent, self.code))
+
+    def bounds_of_incomplete(
+        self, selection: Selection, plan: BudgetPlan, measured: Measurement
+    ) -> tuple[float, float]:
+        return 0.0, measured.high if self.grows else 1.0
 
     @abstractmethod
     def spent(self, selection: Selection, criteria: CriteriaT) -> Spent:

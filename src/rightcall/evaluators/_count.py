@@ -27,6 +27,8 @@ _OPERATORS: dict[str, Callable[[int, int], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,
 }
+_LOWER = (">", ">=")
+"""What more calls can never break."""
 _SCORES = ("0.0", "1.0")
 _FEW = 8
 _MOST_FINDINGS = 30
@@ -108,6 +110,17 @@ class ToolCallCountEvaluator(Evaluator[ToolCallCountEvaluatorConfig, ToolCallCou
         if self.config.strict and score < 1.0:
             score = 0.0
         return Measurement(score, score, CountAccount(selection.names, plan))
+
+    def bounds_of_incomplete(self, selection: Selection, plan: CountPlan, measured: Measurement) -> tuple[float, float]:
+        count = _counter(selection.names, plan)
+        surely, possibly = 0, 0
+        for name, symbol, holds, number in plan.bounds:
+            actual = count(name)
+            surely += symbol in _LOWER and holds(actual, number)
+            possibly += symbol in _LOWER or symbol == "!=" or actual + (symbol == "<") <= number
+        scores = [held / len(plan.bounds) for held in (surely, possibly)]
+        low, high = [float(score == 1.0) for score in scores] if self.config.strict else scores
+        return low, high
 
 
 def _counter(names: tuple[str, ...], plan: CountPlan) -> Callable[[str], int]:

@@ -32,6 +32,7 @@ class StepCount(BudgetEvaluator[StepCountConfig, AtMost]):
 
     type_id = "step-count"
     code = "RC115"
+    grows = True
     config_type = StepCountConfig
     criteria_type = AtMost
 

@@ -12,7 +12,7 @@ import msgspec
 
 from rightcall.errors import ConfigurationError, CriteriaError, LimitError, shown
 from rightcall.limits import DEFAULT_LIMITS, Budget, Limits
-from rightcall.results import Account, EvaluationResult, Explanation, Finding, Justification, Told
+from rightcall.results import Account, EvaluationResult, Explanation, Finding, Justification, Told, missing_calls
 from rightcall.trajectory import ToolCall, Trajectory
 
 from ._criteria import Config, Criteria
@@ -45,10 +45,6 @@ class Measurement(msgspec.Struct, frozen=True):
     account: Account
     warnings: tuple[str, ...] = ()
 
-
-_NO_TOOL_DATA = Measurement(
-    0.0, 1.0, Told(None, (Finding("RC301", "the trace has no tool data, so nobody knows which calls were made"),))
-)
 
 ConfigT = TypeVar("ConfigT", bound=Config)
 CriteriaT = TypeVar("CriteriaT", bound=Criteria)
@@ -130,16 +126,13 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         try:
             if len(trajectory.calls) > self._most_calls or plan.size > self._most_calls:
                 raise LimitError(f"{max(len(trajectory.calls), plan.size):,} calls; the limit is {self._most_calls:,}")
-            if trajectory.calls_recorded or not self.reads_calls:
-                selection = select(trajectory, checked, plan.names)
-                # Entering a budget takes a tenth of the time of a plain comparison, which needs none.
-                if getattr(plan, "spends", False):
-                    with Budget(self.limits.steps):
-                        measured = self.measure(selection, plan)
-                else:
-                    measured = self.measure(selection, plan)
+            selection = select(trajectory, checked, plan.names)
+            # Entering a budget takes a tenth of the time of a plain comparison, which needs none.
+            if getattr(plan, "spends", False):
+                with Budget(self.limits.steps):
+                    measured = self._measured(trajectory, selection, plan)
             else:
-                measured = _NO_TOOL_DATA
+                measured = self._measured(trajectory, selection, plan)
         except LimitError as problem:
             return self._error("RC401", f"limit exceeded: {problem}", trajectory, perf_counter() - started)
         except Exception as problem:  # noqa: BLE001 - a fault costs this result, never the run; it is no score
@@ -167,6 +160,20 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
     def measure(self, selection: Selection, plan: PlanT) -> Measurement:
         """The score of the selected calls, from 0.0 to 1.0."""
 
+    def bounds_of_incomplete(self, selection: Selection, plan: PlanT, measured: Measurement) -> tuple[float, float]:
+        """The lowest and highest score there can be, where any other calls may have been made beside the selected ones.
+
+        What is measured of the selected calls is given. Nothing is known unless an evaluator says otherwise.
+        """
+        return 0.0, 1.0
+
+    def _measured(self, trajectory: Trajectory, selection: Selection, plan: PlanT) -> Measurement:
+        measured = self.measure(selection, plan)
+        if trajectory.calls_recorded or not self.reads_calls:
+            return measured
+        low, high = self.bounds_of_incomplete(selection, plan, measured)
+        return Measurement(low, high, _Incomplete(measured.account, missing_calls(trajectory)))
+
     def _default_criteria(self) -> CriteriaT | None:
         given = self.config.default_evaluation_criteria
         return None if given is None else self.criteria(given)
@@ -193,6 +200,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         )
 
     def _not_measured(self, measured: Measurement, trajectory: Trajectory, seconds: float) -> EvaluationResult:
+        account = measured.account
         reason = (
             f"not measured: the score lies between {measured.low:.4g} and {measured.high:.4g}, depending on what "
             "the trace did not record"
@@ -204,7 +212,9 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             threshold=self.config.threshold,
             warnings=(*trajectory.warnings, *measured.warnings, reason),
             evaluation_time=seconds,
-            explanation=Explanation(_Unmeasured(measured.account, reason)),
+            explanation=Explanation(
+                account.unmeasured(reason) if isinstance(account, _Incomplete) else _Unmeasured(account, reason)
+            ),
         )
 
     def _error(
@@ -220,6 +230,24 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             evaluation_time=seconds,
             explanation=Explanation(Told(None, (Finding(code, reason),))),
         )
+
+
+class _Incomplete(msgspec.Struct, frozen=True):
+    """The account of a result about calls of which some may be missing."""
+
+    account: Account
+    why: Finding
+
+    def justify(self) -> Justification | None:
+        return self.account.justify()
+
+    def find(self) -> tuple[Finding, ...]:
+        return (*self.account.find(), self.why)
+
+    def unmeasured(self, reason: str) -> Account:
+        """The account where there is no score: what lacks among the calls that are known may be among the others."""
+        alone = Told(None, (self.why,))
+        return alone if self.why.code == "RC304" else _Unmeasured(alone, reason)
 
 
 class _Unmeasured(msgspec.Struct, frozen=True):

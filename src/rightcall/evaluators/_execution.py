@@ -37,5 +37,6 @@ class AgentExecution(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         from rightcall.readers import read_spans
 
         read = read_spans(self.agent_trace)
-        # Whoever hands over the spans of a run says that these are all of them: no tool spans are no calls.
-        return msgspec.structs.replace(read, input=self.agent_input, output=self.agent_output, calls_recorded=True)
+        # These are all spans of the run, so no tool spans are no calls; a call that was not understood is one.
+        recorded = not read.not_understood
+        return msgspec.structs.replace(read, input=self.agent_input, output=self.agent_output, calls_recorded=recorded)

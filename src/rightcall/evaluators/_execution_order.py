@@ -75,6 +75,9 @@ class ExecutionOrderEvaluator(Evaluator[ExecutionOrderConfig, ExecutionOrderCrit
         account = Told() if warnings else ExecutionOrderAccount(selection, plan, self.config.mode, self.limits)
         return Measurement(score, score, account, warnings)
 
+    def bounds_of_incomplete(self, selection: Selection, plan: OrderPlan, measured: Measurement) -> tuple[float, float]:
+        return 0.0 if self.config.mode == "exact" else measured.low, 1.0
+
     def _score(self, selection: Selection, plan: OrderPlan) -> float:
         if self.config.mode == "exact":
             return float(plan.expected == list(selection.names))

@@ -50,6 +50,11 @@ class ForbiddenTools(Evaluator[ForbiddenToolsConfig, ForbiddenToolsCriteria, Pat
         account = ForbiddenAccount(selection, plan, relation)
         return Measurement(float(not possibly), float(not surely), account)
 
+    def bounds_of_incomplete(
+        self, selection: Selection, plan: PatternPlan, measured: Measurement
+    ) -> tuple[float, float]:
+        return 0.0, measured.high
+
 
 class ForbiddenAccount(msgspec.Struct, frozen=True):
     """Which forbidden calls were made."""

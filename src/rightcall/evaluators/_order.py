@@ -82,6 +82,9 @@ class ToolCallOrderEvaluator(Evaluator[ToolCallOrderEvaluatorConfig, ToolCallOrd
         account = Told() if warnings else OrderAccount(selection, plan, self.config.strict, self.limits)
         return Measurement(score, score, account, warnings)
 
+    def bounds_of_incomplete(self, selection: Selection, plan: OrderPlan, measured: Measurement) -> tuple[float, float]:
+        return 0.0 if self.config.strict else measured.low, 1.0
+
     def _score(self, selection: Selection, plan: OrderPlan) -> float:
         if plan.expected == list(selection.names):
             return 1.0

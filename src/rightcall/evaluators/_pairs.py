@@ -61,6 +61,8 @@ class PairingEvaluator(Evaluator[ConfigT, CriteriaT, PatternPlan]):
     """An evaluator whose score follows from how many expected calls can be paired with actual ones."""
 
     subject: ClassVar[Subject]
+    extra_calls_cost: ClassVar[bool] = False
+    """Whether calls that nobody expects lower the score."""
 
     def rule(self, actual: int) -> Rule:
         """What counts as wrong where so many calls were made."""
@@ -82,6 +84,11 @@ class PairingEvaluator(Evaluator[ConfigT, CriteriaT, PatternPlan]):
         warnings = too_long_to_align(expected, actual, self.limits)
         account = Told() if warnings else PairingAccount(self, selection, plan, paired)
         return Measurement(low, high, account, warnings)
+
+    def bounds_of_incomplete(
+        self, selection: Selection, plan: PatternPlan, measured: Measurement
+    ) -> tuple[float, float]:
+        return 0.0 if self.extra_calls_cost else measured.low, 1.0
 
 
 class PairingAccount(ComparisonAccount):

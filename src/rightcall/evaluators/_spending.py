@@ -69,6 +69,7 @@ class CallLatency(BudgetEvaluator[CallLatencyConfig, SecondsCriteria]):
 
     type_id = "call-latency"
     code = "RC115"
+    grows = True
     config_type = CallLatencyConfig
     criteria_type = SecondsCriteria
 

@@ -120,6 +120,18 @@ class ToolTrajectoryEvaluator(
             return Measurement(0.0, 1.0, Told(None, (unknown,)))
         return self._measure_turns(_by_turn(selection, plan), plan)
 
+    def bounds_of_incomplete(
+        self, selection: Selection, plan: TrajectoryPlan, measured: Measurement
+    ) -> tuple[float, float]:
+        if plan.match_type in ALLOWS_EXTRAS:
+            return measured.low, 1.0
+        if self.config.partial_credit or (plan.by_turn and _has_unknown_turns(selection, plan)):
+            return 0.0, 1.0
+        turns = _by_turn(selection, plan) if plan.by_turn else [Turn(0, plan.turns[0], selection)]
+        # Under each of these rules every call that was made is one of those expected.
+        fitting = [match_turn(turn.expected, turn.selection, "SUBSET", self.limits).high for turn in turns]
+        return 0.0, _mean(fitting)
+
     def _measure_turns(self, turns: list[Turn], plan: TrajectoryPlan) -> Measurement:
         judge = grade_turn if self.config.partial_credit else match_turn
         judged = [judge(turn.expected, turn.selection, plan.match_type, self.limits) for turn in turns]

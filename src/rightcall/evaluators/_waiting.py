@@ -13,7 +13,7 @@ import msgspec
 from pydantic import Field
 
 from rightcall.errors import LimitError, shown
-from rightcall.results import EvaluationResult, Explanation, Finding, Justification, Told
+from rightcall.results import EvaluationResult, Explanation, Finding, Justification, Told, missing_calls
 from rightcall.trajectory import ToolCall, Trajectory
 
 from ._criteria import Config, Criteria
@@ -106,7 +106,7 @@ class WaitingEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
 
         started = perf_counter()
         if self.reads_calls and not execution.trajectory.calls_recorded:
-            return self.unmeasured(execution, "the trace has no tool data, so nobody knows which calls were made")
+            return self._incomplete(execution)
         task = asyncio.ensure_future(self._attempt(_narrowed(execution, criteria), criteria))
         on_start(task)
         try:
@@ -196,6 +196,11 @@ class WaitingEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
             warnings=(*execution.trajectory.warnings, f"not measured: {reason}"),
             explanation=Explanation(Told(None, (Finding("RC301", reason),))),
         )
+
+    def _incomplete(self, execution: Execution) -> EvaluationResult:
+        why = missing_calls(execution.trajectory)
+        result = self.unmeasured(execution, why.message)
+        return msgspec.structs.replace(result, explanation=Explanation(Told(None, (why,))))
 
     def timed_out(self, execution: Execution, reason: str = "") -> EvaluationResult:
         """The result of an evaluation that took too long."""

@@ -5,7 +5,7 @@ from ._alignment import Alignment, Step
 from ._case import CaseResult, PlacedFinding, SavedCase, Source, Totals, Written, gravest, gravity
 from ._codes import CODES, Code, explain, group_words, tells_unmeasured
 from ._differences import Difference, text_pair
-from ._findings import Finding, NamedCall, tool_in
+from ._findings import Finding, NamedCall, missing_calls, tool_in
 from ._justifications import (
     AnswersJustification,
     BudgetCheck,
@@ -92,6 +92,7 @@ __all__ = [
     "gravity",
     "group_words",
     "measures_of",
+    "missing_calls",
     "ordinal_text",
     "tells_unmeasured",
     "text_pair",

@@ -134,6 +134,15 @@ CODES: dict[str, Code] = {
             "`rightcall.case.id`, by trace id, or by order; `--join` and `--case-attribute` say otherwise.",
         ),
         (
+            "RC304",
+            "calls-not-understood",
+            "The log or trace holds something that may be a call and is in no format known here: an unknown item "
+            "beside known ones, a list of calls of another shape, a result without its call, or an agent that asks for "
+            "its calls in plain text. Calls may be missing, so what depends on all of them is `not_measured`. The "
+            "message names the first such item and its keys. A rule that the calls in sight already break is failed "
+            "all the same. Record spans of the tools, or give the calls in a format that `rightcall show` reads.",
+        ),
+        (
             "RC401",
             "limit-exceeded",
             "Judging this trajectory would take more than a limit allows, so it was not judged: the result is "

@@ -6,6 +6,8 @@ import re
 
 import msgspec
 
+from rightcall.trajectory import Trajectory
+
 _QUOTED = re.compile(r"`([^`(]{1,200})")
 _LONGEST_NAME = 200
 
@@ -40,6 +42,13 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
             return self.path.partition(".")[2][:_LONGEST_NAME]
         quoted = _QUOTED.search(self.message) if self.code in ("RC301", "RC506") else None
         return quoted[1] if quoted else ""
+
+
+def missing_calls(trajectory: Trajectory) -> Finding:
+    """Why it is not known which calls were made, of a trajectory that says that some may be missing."""
+    if trajectory.not_understood:
+        return Finding("RC304", f"calls may be missing that were not understood: {trajectory.not_understood}")
+    return Finding("RC301", "the trace has no tool data, so nobody knows which calls were made")
 
 
 def tool_in(text: str) -> str:
