@@ -39,6 +39,12 @@ class Record(msgspec.Struct, eq=False):
     """When the model had given that message."""
     joined: bool = False
     """A request for which a span was found."""
+    unread: str = ""
+    """What the span of a tool looks like whose name is not known: the call is not understood."""
+    withheld: str = ""
+    """Why the call was asked for and not carried out."""
+    of_user: bool = False
+    """A simulated user made the call, not the agent."""
 
     def fill(self, other: Record) -> None:
         """Take from another record of the same call what this one lacks."""

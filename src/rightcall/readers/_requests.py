@@ -24,15 +24,18 @@ _ITEM = "fc_"
 class Requests:
     """Requests gathered from conversations that repeat one another.
 
-    A request with an id is known by it. Without, the k-th of its name and arguments in a conversation is the k-th
-    such request known in the same context; a context is the tool call inside which the conversation was held.
+    A request with an id is known by it, and by how often that id was answered before in the conversation: an id is free
+    again once it was answered. Without an id, the k-th of its name and arguments in a conversation is the k-th such
+    request known in the same context; a context is the tool call inside which the conversation was held.
     """
 
     def __init__(self) -> None:
         self.known: list[Record] = []
         self.contexts: dict[int, Any] = {}
         self.saw_messages = False
-        self._by_id: dict[str, list[Record]] = {}
+        self.strays: list[Record] = []
+        """Results whose requests were not found."""
+        self._by_id: dict[tuple[str, int], list[Record]] = {}
         self._by_key: dict[Key, list[Record]] = {}
         self._written: dict[int, tuple[Record, bytes | str]] = {}
         self._groups = 0
@@ -54,9 +57,9 @@ class Requests:
             reading.take(exchange)
         reading.place_stray_results()
 
-    def with_id(self, call_id: str | None, name: str = "") -> Record | None:
-        """The request with an id; of several with one id, the one with the name."""
-        found = self._by_id.get(call_id or "", ())
+    def with_id(self, call_id: str | None, name: str = "", use: int = 0) -> Record | None:
+        """The request with an id, answered `use` times before; of several with one id, the one with the name."""
+        found = self._by_id.get((call_id or "", use), ())
         for record in found:
             if not name or record.name == name:
                 return record
@@ -67,14 +70,14 @@ class Requests:
         self._groups += 1
         return f"turn-{self._groups}"
 
-    def keep(self, call: Record, key: Key, context: Any) -> Record:
+    def keep(self, call: Record, key: Key, context: Any, use: int = 0) -> Record:
         """Keep a request seen for the first time. What is kept is a copy: a message may be met again."""
         record = copy(call)
         record.order = len(self.known)
         self.known.append(record)
         self.contexts[id(record)] = context
         self._by_key.setdefault(key, []).append(record)
-        self.name_by_id(record, record.call_id)
+        self.name_by_id(record, record.call_id, use)
         return record
 
     def written(self, call: Record) -> bytes | str:
@@ -82,14 +85,14 @@ class Requests:
         known = self._written.get(id(call))
         if known is None:
             # Held with the text, the call keeps its id to itself.
-            known = self._written[id(call)] = (call, _key_of(call.args))
+            known = self._written[id(call)] = (call, key_of(call.args))
         return known[1]
 
-    def name_by_id(self, record: Record, call_id: str | None) -> None:
+    def name_by_id(self, record: Record, call_id: str | None, use: int = 0) -> None:
         """Let a request be found by an id."""
         if call_id:
             record.call_id = record.call_id or call_id
-            self._by_id.setdefault(call_id, []).append(record)
+            self._by_id.setdefault((call_id, use), []).append(record)
 
     def nth(self, key: Key, position: int) -> Record | None:
         """The request of a name and arguments at a position, if as many are known."""
@@ -106,6 +109,12 @@ class _Reading:
         self._start_ns, self._end_ns = start_ns, end_ns
         self._counts: dict[Key, int] = {}
         self._waiting: dict[int, Record] = {}
+        self._open: dict[str, list[Record]] = {}
+        """The requests of each id that wait for their results."""
+        self._uses: dict[str, int] = {}
+        """How often each id was answered so far."""
+        self._of_user: set[str] = set()
+        """Ids of calls that a simulated user made, and that wait for their results."""
         self._stray: list[Record] = []
         self._group: str | None = None
         self._turn: int | None = None
@@ -124,33 +133,40 @@ class _Reading:
             self._group = None
         for call in exchange.calls:
             self._call(call, context)
+        self._of_user.update([call.call_id for call in exchange.of_user if call.call_id])
         for result in exchange.results:
-            self._result(result)
+            if result.call_id in self._of_user:
+                self._of_user.discard(result.call_id)
+            elif not result.of_user:
+                self._result(result)
 
     def _call(self, call: Record, context: Any) -> None:
         requests = self._requests
         key = (id(context) if context is not None else None, call.name, requests.written(call))
         position = self._counts.get(key, 0)
         self._counts[key] = position + 1
-        known = self._same(call, key, position)
+        use = self._uses.get(call.call_id or "", 0)
+        known = self._same(call, key, position, use)
         if known is None:
             self._group = self._group or requests.new_group()
-            known = requests.keep(call, key, context)
+            known = requests.keep(call, key, context, use)
             known.group, known.turn = self._group, self._turn
             known.asked_ns, known.answered_ns = self._start_ns, self._end_ns
         else:
             self._group = self._group or known.group
-            requests.name_by_id(known, call.call_id if not known.call_id else None)
+            requests.name_by_id(known, call.call_id if not known.call_id else None, use)
             known.turn = self._turn if known.turn is None else known.turn
             if known.args is NOTHING:
                 known.args = call.args
         self._has_history = self._has_history or not self.answering
         self._waiting[id(known)] = known
+        if call.call_id and known not in (waiting := self._open.setdefault(call.call_id, [])):
+            waiting.append(known)
 
-    def _same(self, call: Record, key: Key, position: int) -> Record | None:
+    def _same(self, call: Record, key: Key, position: int, use: int) -> Record | None:
         requests = self._requests
         if call.call_id:
-            known = requests.with_id(call.call_id, call.name)
+            known = requests.with_id(call.call_id, call.name, use)
             if known and (NOTHING in (known.args, call.args) or known.args == call.args):
                 return known
         known = requests.nth(key, position)
@@ -162,38 +178,68 @@ class _Reading:
         return None if self.answering and later and not self._has_history else known
 
     def _result(self, result: Record) -> None:
-        request = self._requests.with_id(result.call_id) or self._waiting_for(result)
+        request = self._with_id_of(result) or self._waiting_for(result)
         if request is None:
             self._stray.append(result)
         else:
             self._waiting.pop(id(request), None)
+            self._free_id(request, result.call_id or request.call_id)
             self._answer(request, result)
+
+    def _with_id_of(self, result: Record) -> Record | None:
+        """The request with the id of a result: one that waits, else one known from elsewhere or answered before."""
+        call_id = result.call_id
+        if not call_id:
+            return None
+        waiting = self._open.get(call_id)
+        if waiting:
+            return next((record for record in waiting if record.name == result.name), waiting[0])
+        use = self._uses.get(call_id, 0)
+        return self._requests.with_id(call_id, use=use) or self._requests.with_id(call_id, use=max(use - 1, 0))
+
+    def _free_id(self, request: Record, call_id: str | None) -> None:
+        """Let an id stand for another call from now on, if it was this request's and is answered now."""
+        waiting = self._open.get(call_id or "")
+        if call_id and waiting and request in waiting:
+            waiting.remove(request)
+            self._uses[call_id] = self._uses.get(call_id, 0) + 1
 
     def _answer(self, request: Record, result: Record) -> None:
         if result.call_id and request.call_id and request.call_id.startswith(_ITEM):
             request.call_id = None
             self._requests.name_by_id(request, result.call_id)
+        request.withheld = request.withheld or result.withheld
         if not _is_answered(request):
             request.output, request.failed, request.error = result.output, result.failed, result.error
 
     def place_stray_results(self) -> None:
-        """Give results without a request in this conversation to the requests made before it, in order.
+        """Give results without a request before them to a later one of their id, or to earlier conversations' in order.
 
         A conversation with at least as many results as are known repeats them from the first; one with fewer has
         only new ones.
         """
-        if not self._stray:
+        strays = [result for result in self._stray if not self._answer_later_request(result)]
+        if not strays:
             return
         contexts = self._requests.contexts
         known = [record for record in self._requests.known if contexts[id(record)] is self._context]
         answered = [record for record in known if _is_answered(record)]
-        repeats = len(self._stray) >= len(answered) and all(
-            [record.output == result.output for record, result in zip(answered, self._stray, strict=False)]
+        repeats = len(strays) >= len(answered) and all(
+            [record.output == result.output for record, result in zip(answered, strays, strict=False)]
         )
         places = known if repeats else [record for record in known if not _is_answered(record)]
-        for request, result in zip(places, self._stray, strict=False):
-            if _may_answer(result, request):
-                self._answer(request, result)
+        for place, result in enumerate(strays):
+            if place < len(places) and _may_answer(result, places[place]):
+                self._answer(places[place], result)
+            else:
+                self._requests.strays.append(result)
+
+    def _answer_later_request(self, result: Record) -> bool:
+        waiting = self._open.get(result.call_id or "")
+        if not waiting:
+            return False
+        self._answer(waiting.pop(0), result)
+        return True
 
     def _waiting_for(self, result: Record) -> Record | None:
         for record in self._waiting.values():
@@ -213,7 +259,8 @@ def _is_answered(record: Record) -> bool:
     return record.failed or record.output is not NOTHING
 
 
-def _key_of(args: Any) -> bytes | str:
+def key_of(args: Any) -> bytes | str:
+    """Arguments as text that is equal for equal ones."""
     if args is NOTHING:
         return b""
     try:
