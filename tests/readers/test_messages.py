@@ -140,6 +140,87 @@ FORMATS: dict[str, list[Any]] = {
         {"role": "assistant", "parts": [{"type": "tool_call", "id": "1", "name": "t", "arguments": {"a": 1}}]},
         {"role": "tool", "parts": [{"type": "tool_call_response", "id": "1", "response": "o"}]},
     ],
+    "Inspect": [
+        {"role": "assistant", "content": "", "tool_calls": [{"id": "1", "function": "t", "arguments": {"a": 1}}]},
+        {"role": "tool", "tool_call_id": "1", "function": "t", "content": "o", "error": None},
+    ],
+    "ATIF": [
+        {
+            "step_id": 1,
+            "source": "agent",
+            "message": "",
+            "tool_calls": [{"tool_call_id": "1", "function_name": "t", "arguments": {"a": 1}}],
+            "observation": {"results": [{"source_call_id": "1", "content": "o"}]},
+        },
+    ],
+    "Anthropic's managed agents": [
+        {"type": "agent.tool_use", "id": "1", "name": "t", "input": {"a": 1}},
+        {
+            "type": "agent.tool_result",
+            "tool_use_id": "1",
+            "content": [{"type": "text", "text": "o"}],
+            "is_error": False,
+        },
+    ],
+    "Anthropic's managed agents, by MCP": [
+        {"type": "agent.mcp_tool_use", "id": "1", "name": "t", "input": {"a": 1}},
+        {"type": "agent.mcp_tool_result", "mcp_tool_use_id": "1", "content": [{"type": "text", "text": "o"}]},
+    ],
+    "Anthropic's managed agents, custom": [
+        {"type": "agent.custom_tool_use", "id": "1", "name": "t", "input": {"a": 1}},
+        {"type": "user.custom_tool_result", "custom_tool_use_id": "1", "content": [{"type": "text", "text": "o"}]},
+    ],
+    "OpenAI Responses, by MCP": [
+        {"type": "mcp_call", "id": "1", "name": "t", "arguments": '{"a": 1}', "output": "o", "error": None},
+    ],
+    "Vercel, with its result": [
+        {
+            "role": "assistant",
+            "parts": [
+                {
+                    "type": "dynamic-tool",
+                    "toolName": "t",
+                    "toolCallId": "1",
+                    "state": "output-available",
+                    "input": {"a": 1},
+                    "output": "o",
+                }
+            ],
+        },
+    ],
+    "Pi": [
+        {"role": "assistant", "content": [{"type": "toolCall", "id": "1", "name": "t", "arguments": {"a": 1}}]},
+        {
+            "role": "toolResult",
+            "toolCallId": "1",
+            "toolName": "t",
+            "content": [{"type": "text", "text": "o"}],
+            "isError": False,
+        },
+    ],
+    "AG2": [
+        {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "t", "arguments": '{"a": 1}'}}]},
+        {
+            "role": "tool",
+            "name": "executor",
+            "content": "o",
+            "tool_responses": [{"tool_call_id": "1", "role": "tool", "content": "o"}],
+        },
+    ],
+    "Qwen Code": [
+        {
+            "type": "assistant",
+            "message": {"role": "model", "parts": [{"functionCall": {"id": "1", "name": "t", "args": {"a": 1}}}]},
+        },
+        {
+            "type": "tool_result",
+            "message": {
+                "role": "user",
+                "parts": [{"functionResponse": {"id": "1", "name": "t", "response": {"result": "o"}}}],
+            },
+            "toolCallResult": {"callId": "1", "status": "success"},
+        },
+    ],
 }
 
 
@@ -200,6 +281,15 @@ FAILURES: dict[str, list[Any]] = {
             "parts": [{"part_kind": "retry-prompt", "tool_name": "t", "content": "no", "tool_call_id": "1"}],
         },
     ],
+    "Inspect": [
+        FORMATS["Inspect"][0],
+        {"role": "tool", "tool_call_id": "1", "content": "", "error": {"type": "timeout", "message": "no"}},
+    ],
+    "tau2-bench": [
+        {"role": "assistant", "tool_calls": [{"id": "1", "name": "t", "arguments": {"a": 1}}]},
+        {"role": "tool", "id": "1", "content": "no", "error": True},
+    ],
+    "OpenAI Responses, by MCP": [{**FORMATS["OpenAI Responses, by MCP"][0], "output": None, "error": "no"}],
     "AutoGen": [
         FORMATS["AutoGen"][0],
         {

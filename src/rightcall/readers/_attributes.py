@@ -193,9 +193,15 @@ def unnested(entries: Iterable[tuple[str, Any]]) -> Any:
     return _listed(root)
 
 
+def by_number(digits: str) -> tuple[int, str]:
+    """What sorts decimal numbers, of any length."""
+    plain = digits.lstrip("0")
+    return len(plain), plain
+
+
 def _listed(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if value and all(key.isdecimal() for key in value):
-        return [_listed(value[key]) for key in sorted(value, key=int)]
+        return [_listed(value[key]) for key in sorted(value, key=by_number)]
     return {key: _listed(item) for key, item in value.items()}

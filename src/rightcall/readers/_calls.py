@@ -9,8 +9,8 @@ from typing import Any
 from rightcall.limits import Limits
 
 from ._carriers import carriers_among
-from ._conventions import SPAN_NAMES, Convention, says
-from ._kinds import CallShape, kind_of
+from ._conventions import SPAN_NAMES, Convention, convention_by_attributes, says
+from ._kinds import CallShape, kind_of, tools_of
 from ._record import Record
 from ._span import Event, Span
 from ._values import NOTHING, PLACEHOLDERS, SCRUBBED, UnparsableError, arguments, is_scrubbed, outcome
@@ -19,6 +19,9 @@ _LONGEST_PLACEHOLDER = 20
 _PARAMETERS = "tool.parameters"
 _NO_ATTRIBUTES: Mapping[str, Any] = {}
 _NO_MESSAGE = frozenset({"", "TOOL_ERROR", "tool_error", "ERROR", "error"})
+_DEFERRAL = "pydantic_ai.tool.deferral.name"
+_EXCEPTIONS = "pydantic_ai.exceptions."
+_DEFERRALS = {"ApprovalRequired": "approval was asked for", "CallDeferred": "deferred: the tool is run elsewhere"}
 _REDACTED = re.compile(r"details are redacted", re.I)
 
 
@@ -35,6 +38,8 @@ def take_call(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> None:
             # A span and a record that hold each other would never be freed; the run puts them together.
             record.span = None
             span.record = record
+    elif not shape and (tool := _tool_of(span)):
+        span.record = Record(tool, unread=_described(span, "which may be a call"))
     elif shape or span.events or carriers_among(span.attributes):
         return
     attributes = span.attributes
@@ -43,11 +48,15 @@ def take_call(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> None:
 
 
 def _record_of(span: Span, shape: CallShape, limits: Limits) -> Record | None:
-    """The call a span records; none where not even the tool's name is known."""
+    """The call a span records; one that is not understood where not even the tool's name is known."""
     attributes, convention = span.attributes, shape.convention
     name = _first_text(attributes, shape.tool) or _name_of(span, shape)
     if not name or len(name) > limits.name_length:
-        return None
+        return (
+            None
+            if _is_empty(span, shape)
+            else Record("", span, unread=_described(span, "whose tool has no name in text"))
+        )
     record = Record(name, span, convention.name, (span.scope or convention.dialect or convention.name,))
     if shape.call_id:
         record.call_id = _first_text(attributes, shape.call_id)
@@ -61,13 +70,45 @@ def _record_of(span: Span, shape: CallShape, limits: Limits) -> Record | None:
         _read_events(record, convention, attributes, events, limits)
     if span.failed or events or record.failed or shape.may_fail:
         _read_error(record, convention, span, events)
+    if _DEFERRAL in attributes or record.failed:
+        record.withheld = _deferral(attributes, events)
     return record
 
 
+def _deferral(attributes: Mapping[str, Any], events: Iterable[Event]) -> str:
+    """Why a call was put off instead of made (Pydantic AI), or an empty text."""
+    named = attributes.get(_DEFERRAL)
+    raised = [event.attributes.get("exception.type") for event in events if event.name == "exception"]
+    for name in [f"{_EXCEPTIONS}{named}", *raised]:
+        if isinstance(name, str) and name.removeprefix(_EXCEPTIONS) in _DEFERRALS and name.startswith(_EXCEPTIONS):
+            return _DEFERRALS[name.removeprefix(_EXCEPTIONS)]
+    return f"deferred: {named[:200]}" if isinstance(named, str) and named else ""
+
+
+def _is_empty(span: Span, shape: CallShape) -> bool:
+    return any([span.attributes.get(key) in (None, "") for key in shape.wanted])
+
+
 def _name_of(span: Span, shape: CallShape) -> str:
-    if any([span.attributes.get(key) in (None, "") for key in shape.wanted]):
+    if _is_empty(span, shape):
         return ""
-    return _name_in(span.name)
+    name = _name_in(span.name)
+    # A span that has its tool's name in an attribute, and no text there, is not called like the tool.
+    held = [span.attributes.get(key) for key in shape.tool]
+    is_elsewhere = any([value is not None and not isinstance(value, str) for value in held])
+    return "" if is_elsewhere and name == span.name else name
+
+
+def _tool_of(span: Span) -> str:
+    """The tool that a span of no convention names, or an empty text. A convention may say that a span is no call."""
+    named = [span.attributes.get(key) for key in tools_of(span)]
+    tool = next((str(value) for value in named if value not in (None, "")), "")
+    return tool if tool and convention_by_attributes(span.attributes) is None else ""
+
+
+def _described(span: Span, what: str) -> str:
+    keys = [str(key)[:40] for key in list(span.attributes)[:12]]
+    return f"the span {span.name[:80]!r}, {what}, with the attributes {', '.join(keys)}"
 
 
 def _read_content(record: Record, shape: CallShape, attributes: Mapping[str, Any], limits: Limits) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ._attributes import RawAttributes, unnested
+from ._attributes import RawAttributes, by_number, unnested
 from ._exchanges import Exchanges
 from ._kinds import shape_of
 from ._message_log import Exchange
@@ -194,7 +194,9 @@ def _numbered_carrier(beginning: str, keys: tuple[str, ...]) -> Carrier:
         side=_NUMBERED[beginning],
         keys=keys,
         beginning=beginning,
-        messages=tuple([_names_and_keys(messages[number]) for number in sorted(messages, key=int)]) if regular else (),
+        messages=tuple([_names_and_keys(messages[number]) for number in sorted(messages, key=by_number)])
+        if regular
+        else (),
     )
 
 

@@ -11,7 +11,7 @@ from rightcall.decoding import decode_json
 from rightcall.errors import InputError
 
 from ._attributes import unnested
-from ._message_log import Exchange, exchange_of, messages_of
+from ._message_log import Exchange, exchange_of, messages_of, no_message
 from ._parts import part_of
 from ._steps import is_step
 
@@ -92,7 +92,8 @@ def _wrapped_messages(text: str) -> list[bytes] | None:
 def _read(message: Any) -> Exchange:
     if any([isinstance(key, str) and "." in key for key in message]):
         message = _undotted(message)
-    return exchange_of(message)
+    # Keys that look like positions make a list, which is no message.
+    return exchange_of(message) if isinstance(message, dict) else no_message(message)
 
 
 def _undotted(value: Any) -> Any:

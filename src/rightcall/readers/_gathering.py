@@ -10,9 +10,10 @@ from rightcall.limits import Limits
 from rightcall.trajectory import Trajectory
 
 from ._calls import take_call
+from ._conversations import logs_in
 from ._documents import LOOKED_FOR
 from ._grouping import Grouping, Sorting, Traces, whole_runs
-from ._message_log import has_messages, messages_of
+from ._message_log import has_messages
 from ._otlp_lines import span_in
 from ._run import Run
 from ._span import Item, LogRecord, Loose, PackedSpan, Span
@@ -66,7 +67,7 @@ class Gathering:
         """
         has_spans = self._traces.has_spans
         if self._loose and not has_spans and not self._logs:
-            yield self._of_messages(name, warnings)
+            yield from self._of_messages(name, warnings)
             return
         if not has_spans and not self._logs:
             raise InputError(f"{name}: no spans in it and no messages; {LOOKED_FOR}")
@@ -151,14 +152,16 @@ class Gathering:
         top = self._traces.top(span.trace_id)
         (scattered if top in several else runs).setdefault(top, []).append(span)
 
-    def _of_messages(self, name: str, warnings: Warnings) -> Trajectory:
-        run = Run(self._limits, self._keep)
-        if len(self._loose) == 1:
-            messages = messages_of(self._loose[0])
-        else:
-            messages = [message for document in self._loose for message in messages_of(document)]
-        run.messages = checked_messages(messages, name)
-        return run.trajectory(warnings.texts())
+    def _of_messages(self, name: str, warnings: Warnings) -> Iterator[Trajectory]:
+        logs, left_out = logs_in(self._loose)
+        if left_out:
+            warnings.add("documents", f"{name}: {left_out:,} documents that hold no messages were left out")
+        for log in logs:
+            checked_messages(log.messages or [message for held in log.snapshots for message in held], name)
+        for log in logs:
+            run = Run(self._limits, self._keep)
+            run.log = log
+            yield run.trajectory(warnings.texts())
 
 
 def checked_messages(messages: list[Any], name: str) -> list[Any]:

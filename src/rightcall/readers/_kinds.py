@@ -35,6 +35,7 @@ SESSION_KEYS = (
 
 GROUP_KEYS = frozenset({*CONVERSATION_KEYS, *SESSION_KEYS})
 
+_TOOL_ENDINGS = ("tool.name", "tool_name", "toolName", "tool_call.name", "function_name")
 _AGENT = ("gen_ai.agent.name", "agent.name")
 _MARKS = [mark for convention in CONVENTIONS for mark in convention.marks]
 _VALUED = ROLE_VALUES | {key for key, wanted in _MARKS if wanted}
@@ -70,6 +71,8 @@ class Shape(msgspec.Struct):
     deciding: _Keys
     """The attributes whose values tell what such a span stands for."""
     deciding_places: tuple[int, ...]
+    tools: _Keys
+    """Its attributes that are called like the name of a tool, in whatever convention."""
     groups: _Keys
     """Its attributes with the id of a conversation or session."""
     decided: dict[Any, Kind | None]
@@ -109,8 +112,21 @@ def _learn(keys: _Keys) -> Shape:
     places = {key: place for place, key in enumerate(keys)}
     deciding = tuple([key for key in places if key in _VALUED])
     groups = tuple([key for key in places if key in GROUP_KEYS])
-    shape = _shapes[keys] = Shape(places, deciding, tuple([places[key] for key in deciding]), groups, {})
+    shape = _shapes[keys] = Shape(
+        places, deciding, tuple([places[key] for key in deciding]), _tool_keys(keys), groups, {}
+    )
     return shape
+
+
+def _tool_keys(keys: _Keys) -> _Keys:
+    return tuple([key for key in keys if key.endswith(_TOOL_ENDINGS)])
+
+
+def tools_of(span: Span) -> _Keys:
+    """The attributes of a span that are called like the name of a tool."""
+    attributes: Any = span.attributes
+    shape: Shape = attributes.shape if attributes.__class__ is RawAttributes else shape_of(tuple(attributes))
+    return shape.tools
 
 
 def _by_attributes(attributes: Any) -> Kind | None:

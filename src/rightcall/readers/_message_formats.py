@@ -33,8 +33,12 @@ class Part(msgspec.Struct, frozen=True):
     failure: tuple[tuple[str, Any], ...] = ()
     """Keys that say the call failed, with their values; None stands for any that is not empty."""
     message: tuple[str, ...] = ()
-    """Where the text of the error is; failing all, the output is it."""
+    """Where the text of the error, or the reason of the refusal, is; failing all, the output is the error."""
+    refusal: tuple[tuple[str, Any, str], ...] = ()
+    """Keys that say the call was not carried out, with their values, and the reason to give if there is none."""
     unwrap: tuple[Envelope, ...] = ()
+    output: tuple[str, ...] = ()
+    """Where a call that holds its result, too, has it."""
 
 
 def typed_value(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
@@ -46,8 +50,19 @@ def typed_value(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
     return content_blocks(outcome(value["value"]), call, attributes)
 
 
-def _call(format: str, marks: dict[str, Any], name: str, id: str, value: str) -> Part:
-    return Part(format, "call", tuple(marks.items()), _names(name), _names(id), _names(value))
+def _call(
+    format: str,
+    marks: dict[str, Any],
+    name: str,
+    id: str,
+    value: str,
+    failure: tuple[tuple[str, Any], ...] = (),
+    message: str = "",
+    refusal: tuple[tuple[str, Any, str], ...] = (),
+    output: str = "",
+) -> Part:
+    places = _names(name), _names(id), _names(value)
+    return Part(format, "call", tuple(marks.items()), *places, failure, _names(message), refusal, output=_names(output))
 
 
 def _result(
@@ -58,10 +73,11 @@ def _result(
     value: str,
     failure: tuple[tuple[str, Any], ...] = (),
     message: str = "",
+    refusal: tuple[tuple[str, Any, str], ...] = (),
     unwrap: tuple[Envelope, ...] = (),
 ) -> Part:
     places = _names(name), _names(id), _names(value)
-    return Part(format, "result", tuple(marks.items()), *places, failure, _names(message), unwrap)
+    return Part(format, "result", tuple(marks.items()), *places, failure, _names(message), refusal, unwrap)
 
 
 def _is_plain_text(content: Any) -> bool:
@@ -108,6 +124,71 @@ PARTS = (
         failure=(("exception", None),),
         message="exception",
     ),
+    _call("OpenAI chat, custom", {"type": "custom", "custom.name": str}, "custom.name", "id", "custom.input"),
+    _call("Inspect", {"function": str, "arguments": dict}, "function", "id", "arguments"),
+    _call("ATIF", {"function_name": str, "arguments": None}, "function_name", "tool_call_id", "arguments"),
+    _result(
+        "ATIF", {"source_call_id": str, "content": None}, "", "source_call_id", "content", unwrap=(content_blocks,)
+    ),
+    _call(
+        "OpenAI Responses, by MCP",
+        {"type": "mcp_call", "name": str},
+        "name",
+        "id",
+        "arguments",
+        failure=(("error", None),),
+        message="error.message|error",
+        output="output|error",
+    ),
+    _call(
+        "OpenAI Responses, by MCP",
+        {"type": "mcp_approval_request"},
+        "name",
+        "id",
+        "arguments",
+        refusal=(("type", None, "approval was asked for"),),
+    ),
+    _result(
+        "OpenAI Responses, by MCP",
+        {"type": "mcp_approval_response", "approve": False},
+        "",
+        "approval_request_id",
+        "",
+        message="reason",
+        refusal=(("type", None, "approval was refused"),),
+    ),
+    _call("Anthropic's managed agents", {"type": "agent.tool_use"}, "name", "id", "input"),
+    _call("Anthropic's managed agents, by MCP", {"type": "agent.mcp_tool_use"}, "name", "id", "input"),
+    _call("Anthropic's managed agents, custom", {"type": "agent.custom_tool_use"}, "name", "id", "input"),
+    *(
+        _result(
+            "Anthropic's managed agents",
+            {"type": f"{kind}_result", key: str},
+            "",
+            key,
+            "content",
+            failure=(("is_error", True),),
+            unwrap=(content_blocks,),
+        )
+        for kind, key in (("agent.mcp_tool", "mcp_tool_use_id"), ("user.custom_tool", "custom_tool_use_id"))
+    ),
+    _result(
+        "Anthropic's managed agents, refused",
+        {"type": "user.tool_confirmation", "tool_use_id": str, "result": "deny"},
+        "",
+        "tool_use_id",
+        "",
+        message="deny_message",
+        refusal=(("result", "deny", "refused by the user"),),
+    ),
+    _result(
+        "Claude, refused",
+        {"tool_name": str, "tool_use_id": str, "tool_input": None},
+        "tool_name",
+        "tool_use_id",
+        "",
+        refusal=(("tool_use_id", None, "refused by the user"),),
+    ),
     _call("Anthropic", {"type": "tool_use"}, "name", "id", "input"),
     _call("Anthropic, on the server", {"type": "server_tool_use"}, "name", "id", "input"),
     _call("Anthropic, by MCP", {"type": "mcp_tool_use"}, "name", "id", "input"),
@@ -121,7 +202,12 @@ PARTS = (
         unwrap=(content_blocks,),
     ),
     _result(
-        "Anthropic, nothing returned", {"type": "tool_result"}, "", "tool_use_id", "", failure=(("is_error", True),)
+        "Anthropic, nothing returned",
+        {"type": "tool_result", "tool_use_id": str},
+        "",
+        "tool_use_id",
+        "",
+        failure=(("is_error", True),),
     ),
     _call("Gemini", {"functionCall.name": str}, "functionCall.name", "functionCall.id", "functionCall.args"),
     _call("Gemini", {"function_call.name": str}, "function_call.name", "function_call.id", "function_call.args"),
@@ -158,10 +244,34 @@ PARTS = (
         "toolCallId",
         "output|result",
         failure=(("isError", True),),
+        message="output.reason",
+        refusal=(("output.type", "execution-denied", "approval was refused"),),
         unwrap=(typed_value,),
     ),
     _result("Vercel", {"type": "tool-error"}, "toolName", "toolCallId", "error", failure=(("error", None),)),
-    _call("Vercel", {"toolName": str, "toolCallId": str}, "toolName", "toolCallId", "input|args"),
+    _result(
+        "Pi",
+        {"role": "toolResult", "toolCallId": str},
+        "toolName",
+        "toolCallId",
+        "content",
+        failure=(("isError", True),),
+        unwrap=(content_blocks,),
+    ),
+    _call(
+        "Vercel",
+        {"toolName": str, "toolCallId": str},
+        "toolName",
+        "toolCallId",
+        "input|args",
+        failure=(("state", "output-error"),),
+        message="errorText",
+        refusal=(
+            ("state", "output-denied", "approval was refused"),
+            ("state", "approval-requested", "approval was asked for"),
+        ),
+        output="output|result",
+    ),
     _call("Pydantic AI", {"part_kind": "tool-call"}, "tool_name", "tool_call_id", "args"),
     _call("Pydantic AI, built in", {"part_kind": "builtin-tool-call"}, "tool_name", "tool_call_id", "args"),
     _result(
@@ -174,6 +284,8 @@ PARTS = (
             ("outcome", "retried"),
             ("outcome", "failed"),
         ),
+        message="content",
+        refusal=(("outcome", "denied", "approval was refused"),),
     ),
     _result("Pydantic AI, built in", {"part_kind": "builtin-tool-return"}, "tool_name", "tool_call_id", "content"),
     _result(
@@ -244,10 +356,11 @@ PARTS = (
     _result(
         "OpenAI chat",
         {"role": "tool", "tool_call_id": str},
-        "name",
+        "name|function",
         "tool_call_id",
         "content",
-        failure=(("status", "error"),),
+        failure=(("status", "error"), ("error", None)),
+        message="error.message|error",
         unwrap=(content_blocks,),
     ),
     _result(
@@ -256,6 +369,7 @@ PARTS = (
         "name",
         "id",
         "content",
+        failure=(("error", True),),
         unwrap=(converse_blocks,),
     ),
     _result(
@@ -265,7 +379,14 @@ PARTS = (
         "tool_call_id",
         "content",
     ),
-    _result("OpenAI chat, without ids", {"role": "tool", "content": _is_plain_text}, "name", "", "content"),
+    _result(
+        "OpenAI chat, without ids",
+        {"role": "tool", "content": _is_plain_text},
+        "name",
+        "",
+        "content",
+        failure=(("error", True),),
+    ),
     _result("OpenAI chat, early", {"role": "function", "content": None}, "name", "", "content"),
     _call("LangChain", {"name": str, "args": None, "id": None}, "name", "id", "args"),
     _call("OpenTelemetry, AutoGen, OpenLLMetry", {"name": str, "arguments": None}, "name", "id|call_id", "arguments"),

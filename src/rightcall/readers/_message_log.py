@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from rightcall.decoding import decode_json
 from rightcall.errors import InputError
@@ -11,7 +12,8 @@ from rightcall.errors import InputError
 from ._message_formats import Part
 from ._parts import part_of, read_part
 from ._record import Record
-from ._steps import is_step, read_step
+from ._signs import acts_by_text, observes_by_text, unknown_block, unknown_item, unnamed_call
+from ._steps import is_step, read_step, unknown_step
 
 _LISTS = (
     "messages",
@@ -25,8 +27,10 @@ _LISTS = (
     "new_messages",
     "steps",
     "generations",
+    "replies",
+    "traj",
 )
-_WRAPPERS = ("message", "data", "kwargs", "content", "body", "tool_call", "root")
+_WRAPPERS = ("message", "data", "kwargs", "content", "body", "tool_call", "root", "observation")
 _HOLDERS = (
     "tool_calls",
     "content",
@@ -36,19 +40,28 @@ _HOLDERS = (
     "tool_call_results",
     "tool.result",
     "message",
+    "results",
+    "permission_denials",
+    "tool_responses",
 )
 _DEPTH = 6
 _ANSWER = "gen_ai.choice"
+_REFUSED = "User rejected tool use"
+"""What Claude Code notes beside the result of a call that was not carried out."""
+_USER = frozenset({"user", "human"})
+_MODEL = frozenset({"assistant", "model", "ai"})
 
 
 class Exchange:
     """The calls and results of one message."""
 
-    __slots__ = ("answers", "calls", "item", "parent_id", "results", "role")
+    __slots__ = ("acts", "answers", "calls", "item", "of_user", "parent_id", "results", "role", "unread")
 
     def __init__(self) -> None:
         self.calls: list[Record] = []
         self.results: list[Record] = []
+        self.of_user: list[Record] = []
+        """Calls that a simulated user made."""
         self.role = ""
         self.item = False
         """The message is one call or result itself, not a message around them."""
@@ -56,6 +69,10 @@ class Exchange:
         """The id of the call whose sub-agent wrote the message (Claude)."""
         self.answers = False
         """The message is the model's answer, though it stands among those the model was given (Pydantic AI)."""
+        self.unread = ""
+        """What in the message may be a call that was not understood."""
+        self.acts = False
+        """The message asks for a call in the words of its text, or has what such a call gave back."""
 
 
 def messages_of(document: Any) -> list[Any]:
@@ -75,8 +92,29 @@ def messages_of(document: Any) -> list[Any]:
 
 
 def exchanges_of(messages: Iterable[Any]) -> list[Exchange]:
-    """What happens in each message, in order; messages without calls and results count too."""
-    return [exchange_of(message) for message in messages if isinstance(message, dict)]
+    """What happens in each message, in order; messages without calls and results count too.
+
+    A line that a log repeats, known by its `uuid` (Claude Code), says nothing new.
+    """
+    found: list[Exchange] = []
+    known = set[str]()
+    for message in messages:
+        uuid = message.get("uuid") if isinstance(message, dict) else None
+        if isinstance(uuid, str) and uuid in known:
+            found.append(Exchange())
+            continue
+        found.append(exchange_of(message) if isinstance(message, dict) else no_message(message))
+        if isinstance(uuid, str):
+            known.add(uuid)
+    return found
+
+
+def no_message(item: Any) -> Exchange:
+    """What happens in an item that is no message: perhaps a call, where it holds objects."""
+    exchange = Exchange()
+    if isinstance(item, list) and any([isinstance(each, dict) for each in item]):
+        exchange.unread = "a list in the place of a message"
+    return exchange
 
 
 def exchange_of(message: Mapping[str, Any]) -> Exchange:
@@ -88,22 +126,50 @@ def exchange_of(message: Mapping[str, Any]) -> Exchange:
     exchange.answers = message.get("event.name", message.get("event", {})) == _ANSWER
     if is_step(message):
         exchange.calls, exchange.results = read_step(message)
+        exchange.unread = "" if exchange.calls else unknown_step(message)
         return exchange
-    parts = _parts(message)
-    exchange.item = bool(parts) and parts[0][0] is message
-    for document, part, listed in parts:
-        record = read_part(document, part)
+    found = _parts(message)
+    exchange.item = bool(found.parts) and found.parts[0].document is message
+    _read_parts(exchange, found)
+    if not found.parts and not found.unread:
+        found.unread = unknown_item(message)
+        exchange.acts = _acts(message, exchange.role)
+    exchange.unread = found.unread
+    _part_with_calls_of_user(exchange)
+    if message.get("toolUseResult") == _REFUSED:
+        for result in exchange.results:
+            result.withheld = "refused by the user"
+    return exchange
+
+
+def _read_parts(exchange: Exchange, found: _Parts) -> None:
+    calls: list[tuple[Record, _Place]] = []
+    for place in found.parts:
+        record = read_part(place.document, place.part)
         if record is None:
-            continue
-        if part.kind == "result":
+            found.unread = found.unread or unnamed_call(place.document)
+        elif place.part.kind == "result":
             exchange.results.append(record)
-            if part.format == "LlamaIndex" and not exchange.calls:
+            if place.part.format == "LlamaIndex" and not calls:
                 exchange.item = True
         else:
-            record.order = 1 if listed else 0
-            exchange.calls.append(record)
-    exchange.calls = _once(exchange.calls)
-    return exchange
+            calls.append((record, place))
+    exchange.calls = _once(calls)
+
+
+def _part_with_calls_of_user(exchange: Exchange) -> None:
+    """Take the calls of a simulated user from those of the agent (tau2-bench)."""
+    is_user = exchange.role in _USER
+    exchange.of_user = [call for call in exchange.calls if call.of_user or (is_user and not exchange.item)]
+    if exchange.of_user:
+        exchange.calls = [call for call in exchange.calls if call not in exchange.of_user]
+
+
+def _acts(message: Mapping[str, Any], role: str) -> bool:
+    text = message.get("content")
+    if not isinstance(text, str):
+        return False
+    return observes_by_text(text) if role in _USER else role in _MODEL and acts_by_text(text)
 
 
 def has_messages(messages: list[Any]) -> bool:
@@ -111,48 +177,89 @@ def has_messages(messages: list[Any]) -> bool:
     return any(isinstance(message, dict) and _is_message(message) for message in messages[:1000])
 
 
-def _once(calls: list[Record]) -> list[Record]:
-    """The calls of one message, those that it repeats in another place counted once."""
+def _once(calls: list[tuple[Record, _Place]]) -> list[Record]:
+    """The calls of one message, those that it repeats in another place counted once.
+
+    An id that calls of one list share is the id of none of them.
+    """
     if len(calls) < 2:
-        return calls
-    listed = [call for call in calls if call.order]
-    chosen = listed or calls
-    known: dict[str, Record] = {}
-    kept = []
-    for call in chosen:
-        if call.call_id is None or call.call_id not in known:
-            kept.append(call)
-            known[call.call_id or ""] = call
+        return [call for call, _ in calls]
+    listed = [found for found in calls if found[1].listed]
+    first_lists: dict[str, int] = {}
+    kept = [
+        call
+        for call, place in listed or calls
+        if not call.call_id or first_lists.setdefault(call.call_id, place.among) == place.among
+    ]
+    if listed and len(listed) < len(calls):
+        kept += _others([call for call, place in calls if not place.listed], kept)
+    uses = Counter([call.call_id for call in kept])
+    for call in kept:
+        call.call_id = call.call_id if uses[call.call_id] == 1 else None
     return kept
 
 
-_Found = list[tuple[Mapping[str, Any], Part, bool]]
+def _others(calls: list[Record], listed: list[Record]) -> list[Record]:
+    """Those calls among a message's content that its list of calls has not: LangChain lists no tools of a server."""
+    names, ids = {call.name for call in listed}, {call.call_id for call in listed}
+    return [call for call in calls if call.call_id and call.call_id not in ids and call.name not in names]
 
 
-def _parts(message: Mapping[str, Any]) -> _Found:
-    """The calls and results in a message, their formats, and whether they stand in its list of calls."""
-    found: _Found = []
-    _find_parts(message, found, 0, False)
+class _Place(NamedTuple):
+    """A call or result in a message, its format, and where it stands."""
+
+    document: Mapping[str, Any]
+    part: Part
+    listed: bool
+    """Whether it stands in the message's list of calls."""
+    among: int
+    """The number of the list that it is an item of."""
+
+
+class _Parts:
+    """What is found in a message: calls and results, and the first item that may be one and is of no known format."""
+
+    __slots__ = ("lists", "parts", "unread")
+
+    def __init__(self) -> None:
+        self.parts: list[_Place] = []
+        self.unread = ""
+        self.lists = 0
+
+
+def _parts(message: Mapping[str, Any]) -> _Parts:
+    found = _Parts()
+    _find_parts(message, found, 0, False, 0)
     return found
 
 
-def _find_parts(document: Mapping[str, Any], found: _Found, depth: int, listed: bool) -> None:
-    part = part_of(document)
+def _find_parts(document: Mapping[str, Any], found: _Parts, depth: int, listed: bool, among: int) -> None:
+    # AG2 has results in a list, and beside it all of them as one text.
+    part = part_of(document) if not document.get("tool_responses") else None
     if part is not None:
-        found.append((document, part, listed))
+        found.parts.append(_Place(document, part, listed, among))
         return
     if depth >= _DEPTH:
         return
     for key in [key for key in _HOLDERS if key in document]:
         held = _opened(document[key])
         if held.__class__ is list:
-            for item in held:
-                if item.__class__ is dict:
-                    _find_parts(item, found, depth + 1, key == "tool_calls")
+            _find_in_list(key, held, found, depth)
     for key in [key for key in _WRAPPERS if key in document]:
         held = document[key]
         if held.__class__ is dict:
-            _find_parts(held, found, depth + 1, listed)
+            _find_parts(held, found, depth + 1, listed, among)
+
+
+def _find_in_list(key: str, items: list[Any], found: _Parts, depth: int) -> None:
+    found.lists += 1
+    among = found.lists
+    for item in items:
+        before = len(found.parts)
+        if item.__class__ is dict:
+            _find_parts(item, found, depth + 1, key == "tool_calls", among)
+        if len(found.parts) == before and not found.unread:
+            found.unread = unknown_block(key, item)
 
 
 def _opened(held: Any) -> Any:
@@ -185,4 +292,4 @@ def _is_message(message: Mapping[str, Any]) -> bool:
         return True
     if isinstance(message.get("type"), str) and {"message", "data", "content", "subtype", "uuid"} & message.keys():
         return True
-    return bool(_parts(message))
+    return bool(_parts(message).parts)

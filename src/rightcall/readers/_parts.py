@@ -37,13 +37,26 @@ def read_part(document: Mapping[str, Any], part: Part) -> Record | None:
         return None
     record = Record(name.strip("'\"") if isinstance(name, str) else "")
     call_id = _first(document, part.id)
-    record.call_id = call_id if isinstance(call_id, str) and call_id not in PLACEHOLDERS else None
+    record.call_id = call_id if isinstance(call_id, str) and call_id and call_id not in PLACEHOLDERS else None
+    record.of_user = document.get("requestor") == "user"
+    record.withheld = _refusal(document, part)
     held = _first(document, part.value) if part.value else NOTHING
     if part.kind == "call":
         _take_args(record, held)
+        if part.output:
+            _take_output(record, document, part, _first(document, part.output))
     else:
         _take_output(record, document, part, held)
     return record
+
+
+def _refusal(document: Mapping[str, Any], part: Part) -> str:
+    """Why a call was not carried out, where the part says that it was not; else an empty text."""
+    for key, wanted, default in part.refusal:
+        if _failed(_inside(document, key), wanted):
+            reason = _first(document, part.message)
+            return reason if isinstance(reason, str) and reason else default
+    return ""
 
 
 def _learn(shape: _Shape) -> tuple[tuple[Part, _Marks], ...]:

@@ -14,11 +14,11 @@ from rightcall.trajectory import Trajectory
 
 from ._bytes import opened
 from ._containers import CONTAINERS, MESSAGES, items_of
+from ._conversations import Log, logs_in
 from ._documents import Documents
 from ._gathering import Gathering, checked_messages
 from ._grouping import GROUPINGS, Grouping
 from ._large import large_file
-from ._message_log import messages_of
 from ._run import Run
 from ._sdk import is_live_span, live_span
 from ._span import LogRecord, Span
@@ -95,7 +95,7 @@ def read_spans(
         else:
             _add_documents(run, admit(span, limits, where=f"spans[{position}]", foreign=True), position)
     if messages is not None:
-        run.messages = _checked_log(messages, limits)
+        run.log = _checked_log(messages, limits)
     return run.trajectory()
 
 
@@ -108,14 +108,18 @@ def read_messages(messages: Any, *, limits: Limits = DEFAULT_LIMITS) -> Trajecto
         InputError: these are no messages of a known format.
     """
     run = Run(limits)
-    run.messages = _checked_log(messages, limits)
+    run.log = _checked_log(messages, limits)
     return run.trajectory()
 
 
-def _checked_log(messages: Any, limits: Limits) -> list[Any]:
-    return checked_messages(
-        messages_of(admit(messages, limits, where="messages", foreign=True, opened=True)), "messages"
-    )
+def _checked_log(messages: Any, limits: Limits) -> Log:
+    logs, _ = logs_in([admit(messages, limits, where="messages", foreign=True, opened=True)])
+    if len(logs) > 1:
+        raise InputError(
+            f"messages holds {len(logs):,} conversations, and this takes one; read all of them with read(…)"
+        )
+    checked_messages(logs[0].messages, "messages")
+    return logs[0]
 
 
 def _gather(

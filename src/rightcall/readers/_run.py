@@ -6,16 +6,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.trajectory import ToolCall, Trajectory
+from rightcall.trajectory import NOT_UNDERSTOOD, ToolCall, Trajectory
 
 from ._answers import answer, question
 from ._calls import take_call
 from ._carriers import Carriers
 from ._conventions import CONVENTIONS
+from ._conversations import Log
 from ._duplicates import without_duplicates
 from ._joining import join
 from ._kinds import CallShape
-from ._message_log import exchanges_of
+from ._message_log import Exchange, exchanges_of
 from ._order import group_by_time, has_ties, ordered, overlaps_unexplained, unsettled
 from ._record import Record
 from ._requests import Requests
@@ -27,8 +28,10 @@ from ._turns import number_turns
 from ._usage import usage_of
 from ._values import NOTHING
 from ._warnings import Warnings
+from ._withheld import made_and_withheld, withheld_call
 
 _SETTINGS = {convention.name: convention.setting for convention in CONVENTIONS}
+CASE = "rightcall.case.id"
 _INTERNAL = frozenset({"final_answer", "final_result"})
 _HANDOFFS = ("transfer_to_", "transfer_back_to_", "handoff_to_")
 _INPUT = ("input.value", "mlflow.spanInputs", "langfuse.observation.input", "traceloop.entity.input")
@@ -46,38 +49,51 @@ class Run:
     def __init__(self, limits: Limits = DEFAULT_LIMITS, keep: tuple[str, ...] = ()) -> None:
         self.spans: list[Span] = []
         self.logs: list[LogRecord] = []
-        self.messages: list[Any] = []
+        self.log = Log()
         self._limits = limits
         self._keep = keep
         self._warnings = Warnings()
         self._requests = Requests()
+        self._unread = ""
+        """What may be a call and was not understood."""
+        self._acts = ""
+        """What shows that the agent asks for its calls in words of its own."""
 
     def trajectory(self, extra_warnings: Iterable[str] = ()) -> Trajectory:
         """The trajectory of the run."""
         spans = _once_each(self.spans)
         root = _root(spans)
         given, returned = _first_value(root, _INPUT), _first_value(root, _OUTPUT)
-        if self.messages and not spans:
-            given, returned = question(self.messages), answer(self.messages)
-        metadata = _kept(spans, self._keep)
+        if self.log and not spans:
+            given, returned = question(self.log.messages), answer(self.log.messages)
+        metadata = {**_kept_of_log(self.log, self._keep), **_kept(spans, self._keep)}
         records, roles = _classified(spans)
+        doubtful = [record for record in records if record.unread]
+        records = [record for record in records if not record.unread] if doubtful else records
         records, unseen = self._complete(spans, records, roles)
         number_turns(records, spans, roles)
-        calls = ordered([*records, *unseen])
+        calls, withheld = made_and_withheld(ordered([*records, *unseen]))
+        self._note_doubtful(doubtful, calls)
+        if not calls and not withheld:
+            self._unread = self._unread or self._acts or self.log.steps
         group_by_time(calls)
         self._warn(calls)
         tool_data = metadata["tool_data"] = self._tool_data(bool(records), bool(unseen))
+        if self._unread:
+            metadata[NOT_UNDERSTOOD] = self._unread
+            self._warnings.add("calls", f"calls that were not understood: {self._unread}")
         if records:
             metadata["instrumentation"] = sorted({layer for record in records for layer in record.layers})
         return Trajectory(
             calls=tuple([_tool_call(record) for record in calls]),
             input=given,
             output=returned,
-            trace_id=next((span.trace_id for span in spans if span.trace_id), None),
+            trace_id=next((span.trace_id for span in spans if span.trace_id), self.log.id),
             metadata=metadata,
             warnings=(*self._warnings.texts(), *extra_warnings),
             unordered=unsettled(calls),
-            calls_recorded=tool_data != "none",
+            calls_recorded=tool_data != "none" and not self._unread,
+            withheld=tuple([withheld_call(record) for record in withheld]),
             usage=usage_of(spans, roles),
         )
 
@@ -86,6 +102,13 @@ class Run:
         take_call(span, self._limits, self._keep)
         self.spans.append(span)
 
+    def _note_doubtful(self, doubtful: list[Record], calls: list[Record]) -> None:
+        """Note spans of tools that are not understood, but for those whose calls are known from elsewhere."""
+        names = {call.name for call in calls} if doubtful else set()
+        for record in doubtful:
+            if record.name not in names:
+                self._unread = self._unread or record.unread
+
     def _complete(
         self, spans: list[Span], records: list[Record], roles: dict[int, Role]
     ) -> tuple[list[Record], list[Record]]:
@@ -93,7 +116,7 @@ class Run:
         tree = Tree(spans, roles)
         records = _placed(records, tree, roles)
         others = len(records) < len(spans)
-        if not self.messages and not self.logs and not (others and _has_gaps(records)):
+        if not self.log and not self.logs and not (others and _has_gaps(records)):
             return records, []
         self._read_messages(spans, roles, tree)
         unseen = join(records, self._requests) if self._requests.known else []
@@ -110,9 +133,33 @@ class Run:
         found.sort(key=lambda conversation: (not conversation.of_model, conversation.start_ns or 0))
         contexts = {span.span_id: tree.enclosing(span) for span in spans} if found else {}
         for said in found:
+            self._note([*said.input, *said.output], " of a span")
             self._requests.add(said.input, said.output, contexts.get(said.span_id), said.start_ns, said.end_ns)
-        if self.messages:
-            self._requests.add(exchanges_of(self.messages), ())
+        self._read_log()
+
+    def _read_log(self) -> None:
+        """Read the messages given as a log, and what repeats them."""
+        self._unread = self._unread or self.log.nested
+        strays = self._requests.strays
+        strays.clear()
+        for messages in (self.log.messages, *self.log.snapshots):
+            exchanges = exchanges_of(messages)
+            self._note(exchanges)
+            self._requests.add(exchanges, ())
+        if strays:
+            name = strays[0].name or strays[0].call_id or "a tool"
+            self._unread = self._unread or f"a result of {name[:80]}, whose call the log does not show"
+
+    def _note(self, exchanges: list[Exchange], where: str = "") -> None:
+        """Keep what in these messages was not understood, unless something else was not before."""
+        users = [call.name[:80] for exchange in exchanges for call in exchange.of_user]
+        if users:
+            self._warnings.add("users", f"calls of the user were left out: {', '.join(users)}")
+        for place, exchange in enumerate(exchanges, 1):
+            if exchange.unread and not self._unread:
+                self._unread = f"message {place}{where}: {exchange.unread}"
+            if exchange.acts and not self._acts:
+                self._acts = f"message {place}{where} asks for a call in its text, or has the result of one"
 
     def _tool_data(self, has_records: bool, has_unseen: bool) -> str:
         if has_records:
@@ -152,6 +199,8 @@ def _classified(spans: list[Span]) -> tuple[list[Record], dict[int, Role]]:
                 records.append(record)
         elif kind:
             roles[id(span)] = kind
+        elif span.record is not None:
+            records.append(span.record)
     return ordered(records), roles
 
 
@@ -163,6 +212,14 @@ def _kept(spans: list[Span], keys: tuple[str, ...]) -> dict[str, Any]:
             if key in span.attributes:
                 found[key] = span.attributes.get(key)
                 break
+    return found
+
+
+def _kept_of_log(log: Log, keys: tuple[str, ...]) -> dict[str, Any]:
+    """What is asked for of the object that holds the messages."""
+    found = {key: log.about[key] for key in keys if key in log.about}
+    if CASE in keys and CASE not in found and isinstance(log.about.get("case_id"), (str, int)):
+        found[CASE] = log.about["case_id"]
     return found
 
 

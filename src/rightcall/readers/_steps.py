@@ -7,6 +7,7 @@ from typing import Any
 
 from ._parts import part_of, read_part
 from ._record import Record
+from ._signs import unknown_block
 from ._values import NOTHING, outcome
 
 _OBSERVATION = "Observation:\n"
@@ -27,6 +28,15 @@ def read_step(step: Mapping[str, Any]) -> tuple[list[Record], list[Record]]:
     if not calls:
         return [], []
     return calls, _results(step, calls)
+
+
+def unknown_step(step: Mapping[str, Any]) -> str:
+    """Where a step without a call that we read asked for one: what it looks like; else an empty text."""
+    output = step.get("model_output_message")
+    asked = step.get("tool_calls") or (output.get("tool_calls") if isinstance(output, dict) else None)
+    items = asked if isinstance(asked, list) else [asked]
+    observed = "a step without a call, in which something was observed" if step.get("observations") else ""
+    return next((sign for item in items if item and (sign := unknown_block("tool_calls", item))), observed)
 
 
 def _calls(held: Any) -> list[Record]:

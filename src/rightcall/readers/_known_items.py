@@ -1,0 +1,55 @@
+"""Blocks, messages and events of known formats that are no calls, by the definitions of these formats.
+
+Whatever stands beside known messages and is not in these tables may be a call that is not understood.
+"""
+
+from __future__ import annotations
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+BLOCKS = _words("""
+    text input_text output_text summary_text text_delta markdown reasoning_text reasoning thinking redacted_thinking
+    thought reasoning_content refusal image image_url input_image image_file inline_data file input_file file_data
+    document audio input_audio output_audio audio_url video video_url media blob uri url json source source_url
+    source_document citation search_result cache_point guard_content container_upload step_start system_prompt
+    user_prompt retry_prompt instruction resource resource_link compaction summary error message usage
+    """)
+"""Types of blocks of content, in the spelling of `redacted_thinking`."""
+
+BLOCK_KEYS = _words("""
+    text inlineData inline_data fileData file_data thought thoughtSignature thought_signature image document audio video
+    reasoningContent cachePoint guardContent citationsContent content reasoning refusal image_url file json
+    """)
+"""Keys of blocks without a type: Gemini's parts, Converse's blocks."""
+
+ITEMS = _words("""
+    user assistant system human ai model developer chat request response constructor remove aimessagechunk
+    chat_generation generation item_reference mcp_list_tools
+    init result progress attachment summary queue_operation file_history_snapshot custom_title ai_title agent_name
+    last_prompt permission_mode tag pr_link stream_event rate_limit_event
+    systemmessage humanmessage aimessage usermessage assistantmessage textmessage multimodalmessage stopmessage
+    handoffmessage structuredmessage thoughtevent memoryqueryevent modelclientstreamingchunkevent selectspeakerevent
+    selectorevent toolcallsummarymessage userinputrequestedevent taskresult task
+    user.message user.interrupt user.define_outcome user.tool_confirmation agent.message agent.thinking
+    agent.thread_context_compacted
+    """)
+"""Types of messages, events and lines: of chats, Claude Code, AutoGen, Anthropic's managed agents."""
+
+ITEM_BEGINNINGS = ("session.", "span.")
+"""Beginnings of types that say how a session goes (Anthropic's managed agents)."""
+
+ITEM_KEYS = _words("""
+    content parts message author lc task system_prompt plan facts model_input_messages final_answer output query
+    finish_reason index delta event.name generation_info text logprobs response_metadata step_number
+    model_output_message current_agent_name
+    """)
+"""Keys of messages and steps without a role or type."""
+
+ADK_ACTIONS = _words("""
+    skipsummarization statedelta artifactdelta transfertoagent escalate requestedauthconfigs
+    requestedtoolconfirmations compaction endofagent agentstate rewindbeforeinvocationid renderuiwidgets
+    """)
+"""What events of ADK keep under `actions`: what an event brings about."""

@@ -1,0 +1,183 @@
+"""Signs of a call in a message that is in no format known: a log with one does not show which calls were made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ._known_items import ADK_ACTIONS, BLOCK_KEYS, BLOCKS, ITEM_BEGINNINGS, ITEM_KEYS, ITEMS
+from ._parts import part_of
+
+_MOST_KEYS = 12
+_LONGEST_KEY = 40
+_DEPTH = 3
+_STEPS = frozenset({"action", "observation"})
+
+CALL_HOLDERS = frozenset({"tool_calls", "tool_call_results", "tool.result", "tool_responses", "permission_denials"})
+"""Keys whose lists hold calls or results and nothing else."""
+
+_TOOL_ROLES = re.compile(r"tool|function|observation|ipython|^(?:environment|action|command|terminal|shell)$", re.I)
+_SIGN_BEGINNINGS = ("toolcall", "tooluse", "functioncall", "toolinvocation", "toolrequest", "invalidtoolcall")
+_SIGN_KEYS = frozenset({"actions", "action"})
+_CALL_KEYS = frozenset({"toolcalls", "functioncall", "functioncalls", "tooluse"})
+"""Keys that are a sign whatever they hold."""
+_CHOICES = ("auto", "none", "required")
+_DEFINITIONS = frozenset({"tools", "functions", "tool_definitions", "available_tools", "tool_choice"})
+"""Keys under which a message tells the model of tools."""
+_DEFINED = frozenset({"parameters", "input_schema", "inputSchema", "description"})
+"""Keys of a tool's definition."""
+_DEPTH_OF_CALLS = 6
+_MOST_INSIDE = 1000
+_BARE_SIGN_KEYS = frozenset({"tool", "toolname", "command", "commands"})
+"""Keys that are a sign only in an item without a role."""
+_ABOUT_THE_MODEL = frozenset({"content", "output", "result", "config", "info", "metadata", "usage", "usageMetadata"})
+"""Keys of objects that are not looked into for signs."""
+_ABOUT_A_CALL = ("id", "ids", "index", "count", "type", "name", "result", "results", "output", "outputs", "error")
+"""Endings of keys that tell something of a call told elsewhere: `tool_call_id`, `toolUseResult`."""
+
+_ACTING_TEXT = re.compile(
+    r"<tool_call>|<tool_use>|<function_calls>|<invoke name=|<function=|\[TOOL_CALLS\]|<\|tool_call|<\|python_tag\|>"
+    r"|<execute_(?:bash|ipython|command)>|<use_mcp_tool>"
+    r"|^[ \t]*Action:[^\n]+\n[ \t\n]{0,8}Action Input:"
+    r"|```(?:mswea_bash_command|tool_code|tool_call)\b",
+    re.M,
+)
+_OBSERVATION = re.compile(r"\s*(?:<returncode>|<tool_response>|<function_results>|OBSERVATION:|Observation:)")
+
+
+def unknown_block(key: str, item: Any) -> str:
+    """Where an item of a message's list may be a call that is not read: what it looks like; else an empty text."""
+    if key == "results":
+        return ""
+    if not isinstance(item, Mapping):
+        return f"`{key}`, which holds {type(item).__name__}" if key in CALL_HOLDERS and item else ""
+    if key in CALL_HOLDERS:
+        return f"an item of `{key}` {_keys(item)}"
+    kind = _kind(item)
+    if kind is not None:
+        known = _plain(kind) in BLOCKS or _plain(kind).startswith("data_") or "role" in item
+        return "" if known else f"a block of type {_short(kind)} {_keys(item)}"
+    if not item or BLOCK_KEYS & item.keys() or "role" in item:
+        return ""
+    return f"a block {_keys(item)}"
+
+
+def unnamed_call(part: Mapping[str, Any]) -> str:
+    """What a call of a known format looks like whose tool has no name."""
+    return f"a call without a name, {_keys(part)}"
+
+
+def unknown_item(message: Mapping[str, Any]) -> str:
+    """Where a message without a call or result in it may be one: what it looks like; else an empty text."""
+    sign = _sign_in(message) or _hidden_call(message)
+    if sign:
+        return sign
+    role = message.get("role")
+    if isinstance(role, str) and role:
+        is_result = _TOOL_ROLES.search(role) and not _is_definition(message.get("content"))
+        return f"a message of role {_short(role)} {_keys(message)}" if is_result else ""
+    kind = _kind(message)
+    if kind is None:
+        return "" if not message or ITEM_KEYS & message.keys() else f"an item {_keys(message)}"
+    plain = _plain(kind)
+    if plain in ITEMS or plain in BLOCKS or plain.startswith(ITEM_BEGINNINGS) or plain.replace("_", "") in ITEMS:
+        return ""
+    return f"an item of type {_short(kind)} {_keys(message)}"
+
+
+def acts_by_text(text: str) -> bool:
+    """Whether a text of a model asks for a call in words of its own, as agents do whose model has no tools."""
+    return _ACTING_TEXT.search(text) is not None
+
+
+def observes_by_text(text: str) -> bool:
+    """Whether a text that a model was given is what such a call gave back."""
+    return _OBSERVATION.match(text) is not None
+
+
+def steps_beside(document: Mapping[str, Any], messages: Any) -> str:
+    """Where a document holds steps of an agent beside its messages (SWE-agent's `trajectory`): what they look like."""
+    for key, held in document.items():
+        first = held[0] if isinstance(held, list) and held and held is not messages else None
+        if isinstance(first, Mapping) and (not _STEPS.isdisjoint(first) or _sign_in(first)):
+            return f"beside the messages there is `{_short(str(key))}`, with an item {_keys(first)}"
+    return ""
+
+
+def _sign_in(message: Mapping[Any, Any], depth: int = 0) -> str:
+    """A key with a call's name that holds something, in a message or in what it wraps."""
+    is_bare = depth == 0 and "role" not in message
+    for key, held in message.items():
+        if not isinstance(key, str) or not held or held is True:
+            continue
+        if _is_sign(key, held) or (is_bare and _without_signs(key) in _BARE_SIGN_KEYS):
+            return f"`{_short(key)}` of an unknown shape, in an item {_keys(message)}"
+        if depth < _DEPTH and isinstance(held, Mapping) and key not in _ABOUT_THE_MODEL:
+            found = _sign_in(held, depth + 1)
+            if found:
+                return found
+    return ""
+
+
+def _hidden_call(message: Mapping[Any, Any]) -> str:
+    """A call or result of a known format, in a place where no format has one."""
+    level: list[tuple[str, Any]] = [(str(key), held) for key, held in message.items() if key not in _DEFINITIONS]
+    for _ in range(_DEPTH_OF_CALLS):
+        for place, held in level:
+            if isinstance(held, dict) and part_of(held) is not None and _DEFINED.isdisjoint(held):
+                return f"a call or result below `{_short(place)}` {_keys(held)}"
+        level = [(place, each) for place, held in level for each in _inside(held)][:_MOST_INSIDE]
+    return ""
+
+
+def _inside(held: Any) -> Iterable[Any]:
+    if isinstance(held, dict):
+        return [each for key, each in held.items() if key not in _DEFINITIONS]
+    return held if isinstance(held, list) else ()
+
+
+def _is_sign(key: str, held: Any) -> bool:
+    plain = _without_signs(key)
+    if plain == "actions" and isinstance(held, Mapping):
+        return not {_without_signs(str(name)) for name in held} <= ADK_ACTIONS
+    if plain in _SIGN_KEYS:
+        return isinstance(held, (str, list, Mapping))
+    if plain in _CALL_KEYS:
+        return held not in _CHOICES
+    return (
+        plain.startswith(_SIGN_BEGINNINGS) and not plain.endswith(_ABOUT_A_CALL) and isinstance(held, (list, Mapping))
+    )
+
+
+def _without_signs(key: str) -> str:
+    return key.replace("_", "").replace("-", "").lower()
+
+
+def _is_definition(content: Any) -> bool:
+    """Whether a message tells the model of a tool instead of holding what one gave back (Langfuse)."""
+    function = content.get("function") if isinstance(content, Mapping) else None
+    return isinstance(function, Mapping) and "parameters" in function
+
+
+def _kind(item: Mapping[str, Any]) -> str | None:
+    for key in ("type", "part_kind", "content_type", "kind", "block_type"):
+        held = item.get(key)
+        if isinstance(held, str) and held:
+            return held
+    return None
+
+
+def _plain(kind: str) -> str:
+    """A type in one spelling: `redactedThinking`, `redacted-thinking` and `redacted_thinking` are one."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind).replace("-", "_").lower()
+
+
+def _keys(item: Mapping[str, Any]) -> str:
+    names: Iterable[str] = [_short(str(key)) for key in list(item)[:_MOST_KEYS]]
+    more = f" and {len(item) - _MOST_KEYS} more" if len(item) > _MOST_KEYS else ""
+    return f"with the keys {', '.join(names)}{more}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_KEY else f"{text[: _LONGEST_KEY - 1]}…"

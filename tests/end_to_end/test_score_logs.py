@@ -1,0 +1,111 @@
+"""`rightcall score` and `rightcall show` on logs of messages, in a real process."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.processes import rightcall
+from tests.readers.logs import ANSWERED, ASKED, asks, gives, refund
+
+ODD = {"role": "assistant", "tool_calls": [{"id": "1", "tool": "delete_all"}]}
+DENIED: list[dict[str, Any]] = [
+    {"kind": "response", "parts": [{"part_kind": "tool-call", "tool_name": "refund", "args": {"n": 7}}]},
+    {
+        "kind": "request",
+        "parts": [{"part_kind": "tool-return", "tool_name": "refund", "content": "No.", "outcome": "denied"}],
+    },
+]
+
+
+def written(path: Path, *documents: Any) -> str:
+    path.write_text("\n".join(json.dumps(document) for document in documents))
+    return path.name
+
+
+@pytest.mark.parametrize("rule", ["calls: []", "never: [delete_all]", "counts: {delete_all: 0}", "steps: 0"])
+def test_a_log_with_calls_that_were_not_understood_is_not_measured(tmp_path: Path, rule: str) -> None:
+    log = written(tmp_path / "log.json", [ASKED, ODD, ANSWERED])
+    done = rightcall("score", log, "--expect", f"{{{rule}}}", cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert "RC304" in done.stdout
+    assert "message 2: an item of `tool_calls` with the keys id, tool" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("1 not measured")
+
+
+@pytest.mark.parametrize("rule", ["calls: []", "never: [refund]", "counts: {refund: 0}", "steps: 0"])
+def test_what_the_calls_in_sight_break_fails_all_the_same(tmp_path: Path, rule: str) -> None:
+    log = written(tmp_path / "log.json", [*refund(), ODD])
+    done = rightcall("score", log, "--expect", f"{{{rule}}}", cwd=tmp_path)
+
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-1].startswith("1 failed")
+
+
+def test_show_says_that_calls_were_not_understood(tmp_path: Path) -> None:
+    nothing = written(tmp_path / "nothing.json", [ASKED, ODD])
+    something = written(tmp_path / "something.json", [*refund(), ODD])
+    text = rightcall("show", nothing, something, cwd=tmp_path).stdout
+
+    assert "calls were not understood: cannot tell whether tools were called" in text
+    assert "1 call · others may be missing: not everything was understood" in text
+    assert "no calls" not in text
+
+
+def test_the_code_is_explained() -> None:
+    assert rightcall("explain", "RC304").stdout.startswith("RC304 calls-not-understood")
+
+
+def test_a_call_that_was_refused_is_shown_and_not_judged(tmp_path: Path) -> None:
+    log = written(tmp_path / "log.json", DENIED)
+    shown = rightcall("show", log, cwd=tmp_path).stdout
+    plain = json.loads(rightcall("show", "--json", log, cwd=tmp_path).stdout)
+
+    assert "no calls" in shown
+    assert "not made: refund(n=7): No." in shown
+    assert plain["withheld"] == [{"name": "refund", "args": {"n": 7}, "reason": "No."}]
+    assert rightcall("score", log, "--expect", "{never: [refund]}", cwd=tmp_path).returncode == 0
+
+
+def test_a_kept_run_still_knows_what_was_withheld(tmp_path: Path) -> None:
+    log = written(tmp_path / "log.json", DENIED)
+    (tmp_path / "e.yaml").write_text("cases:\n  - id: one\n    expect: {never: [refund]}\n")
+    rightcall("score", log, "--evalset", "e.yaml", "--keep", cwd=tmp_path)
+    report = json.loads(rightcall("report", "last", "--format", "json", cwd=tmp_path).stdout)
+
+    assert report["cases"][0]["trajectory"]["withheld"] == [{"name": "refund", "args": {"n": 7}, "reason": "No."}]
+
+
+EVALSET = """\
+cases:
+  - {id: one, expect: {calls: [first]}}
+  - {id: two, expect: {calls: [second]}}
+  - {id: three, expect: {calls: [third]}}
+"""
+
+
+@pytest.mark.parametrize("ids", [None, "id", "case_id"])
+def test_a_file_of_conversations_is_joined_to_cases_in_order_or_by_id(tmp_path: Path, ids: str | None) -> None:
+    (tmp_path / "e.yaml").write_text(EVALSET)
+    cases = [("one", "first"), ("two", "second"), ("three", "third")]
+    documents = [
+        {**({ids: case} if ids else {}), "messages": [ASKED, asks((tool, "c", "{}")), gives("c", "ok"), ANSWERED]}
+        for case, tool in (reversed(cases) if ids else cases)
+    ]
+    log = written(tmp_path / "log.jsonl", *documents)
+    done = rightcall("score", log, "--evalset", "e.yaml", cwd=tmp_path)
+
+    assert (done.returncode, done.stdout.splitlines()[-1][:8]) == (0, "3 passed")
+
+
+def test_a_log_record_whose_keys_look_like_positions_costs_no_other_file(tmp_path: Path) -> None:
+    record = {"eventName": "gen_ai.user.message", "body": {"kvlistValue": {"values": [{"key": "1.5"}]}}}
+    odd = written(tmp_path / "odd.json", {"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]})
+    good = written(tmp_path / "good.json", refund())
+    done = rightcall("show", good, odd, good, cwd=tmp_path)
+
+    assert done.returncode == 0
+    assert done.stdout.count("1 call") == 2
