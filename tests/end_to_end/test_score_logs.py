@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -109,3 +110,47 @@ def test_a_log_record_whose_keys_look_like_positions_costs_no_other_file(tmp_pat
 
     assert done.returncode == 0
     assert done.stdout.count("1 call") == 2
+
+
+AGENT = """\
+import json, sys
+
+asked = json.load(sys.stdin)
+text = json.dumps(asked)
+call = {"part_kind": "tool-call", "tool_name": "refund", "args": {"n": 7}, "tool_call_id": "c"}
+outcome = "success" if "go ahead" in text else "denied"
+result = {**call, "part_kind": "tool-return", "content": "ok", "outcome": outcome}
+print(json.dumps({"output": "ok", "messages": [
+    {"kind": "response", "parts": [call]}, {"kind": "request", "parts": [result]}]}))
+"""
+
+TURNS = """\
+cases:
+  - id: refused
+    input: refund
+    expect: {never: [refund]}
+  - id: approved
+    turns:
+      - {input: refund, expect: {calls: []}}
+      - {input: go ahead, expect: {calls: [refund]}}
+"""
+
+
+def test_a_call_refused_in_one_turn_and_made_in_the_next_was_made(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(AGENT)
+    (tmp_path / "e.yaml").write_text(TURNS)
+    done = rightcall("run", f"cmd:{sys.executable} agent.py", "e.yaml", cwd=tmp_path)
+    cases = json.loads(rightcall("report", "last", "--format", "json", cwd=tmp_path).stdout)["cases"]
+    withheld = {case["case_id"]: [call["name"] for call in case["trajectory"]["withheld"]] for case in cases}
+
+    assert done.returncode == 0, done.stdout
+    assert withheld == {"refused": ["refund"], "approved": []}
+
+
+def test_a_run_whose_messages_were_not_understood_is_not_measured(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(f"print({json.dumps(json.dumps({'output': 'ok', 'messages': [ASKED, ODD]}))})")
+    (tmp_path / "e.yaml").write_text("cases:\n  - {id: one, input: x, expect: {never: [delete_all]}}\n")
+    done = rightcall("run", f"cmd:{sys.executable} agent.py", "e.yaml", cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert "RC304 one: calls may be missing that were not understood: message 2" in done.stdout

@@ -9,7 +9,7 @@ import pytest
 from tests.pages.reading import Seen
 from tests.reports.reporting import HOSTILE, harmful, hostile_report, result
 
-from rightcall import CaseResult, LlmJudgeTrajectory, Outcome, ToolCall, Trajectory, judge, load_eval_set
+from rightcall import CaseResult, LlmJudgeTrajectory, Outcome, ToolCall, Trajectory, WithheldCall, judge, load_eval_set
 from rightcall.pages import (
     CALLS_A_PAGE,
     HistoryEntry,
@@ -303,3 +303,13 @@ def test_what_a_problem_says_already_is_not_said_again() -> None:
     text = Seen(page_of(result("x", "error", "the agent took longer than 5 s", outcome=outcome, trajectory=None))).text
 
     assert text.count("the agent took longer than 5 s") == 1
+
+
+def test_a_call_that_was_not_carried_out_is_noted(laptop: CaseResult) -> None:
+    assert laptop.trajectory is not None
+    withheld = (WithheldCall("refund", {"order": 7}, "refused by the user"),)
+    noted = msgspec.structs.replace(laptop, trajectory=msgspec.structs.replace(laptop.trajectory, withheld=withheld))
+
+    page = case_page(noted, "run", Links())
+
+    assert "not made: refund(order=7): refused by the user" in [warning.head for warning in page.warnings]

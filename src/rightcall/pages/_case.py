@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from rightcall.reports import seconds_text
-from rightcall.results import CaseResult, Code, Verdict
-from rightcall.trajectory import ToolCall
+from rightcall.results import CaseResult, Code, Verdict, call_text
+from rightcall.trajectory import ToolCall, Trajectory
 
 from ._calls import CallView, brief_call_view, call_view, value_shown
 from ._environment import render
@@ -210,7 +210,7 @@ def _page(
         evaluations=evaluations,
         waterfall=waterfall,
         calls=calls,
-        warnings=tuple([shown_text(each, 1_000) for each in result.warnings[:20]]),
+        warnings=tuple([shown_text(each, 1_000) for each in (*result.warnings[:20], *_not_made(trajectory))]),
         is_recorded=trajectory is not None,
         input=value_shown(trajectory.input, most) if trajectory is not None else None,
         output=value_shown(trajectory.output, most) if trajectory is not None else None,
@@ -219,6 +219,12 @@ def _page(
         traceback=shown_text(outcome.traceback, most) if outcome is not None and outcome.traceback else None,
         printed=shown_text(outcome.stdout, most) if outcome is not None and outcome.stdout.strip() else None,
     )
+
+
+def _not_made(trajectory: Trajectory | None) -> list[str]:
+    """The calls that were asked for and not carried out, a sentence each."""
+    withheld = trajectory.withheld[:20] if trajectory is not None else ()
+    return [f"not made: {call_text(call.name, call.args or {})}: {call.reason}" for call in withheld]
 
 
 def _calls(

@@ -9,7 +9,7 @@ import msgspec
 from rightcall.agents import Answer
 from rightcall.readers import read
 from rightcall.tracing import Captured, tools_are_marked
-from rightcall.trajectory import Trajectory, in_order, summed_usage
+from rightcall.trajectory import Trajectory, WithheldCall, in_order, summed_usage
 
 _ELSEWHERE = "the agent started Python processes of its own: calls of tools inside them were not seen"
 
@@ -51,8 +51,14 @@ def joined(parts: Sequence[Trajectory]) -> Trajectory:
         unordered=tuple(unordered),
         calls_recorded=all([part.calls_recorded for part in parts]) if parts else True,
         usage=summed_usage([part.usage for part in parts]),
-        withheld=tuple([call for part in parts for call in part.withheld]),
+        withheld=tuple([call for place, part in enumerate(parts) for call in _left(part, parts[place + 1 :])]),
     )
+
+
+def _left(part: Trajectory, later: Sequence[Trajectory]) -> list[WithheldCall]:
+    """The calls withheld in a part that were not made in a later one, once they were approved."""
+    made = [(call.name, call.args) for other in later for call in other.calls] if part.withheld else []
+    return [call for call in part.withheld if (call.name, call.args) not in made]
 
 
 def _merged(parts: list[Trajectory]) -> Trajectory:
