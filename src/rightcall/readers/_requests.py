@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -19,6 +20,7 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 # OpenLLMetry gives the id of the item in OpenAI's Responses for the id of the call.
 _ITEM = "fc_"
+_MOST_NAMESAKES = 64
 
 
 class Requests:
@@ -109,7 +111,7 @@ class _Reading:
         self._start_ns, self._end_ns = start_ns, end_ns
         self._counts: dict[Key, int] = {}
         self._waiting: dict[int, Record] = {}
-        self._open: dict[str, list[Record]] = {}
+        self._open: dict[str, dict[int, Record]] = {}
         """The requests of each id that wait for their results."""
         self._uses: dict[str, int] = {}
         """How often each id was answered so far."""
@@ -160,8 +162,8 @@ class _Reading:
                 known.args = call.args
         self._has_history = self._has_history or not self.answering
         self._waiting[id(known)] = known
-        if call.call_id and known not in (waiting := self._open.setdefault(call.call_id, [])):
-            waiting.append(known)
+        if call.call_id:
+            self._open.setdefault(call.call_id, {})[id(known)] = known
 
     def _same(self, call: Record, key: Key, position: int, use: int) -> Record | None:
         requests = self._requests
@@ -193,15 +195,16 @@ class _Reading:
             return None
         waiting = self._open.get(call_id)
         if waiting:
-            return next((record for record in waiting if record.name == result.name), waiting[0])
+            # Few calls share an id; of many, all results belong to the first one that waits.
+            few = list(islice(waiting.values(), _MOST_NAMESAKES))
+            return next((record for record in few if record.name == result.name), few[0])
         use = self._uses.get(call_id, 0)
         return self._requests.with_id(call_id, use=use) or self._requests.with_id(call_id, use=max(use - 1, 0))
 
     def _free_id(self, request: Record, call_id: str | None) -> None:
         """Let an id stand for another call from now on, if it was this request's and is answered now."""
         waiting = self._open.get(call_id or "")
-        if call_id and waiting and request in waiting:
-            waiting.remove(request)
+        if call_id and waiting and waiting.pop(id(request), None):
             self._uses[call_id] = self._uses.get(call_id, 0) + 1
 
     def _answer(self, request: Record, result: Record) -> None:
@@ -238,7 +241,7 @@ class _Reading:
         waiting = self._open.get(result.call_id or "")
         if not waiting:
             return False
-        self._answer(waiting.pop(0), result)
+        self._answer(waiting.pop(next(iter(waiting))), result)
         return True
 
     def _waiting_for(self, result: Record) -> Record | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from rightcall.trajectory import WithheldCall
 
@@ -20,7 +20,8 @@ def made_and_withheld(records: Iterable[Record]) -> tuple[list[Record], list[Rec
     if not withheld:
         return made, []
     ids = {record.call_id for record in made if record.call_id}
-    return made, [record for record in withheld if record.call_id not in ids and not _was_made(record, made)]
+    latest = {(record.name, key_of(record.args)): _start(record) for record in sorted(made, key=_start)}
+    return made, [record for record in withheld if record.call_id not in ids and not _was_made(record, latest)]
 
 
 def withheld_call(record: Record) -> WithheldCall:
@@ -28,16 +29,12 @@ def withheld_call(record: Record) -> WithheldCall:
     return WithheldCall(record.name, None if record.args is NOTHING else record.args, record.withheld)
 
 
-def _was_made(record: Record, made: list[Record]) -> bool:
-    """Whether a call without an id was made after it had been put off."""
-    if record.call_id:
+def _was_made(record: Record, latest: Mapping[tuple[str, bytes | str], int]) -> bool:
+    """Whether a span that was put off, and has no id, has one of the same call after it, by when such began last."""
+    if record.call_id or record.span is None:
         return False
-    start = record.span.start_ns if record.span else None
-    return any(
-        [
-            other.name == record.name
-            and key_of(other.args) == key_of(record.args)
-            and (start is None or other.span is None or (other.span.start_ns or 0) >= start)
-            for other in made
-        ]
-    )
+    return latest.get((record.name, key_of(record.args)), -1) >= _start(record)
+
+
+def _start(record: Record) -> int:
+    return record.span.start_ns or 0 if record.span else 0
