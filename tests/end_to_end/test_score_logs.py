@@ -68,7 +68,8 @@ def test_a_call_that_was_refused_is_shown_and_not_judged(tmp_path: Path) -> None
     assert "no calls" in shown
     assert "not made: refund(n=7): No." in shown
     assert plain["withheld"] == [{"name": "refund", "args": {"n": 7}, "reason": "No."}]
-    assert rightcall("score", log, "--expect", "{never: [refund]}", cwd=tmp_path).returncode == 0
+    for source in (log, written(tmp_path / "lines.jsonl", plain)):
+        assert rightcall("score", source, "--expect", "{never: [refund]}", cwd=tmp_path).returncode == 0
 
 
 def test_a_kept_run_still_knows_what_was_withheld(tmp_path: Path) -> None:

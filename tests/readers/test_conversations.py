@@ -92,6 +92,12 @@ def test_conversations_beside_the_messages_may_hold_calls_of_others() -> None:
     assert "`sub_agents`" in trajectory.not_understood
 
 
+def test_an_empty_list_does_not_hide_the_messages_in_another() -> None:
+    [trajectory] = read({"messages": [], "events": refund()})
+
+    assert trajectory.names == ("refund",)
+
+
 def test_what_takes_one_conversation_refuses_several() -> None:
     with pytest.raises(InputError, match="3 conversations"):
         read_messages(LISTS)

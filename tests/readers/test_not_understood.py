@@ -27,7 +27,7 @@ SIGNS: dict[str, tuple[Any, str]] = {
     ),
     "calls as text": ({"role": "assistant", "content": "x", "tool_calls": "search(x)"}, "`tool_calls`"),
     "a call of the early chat without a name": ({"role": "assistant", "function_call": {"arguments": ""}}, "`function"),
-    "a tool use that is no list": ({"role": "assistant", "content": "x", "tool_use": {"fn": "x"}}, "`tool_use`"),
+    "a tool use outside of a list": ({"role": "assistant", "content": "x", "tool_use": {"fn": "x"}}, "`tool_use`"),
     "actions": ({"role": "assistant", "content": "x", "actions": [{"command": "ls"}]}, "`actions`"),
     "an action in text (SWE-agent)": ({"role": "assistant", "content": "x", "action": "ls -F"}, "`action`"),
     "an unknown block": (
@@ -59,6 +59,19 @@ SIGNS: dict[str, tuple[Any, str]] = {
     ),
     "a tool call in tags": ({"role": "assistant", "content": '<tool_call>{"name": "x"}</tool_call>'}, "message 2 asks"),
     "ReAct": ({"role": "assistant", "content": "Thought: x\nAction: look\nAction Input: y"}, "message 2 asks"),
+    "ReAct without inputs": ({"role": "assistant", "content": "Thought 1: x\nAction 1: Search[y]"}, "message 2 asks"),
+    "ReAct in a block": (
+        {"role": "assistant", "content": [{"type": "text", "text": "Thought: x\nAction: look\nAction Input: y"}]},
+        "message 2 asks",
+    ),
+    "a call as JSON": ({"role": "assistant", "content": '{"name": "look", "arguments": {}}'}, "message 2 asks"),
+    "an action as JSON (LangChain)": (
+        {"role": "assistant", "content": '```json\n{"action": "look", "action_input": "x"}\n```'},
+        "message 2 asks",
+    ),
+    "DSPy": ({"role": "assistant", "content": "[[ ## next_tool_name ## ]]\nlook"}, "message 2 asks"),
+    "a role of its own with objects": ({"role": "API", "api_name": "look", "param_dict": {"a": 1}}, "role API"),
+    "a call to an API": ({"role": "assistant", "content": "x", "api_call": {"path": "/x"}}, "an item"),
     "what a command gave back (mini-SWE-agent)": (
         {"role": "user", "content": "<returncode>0</returncode>"},
         "message 2",
@@ -138,7 +151,11 @@ def test_a_text_about_tools_is_no_sign_where_calls_are_recorded() -> None:
 
 @pytest.mark.parametrize(
     "beside",
-    [{"trajectory": [{"action": "ls", "observation": "x"}]}, {"trajectory_format": "mini-swe-agent-1"}],
+    [
+        {"trajectory": [{"action": "ls", "observation": "x"}]},
+        {"trajectory": [{"text": "x"}, {"tool_calls": [{"fn": "look"}]}]},
+        {"trajectory_format": "mini-swe-agent-1"},
+    ],
     ids=str,
 )
 def test_steps_beside_the_messages_are_a_sign_unless_the_messages_have_calls(beside: dict[str, Any]) -> None:
@@ -146,6 +163,21 @@ def test_steps_beside_the_messages_are_a_sign_unless_the_messages_have_calls(bes
     [called] = read({"history": refund(), **beside})
 
     assert (spoken.calls_recorded, called.calls_recorded) == (False, True)
+
+
+def test_an_answer_beside_the_messages_that_asks_for_a_call_is_a_sign() -> None:
+    asked = {"choices": [{"message": asks(("look", "c", "{}"))}]}
+    [trajectory] = read({"messages": refund(), "response": asked})
+
+    assert trajectory.names == ("refund",)
+    assert "beside the messages there is a call or result below `response`" in trajectory.not_understood
+
+
+def test_tools_that_a_log_tells_the_model_of_are_no_sign() -> None:
+    tool = {"type": "function", "function": {"name": "look", "parameters": {}}}
+    [trajectory] = read({"messages": refund(), "tools": [tool], "model": "m"})
+
+    assert trajectory.calls_recorded
 
 
 CHAT = {"gen_ai.operation.name": "chat"}

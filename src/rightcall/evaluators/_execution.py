@@ -37,6 +37,6 @@ class AgentExecution(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         from rightcall.readers import read_spans
 
         read = read_spans(self.agent_trace)
-        # These are all spans of the run, so no tool spans are no calls; a call that was not understood is one.
+        # These are all spans of the run, so without tool spans there were no calls, unless a span was not understood.
         recorded = not read.not_understood
         return msgspec.structs.replace(read, input=self.agent_input, output=self.agent_output, calls_recorded=recorded)

@@ -62,7 +62,7 @@ class PairingEvaluator(Evaluator[ConfigT, CriteriaT, PatternPlan]):
 
     subject: ClassVar[Subject]
     extra_calls_cost: ClassVar[bool] = False
-    """Whether calls that nobody expects lower the score."""
+    """Whether unexpected calls lower the score."""
 
     def rule(self, actual: int) -> Rule:
         """What counts as wrong where so many calls were made."""

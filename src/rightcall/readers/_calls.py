@@ -100,7 +100,7 @@ def _name_of(span: Span, shape: CallShape) -> str:
 
 
 def _tool_of(span: Span) -> str:
-    """The tool that a span of no convention names, or an empty text. A convention may say that a span is no call."""
+    """The tool that a span outside of all conventions names, or an empty text."""
     named = [span.attributes.get(key) for key in tools_of(span)]
     tool = next((str(value) for value in named if value not in (None, "")), "")
     return tool if tool and convention_by_attributes(span.attributes) is None else ""

@@ -9,11 +9,14 @@ import msgspec
 
 from ._message_log import has_messages, messages_of
 from ._parts import part_of
-from ._signs import steps_beside
+from ._signs import hidden_call, steps_beside
 from ._steps import is_step
 
 _WHOLE = ("messages", "conversation", "history", "contents", "traj", "events", "steps")
 """Keys under which an object holds a whole conversation; other lists of messages are what one request gave back."""
+
+_ANSWERS = ("response", "completion", "output", "choices", "generations", "result")
+"""Keys that hold what the model gave back, in logs of requests."""
 
 _IDS = ("trace_id", "conversation_id", "session_id", "id")
 
@@ -37,7 +40,7 @@ class Log(msgspec.Struct, frozen=True):
 
 
 def logs_in(documents: list[Any]) -> tuple[list[Log], int]:
-    """The conversations in the documents or lines of a source, and how many of these are no messages at all.
+    """The conversations in the documents or lines of a source, and how many of these hold no messages.
 
     A line or an item of a list that holds a list of messages, or is one, is a conversation of its own. Lines that are
     single messages or events are one conversation together, which an event among them may repeat.
@@ -59,14 +62,20 @@ def _is_whole(item: Any) -> bool:
         return not item or (all([isinstance(each, dict) for each in item]) and has_messages(item))
     if not isinstance(item, dict) or "role" in item or part_of(item) is not None or is_step(item):
         return False
-    held = next((item[key] for key in _WHOLE if isinstance(item.get(key), list)), None)
-    return held is not None and (not held or has_messages(messages_of(held)))
+    return _held(item) is not None
+
+
+def _held(item: Mapping[str, Any]) -> list[Any] | None:
+    """The messages that an object holds; none where it is not a conversation."""
+    lists = [item[key] for key in _WHOLE if isinstance(item.get(key), list)]
+    found = next((messages_of(held) for held in lists if held and has_messages(messages_of(held))), None)
+    return [] if found is None and lists and not any(lists) else found
 
 
 def _log(document: Any) -> Log:
     if not isinstance(document, dict) or not _is_whole(document):
         return Log(messages_of(document))
-    messages = next((messages_of(document[key]) for key in _WHOLE if isinstance(document.get(key), list)), [])
+    messages = _held(document) or []
     named = next((document[key] for key in _IDS if isinstance(document.get(key), (str, int)) and document[key]), None)
     return Log(messages, (), None if named is None else str(named), document, *_beside(document, messages))
 
@@ -77,6 +86,9 @@ def _beside(document: Mapping[str, Any], messages: list[Any]) -> tuple[str, str]
     steps = steps_beside(document, messages)
     if isinstance(written, str) and written.startswith("mini-swe-agent") and messages:
         steps = f"the messages are in the format {written[:40]}, whose calls are text"
+    answer = hidden_call({key: document[key] for key in _ANSWERS if key in document})
     others = [key for key, held in document.items() if isinstance(held, list) and held and _is_whole(held[0])]
     nested = [str(key)[:40] for key in others if isinstance(document[key][0], dict)]
-    return steps, f"beside the messages there are conversations in `{nested[0]}`" if nested else ""
+    if nested:
+        return steps, f"beside the messages there are conversations in `{nested[0]}`"
+    return steps, f"beside the messages there is {answer}" if answer else ""

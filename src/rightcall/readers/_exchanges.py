@@ -92,7 +92,7 @@ def _wrapped_messages(text: str) -> list[bytes] | None:
 def _read(message: Any) -> Exchange:
     if any([isinstance(key, str) and "." in key for key in message]):
         message = _undotted(message)
-    # Keys that look like positions make a list, which is no message.
+    # Keys that look like positions make a list, not a message.
     return exchange_of(message) if isinstance(message, dict) else no_message(message)
 
 

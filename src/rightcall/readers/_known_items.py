@@ -1,4 +1,4 @@
-"""Blocks, messages and events of known formats that are no calls, by the definitions of these formats.
+"""Blocks, messages and events of known formats that are not calls, by the definitions of these formats.
 
 Whatever stands beside known messages and is not in these tables may be a call that is not understood.
 """
@@ -37,6 +37,9 @@ ITEMS = _words("""
     agent.thread_context_compacted
     """)
 """Types of messages, events and lines: of chats, Claude Code, AutoGen, Anthropic's managed agents."""
+
+ROLES = _words("user human assistant ai model system developer agent")
+"""Roles of messages of any format."""
 
 ITEM_BEGINNINGS = ("session.", "span.")
 """Beginnings of types that say how a session goes (Anthropic's managed agents)."""

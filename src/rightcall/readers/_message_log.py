@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from rightcall.decoding import decode_json
@@ -49,7 +49,7 @@ _ANSWER = "gen_ai.choice"
 _REFUSED = "User rejected tool use"
 """What Claude Code notes beside the result of a call that was not carried out."""
 _USER = frozenset({"user", "human"})
-_MODEL = frozenset({"assistant", "model", "ai"})
+_MODEL = frozenset({"assistant", "model", "ai", "agent"})
 
 
 class Exchange:
@@ -110,7 +110,7 @@ def exchanges_of(messages: Iterable[Any]) -> list[Exchange]:
 
 
 def no_message(item: Any) -> Exchange:
-    """What happens in an item that is no message: perhaps a call, where it holds objects."""
+    """What happens in an item that is not a message: perhaps a call, where it holds objects."""
     exchange = Exchange()
     if isinstance(item, list) and any([isinstance(each, dict) for each in item]):
         exchange.unread = "a list in the place of a message"
@@ -166,10 +166,19 @@ def _part_with_calls_of_user(exchange: Exchange) -> None:
 
 
 def _acts(message: Mapping[str, Any], role: str) -> bool:
-    text = message.get("content")
-    if not isinstance(text, str):
-        return False
-    return observes_by_text(text) if role in _USER else role in _MODEL and acts_by_text(text)
+    if role in _USER:
+        return any([observes_by_text(text) for text in _texts(message)])
+    return role in _MODEL and any([acts_by_text(text) for text in _texts(message)])
+
+
+def _texts(message: Mapping[str, Any]) -> Iterator[str]:
+    """The texts in a message: its content, or the blocks of it."""
+    for holder in (message, *[message.get(key) for key in ("message", "data")]):
+        held = holder.get("content", holder.get("parts", holder.get("text"))) if isinstance(holder, dict) else None
+        for block in held if isinstance(held, list) else [held]:
+            text = block.get("text", block.get("content")) if isinstance(block, dict) else block
+            if isinstance(text, str):
+                yield text
 
 
 def has_messages(messages: list[Any]) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ._known_items import ADK_ACTIONS, BLOCK_KEYS, BLOCKS, ITEM_BEGINNINGS, ITEM_KEYS, ITEMS
+from ._known_items import ADK_ACTIONS, BLOCK_KEYS, BLOCKS, ITEM_BEGINNINGS, ITEM_KEYS, ITEMS, ROLES
 from ._parts import part_of
 
 _MOST_KEYS = 12
@@ -19,7 +19,11 @@ CALL_HOLDERS = frozenset({"tool_calls", "tool_call_results", "tool.result", "too
 
 _TOOL_ROLES = re.compile(r"tool|function|observation|ipython|^(?:environment|action|command|terminal|shell)$", re.I)
 _SIGN_BEGINNINGS = ("toolcall", "tooluse", "functioncall", "toolinvocation", "toolrequest", "invalidtoolcall")
-_SIGN_KEYS = frozenset({"actions", "action"})
+_SIGN_KEYS = frozenset(
+    ["actions", "action", "calls", "call", "apicall", "apicalls", "commands", "command", "invocations"]
+)
+_BESIDE_TEXT = frozenset({"content", "parts", "metadata", "usage", "extra", "info"})
+"""Keys that hold objects in messages which are texts."""
 _CALL_KEYS = frozenset({"toolcalls", "functioncall", "functioncalls", "tooluse"})
 """Keys that are a sign whatever they hold."""
 _CHOICES = ("auto", "none", "required")
@@ -29,7 +33,8 @@ _DEFINED = frozenset({"parameters", "input_schema", "inputSchema", "description"
 """Keys of a tool's definition."""
 _DEPTH_OF_CALLS = 6
 _MOST_INSIDE = 1000
-_BARE_SIGN_KEYS = frozenset({"tool", "toolname", "command", "commands"})
+_MOST_STEPS = 100
+_BARE_SIGN_KEYS = frozenset({"tool", "toolname"})
 """Keys that are a sign only in an item without a role."""
 _ABOUT_THE_MODEL = frozenset({"content", "output", "result", "config", "info", "metadata", "usage", "usageMetadata"})
 """Keys of objects that are not looked into for signs."""
@@ -40,9 +45,17 @@ _ACTING_TEXT = re.compile(
     r"<tool_call>|<tool_use>|<function_calls>|<invoke name=|<function=|\[TOOL_CALLS\]|<\|tool_call|<\|python_tag\|>"
     r"|<execute_(?:bash|ipython|command)>|<use_mcp_tool>"
     r"|^[ \t]*Action:[^\n]+\n[ \t\n]{0,8}Action Input:"
-    r"|```(?:mswea_bash_command|tool_code|tool_call)\b",
+    r"|```(?:mswea_bash_command|tool_code|tool_call)\b"
+    r"|\[\[ ## next_tool_name ## \]\]"
+    r'|"action"\s{0,4}:\s{0,4}"[^"\n]+"\s{0,8},\s{0,8}"action_input"\s{0,4}:'
+    r'|\A\s*\[?\{\s{0,8}"(?:name|tool|tool_name|function|command)"\s{0,4}:\s{0,4}"[^"\n]+"\s{0,8},'
+    r'\s{0,8}"(?:arguments|parameters|args|tool_input|input|params|kwargs)"\s{0,4}:',
     re.M,
 )
+"""How models ask for calls in their texts: tags of their templates, ReAct, DSPy, JSON of agents of LangChain."""
+
+_THOUGHT = re.compile(r"^[ \t]*Thought(?: \d+)?:", re.M)
+_ACTION = re.compile(r"^[ \t]*Action(?: \d+)?:", re.M)
 _OBSERVATION = re.compile(r"\s*(?:<returncode>|<tool_response>|<function_results>|OBSERVATION:|Observation:)")
 
 
@@ -63,6 +76,11 @@ def unknown_block(key: str, item: Any) -> str:
     return f"a block {_keys(item)}"
 
 
+def _holds_objects(message: Mapping[str, Any]) -> bool:
+    """Whether a message says more than texts and numbers."""
+    return any([held and isinstance(held, (dict, list)) and key not in _BESIDE_TEXT for key, held in message.items()])
+
+
 def unnamed_call(part: Mapping[str, Any]) -> str:
     """What a call of a known format looks like whose tool has no name."""
     return f"a call without a name, {_keys(part)}"
@@ -70,13 +88,14 @@ def unnamed_call(part: Mapping[str, Any]) -> str:
 
 def unknown_item(message: Mapping[str, Any]) -> str:
     """Where a message without a call or result in it may be one: what it looks like; else an empty text."""
-    sign = _sign_in(message) or _hidden_call(message)
+    sign = _sign_in(message) or hidden_call(message)
     if sign:
         return sign
     role = message.get("role")
     if isinstance(role, str) and role:
         is_result = _TOOL_ROLES.search(role) and not _is_definition(message.get("content"))
-        return f"a message of role {_short(role)} {_keys(message)}" if is_result else ""
+        is_odd = role.lower() not in ROLES and _holds_objects(message)
+        return f"a message of role {_short(role)} {_keys(message)}" if is_result or is_odd else ""
     kind = _kind(message)
     if kind is None:
         return "" if not message or ITEM_KEYS & message.keys() else f"an item {_keys(message)}"
@@ -88,6 +107,8 @@ def unknown_item(message: Mapping[str, Any]) -> str:
 
 def acts_by_text(text: str) -> bool:
     """Whether a text of a model asks for a call in words of its own, as agents do whose model has no tools."""
+    if _ACTION.search(text) and _THOUGHT.search(text):
+        return True
     return _ACTING_TEXT.search(text) is not None
 
 
@@ -99,9 +120,10 @@ def observes_by_text(text: str) -> bool:
 def steps_beside(document: Mapping[str, Any], messages: Any) -> str:
     """Where a document holds steps of an agent beside its messages (SWE-agent's `trajectory`): what they look like."""
     for key, held in document.items():
-        first = held[0] if isinstance(held, list) and held and held is not messages else None
-        if isinstance(first, Mapping) and (not _STEPS.isdisjoint(first) or _sign_in(first)):
-            return f"beside the messages there is `{_short(str(key))}`, with an item {_keys(first)}"
+        items = held[:_MOST_STEPS] if isinstance(held, list) and held is not messages else ()
+        for item in items:
+            if isinstance(item, Mapping) and (not _STEPS.isdisjoint(item) or _sign_in(item) or hidden_call(item)):
+                return f"beside the messages there is `{_short(str(key))}`, with an item {_keys(item)}"
     return ""
 
 
@@ -120,7 +142,7 @@ def _sign_in(message: Mapping[Any, Any], depth: int = 0) -> str:
     return ""
 
 
-def _hidden_call(message: Mapping[Any, Any]) -> str:
+def hidden_call(message: Mapping[Any, Any]) -> str:
     """A call or result of a known format, in a place where no format has one."""
     level: list[tuple[str, Any]] = [(str(key), held) for key, held in message.items() if key not in _DEFINITIONS]
     for _ in range(_DEPTH_OF_CALLS):
