@@ -134,3 +134,10 @@ def nearest(name: str, known: list[str] | tuple[str, ...]) -> str:
     if close:
         return f"did you mean {close[0]!r}?"
     return f"known: {', '.join(known)}" if known else "none are known"
+
+
+def pattern_problem(name: str) -> str | None:
+    """Why a text with a `*` cannot stand where a tool's exact name is expected; nothing where there is no `*`."""
+    if "*" not in name:
+        return None
+    return f"{shown(name)} has a '*', but names are exact here and no tool has this one: write the name of each tool"

@@ -58,7 +58,7 @@ def replace_file(path: Path, data: bytes, mode: int) -> None:
 
 
 def keep_file(part: Path, path: Path) -> None:
-    """Give a file that somebody else has finished its name, so that it is on the disk when this returns."""
+    """Give a finished file its name. When this returns, it is on the disk."""
     descriptor = disk.open(part, os.O_RDONLY | os.O_CLOEXEC)
     try:
         sync_file(descriptor)

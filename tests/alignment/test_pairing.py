@@ -5,7 +5,7 @@ from itertools import permutations
 import pytest
 from hypothesis import given, strategies as st
 
-from rightcall.alignment import maximum_pairing
+from rightcall.alignment import maximum_pairing, only_pairing
 
 rows = st.integers(0, 6).flatmap(
     lambda width: st.lists(st.sets(st.integers(0, max(0, width - 1))).map(sorted), max_size=6)
@@ -59,6 +59,16 @@ def test_what_a_seed_pairs_stays_paired(table: list[list[int]], data: st.DataObj
     assert all(choice[row] >= 0 for row, _ in seed)
     assert {column for _, column in seed} <= set(choice)
     assert len(choice) - choice.count(-1) == brute_force(table)
+
+
+@given(st.lists(st.sets(st.integers(0, 4), max_size=2).map(sorted), max_size=4))
+def test_there_is_nothing_to_decide_where_no_row_has_a_choice_and_no_two_want_one_position(
+    table: list[list[int]],
+) -> None:
+    wanted = [column for row in table for column in row]
+    decided = max(map(len, table), default=0) <= 1 and len(set(wanted)) == len(wanted)
+
+    assert only_pairing(table) == ({index: row[0] for index, row in enumerate(table) if row} if decided else None)
 
 
 def test_a_seed_decides_which_of_two_rows_goes_without() -> None:

@@ -75,6 +75,19 @@ def test_any_relation_gets_a_longest_chain_however_small_the_tables_are(table: l
     assert len(pairs) == longest(0, 0)
 
 
+@given(st.lists(st.sets(st.integers(0, 5), min_size=3).map(sorted), min_size=1, max_size=8))
+def test_what_matches_one_to_one_at_either_end_is_paired_so(table: list[list[int]]) -> None:
+    shorter = min(len(table), 6)
+    head = next((place for place in range(shorter) if place not in table[place]), shorter)
+    rest = shorter - head
+    tail = next((back for back in range(rest) if 5 - back not in table[-1 - back]), rest)
+
+    pairs = related_subsequence(table, 6)
+
+    assert pairs[:head] == [(place, place) for place in range(head)]
+    assert pairs[len(pairs) - tail :] == [(len(table) - back, 6 - back) for back in range(tail, 0, -1)]
+
+
 @pytest.mark.parametrize("names", [4, 50, 5_000], ids=["few names", "some names", "all different"])
 def test_halving_a_large_table_finds_a_path_of_the_same_length(names: int) -> None:
     generator = random.Random(7)

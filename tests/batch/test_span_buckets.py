@@ -107,6 +107,28 @@ def test_any_shuffle_and_number_of_buckets_gives_what_the_readers_give(
     assert actual == _expected(kind in WITHOUT_SCOPES, grouping)
 
 
+@pytest.mark.parametrize("count", [1, 7])
+def test_a_run_that_another_service_called_begins_as_others_do_wherever_their_spans_lie(count: int) -> None:
+    elsewhere = "00f067aa0ba902b7"
+    served = [
+        span
+        for name in ("pydantic-ai/trip-pkg2-fmt5", "uipath/trip-weather_tools-style")
+        for span in spans_of(recorded()[name])
+    ]
+    tops = [span for span in served if span["parent_id"] is None]
+    for span in tops:
+        span["parent_id"] = elsewhere
+    plain = [{**span, "attributes": {}, "scope": span["scope"], "parent_id": elsewhere} for span in tops]
+    idle = [{**span, "trace_id": f"{10 * at + number:032x}"} for at in range(1, 9) for number, span in enumerate(plain)]
+    health = [{**span, "trace_id": f"{900 + at:032x}", "name": "GET /health"} for at, span in enumerate(plain)]
+
+    with tempfile.TemporaryDirectory() as folder:
+        table = _Batches(KINDS["clickhouse"]([*idle, *health, *served]), 5)
+        found = [held for bucket in span_buckets([table], folder, count) for held in bucket.trajectories()]
+
+    assert sorted(len(held.calls) for held in found) == [0] * len(idle) + [6, 6]
+
+
 def test_twenty_thousand_spans_over_files_of_different_kinds_give_what_the_readers_give(tmp_path: Path) -> None:
     generator = random.Random(11)
     light = [

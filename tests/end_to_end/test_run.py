@@ -132,6 +132,17 @@ def test_output_that_cannot_be_written_is_no_defect(shop: Path, redirection: str
     assert len(runs_in(shop)) == 1
 
 
+def test_a_rule_against_a_tool_that_no_agent_has_passes_with_a_note(shop: Path) -> None:
+    (shop / "guard.yaml").write_text("cases: [{id: guard, input: phone, expect: {never: [Search]}}]")
+
+    done = rightcall("run", "agent.py:answer", "guard.yaml", cwd=shop)
+
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[0] == (
+        "note: no trace has a tool `Search`, which `never` names; did you mean `search`?"
+    )
+
+
 def test_a_wrong_argument_is_told_with_its_place(shop: Path) -> None:
     (shop / "shop.yaml").write_text(SHOP.replace("query: phone}}]", "query: phones}}]"))
 

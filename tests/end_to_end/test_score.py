@@ -50,6 +50,17 @@ def test_a_recorded_trace_fails_with_file_line_and_argument(folder: Path) -> Non
     assert done.stdout.splitlines()[-1].startswith("1 failed in ")
 
 
+def test_a_rule_against_a_tool_that_no_trace_has_passes_with_a_note(folder: Path) -> None:
+    expected = "never: [Charge_Card]"
+    done = rightcall("score", "langgraph-openinference.json", "--expect", expected, cwd=folder)
+    written = rightcall("score", "langgraph-openinference.json", "--expect", expected, "--format", "json", cwd=folder)
+
+    note = "note: no trace has a tool `Charge_Card`, which `never` names; did you mean `charge_card`?"
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[0] == note
+    assert json.loads(written.stdout)["notes"] == [note]
+
+
 def test_one_expectation_is_held_against_all_traces_of_a_folder(folder: Path, tmp_path: Path) -> None:
     for name in ("langgraph-openinference.json", "google-adk.json"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
+from tests.processes import rightcall
 from tests.readers import corpus
 from tests.readers.traces import call, request, span
 
@@ -184,3 +188,43 @@ def test_log_records_complete_the_spans_they_are_read_with(tmp_path: Path) -> No
     assert done.returncode == 0
     assert done.stdout.count(b"trace ") == 1
     assert b"otlp.json and 1 more" in done.stdout
+
+
+def test_a_table_whose_column_names_are_not_text_costs_that_file(tmp_path: Path) -> None:
+    spans = [{"context.span_id": "1", "context.trace_id": "2", "name": "a", "start_time": 1, "end_time": 2}]
+    parquet.write_table(pa.Table.from_pylist(spans), tmp_path / "bad.parquet")
+    data = (tmp_path / "bad.parquet").read_bytes()
+    for place in [found.start() + 3 for found in re.finditer(b"end_time", data)]:
+        (tmp_path / "bad.parquet").write_bytes(data[:place] + b"\xf7" + data[place + 1 :])
+        for command in (
+            ("show",),
+            ("score", "--expect", "calls: []"),
+            ("score", "--expect", "calls: []", "--out", "o"),
+        ):
+            done = rightcall(*command, "bad.parquet", cwd=tmp_path)
+
+            assert done.returncode in (0, 2), (done.stderr, place)
+            assert "Traceback" not in done.stderr
+
+
+BREAKING = """\
+import sys
+from rightcall.cli import _show, main
+
+def break_with(*_):
+    raise ZeroDivisionError("a trace said \\x1b]0;owned\\x07")
+
+_show.trace_files = break_with
+sys.argv = ["rightcall", "show", "a.json"]
+main()
+"""
+
+
+def test_a_defect_is_told_without_anything_that_a_terminal_obeys() -> None:
+    done = subprocess.run([sys.executable, "-c", BREAKING], capture_output=True, text=True, timeout=60)
+
+    assert done.returncode == 3
+    assert "ZeroDivisionError: a trace said" in done.stderr
+    assert "this is a defect in Rightcall" in done.stderr
+    assert "\x1b" not in done.stderr
+    assert "\x07" not in done.stderr

@@ -442,3 +442,12 @@ def test_an_object_of_pretty_json_is_where_its_first_key_stands(tmp_path: Path) 
         (f"{path}:8:13", '"name": "search",'),
         (f"{path}:14:13", '"pay": {'),
     ]
+
+
+def test_names_with_a_star_are_mistakes_at_their_place(tmp_path: Path) -> None:
+    never = problem(tmp_path, 'cases:\n- id: a\n  expect: {never: ["delete_*"]}')
+    mocked = problem(tmp_path, 'cases:\n- id: a\n  expect: {never: [a]}\n  mocks: {"delete_*": {returns: 1}}')
+
+    for told, place in ((never, "3:20:"), (mocked, "4:11:")):
+        assert place in told
+        assert "'delete_*' has a '*', but names are exact here" in told

@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 from tests.evalsets.uipath_files import EVALUATORS, eval_set, evaluation, write
 
-from rightcall import DocumentError, Trajectory
+from rightcall import (
+    CriteriaError,
+    DocumentError,
+    ToolCall,
+    ToolCallArgsEvaluator,
+    ToolCallOrderEvaluator,
+    Trajectory,
+)
 from rightcall.evalsets import Case, load_eval_set
 from rightcall.verdicts import judge
 
@@ -78,12 +85,60 @@ def test_the_expected_output_of_a_case_serves_the_evaluators_of_answers(tmp_path
     assert case.metadata == {"uipath": {"expectedOutput": {"total": 8}}}
 
 
-def test_the_ids_of_tools_are_kept_and_their_names_decide(tmp_path: Path) -> None:
+def test_a_call_without_a_tool_id_is_matched_by_name(tmp_path: Path) -> None:
     criterias = {"Args": {"toolCalls": [{"name": "look_up", "args": {"city": "Oslo"}, "id": "7f3c"}]}}
-    case = the_case(tmp_path, evaluation(criterias))
 
-    assert judge(case, MADE).passed
-    assert case.metadata == {"uipath": {"evaluationCriterias": criterias}}
+    assert judge(the_case(tmp_path, evaluation(criterias)), MADE).passed
+
+
+@pytest.mark.parametrize(
+    ("expected", "tool_id", "verdict"),
+    [
+        ({"name": "look_up", "id": "7f3c"}, "7f3c", "passed"),
+        ({"name": "renamed since", "id": "7f3c"}, "7f3c", "passed"),
+        ({"name": "7f3c"}, "7f3c", "passed"),
+        ({"name": "look_up", "id": "7f3c"}, "9a1b", "failed"),
+        ({"name": "look_up"}, "9a1b", "failed"),
+    ],
+    ids=["same id", "another name", "the id as a name", "another id", "a name, not an id"],
+)
+def test_a_call_with_a_tool_id_is_matched_by_it_alone(
+    tmp_path: Path, expected: dict[str, Any], tool_id: str, verdict: str
+) -> None:
+    case = the_case(tmp_path, evaluation({"Args": {"toolCalls": [{"args": {}, **expected}]}}))
+    made = Trajectory.of([ToolCall("look_up", {}, 1, tool_id=tool_id)])
+
+    assert judge(case, made).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("written", "called"),
+    [("Web Search", "Web_Search"), ("Web  Search (v2)", "Web_Search_v2"), ("x" * 70, "x" * 64)],
+    ids=["blanks", "other signs", "long names"],
+)
+def test_names_are_compared_as_the_runtime_cleans_them(tmp_path: Path, written: str, called: str) -> None:
+    order = the_case(tmp_path, evaluation({"Order": {"toolCallsOrder": [written]}}))
+    counts = the_case(tmp_path, evaluation({"Counts": {"toolCallsCount": {written: ["=", 1]}}}))
+
+    for case in (order, counts):
+        assert judge(case, Trajectory.of([called])).passed
+        assert not judge(case, Trajectory.of([f"{called[:-1]}-"])).passed
+
+
+def test_a_tool_with_one_name_and_two_ids_is_a_mistake(tmp_path: Path) -> None:
+    calls: list[Any] = [{"name": "look_up", "args": {}, "id": each} for each in ("7f3c", "9a1b")]
+
+    message = problem(tmp_path, eval_set(evaluation({"Args": {"toolCalls": calls}})))
+
+    assert "'look_up' is expected with different tool ids; give each tool its own name" in message
+
+
+def test_names_of_our_own_files_stay_exact() -> None:
+    evaluator = ToolCallOrderEvaluator()
+
+    assert not evaluator.evaluate(["Web_Search"], {"tool_calls_order": ["Web Search"]}).passed
+    with pytest.raises(CriteriaError, match="'id' stands beside 'tool_names: uipath'"):
+        ToolCallArgsEvaluator().criteria({"tool_calls": [{"name": "a", "args": {}, "id": "7f3c"}]})
 
 
 def test_weights_come_with_the_references(tmp_path: Path) -> None:

@@ -80,14 +80,22 @@ def test_a_similar_name_is_pointed_out() -> None:
     assert finding.help == "`getWeather` was called: is it the same tool?"
 
 
-def test_the_order_of_calls_nobody_could_order_is_free() -> None:
+def test_an_order_that_the_trace_does_not_settle_is_not_taken_to_be_the_expected_one() -> None:
     unsettled = Trajectory(calls=calls("a", "c", "b", "d").calls, unordered=((1, 3),))
-    settled = calls("a", "c", "b", "d")
 
     for strict in (False, True):
-        assert judge("tool-call-order", unsettled, {"tool_calls_order": list("abcd")}, strict=strict).score == 1.0
-    assert judge("tool-call-order", settled, {"tool_calls_order": list("abcd")}).score == 0.75
-    assert judge("tool-call-order", unsettled, {"tool_calls_order": list("bacd")}).score == 0.75
+        result = judge("tool-call-order", unsettled, {"tool_calls_order": list("abcd")}, strict=strict)
+        assert result.verdict == "not_measured"
+        assert "in which order `c` and `b` were made was not recorded" in [each.message for each in result.findings]
+
+
+def test_an_order_that_does_not_matter_need_not_be_known() -> None:
+    unsettled = Trajectory(calls=calls("a", "c", "b", "d").calls, unordered=((1, 3),))
+
+    assert judge("tool-call-order", unsettled, {"tool_calls_order": list("abd")}).score == 1.0
+    assert judge("tool-call-order", unsettled, {"tool_calls_order": list("bad")}).verdict == "failed"
+    assert judge("tool-call-order", unsettled, {"tool_calls_order": list("abcd")}, threshold=0.75).score == 0.75
+    assert judge("tool-call-order", unsettled, {"tool_calls_order": list("abdc")}, strict=True).score == 0.0
 
 
 def test_the_order_inside_a_parallel_group_is_free_only_when_asked_for() -> None:

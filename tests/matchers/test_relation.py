@@ -111,7 +111,12 @@ def test_joining_what_is_sure_with_what_is_possible_is_paid_for() -> None:
 def test_expected_calls_know_their_names_and_whether_they_expect_more() -> None:
     names = ExpectedCalls([CallPattern("b"), CallPattern("a", {"$any": True}), CallPattern("b")])
 
-    assert (names.names, names.name_set, names.names_only, len(names)) == (("b", "a", "b"), {"a", "b"}, True, 3)
+    assert (names.names, names.name_set, names.names_only, len(names)) == (
+        ("b", "a", "b"),
+        frozenset({"a", "b"}),
+        True,
+        3,
+    )
     assert not ExpectedCalls([CallPattern("b"), CallPattern("a", {"p": 1})]).names_only
 
 

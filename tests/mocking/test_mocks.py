@@ -47,6 +47,11 @@ def test_a_fixed_return_answers_every_call(value: Any) -> None:
     assert answers({"returns": value}, "P1", "P2") == [value, value]
 
 
+def test_a_mock_is_of_one_tool_and_no_pattern() -> None:
+    with pytest.raises(CriteriaError, match=r"'search_\*' has a '\*', but names are exact here"):
+        Mocks.of({"search_*": {"returns": 1}})
+
+
 def test_the_first_rule_that_fits_answers() -> None:
     rules = [
         {"when": {"sku": {"$regex": "^P"}}, "returns": 10},

@@ -17,6 +17,8 @@ from rightcall.trajectory import ToolCall, Trajectory
 Change = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
 
 WITHOUT_TOOL_DATA = "crewai-openllmetry/trip"
+WITHOUT_AGENT = "autogen-dup-native+oi/trip"
+"""The agent around its calls was still at work when its spans were exported: it lies in another file."""
 
 
 def calls_of(trajectories: list[Trajectory]) -> list[ToolCall]:
@@ -47,7 +49,7 @@ def test_nothing_is_missing_that_a_file_holds(run: str) -> None:
             field
             for want, call in zip(wanted, calls, strict=True)
             for field in call.unrecorded
-            if want["error"] is None or field != "output"
+            if (want["error"] is None or field != "output") and (field != "parent_id" or run != WITHOUT_AGENT)
         )
         failed = sum(call.error is not None for call in calls)
         unseen = limits.get("absent", {})

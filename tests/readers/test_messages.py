@@ -364,7 +364,7 @@ def test_what_several_parallel_calls_observed_belongs_to_none_of_them() -> None:
     ("last", "answer"),
     [
         ({"role": "assistant", "content": "Refunded."}, "Refunded."),
-        ({"role": "assistant", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, "a\nb"),
+        ({"role": "assistant", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, "ab"),
         ({"role": "model", "parts": [{"text": "done"}]}, "done"),
         ({"type": "ai", "data": {"content": "done", "tool_calls": []}}, "done"),
         ({"role": "assistant", "content": ""}, None),

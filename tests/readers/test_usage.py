@@ -30,11 +30,19 @@ def usage_of(*spans: dict[str, Any]) -> Usage:
     return usage_in(request(*spans))
 
 
-def test_time_is_that_of_all_spans_and_tokens_are_added_up() -> None:
-    used = usage_of(span(1), model(2, parent=1), call(3, parent=1), model(4, 20, 7, parent=1))
+def test_time_is_that_of_the_agent_and_tokens_are_added_up() -> None:
+    around = span(1, {"gen_ai.operation.name": "invoke_agent"})
+    used = usage_of(around, model(2, parent=1), call(3, parent=1), model(4, 20, 7, parent=1))
 
     assert used == Usage(duration_ns=3_500, input_tokens=30, output_tokens=12)
     assert used.total_tokens == 42
+
+
+def test_what_a_server_took_around_the_agent_does_not_count() -> None:
+    server = span(1, name="POST /chat", endTimeUnixNano="90000")
+
+    assert usage_of(server, model(2, parent=1), model(4, parent=1)).duration_ns == 2_500
+    assert usage_of(server, call(2, parent=1)).duration_ns == 89_000
 
 
 def test_the_sum_that_an_agent_repeats_is_not_counted_again() -> None:

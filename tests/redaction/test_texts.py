@@ -12,7 +12,7 @@ from tests.redaction.secrets import SITUATIONS, TOKENS
 
 from rightcall.decoding import load_json
 from rightcall.errors import InputError
-from rightcall.redaction import SHAPES, redacted_text, redacted_value, secret_name
+from rightcall.redaction import SHAPES, redacted_address, redacted_text, redacted_value, secret_name
 
 AROUND = ["{}", "the key is {}.", "key={}&x=1", '{{"k": "{}"}}', "a\\n{}\\n", "x%3D{}", "é{}é", "({})", "- {}\n- b"]
 
@@ -263,3 +263,17 @@ def _strings(value: object) -> list[str]:
     if isinstance(value, dict):
         return [text for pair in value.items() for each in pair for text in _strings(each)]
     return [text for each in value for text in _strings(each)] if isinstance(value, list) else []
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("http://127.0.0.1:8000/ask?sig=abc&k=1", "http://127.0.0.1:8000/ask"),
+        ("https://bob:hunter2@x.example/ask#k=1", "https://x.example/ask"),
+        ("https://x.example?k=1", "https://x.example"),
+        ("agent.py:answer", "agent.py:answer"),
+        ("cmd:node agent.mjs --what?", "cmd:node agent.mjs --what?"),
+    ],
+)
+def test_an_address_is_shown_without_what_may_be_a_key(address: str, shown: str) -> None:
+    assert redacted_address(address) == shown

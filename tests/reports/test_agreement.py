@@ -8,7 +8,15 @@ import pytest
 from tests.reports.reporting import evaluation, report, result
 
 from rightcall import CaseResult
-from rightcall.reports import concise_report, github_report, junit_report, markdown_report
+from rightcall.pages import html_report
+from rightcall.reports import (
+    concise_report,
+    github_report,
+    json_report,
+    junit_report,
+    markdown_report,
+    redacted_report,
+)
 from rightcall.results import Finding, PlacedFinding, Source, Verdict, gravest
 
 CODES: dict[Verdict, str] = {"failed": "RC101", "error": "RC402", "not_measured": "RC301"}
@@ -58,3 +66,12 @@ def test_the_first_finding_is_the_one_the_verdict_comes_from() -> None:
 
     assert failure.get("type") == "RC101"
     assert "RC402 error 0" in (failure.text or "")
+
+
+def test_no_report_has_the_query_of_an_agents_address() -> None:
+    made = redacted_report(report(mixed(("failed",)), agent="http://127.0.0.1:8000/ask?sig=abc123&k=1"))
+
+    for written in (junit_report, markdown_report, github_report, json_report, html_report):
+        text = "".join(written(made))
+        assert "abc123" not in text, written.__name__
+    assert "http://127.0.0.1:8000/ask" in "".join(junit_report(made))

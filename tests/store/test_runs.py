@@ -496,3 +496,19 @@ def test_lines_that_another_program_writes_in_between_are_not_among_ours(tmp_pat
 
     assert "changed by another program while the run lasted" in str(journal.trouble)
     assert [each.case_id for each in journal.results()] == ["a", "b"]
+
+
+def test_a_run_that_had_come_to_its_end_and_goes_on_can_be_read_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rightcall.store._journal._SYNC_EVERY", 1_000.0)
+    run = sealed_run(tmp_path).finish(Totals(error=1, failed=1), {}, 1.0, is_complete=True)
+    run.journal().close()
+    untouched = open_run("last", tmp_path).header.finished
+    journal = run.journal()
+    journal.append(result("c"), "digest")
+
+    assert untouched == run.header.finished
+    assert [each.case_id for each in run.results()] == ["a", "b", "c"]
+    assert open_run("last", tmp_path).header.finished is None
+    journal.close()

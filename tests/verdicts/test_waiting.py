@@ -135,10 +135,11 @@ def test_many_are_waited_for_at_once_but_no_more_than_allowed() -> None:
     ],
 )
 def test_one_that_breaks_is_an_error_and_what_the_others_say_stands(deed: Deed, reason: str) -> None:
-    checks = (plain("book", "search"), check(Patient(deed, timeout=0.05)), check(Patient(one, "other")))
-    result = judge(case(*checks), MADE)
+    broken, other = check(Patient(deed, timeout=0.05)), check(Patient(one, "other"))
+    result = judge(case(plain("book", "search"), broken, other), MADE)
 
     assert result.verdict == "failed"
+    assert judge(case(plain("search", "book"), broken, other), MADE).verdict == "error"
     assert result.score is None
     assert [(each.verdict, each.score) for each in result.results] == [("failed", 0.5), ("error", None), ("passed", 1)]
     assert result.results[1].error == reason

@@ -3,6 +3,7 @@
 from ._arranging import arrange
 from ._assigning import best_assignment
 from ._bits import related_subsequence
+from ._least import fits_every_order, least_common, least_met
 from ._pairing import Row, maximum_pairing, only_pairing
 from ._runs import longest_run
 from ._subsequence import common_length, common_subsequence
@@ -13,6 +14,9 @@ __all__ = [
     "best_assignment",
     "common_length",
     "common_subsequence",
+    "fits_every_order",
+    "least_common",
+    "least_met",
     "longest_run",
     "maximum_pairing",
     "only_pairing",

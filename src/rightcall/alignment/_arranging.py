@@ -1,4 +1,4 @@
-"""The best order of calls whose own order nobody knows."""
+"""The best order of calls whose own order is not known or does not count."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ def arrange(rows: Sequence[Row], width: int, blocks: Sequence[Block], budget: in
     Raises:
         LimitError: finding the best order takes more than `budget` steps.
     """
-    segments = list(_segments(width, blocks))
+    segments = list(segments_of(width, blocks))
     greedy = _meet_all(rows, segments)
     return greedy if greedy is not None else _Lengths(rows, segments, budget).best_order()
 
 
-def _segments(width: int, blocks: Sequence[Block]) -> Iterator[Block]:
+def segments_of(width: int, blocks: Sequence[Block]) -> Iterator[Block]:
+    """The blocks, and each column outside of them as a block of its own, in order."""
     position = 0
     for first, end in blocks:
         yield from ((column, column + 1) for column in range(position, first))
@@ -40,13 +41,13 @@ def _meet_all(rows: Sequence[Row], segments: Sequence[Block]) -> list[int] | Non
     order: list[int] = []
     met = 0
     for segment in segments:
-        taken = _most_next(rows, met, segment)
+        taken = most_next(rows, met, segment)
         met += len(taken)
         order += _placed(taken, segment)
     return order if met == len(rows) else None
 
 
-def _most_next(rows: Sequence[Row], start: int, segment: Block) -> list[int]:
+def most_next(rows: Sequence[Row], start: int, segment: Block) -> list[int]:
     """The columns of a segment that meet the longest possible stretch of rows from `start` on."""
     # Fewer rows can always be met when more can, so the most is found by halving.
     taken: list[int] = []
@@ -62,10 +63,11 @@ def _most_next(rows: Sequence[Row], start: int, segment: Block) -> list[int]:
 
 
 def _pair(rows: Sequence[Row], segment: Block, seed: Sequence[tuple[int, int]] = ()) -> list[int]:
-    return maximum_pairing([_inside(row, segment) for row in rows], seed)
+    return maximum_pairing([inside(row, segment) for row in rows], seed)
 
 
-def _inside(row: Row, segment: Block) -> Row:
+def inside(row: Row, segment: Block) -> Row:
+    """The columns of a row that lie in a segment."""
     return row[bisect_left(row, segment[0]) : bisect_left(row, segment[1])]
 
 
@@ -125,7 +127,7 @@ class _Lengths:
         pairs: list[tuple[int, int]] = []
         candidates: list[Row] = []
         for end in range(start, len(self._rows)):
-            row = _inside(self._rows[end], segment)
+            row = inside(self._rows[end], segment)
             self._left -= 1
             if not row:
                 continue

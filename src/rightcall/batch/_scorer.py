@@ -13,7 +13,7 @@ from rightcall.evalsets import Case
 from rightcall.reports import json_evidence
 from rightcall.results import CaseResult, Measure, measures_of
 from rightcall.trajectory import Trajectory
-from rightcall.verdicts import Joining, Judging, Overall, judge, waits
+from rightcall.verdicts import Joining, Judging, Overall, ToolNames, judge, waits
 
 from ._request import Request
 
@@ -37,13 +37,15 @@ class Scored(msgspec.Struct, frozen=True):
     """What each evaluator says of it."""
     seen: tuple[Any, ...] = ()
     """What evaluators of all cases together see of it."""
+    tools: tuple[str, ...] = ()
+    """The tools that were called, where rules name tools that must not be."""
 
 
 class Stranger(msgspec.Struct, frozen=True):
     """A trajectory that belongs to no case."""
 
-
-STRANGER = Stranger()
+    tools: tuple[str, ...] = ()
+    """The tools that were called, as above."""
 
 
 class Scorer:
@@ -57,7 +59,9 @@ class Scorer:
     def __init__(self, request: Request) -> None:
         self._wants_evidence = request.wants_evidence
         cases, checks = request.load()
-        self._case_of = _case_finder(request, cases)
+        expected = request.expected()
+        self._case_of = _case_finder(request, cases, expected)
+        self._names = ToolNames([*cases, *([expected] if expected is not None else ())])
         self._judging = Judging()
         self._overall = Overall(checks)
 
@@ -84,10 +88,11 @@ class Scorer:
         try:
             for name, case, trajectory in named:
                 if not waiting and (case is None or not waits(case)):
-                    yield name, STRANGER if case is None else self._light(case, judge(case, trajectory), trajectory)
+                    judged = None if case is None else judge(case, trajectory)
+                    yield name, self._light(case, judged, trajectory)
                     continue
-                judged = None if case is None else self._judging.submit(case, trajectory)
-                waiting.append((name, case, trajectory, judged))
+                future = None if case is None else self._judging.submit(case, trajectory)
+                waiting.append((name, case, trajectory, future))
                 while waiting and (len(waiting) > _AHEAD or waiting[0][3] is None or waiting[0][3].done()):
                     yield self._taken(*waiting.popleft())
         except InputError as caught:
@@ -100,19 +105,20 @@ class Scorer:
     def _taken(
         self, name: NameT, case: Case | None, trajectory: Trajectory, judged: Future[CaseResult] | None
     ) -> tuple[NameT, Scored | Stranger]:
-        if case is None or judged is None:
-            return name, STRANGER
-        return name, self._light(case, judged.result(), trajectory)
+        return name, self._light(case, None if judged is None else judged.result(), trajectory)
 
-    def _light(self, case: Case, result: CaseResult, trajectory: Trajectory) -> Scored:
+    def _light(self, case: Case | None, result: CaseResult | None, trajectory: Trajectory) -> Scored | Stranger:
+        tools = self._names.seen_in(trajectory.names)
+        if case is None or result is None:
+            return Stranger(tools)
         is_wanted = self._wants_evidence == "all" or (self._wants_evidence == "bad" and not result.passed)
         evidence = json_evidence(result) if is_wanted else ""
         light = msgspec.structs.replace(result, trajectory=None, results=(), written=())
         seen = self._overall.see(case, result)
-        return Scored(light, trajectory.trace_id, evidence, measures_of(result.results), seen)
+        return Scored(light, trajectory.trace_id, evidence, measures_of(result.results), seen, tools)
 
 
-def _case_finder(request: Request, cases: list[Case]) -> Callable[[Trajectory], Case | None]:
-    if (case := request.expected()) is not None:
-        return lambda trajectory: case
+def _case_finder(request: Request, cases: list[Case], expected: Case | None) -> Callable[[Trajectory], Case | None]:
+    if expected is not None:
+        return lambda trajectory: expected
     return Joining(cases, request.join, request.case_attribute).case_of

@@ -12,7 +12,7 @@ import msgspec
 from rightcall.errors import InputError
 from rightcall.evalsets import Case
 from rightcall.reports import json_evidence
-from rightcall.verdicts import Overall, unjudged
+from rightcall.verdicts import Overall, ToolNames, unjudged
 
 from ._pool import Pool, default_workers
 from ._request import Request
@@ -38,6 +38,8 @@ class Scoring:
         """How many trajectories belonged to no case."""
         self.overall = Overall()
         """What is asked of all cases together, as far as they are scored."""
+        self.names = ToolNames()
+        """The tools that rules name and traces have."""
 
     def results(self) -> Generator[Scored, None, None]:
         """The results, as they come; last those of cases that no trajectory belongs to.
@@ -48,9 +50,12 @@ class Scoring:
         """
         cases, checks = self._request.load()
         self.overall = Overall(checks)
+        expected = self._request.expected()
+        self.names = ToolNames([*cases, *([expected] if expected is not None else ())])
         with closing(self._results(cases)) as results:
             for scored in results:
                 self.overall.add(scored.seen)
+                self.names.add(scored.tools)
                 yield scored
 
     def _results(self, cases: Sequence[Case]) -> Generator[Scored, None, None]:
@@ -84,7 +89,11 @@ class Scoring:
             if isinstance(scored, Scored):
                 yield self._repeated(scored)
             else:
-                self.strangers += 1
+                self._pass_over(scored)
+
+    def _pass_over(self, stranger: Stranger) -> None:
+        self.strangers += 1
+        self.names.add(stranger.tools)
 
     def _repeated(self, scored: Scored) -> Scored:
         case_id = scored.result.case_id
@@ -102,7 +111,7 @@ class Scoring:
                 if isinstance(scored, Scored):
                     yield self._repeated(scored)
                 else:
-                    self.strangers += 1
+                    self._pass_over(scored)
 
     def _scored(self) -> Iterator[tuple[str, Scored | Stranger]]:
         if self._workers > 1 and sum(map(_size, self._sources.files)) >= _WORTH_A_POOL:

@@ -53,7 +53,7 @@ class ParquetSpans:
                 if not file.schema_arrow.equals(self.schema):
                     raise InputError(f"{self.name}: it has changed while it was read")
                 yield from file.iter_batches(batch_size=_ROWS, columns=list(columns))
-        except (pyarrow.ArrowException, OSError) as problem:
+        except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as problem:
             raise InputError(f"{self.name}: {problem}") from None
 
     def _opened(self) -> Any:

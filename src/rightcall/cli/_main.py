@@ -139,5 +139,9 @@ def _forget_output() -> None:
 def _report_defect() -> None:
     import traceback
 
-    click.echo(traceback.format_exc(), err=True)
+    from rightcall.reports import printable
+
+    # A message may have data of strangers in it, which a terminal must not obey.
+    for line in traceback.format_exc().splitlines():
+        click.echo(printable(line), err=True)
     click.echo("rightcall: this is a defect in Rightcall; please report it with the lines above", err=True)

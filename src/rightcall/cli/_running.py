@@ -13,12 +13,12 @@ import msgspec
 
 from rightcall.errors import AgentError, StoreError
 from rightcall.evalsets import Case, selected
-from rightcall.redaction import redacted, redacted_overall, redacted_text
+from rightcall.redaction import redacted, redacted_address, redacted_overall
 from rightcall.reports import Report
 from rightcall.results import Aggregates, CaseResult, OverallResult, Tally, Totals, measures_of
 from rightcall.runner import CaseFinished, Event, Job, Plan, RunFinished, RunStarted, WorkerReplaced, hide_memory, run
 from rightcall.store import RUNS, Journal, Run, case_digest, commit_of, create_run, file_digest, open_run
-from rightcall.verdicts import Overall, exit_code
+from rightcall.verdicts import Overall, ToolNames, exit_code
 
 from ._aside import aside
 from ._choosing import choose
@@ -75,6 +75,8 @@ class Running:
         timeout = self._wishes.run_options(self._chosen.eval_set).timeout
         self._judgements = Judgements(self._cases, timeout)
         self._overall = Overall(self._chosen.eval_set.overall)
+        self._names = ToolNames(self._cases.values())
+        self._is_complete = False
         self._all: tuple[OverallResult, ...] = ()
         self._journal: Journal | None = None
         self._untold: list[CaseResult] = []
@@ -93,7 +95,7 @@ class Running:
         )
         hide_memory()
         with Stopping() as stopping:
-            is_complete = self._carry_out(plan, stopping, began)
+            self._is_complete = self._carry_out(plan, stopping, began)
         totals = self._tally.totals()
         self._telling.finish(self._report(totals, monotonic() - began))
         if self._journal is not None and self._journal.trouble is not None:
@@ -101,7 +103,7 @@ class Running:
         if stopping.is_asked:
             self._tell_how_to_resume()
             return _INTERRUPTED
-        return self._exit_code(totals, is_complete)
+        return self._exit_code(totals, self._is_complete)
 
     def _selected(self) -> list[Case]:
         wishes = self._wishes
@@ -209,7 +211,7 @@ class Running:
             self._wishes.runs_folder,
             commit=commit,
             branch=branch,
-            agent=redacted_text(self._chosen.agent) if self._wishes.redact else self._chosen.agent,
+            agent=redacted_address(self._chosen.agent) if self._wishes.redact else self._chosen.agent,
             agent_hash=self._chosen.agent_digest(),
             evalset=self._chosen.eval_set.path,
             evalset_hash=file_digest(self._chosen.eval_set.path),
@@ -269,6 +271,8 @@ class Running:
         self._aggregates.add(measures_of(result.results))
         self._warnings.update(result.warnings)
         self._overall.add(self._overall.see(self._cases[result.case_id], result))
+        if result.trajectory is not None:
+            self._names.add(self._names.seen_in(result.trajectory.names))
 
     def _report(self, totals: Totals, seconds: float) -> Report:
         return Report(
@@ -292,6 +296,8 @@ class Running:
             yield f"note: {reason}" + (f" ({times:,} times)" if times > 1 else "")
         if self._spans.problem is not None:
             yield f"note: not all spans are kept, though all results are: {self._spans.problem}"
+        if self._is_complete:  # a tool may be called in what was not run
+            yield from self._names.notes()
 
     def _results(self) -> Iterator[CaseResult]:
         if self._run is not None:

@@ -226,6 +226,7 @@ class _Scoring:
             subject=self._options.evalset or self._options.expect or "",
             seconds=seconds,
             run_id=self._keeping.run.short_id if self._keeping is not None else "",
+            notes=tuple(self._scoring.names.notes()) if self._is_complete else (),
             warnings=self._warnings,
             documents=kept.documents,
         )

@@ -22,7 +22,7 @@ class CaseSight(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, case: Case) -> CaseSight:
         """What is looked at for a case."""
-        found = [names_rule(check) or sight(check) for check in case.checks]
+        found = [None if check.evaluator.renames else names_rule(check) or sight(check) for check in case.checks]
         parts = tuple([part for part in found if part is not None])
         own = any([check.evaluator.fingerprint for check in case.checks])
         return cls(case, parts if len(parts) == len(found) else (), not own and not waits(case))

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, StrictBool, StrictStr, ValidationError, model_validator
 
 from rightcall.decoding import Path
-from rightcall.errors import shown
+from rightcall.errors import pattern_problem, shown
 from rightcall.evaluators import UserModel
 
 from ._mistakes import first_mistake
@@ -78,6 +78,8 @@ def check_mocks(mocks: dict[str, Any], place: Path, draft: Draft) -> None:
     """
     for tool, written in mocks.items():
         at: Path = (*place, tool)
+        if problem := pattern_problem(tool):
+            raise draft.problem(f"mocks: {problem}", at)
         if written == []:
             raise draft.problem(f"the mock of {tool!r} has no rules", at)
         if not isinstance(written, list):

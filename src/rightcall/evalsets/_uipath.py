@@ -13,7 +13,7 @@ from rightcall.limits import Limits
 from ._foreign import Part
 from ._pages import Draft, Page, camel
 from ._uipath_classes import KEY, Classifying, classifying
-from ._uipath_evaluators import UiPathEvaluator, read_evaluators, without_tool_ids
+from ._uipath_evaluators import UiPathEvaluator, read_evaluators
 from ._uipath_mocks import translate_mocks
 
 _KNOWN_OF_SET = ("version", "id", "model_settings", "agent_memory_enabled", "agent_memory_settings", "batch_size")
@@ -138,9 +138,6 @@ class _Translation:
             written["expect"][name] = None
         rest = case.rest(_KNOWN_OF_CASE)
         rest |= {camel(key): case.any(key) for key in _KEPT_OF_CASE if case.has(key)}
-        criterias = case.any("evaluation_criterias")
-        if any(without_tool_ids(criteria) != criteria for criteria in criterias.values()):
-            rest["evaluationCriterias"] = criterias
         written["metadata"] = ({"uipath": rest} if rest else {}) | ({KEY: classes} if classes else {})
         return {key: value for key, value in written.items() if key in ("id", "input") or value not in ("", {})}
 
@@ -186,7 +183,6 @@ def _criteria(evaluator: UiPathEvaluator, criteria: Any, expected_output: Any, c
     if kind is None:
         return criteria or None
     fields = kind.criteria_type.model_fields
-    criteria = without_tool_ids(criteria)
     if expected_output is not None and "expected_output" in fields and not _has_output(criteria):
         criteria = {**(criteria or {}), "expectedOutput": expected_output}
     known = [spelling for name, field in fields.items() for spelling in (name, str(field.alias))]

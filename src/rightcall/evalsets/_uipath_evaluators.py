@@ -18,7 +18,6 @@ from ._pages import Draft, Page, camel
 
 _CODE = "file://"
 _DEFAULT = "default_evaluation_criteria"
-_CALLS = ("tool_calls", "toolCalls", "tool_outputs", "toolOutputs")
 
 
 class UiPathEvaluator(msgspec.Struct, frozen=True):
@@ -66,20 +65,6 @@ def read_evaluators(folder: FilePath, limits: Limits) -> dict[str, UiPathEvaluat
             raise page.problem(f"the id {evaluator.id!r} is that of the evaluator in {other}", ("id",))
         found[evaluator.id] = evaluator
     return found
-
-
-def without_tool_ids(criteria: Any) -> Any:
-    """Criteria without the ids that UiPath gives tools: calls are told by the names of their tools."""
-    if not isinstance(criteria, dict):
-        return criteria
-    return {
-        key: [_without_id(item) for item in value] if key in _CALLS and isinstance(value, list) else value
-        for key, value in criteria.items()
-    }
-
-
-def _without_id(item: Any) -> Any:
-    return {key: value for key, value in item.items() if key != "id"} if isinstance(item, dict) else item
 
 
 def _evaluator(part: Part, folder: FilePath) -> UiPathEvaluator:
@@ -133,9 +118,8 @@ def _known_config(config: dict[str, Any], type_id: str, part: Part) -> tuple[dic
         inner.any(name)
     left_out = {**inner.rest(), **_empty_default(config)}
     kept = {key: value for key, value in config.items() if key not in left_out}
-    for key in (_DEFAULT, camel(_DEFAULT)):
-        if key in kept and (plain := without_tool_ids(kept[key])) != kept[key]:
-            left_out[key], kept[key] = kept[key], plain
+    if "tool_names" in fields:
+        kept["tool_names"] = "uipath"
     return kept, left_out
 
 

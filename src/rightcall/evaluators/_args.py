@@ -8,7 +8,7 @@ from rightcall.matchers import ArgsPolicy
 from rightcall.results import Justification, ToolCallArgsEvaluatorJustification
 
 from ._comparing import Comparison
-from ._criteria import Call, Config, Criteria, NotEmpty
+from ._criteria import Call, Criteria, NotEmpty, ToolCallConfig
 from ._pairs import PairingEvaluator, PatternPlan, call_patterns, share
 from ._telling import Subject
 
@@ -19,7 +19,7 @@ class ToolCallArgsEvaluationCriteria(Criteria):
     tool_calls: NotEmpty[tuple[Call, ...]]
 
 
-class ToolCallArgsEvaluatorConfig(Config):
+class ToolCallArgsEvaluatorConfig(ToolCallConfig):
     """`subset`: calls may have more arguments than expected. `strict`: the score is 1.0 or 0.0."""
 
     name: str = "ToolCallArgsEvaluator"

@@ -93,8 +93,6 @@ class BudgetEvaluator(Evaluator[ConfigT, CriteriaT, BudgetPlan]):
 
     code: ClassVar[str]
     """Of the finding that says that a limit does not hold."""
-    grows: ClassVar[bool] = False
-    """Whether more calls can only raise the figures."""
 
     def compile(self, criteria: CriteriaT) -> BudgetPlan:
         return BudgetPlan(criteria)
@@ -105,14 +103,12 @@ class BudgetEvaluator(Evaluator[ConfigT, CriteriaT, BudgetPlan]):
         high = min([share(figure.limit, figure.low) for figure in spent.figures])
         return Measurement(low, high, BudgetAccount(spent, self.code))
 
-    def bounds_of_incomplete(
-        self, selection: Selection, plan: BudgetPlan, measured: Measurement
-    ) -> tuple[float, float]:
-        return 0.0, measured.high if self.grows else 1.0
+    def estimate(self, selection: Selection, plan: BudgetPlan) -> Measurement:
+        return self.measure(selection, plan)
 
     @abstractmethod
     def spent(self, selection: Selection, criteria: CriteriaT) -> Spent:
-        """The figures, each with its limit."""
+        """The figures, each with its limit, and with bounds where there are doubts about the calls."""
 
 
 def share(limit: float, figure: float) -> float:
@@ -147,6 +143,11 @@ class BudgetAccount(msgspec.Struct, frozen=True):
         more = len(blamed) - _MOST_FINDINGS
         found += blamed[:_MOST_FINDINGS]
         return (*found, Finding(self.code, f"… and {more:,} more")) if more > 0 else tuple(found)
+
+
+def most_calls(selection: Selection) -> float:
+    """How many calls may have been made."""
+    return math.inf if selection.doubts is not None and selection.doubts.missing else len(selection.calls)
 
 
 def named(selection: Selection, index: int) -> NamedCall:

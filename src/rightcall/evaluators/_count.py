@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections import Counter
@@ -14,11 +15,11 @@ from pydantic import BeforeValidator, StrictBool
 from rightcall.errors import shown
 from rightcall.results import CountCheck, Finding, Justification, ToolCallCountEvaluatorJustification
 
-from ._criteria import Config, Criteria, NotEmpty, ToolName
+from ._criteria import Criteria, NotEmpty, ToolCallConfig, ToolName
 from ._evaluator import Evaluator, Measurement
 from ._selection import Selection
 
-_OPERATORS: dict[str, Callable[[int, int], bool]] = {
+_OPERATORS: dict[str, Callable[[float, int], bool]] = {
     "=": operator.eq,
     "==": operator.eq,
     "!=": operator.ne,
@@ -27,8 +28,6 @@ _OPERATORS: dict[str, Callable[[int, int], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,
 }
-_LOWER = (">", ">=")
-"""What more calls can never break."""
 _SCORES = ("0.0", "1.0")
 _FEW = 8
 _MOST_FINDINGS = 30
@@ -71,18 +70,22 @@ class ToolCallCountEvaluationCriteria(Criteria):
     tool_calls_count: NotEmpty[dict[ToolName, Bound]]
 
 
-class ToolCallCountEvaluatorConfig(Config):
+class ToolCallCountEvaluatorConfig(ToolCallConfig):
     """`strict`: the score is 1.0 if every count holds, else 0.0."""
 
     name: str = "ToolCallCountEvaluator"
     strict: StrictBool = False
 
 
+Check: TypeAlias = tuple[str, str, Callable[[float, int], bool], int]
+"""A tool, the operator, the function behind it, and the number."""
+
+
 class CountPlan(msgspec.Struct, frozen=True):
     """Each tool with its operator, the function behind it, and its number."""
 
     spends: ClassVar[bool] = False
-    bounds: list[tuple[str, str, Callable[[int, int], bool], int]]
+    bounds: list[Check]
     names: Set[str]
     size: int
 
@@ -106,21 +109,35 @@ class ToolCallCountEvaluator(Evaluator[ToolCallCountEvaluatorConfig, ToolCallCou
     def measure(self, selection: Selection, plan: CountPlan) -> Measurement:
         count = _counter(selection.names, plan)
         holding = sum([holds(count(name), number) for name, _, holds, number in plan.bounds])
-        score = holding / len(plan.bounds)
-        if self.config.strict and score < 1.0:
-            score = 0.0
+        score = self._share(holding, plan)
         return Measurement(score, score, CountAccount(selection.names, plan))
 
-    def bounds_of_incomplete(self, selection: Selection, plan: CountPlan, measured: Measurement) -> tuple[float, float]:
-        count = _counter(selection.names, plan)
-        surely, possibly = 0, 0
-        for name, symbol, holds, number in plan.bounds:
-            actual = count(name)
-            surely += symbol in _LOWER and holds(actual, number)
-            possibly += symbol in _LOWER or symbol == "!=" or actual + (symbol == "<") <= number
-        scores = [held / len(plan.bounds) for held in (surely, possibly)]
-        low, high = [float(score == 1.0) for score in scores] if self.config.strict else scores
-        return low, high
+    def bound(self, selection: Selection, plan: CountPlan) -> Measurement:
+        holding = [_holds_between(check, *_least_and_most(selection, check[0])) for check in plan.bounds]
+        low, high = self._share(holding.count(True), plan), self._share(len(holding) - holding.count(False), plan)
+        return Measurement(low, high, CountAccount(selection.sure().names, plan))
+
+    def _share(self, holding: int, plan: CountPlan) -> float:
+        if self.config.strict:
+            return float(holding == len(plan.bounds))
+        return holding / len(plan.bounds)
+
+
+def _least_and_most(selection: Selection, name: str) -> tuple[int, float]:
+    """How often a tool was called at least, and at most."""
+    doubts, most = selection.doubts, selection.names.count(name)
+    if doubts is None:
+        return most, most
+    unsure = sum([selection.names[index] == name for index in doubts.members])
+    return most - unsure, math.inf if doubts.missing else most
+
+
+def _holds_between(check: Check, least: int, most: float) -> bool | None:
+    """Whether a count holds for every number of calls between two; `None` where it holds for some of them."""
+    _, _, holds, number = check
+    # A comparison changes its answer next to its number only.
+    tried = {holds(count, number) for count in (least, most, *range(number - 1, number + 2)) if least <= count <= most}
+    return None if len(tried) == 2 else tried.pop()
 
 
 def _counter(names: tuple[str, ...], plan: CountPlan) -> Callable[[str], int]:

@@ -15,16 +15,25 @@ from pydantic import (
     field_validator,
 )
 
-from rightcall.errors import nearest, shown
+from rightcall.errors import nearest, pattern_problem, shown
 from rightcall.limits import DEFAULT_LIMITS
 from rightcall.matchers import ArgsPolicy
 
 from ._mistakes import UserModel
 
 
-def _tool_name(value: str) -> str:
+def tool_name(value: str) -> str:
+    """The exact name of a tool. Raises `ValueError`."""
     if not 0 < len(value) <= DEFAULT_LIMITS.name_length:
         raise ValueError(f"a tool's name has 1 to {DEFAULT_LIMITS.name_length:,} characters, this one {len(value):,}")
+    if problem := pattern_problem(value):
+        raise ValueError(problem)
+    return value
+
+
+def _agent_name(value: str) -> str:
+    if "*" in value:
+        raise ValueError(f"{shown(value)} has a '*', but an agent's name is compared exactly: write the whole name")
     return value
 
 
@@ -47,7 +56,7 @@ Listed = Annotated[ItemsT, BeforeValidator(_listed)]
 NotEmpty = Annotated[ItemsT, BeforeValidator(_listed), AfterValidator(_not_empty)]
 """Expectations that must not be empty: nothing expected is a mistake here, not a score."""
 
-ToolName: TypeAlias = Annotated[StrictStr, AfterValidator(_tool_name)]
+ToolName: TypeAlias = Annotated[StrictStr, AfterValidator(tool_name)]
 Threshold: TypeAlias = Annotated[float, Field(ge=0.0, le=1.0, strict=True)]
 
 
@@ -69,6 +78,8 @@ class ExpectedCall(UserModel):
 
     name: ToolName
     args: Any = None
+    id: StrictStr | None = None
+    """The id of the tool, where tools are told apart as UiPath does."""
 
     @field_validator("args")
     @classmethod
@@ -89,9 +100,9 @@ Call = Annotated[ExpectedCall, BeforeValidator(_call_from_name)]
 class Criteria(UserModel):
     """What an evaluator compares a trajectory with; every kind of criteria can narrow down the calls it looks at."""
 
-    ignore_tools: Listed[tuple[StrictStr, ...]] = ()
+    ignore_tools: Listed[tuple[ToolName, ...]] = ()
     """Names of tools whose calls are left out."""
-    agent: StrictStr | None = None
+    agent: Annotated[StrictStr, AfterValidator(_agent_name)] | None = None
     """Only this agent's calls count."""
     top_level: StrictBool = False
     """Only calls that no other tool made count."""
@@ -140,3 +151,13 @@ class Config(UserModel):
     """The score from which a trajectory passes."""
     default_evaluation_criteria: Any = None
     """The criteria that are used where none are given."""
+
+
+class ToolCallConfig(Config):
+    """How the evaluators of UiPath's documents judge.
+
+    `tool_names`: with `uipath`, calls are matched by the id of their tool, where they have one, else by name after
+    both names were cleaned. Files of UiPath are judged so; everything else is `exact`.
+    """
+
+    tool_names: Literal["exact", "uipath"] = "exact"

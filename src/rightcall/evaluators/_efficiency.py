@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
-from pydantic import Field, StrictStr
+from pydantic import AfterValidator, Field, StrictStr
 
 from rightcall.results import Finding
 
-from ._budgets import AtMost, BudgetEvaluator, Figure, Spent, named, number_of, told_pairs
-from ._criteria import Config, Listed
-from ._repeats import Cycle, Repeats, cycles, redundant_calls
+from ._budgets import AtMost, BudgetEvaluator, BudgetPlan, Figure, Spent, most_calls, named, number_of, told_pairs
+from ._criteria import Config, Listed, tool_name
+from ._evaluator import Measurement
+from ._repeats import (
+    Cycle,
+    Repeats,
+    cycles,
+    has_unknown_places,
+    most_alike,
+    most_redundant,
+    redundant_calls,
+    surely_redundant,
+)
 from ._selection import Selection
 
 _ALL = "*"
 _MOST_NAMES = 5
+
+
+def _tool_name_or_all(value: str) -> str:
+    return value if value == _ALL else tool_name(value)
+
+
+ToolNameOrAll: TypeAlias = Annotated[StrictStr, AfterValidator(_tool_name_or_all)]
 
 
 class StepCountConfig(Config):
@@ -32,20 +50,23 @@ class StepCount(BudgetEvaluator[StepCountConfig, AtMost]):
 
     type_id = "step-count"
     code = "RC115"
-    grows = True
     config_type = StepCountConfig
     criteria_type = AtMost
 
+    def bound(self, selection: Selection, plan: BudgetPlan) -> Measurement:
+        return self.measure(selection, plan)
+
     def spent(self, selection: Selection, criteria: AtMost) -> Spent:
-        count = len(selection.calls)
-        told = f"{_calls(count)} made, at most {criteria.at_most:,} allowed"
-        return Spent([Figure("at_most", "calls", criteria.at_most, count, count, told)])
+        low, high = len(selection.sure().calls), most_calls(selection)
+        told = f"{_calls(low)} made, at most {criteria.at_most:,} allowed"
+        unknown = "how many calls were made was not recorded"
+        return Spent([Figure("at_most", "calls", criteria.at_most, low, high, told, unknown)])
 
 
 class RedundantCallsCriteria(AtMost):
     """How many redundant calls there may be, and which tools change nothing; `*` stands for all tools."""
 
-    read_only: Listed[tuple[StrictStr, ...]] = ()
+    read_only: Listed[tuple[ToolNameOrAll, ...]] = ()
 
 
 class RedundantCallsConfig(Config):
@@ -60,7 +81,7 @@ class RedundantCalls(BudgetEvaluator[RedundantCallsConfig, RedundantCallsCriteri
     A call is redundant if the same agent made the same call before, in the same turn: the same tool with equal
     arguments; and nothing changed since. Something changed if the earlier call failed, if the two gave back different
     things, or if any call stands between them whose tool is not in `read_only`. Of three equal calls in a row, two are
-    redundant. Calls whose order is not known are taken as they were recorded. Nothing called is 1.0.
+    redundant. Nothing called is 1.0.
     """
 
     type_id = "redundant-calls"
@@ -69,13 +90,22 @@ class RedundantCalls(BudgetEvaluator[RedundantCallsConfig, RedundantCallsCriteri
     criteria_type = RedundantCallsCriteria
 
     def spent(self, selection: Selection, criteria: RedundantCallsCriteria) -> Spent:
-        read_only = frozenset(selection.names if _ALL in criteria.read_only else criteria.read_only)
-        found = redundant_calls(selection.calls, read_only)
-        low, high = len(found.sure), len(found.sure) + len(found.undecided)
+        found, high = self._repeats(selection, criteria)
+        low = len(found.sure)
         told = f"{_calls(low)} redundant, at most {criteria.at_most:,} allowed"
-        unknown = "whether calls that were made again are redundant depends on arguments or outputs not recorded"
+        unknown = "whether calls that were made again are redundant depends on what was not recorded of them"
         figure = Figure("at_most", "redundant calls", criteria.at_most, low, high, told, unknown)
         return Spent([figure], lambda: _repeated(selection, found))
+
+    def _repeats(self, selection: Selection, criteria: RedundantCallsCriteria) -> tuple[Repeats, float]:
+        """The redundant calls, and how many there are at the most."""
+        if selection.doubts is not None:
+            return Repeats([], []), math.inf if selection.doubts.missing else most_redundant(selection.calls)
+        if has_unknown_places(selection.calls):
+            return Repeats(surely_redundant(selection.calls), []), most_redundant(selection.calls)
+        read_only = frozenset(selection.names if _ALL in criteria.read_only else criteria.read_only)
+        found = redundant_calls(selection.calls, read_only)
+        return found, len(found.sure) + len(found.undecided)
 
 
 class LoopsConfig(Config):
@@ -99,13 +129,20 @@ class Loops(BudgetEvaluator[LoopsConfig, AtMost]):
     criteria_type = AtMost
 
     def spent(self, selection: Selection, criteria: AtMost) -> Spent:
-        sure, possible = cycles(selection.calls, self.config.longest_cycle)
-        least = min(1, len(selection.calls))
-        low, high = (max([each.times for each in found], default=least) for found in (sure, possible))
+        sure, low, high = self._cycles(selection)
         told = f"the same calls were made {low:,} times in a row, at most {criteria.at_most:,} allowed"
-        unknown = "whether calls were made over and over depends on arguments or outputs not recorded"
+        unknown = "whether calls were made over and over depends on what was not recorded of them"
         figure = Figure("at_most", "times in a row", criteria.at_most, low, high, told, unknown)
         return Spent([figure], lambda: _circles(selection, sure, criteria.at_most))
+
+    def _cycles(self, selection: Selection) -> tuple[list[Cycle], float, float]:
+        """The cycles that there surely are, and how often the same calls were made in a row: at least, and at most."""
+        least = min(1, len(selection.sure().calls))
+        if selection.doubts is not None:
+            return [], least, math.inf if selection.doubts.missing else most_alike(selection.calls)
+        sure, possible = cycles(selection.calls, self.config.longest_cycle)
+        low, high = (max([each.times for each in found], default=least) for found in (sure, possible))
+        return sure, low, high
 
 
 def _calls(count: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Set
+from itertools import chain
 from time import perf_counter
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -12,12 +13,13 @@ import msgspec
 
 from rightcall.errors import ConfigurationError, CriteriaError, LimitError, shown
 from rightcall.limits import DEFAULT_LIMITS, Budget, Limits
-from rightcall.results import Account, EvaluationResult, Explanation, Finding, Justification, Told, missing_calls
+from rightcall.results import Account, EvaluationResult, Explanation, Finding, Justification, Told
 from rightcall.trajectory import ToolCall, Trajectory
 
 from ._criteria import Config, Criteria
 from ._execution import AgentExecution
 from ._mistakes import parse_config, parse_criteria
+from ._naming import Naming
 from ._selection import Selection, select
 
 
@@ -83,6 +85,8 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         self.config: ConfigT = parse_config(self.config_type, {} if config is None else config, self.id)
         self._threshold = self.config.threshold
         self._most_calls = limits.compared_calls
+        self.renames = getattr(self.config, "tool_names", "exact") == "uipath"
+        """Whether calls are named as the expected tools are, by UiPath's rule, before they are compared."""
         self._default = self._default_criteria()
 
     def criteria(self, value: Mapping[str, Any] | CriteriaT | None = None) -> CriteriaT:
@@ -100,6 +104,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         criteria: CriteriaT = parse_criteria(self.criteria_type, value, self.id)
         if self not in criteria.plans:
             plan = self.compile(criteria)
+            self._check_ids(criteria)
             if both := plan.names & set(criteria.ignore_tools):
                 raise CriteriaError(f"criteria of {self.id!r}: {shown(min(both))} is both expected and ignored")
             criteria.plans[self] = plan
@@ -124,15 +129,17 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             trajectory = Trajectory.of(trajectory, limits=self.limits)
         started = perf_counter()
         try:
+            if self.renames:
+                trajectory = self._naming(checked).renamed(trajectory)
             if len(trajectory.calls) > self._most_calls or plan.size > self._most_calls:
                 raise LimitError(f"{max(len(trajectory.calls), plan.size):,} calls; the limit is {self._most_calls:,}")
             selection = select(trajectory, checked, plan.names)
             # Entering a budget takes a tenth of the time of a plain comparison, which needs none.
             if getattr(plan, "spends", False):
                 with Budget(self.limits.steps):
-                    measured = self._measured(trajectory, selection, plan)
+                    measured = self._measured(selection, plan)
             else:
-                measured = self._measured(trajectory, selection, plan)
+                measured = self._measured(selection, plan)
         except LimitError as problem:
             return self._error("RC401", f"limit exceeded: {problem}", trajectory, perf_counter() - started)
         except Exception as problem:  # noqa: BLE001 - a fault costs this result, never the run; it is no score
@@ -158,21 +165,50 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
 
     @abstractmethod
     def measure(self, selection: Selection, plan: PlanT) -> Measurement:
-        """The score of the selected calls, from 0.0 to 1.0."""
+        """The score of the selected calls, from 0.0 to 1.0. There are no doubts about which calls these are."""
 
-    def bounds_of_incomplete(self, selection: Selection, plan: PlanT, measured: Measurement) -> tuple[float, float]:
-        """The lowest and highest score there can be, where any other calls may have been made beside the selected ones.
+    def bound(self, selection: Selection, plan: PlanT) -> Measurement:
+        """The bounds of the score where the trace leaves open which calls were made, or in which order.
 
-        What is measured of the selected calls is given. Nothing is known unless an evaluator says otherwise.
+        Every way to fill that in is judged, where they are few. An evaluator that knows its bounds otherwise says so.
         """
-        return 0.0, 1.0
+        worlds = selection.worlds()
+        if worlds is None:
+            return self.estimate(selection, plan)
+        measured = [self.measure(world, plan) for world in worlds]
+        low, high = min([each.low for each in measured]), max([each.high for each in measured])
+        return Measurement(low, high, measured[0].account, measured[0].warnings)
 
-    def _measured(self, trajectory: Trajectory, selection: Selection, plan: PlanT) -> Measurement:
-        measured = self.measure(selection, plan)
-        if trajectory.calls_recorded or not self.reads_calls:
-            return measured
-        low, high = self.bounds_of_incomplete(selection, plan, measured)
-        return Measurement(low, high, _Incomplete(measured.account, missing_calls(trajectory)))
+    def estimate(self, selection: Selection, plan: PlanT) -> Measurement:
+        """Bounds that surely hold, where there are too many ways to fill in what the trace leaves open."""
+        return Measurement(0.0, 1.0, Told())
+
+    def _measured(self, selection: Selection, plan: PlanT) -> Measurement:
+        doubts = selection.doubts
+        if doubts is None or not self.reads_calls:
+            return self.measure(selection, plan)
+        bounds = self.bound(selection, plan)
+        if (bounds.low >= self._threshold) == (bounds.high >= self._threshold):
+            return bounds
+        # What one of many ways to fill in the trace would be blamed for is no finding: say what is not known.
+        unread = () if doubts.unread is None else (doubts.unread,)
+        unknown = (*unread, *[Finding("RC301", reason) for reason in doubts.reasons])
+        return msgspec.structs.replace(bounds, account=_InDoubt(bounds.account, unknown))
+
+    def _check_ids(self, criteria: CriteriaT) -> None:
+        """Refuse ids of tools where nothing is compared with them. Raises `CriteriaError`."""
+        if self.renames:
+            self._naming(criteria)
+        elif any([getattr(each, "id", None) is not None for each in _expected_tools(criteria)]):
+            raise CriteriaError(
+                f"criteria of {self.id!r}: 'id' stands beside 'tool_names: uipath' in the evaluator's configuration"
+            )
+
+    def _naming(self, criteria: CriteriaT) -> Naming:
+        known: Naming | None = criteria.plans.get((self, "naming"))
+        if known is None:
+            known = criteria.plans[self, "naming"] = Naming.of(_expected_tools(criteria))
+        return known
 
     def _default_criteria(self) -> CriteriaT | None:
         given = self.config.default_evaluation_criteria
@@ -200,7 +236,6 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         )
 
     def _not_measured(self, measured: Measurement, trajectory: Trajectory, seconds: float) -> EvaluationResult:
-        account = measured.account
         reason = (
             f"not measured: the score lies between {measured.low:.4g} and {measured.high:.4g}, depending on what "
             "the trace did not record"
@@ -212,9 +247,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             threshold=self.config.threshold,
             warnings=(*trajectory.warnings, *measured.warnings, reason),
             evaluation_time=seconds,
-            explanation=Explanation(
-                account.unmeasured(reason) if isinstance(account, _Incomplete) else _Unmeasured(account, reason)
-            ),
+            explanation=Explanation(_Unmeasured(measured.account, reason)),
         )
 
     def _error(
@@ -232,22 +265,27 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         )
 
 
-class _Incomplete(msgspec.Struct, frozen=True):
-    """The account of a result about calls of which some may be missing."""
+_EXPECTED_TOOLS = ("tool_calls_order", "tool_calls_count", "tool_calls", "tool_outputs", "expected", "never")
+"""The keys of criteria that have expected tools."""
+
+
+def _expected_tools(criteria: Criteria) -> Iterable[Any]:
+    held = [getattr(criteria, key, None) or () for key in _EXPECTED_TOOLS]
+    turns = getattr(criteria, "expected_turns", None) or ()
+    return chain(*held, *[turn for turn in turns if isinstance(turn, tuple)])
+
+
+class _InDoubt(msgspec.Struct, frozen=True):
+    """The account of a result that depends on what the trace leaves open about its calls: it tells what that is."""
 
     account: Account
-    why: Finding
+    unknown: tuple[Finding, ...]
 
     def justify(self) -> Justification | None:
         return self.account.justify()
 
     def find(self) -> tuple[Finding, ...]:
-        return (*self.account.find(), self.why)
-
-    def unmeasured(self, reason: str) -> Account:
-        """The account where there is no score: what lacks among the calls that are known may be among the others."""
-        alone = Told(None, (self.why,))
-        return alone if self.why.code == "RC304" else _Unmeasured(alone, reason)
+        return self.unknown
 
 
 class _Unmeasured(msgspec.Struct, frozen=True):
@@ -260,4 +298,6 @@ class _Unmeasured(msgspec.Struct, frozen=True):
         return self.account.justify()
 
     def find(self) -> tuple[Finding, ...]:
-        return (Finding("RC301", self.reason), *self.account.find())
+        found = self.account.find()
+        # What was not understood is the reason, and says more than that there is a range of scores.
+        return found if any([each.code == "RC304" for each in found]) else (Finding("RC301", self.reason), *found)

@@ -37,6 +37,7 @@ class AgentExecution(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         from rightcall.readers import read_spans
 
         read = read_spans(self.agent_trace)
-        # These are all spans of the run, so without tool spans there were no calls, unless a span was not understood.
-        recorded = not read.not_understood
-        return msgspec.structs.replace(read, input=self.agent_input, output=self.agent_output, calls_recorded=recorded)
+        # Whoever hands over the spans of a run says that these are all of them: no tool spans are no calls.
+        # Where some calls were found and the reader misses others, that stays.
+        is_whole = read.calls_recorded or not (read.calls or read.not_understood)
+        return msgspec.structs.replace(read, input=self.agent_input, output=self.agent_output, calls_recorded=is_whole)

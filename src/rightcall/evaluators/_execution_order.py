@@ -16,7 +16,7 @@ from ._aligning import Kind
 from ._comparing import Comparison, ComparisonAccount, compare_names, too_long_to_align
 from ._criteria import Config, Criteria, Listed, ToolName
 from ._evaluator import Evaluator, Measurement
-from ._order import OrderPlan
+from ._order import OrderPlan, names_bounds
 from ._selection import Selection
 from ._telling import Rule, Subject, find
 
@@ -75,8 +75,14 @@ class ExecutionOrderEvaluator(Evaluator[ExecutionOrderConfig, ExecutionOrderCrit
         account = Told() if warnings else ExecutionOrderAccount(selection, plan, self.config.mode, self.limits)
         return Measurement(score, score, account, warnings)
 
-    def bounds_of_incomplete(self, selection: Selection, plan: OrderPlan, measured: Measurement) -> tuple[float, float]:
-        return 0.0 if self.config.mode == "exact" else measured.low, 1.0
+    def estimate(self, selection: Selection, plan: OrderPlan) -> Measurement:
+        sure = selection.sure()
+        if self.config.mode == "set":
+            missing = selection.doubts is not None and selection.doubts.missing
+            low, high = self._score(sure, plan), 1.0 if missing else self._score(selection, plan)
+        else:
+            low, high = names_bounds(plan, selection, self.limits, exact=self.config.mode == "exact")
+        return Measurement(low, high, ExecutionOrderAccount(sure, plan, self.config.mode, self.limits))
 
     def _score(self, selection: Selection, plan: OrderPlan) -> float:
         if self.config.mode == "exact":

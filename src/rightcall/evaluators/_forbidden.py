@@ -14,6 +14,7 @@ from ._criteria import Call, Config, Criteria, NotEmpty
 from ._evaluator import Evaluator, Measurement
 from ._pairs import PatternPlan, call_patterns
 from ._selection import Selection
+from ._sequences import without
 
 _MOST_LISTED = 40
 
@@ -45,15 +46,16 @@ class ForbiddenTools(Evaluator[ForbiddenToolsConfig, ForbiddenToolsCriteria, Pat
         return PatternPlan.of(call_patterns(criteria.never, "subset", "never", self.limits))
 
     def measure(self, selection: Selection, plan: PatternPlan) -> Measurement:
+        return self.bound(selection, plan)
+
+    def bound(self, selection: Selection, plan: PatternPlan) -> Measurement:
         relation = relate(plan.expected, selection.calls, self.limits)
+        if selection.doubts is not None:
+            relation = Relation(without(relation.sure, selection.doubts.members), relation.possible)
         surely, possibly = any(relation.sure), any(relation.possible)
         account = ForbiddenAccount(selection, plan, relation)
+        possibly = possibly or (selection.doubts is not None and selection.doubts.missing)
         return Measurement(float(not possibly), float(not surely), account)
-
-    def bounds_of_incomplete(
-        self, selection: Selection, plan: PatternPlan, measured: Measurement
-    ) -> tuple[float, float]:
-        return 0.0, measured.high
 
 
 class ForbiddenAccount(msgspec.Struct, frozen=True):
@@ -88,7 +90,7 @@ class ForbiddenAccount(msgspec.Struct, frozen=True):
         if len(made) > len(findings):
             findings.append(Finding("RC107", f"… and {len(made) - len(findings):,} more"))
         for call in self.undecided()[: max(0, _MOST_LISTED - len(findings))]:
-            reason = f"`{call.text}`: whether its arguments are the forbidden ones was not recorded"
+            reason = f"`{call.text}`: whether it is one of the forbidden calls was not recorded"
             findings.append(Finding("RC301", reason, actual=call, path="never"))
         return tuple(findings)
 

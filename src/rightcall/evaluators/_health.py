@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Annotated
 
@@ -9,9 +10,10 @@ from pydantic import Field
 
 from rightcall.results import Finding
 
-from ._budgets import AtMost, BudgetEvaluator, Figure, Spent, named, told_pairs
+from ._budgets import AtMost, BudgetEvaluator, BudgetPlan, Figure, Spent, named, told_pairs
 from ._criteria import Config, Criteria
-from ._repeats import Repeats, has_failed, retries
+from ._evaluator import Measurement
+from ._repeats import Repeats, has_failed, has_unknown_places, most_retries, retries
 from ._selection import Selection
 
 _LONGEST_ERROR = 200
@@ -36,10 +38,10 @@ class Retries(BudgetEvaluator[RetriesConfig, AtMost]):
     criteria_type = AtMost
 
     def spent(self, selection: Selection, criteria: AtMost) -> Spent:
-        found = retries(selection.calls)
-        low, high = len(found.sure), len(found.sure) + len(found.undecided)
+        found, high = _retries(selection)
+        low = len(found.sure)
         told = f"{low:,} {'retry' if low == 1 else 'retries'} after errors, at most {criteria.at_most:,} allowed"
-        unknown = "whether calls are retries depends on errors not recorded, or on results that only read like errors"
+        unknown = "whether calls are retries depends on what was not recorded, or on results that only read like errors"
         figure = Figure("at_most", "retries", criteria.at_most, low, high, told, unknown)
         return Spent([figure], lambda: _tried_again(selection, found))
 
@@ -68,14 +70,43 @@ class ToolErrorRate(BudgetEvaluator[ToolErrorRateConfig, ToolErrorRateCriteria])
     config_type = ToolErrorRateConfig
     criteria_type = ToolErrorRateCriteria
 
+    def bound(self, selection: Selection, plan: BudgetPlan) -> Measurement:
+        return self.measure(selection, plan)
+
     def spent(self, selection: Selection, criteria: ToolErrorRateCriteria) -> Spent:
         outcomes = [has_failed(call) for call in selection.calls]
-        total, surely = max(1, len(outcomes)), outcomes.count(True)
-        low, high = surely / total, (surely + outcomes.count(None)) / total
-        told = f"{surely:,} of {len(outcomes):,} calls failed ({low:.4g}), at most {criteria.at_most:.4g} allowed"
+        low, high = _share_of_failures(selection, outcomes)
+        made = f"{outcomes.count(True):,} of {len(outcomes):,} calls failed ({low:.4g})"
+        told = f"{made}, at most {criteria.at_most:.4g} allowed"
         unknown = "whether calls failed was not recorded, or their results only read like errors"
         figure = Figure("at_most", "share of calls that failed", criteria.at_most, low, high, told, unknown)
         return Spent([figure], lambda: _failures(selection, outcomes))
+
+
+def _retries(selection: Selection) -> tuple[Repeats, float]:
+    """The retries that there surely are, and how many there are at the most."""
+    calls, doubts = selection.calls, selection.doubts
+    if doubts is not None:
+        # More calls never make for fewer retries, but another order may.
+        sure = Repeats([], []) if doubts.unordered else retries(selection.sure().calls)
+        return Repeats(sure.sure, []), math.inf if doubts.missing else most_retries(calls)
+    found = retries(calls)
+    return found, most_retries(calls) if has_unknown_places(calls) else len(found.sure) + len(found.undecided)
+
+
+def _share_of_failures(selection: Selection, outcomes: list[bool | None]) -> tuple[float, float]:
+    """The share of calls that failed: at least, and at most."""
+    doubts = selection.doubts
+    if doubts is not None and doubts.missing:
+        return 0.0, 1.0
+    members = doubts.members if doubts is not None else frozenset()
+    sure = [outcome for index, outcome in enumerate(outcomes) if index not in members]
+    unsure = [outcomes[index] for index in members]
+    well, badly = (len(unsure) - unsure.count(which) for which in (True, False))
+    failed, perhaps = sure.count(True), sure.count(None)
+    # The share is lowest with all further calls that may have gone well, and highest with all that may have failed.
+    low, high = failed / max(1, len(sure) + well), (failed + perhaps + badly) / max(1, len(sure) + badly)
+    return low, high
 
 
 def _tried_again(selection: Selection, found: Repeats) -> Iterator[Finding]:

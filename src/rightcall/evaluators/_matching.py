@@ -32,7 +32,7 @@ _PASSED = Judged(1.0, 1.0, as_expected=True)
 _FAILED = Judged(0.0, 0.0)
 
 ALLOWS_EXTRAS: frozenset[MatchType] = frozenset({"IN_ORDER", "ANY_ORDER"})
-_IN_SEQUENCE: frozenset[MatchType] = frozenset({"EXACT", "IN_ORDER"})
+IN_SEQUENCE: frozenset[MatchType] = frozenset({"EXACT", "IN_ORDER"})
 
 
 def match_turn(expected: ExpectedCalls, selection: Selection, match_type: MatchType, limits: Limits) -> Judged:
@@ -41,7 +41,7 @@ def match_turn(expected: ExpectedCalls, selection: Selection, match_type: MatchT
     Raises:
         LimitError: more comparisons than the limits allow.
     """
-    if match_type in _IN_SEQUENCE:
+    if match_type in IN_SEQUENCE:
         return _match_in_sequence(expected, selection, match_type, limits)
     if not _could_pass(match_type, len(expected), len(selection.calls)):
         return _FAILED
@@ -60,7 +60,7 @@ def grade_turn(expected: ExpectedCalls, selection: Selection, match_type: MatchT
     total = wanted if match_type in ALLOWS_EXTRAS else made if match_type == "SUBSET" else max(wanted, made)
     if total == 0:
         return Judged(1.0, 1.0)
-    if match_type not in _IN_SEQUENCE:
+    if match_type not in IN_SEQUENCE:
         paired = pair(expected, selection, limits)
         return Judged(paired.low / total, paired.high / total, paired.relation is None)
     sure, possible = _arrangements(expected, selection, limits)
@@ -76,7 +76,7 @@ def compare_turn(
     expected: ExpectedCalls, selection: Selection, match_type: MatchType, limits: Limits, judged: Judged
 ) -> Comparison:
     """The comparison behind the score of a turn."""
-    if match_type in _IN_SEQUENCE and selection.free:
+    if match_type in IN_SEQUENCE and selection.free:
         selection = _arrangements(expected, selection, limits)[0]
     return compare_calls(expected, selection, limits, as_expected=judged.as_expected)
 

@@ -14,9 +14,10 @@ from rightcall.limits import Limits
 from rightcall.results import Finding, Justification, Told, ToolCallOrderEvaluatorJustification
 
 from ._comparing import Comparison, ComparisonAccount, compare_names, too_long_to_align
-from ._criteria import Config, Criteria, NotEmpty, ToolName
+from ._criteria import Criteria, NotEmpty, ToolCallConfig, ToolName
 from ._evaluator import Evaluator, Measurement
 from ._selection import Selection
+from ._sequences import is_surely_exact, least_in_order, may_be_exact
 from ._telling import Rule, Subject, find
 
 
@@ -26,7 +27,7 @@ class ToolCallOrderEvaluationCriteria(Criteria):
     tool_calls_order: NotEmpty[tuple[ToolName, ...]]
 
 
-class ToolCallOrderEvaluatorConfig(Config):
+class ToolCallOrderEvaluatorConfig(ToolCallConfig):
     """`strict`: the sequences must be equal, and the score is 1.0 or 0.0."""
 
     name: str = "ToolCallOrderEvaluator"
@@ -82,8 +83,10 @@ class ToolCallOrderEvaluator(Evaluator[ToolCallOrderEvaluatorConfig, ToolCallOrd
         account = Told() if warnings else OrderAccount(selection, plan, self.config.strict, self.limits)
         return Measurement(score, score, account, warnings)
 
-    def bounds_of_incomplete(self, selection: Selection, plan: OrderPlan, measured: Measurement) -> tuple[float, float]:
-        return 0.0 if self.config.strict else measured.low, 1.0
+    def estimate(self, selection: Selection, plan: OrderPlan) -> Measurement:
+        low, high = names_bounds(plan, selection, self.limits, exact=self.config.strict)
+        account = OrderAccount(selection.sure(), plan, self.config.strict, self.limits)
+        return Measurement(low, high, account)
 
     def _score(self, selection: Selection, plan: OrderPlan) -> float:
         if plan.expected == list(selection.names):
@@ -91,6 +94,19 @@ class ToolCallOrderEvaluator(Evaluator[ToolCallOrderEvaluatorConfig, ToolCallOrd
         if self.config.strict:
             return 0.0
         return common_length(plan.expected_ids, plan.numbered(selection.names)) / len(plan.expected)
+
+
+def names_bounds(plan: OrderPlan, selection: Selection, limits: Limits, *, exact: bool) -> tuple[float, float]:
+    """The bounds of the share of expected names that are in order or, exact, of 1.0 where the calls are just these."""
+    sure = selection.sure()
+    if exact:
+        low = is_surely_exact(selection.rows_of(plan.expected), selection)
+        return float(low), float(may_be_exact(selection.rows_of(plan.expected), selection))
+    surely = least_in_order(sure.rows_of(plan.expected), sure) / plan.size
+    if selection.doubts is not None and selection.doubts.missing:
+        return surely, 1.0
+    best = selection.arranged_by_name(plan.expected, limits) if selection.loose else selection
+    return surely, common_length(plan.expected_ids, plan.numbered(best.names)) / plan.size
 
 
 class OrderAccount(ComparisonAccount):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import StrictBool
+from pydantic import StrictBool, StrictStr
 
 from rightcall.matchers import OutputPattern
 from rightcall.results import Justification, ToolCallOutputEvaluatorJustification
 
 from ._comparing import Comparison
-from ._criteria import Config, Criteria, NotEmpty, ToolName
+from ._criteria import Criteria, NotEmpty, ToolCallConfig, ToolName
 from ._mistakes import UserModel
 from ._pairs import PairingEvaluator, PatternPlan, share
 from ._telling import Subject
@@ -21,6 +21,8 @@ class ExpectedOutput(UserModel):
 
     name: ToolName
     output: Any
+    id: StrictStr | None = None
+    """The id of the tool, where tools are told apart as UiPath does."""
 
 
 class ToolCallOutputEvaluationCriteria(Criteria):
@@ -29,7 +31,7 @@ class ToolCallOutputEvaluationCriteria(Criteria):
     tool_outputs: NotEmpty[tuple[ExpectedOutput, ...]]
 
 
-class ToolCallOutputEvaluatorConfig(Config):
+class ToolCallOutputEvaluatorConfig(ToolCallConfig):
     """`compare: text`: outputs are compared as text, to the letter. `strict`: the score is 1.0 or 0.0."""
 
     name: str = "ToolCallOutputEvaluator"

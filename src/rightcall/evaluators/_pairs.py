@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence, Set
+from itertools import product
 from typing import Any, ClassVar
 
 import msgspec
@@ -15,9 +16,15 @@ from rightcall.results import Finding, Justification, Told
 
 from ._comparing import Comparison, ComparisonAccount, compare_calls, too_long_to_align
 from ._criteria import ExpectedCall
+from ._doubts import Doubts
 from ._evaluator import ConfigT, CriteriaT, Evaluator, Measurement
 from ._selection import Selection
+from ._sequences import without
 from ._telling import Rule, Subject, find
+
+_MOST_KINDS = 6
+"""Kinds of calls that may not be meant, up to which every choice among them is looked at."""
+_WITHOUT_END = 10**15
 
 
 def call_patterns(calls: Sequence[ExpectedCall], policy: ArgsPolicy, where: str, limits: Limits) -> list[CallPattern]:
@@ -61,8 +68,8 @@ class PairingEvaluator(Evaluator[ConfigT, CriteriaT, PatternPlan]):
     """An evaluator whose score follows from how many expected calls can be paired with actual ones."""
 
     subject: ClassVar[Subject]
-    extra_calls_cost: ClassVar[bool] = False
-    """Whether unexpected calls lower the score."""
+    counts_calls: ClassVar[bool] = False
+    """Whether the score falls as calls grow that pair with nothing."""
 
     def rule(self, actual: int) -> Rule:
         """What counts as wrong where so many calls were made."""
@@ -85,10 +92,38 @@ class PairingEvaluator(Evaluator[ConfigT, CriteriaT, PatternPlan]):
         account = Told() if warnings else PairingAccount(self, selection, plan, paired)
         return Measurement(low, high, account, warnings)
 
-    def bounds_of_incomplete(
-        self, selection: Selection, plan: PatternPlan, measured: Measurement
-    ) -> tuple[float, float]:
-        return 0.0 if self.extra_calls_cost else measured.low, 1.0
+    def bound(self, selection: Selection, plan: PatternPlan) -> Measurement:
+        relation = relate(plan.expected, selection.calls, self.limits)
+        doubts = selection.doubts or Doubts()
+        surely = len(selection.calls) - len(doubts.members)
+        paired = Paired(
+            _size(without(relation.sure, doubts.members)), _size(without(relation.possible, doubts.members)), relation
+        )
+        # Calls that may have been made raise the score if they pair, one pair a call.
+        more = plan.size - paired.high if doubts.missing else _size(relation.possible) - paired.high
+        low = self._least(relation.sure, doubts, paired.low, plan.size, surely)
+        high = max([self.score(paired.high + more, plan.size, surely + more) for more in (0, more)])
+        warnings = too_long_to_align(plan.size, len(selection.calls), self.limits)
+        account = Told() if warnings else PairingAccount(self, selection, plan, paired)
+        return Measurement(low, high, account, warnings)
+
+    def _least(self, rows: list[Row], doubts: Doubts, pairs: int, expected: int, surely: int) -> float:
+        """The score if those calls were made besides the sure ones that lower it most."""
+        if not self.counts_calls:
+            return self.score(pairs, expected, surely)
+        kinds = _kinds(rows, doubts.members)
+        if doubts.missing or len(kinds) > _MOST_KINDS:
+            return min(
+                self.score(pairs, expected, surely),
+                self.score(pairs, expected, _WITHOUT_END if doubts.missing else surely + len(doubts.members)),
+            )
+        # Of calls that satisfy the same expectations, the score is lowest with none of them or with all.
+        scores = []
+        for chosen in product((False, True), repeat=len(kinds)):
+            left_out = frozenset().union(*[kind for kind, taken in zip(kinds, chosen, strict=True) if not taken])
+            made = surely + len(doubts.members) - len(left_out)
+            scores.append(self.score(_size(without(rows, left_out)), expected, made))
+        return min(scores)
 
 
 class PairingAccount(ComparisonAccount):
@@ -128,6 +163,19 @@ def pair(expected: ExpectedCalls, selection: Selection, limits: Limits) -> Paire
     relation = relate(expected, selection.calls, limits)
     low = _size(relation.sure)
     return Paired(low, low if relation.is_certain else _size(relation.possible), relation)
+
+
+def _kinds(rows: Sequence[Row], members: frozenset[int]) -> list[frozenset[int]]:
+    """Calls that may not be meant, those together that satisfy the same expectations."""
+    met_by: dict[int, list[int]] = {column: [] for column in members}
+    for number, row in enumerate(rows):
+        for column in row:
+            if column in met_by:
+                met_by[column].append(number)
+    kinds: dict[tuple[int, ...], list[int]] = {}
+    for column, numbers in met_by.items():
+        kinds.setdefault(tuple(numbers), []).append(column)
+    return [frozenset(columns) for columns in kinds.values()]
 
 
 def _size(rows: Sequence[Row]) -> int:

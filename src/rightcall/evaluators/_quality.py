@@ -56,7 +56,7 @@ class ToolPrecision(QualityEvaluator):
     """
 
     type_id = "tool-precision"
-    extra_calls_cost = True
+    counts_calls = True
 
     def rule(self, actual: int) -> Rule:
         return Rule(extras=True, missing=actual == 0)
@@ -85,7 +85,7 @@ class ToolF1(QualityEvaluator):
     """
 
     type_id = "tool-f1"
-    extra_calls_cost = True
+    counts_calls = True
 
     def rule(self, actual: int) -> Rule:
         return Rule(extras=True)

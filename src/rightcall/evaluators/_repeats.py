@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -38,7 +38,57 @@ def has_failed(call: ToolCall) -> bool | None:
     """Whether a call failed; `None` where that is not known, or its result only reads like an error."""
     if call.error is not None:
         return True
-    return None if call.suspected_error or "error" in call.unrecorded else False
+    if call.suspected_error or "error" in call.unrecorded:
+        return None
+    # Frameworks hand errors to the model as text, so a trace that does not show what came of a call hides them.
+    return None if call.source is not None and "output" in call.unrecorded else False
+
+
+def has_unknown_places(calls: Sequence[ToolCall]) -> bool:
+    """Whether it is not known which calls are of the same agent and turn.
+
+    A run that names no agent at all is one agent's, and one that numbers no turns is one turn; where some calls have
+    an agent or a turn, it is not known whose the others are.
+    """
+    return any([None in place for place in _places(calls)])
+
+
+def most_redundant(calls: Sequence[ToolCall]) -> int:
+    """How many calls repeat others at the most, whatever their order is, and whoever made them."""
+    repeated = 0
+    for keys in _keys_by_tool(calls).values():
+        known = [key for key in keys if key is not None]
+        repeated += len(keys) - (1 if len(known) < len(keys) else len(set(known)))
+    return repeated
+
+
+def most_alike(calls: Sequence[ToolCall]) -> int:
+    """How often the same call was made at the most, whatever was not recorded of it."""
+    alike = [0]
+    for keys in _keys_by_tool(calls).values():
+        known = Counter([key for key in keys if key is not None])
+        alike.append(len(keys) - known.total() + max(known.values(), default=0))
+    return max(alike)
+
+
+def surely_redundant(calls: Sequence[ToolCall]) -> list[Pair]:
+    """Calls that repeat the one right before them without need, whatever is not known of others."""
+    places = _places(calls)
+    return [
+        (index, index - 1)
+        for index in range(1, len(calls))
+        if None not in places[index]
+        and places[index] == places[index - 1]
+        and _key(calls[index]) is not None
+        and _key(calls[index]) == _key(calls[index - 1])
+        and _unchanged(calls[index - 1], calls[index])
+    ]
+
+
+def most_retries(calls: Sequence[ToolCall]) -> int:
+    """How many calls are retries at the most: each call that failed is followed by one of them."""
+    by_tool = Counter([call.name for call in calls])
+    return sum([by_tool[call.name] > 1 and has_failed(call) is not False for call in calls])
 
 
 def redundant_calls(calls: Sequence[ToolCall], read_only: Collection[str] = ()) -> Repeats:
@@ -60,14 +110,19 @@ def redundant_calls(calls: Sequence[ToolCall], read_only: Collection[str] = ()) 
 
 
 def retries(calls: Sequence[ToolCall]) -> Repeats:
-    """Calls whose tool had failed when the same agent called it last in the same turn, with whatever arguments."""
+    """Calls whose tool had failed when the same agent called it last in the same turn, with whatever arguments.
+
+    Calls of unknown agents and turns are passed over: more calls never make for fewer retries.
+    """
     newest: dict[Hashable, int] = {}
     found = Repeats([], [])
-    for index, call in enumerate(calls):
-        last = newest.get(_place(call))
+    for index, place in enumerate(_places(calls)):
+        if None in place:
+            continue
+        last = newest.get(place)
         if last is not None and (outcome := has_failed(calls[last])) is not False:
             (found.sure if outcome else found.undecided).append((index, last))
-        newest[_place(call)] = index
+        newest[place] = index
     return found
 
 
@@ -77,7 +132,7 @@ def cycles(calls: Sequence[ToolCall], longest: int) -> tuple[list[Cycle], list[C
     Calls are alike if tool, arguments and what came of them are equal, by the same agent in the same turn. What was
     not recorded is surely like nothing, and possibly like anything.
     """
-    keys = [(_place(call), _key(call), _outcome(call)) for call in calls]
+    keys = [(*place, _key(call), _outcome(call)) for place, call in zip(_places(calls), calls, strict=True)]
     sure = [*_stretches(len(calls), longest, lambda one, other: None not in keys[one] and keys[one] == keys[other])]
     if not any(None in key for key in keys):
         return sure, sure
@@ -169,6 +224,28 @@ def _unchanged(earlier: ToolCall, later: ToolCall) -> bool | None:
 
 def _place(call: ToolCall) -> Hashable:
     return (call.name, call.agent, call.turn)
+
+
+def _places(calls: Sequence[ToolCall]) -> list[tuple[str, Hashable, Hashable]]:
+    """The tool, agent and turn of each call; `None` for an agent or a turn that is not known."""
+    agents = _known_or_none("agent", calls)
+    turns = _known_or_none("turn", calls)
+    return [(call.name, agent, turn) for call, agent, turn in zip(calls, agents, turns, strict=True)]
+
+
+def _known_or_none(field: Literal["agent", "turn"], calls: Sequence[ToolCall]) -> list[Hashable]:
+    values = [getattr(call, field) for call in calls]
+    if values.count(None) == len(values) and not any([field in call.unrecorded for call in calls]):
+        return [...] * len(values)
+    return values
+
+
+def _keys_by_tool(calls: Sequence[ToolCall]) -> dict[str, list[Hashable]]:
+    """What the arguments of the calls of each tool are known by."""
+    keys: dict[str, list[Hashable]] = {}
+    for call in calls:
+        keys.setdefault(call.name, []).append(_key(call))
+    return keys
 
 
 def _key(call: ToolCall) -> Hashable:

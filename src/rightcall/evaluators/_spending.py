@@ -10,8 +10,9 @@ from pydantic import model_validator
 from rightcall.results import Finding, figure_text
 from rightcall.trajectory import ToolCall, Usage
 
-from ._budgets import BudgetEvaluator, Figure, Number, Spent, Whole, named
+from ._budgets import BudgetEvaluator, BudgetPlan, Figure, Number, Spent, Whole, named
 from ._criteria import Config, Criteria
+from ._evaluator import Measurement
 from ._selection import Selection
 
 _SECOND = 1_000_000_000
@@ -69,14 +70,17 @@ class CallLatency(BudgetEvaluator[CallLatencyConfig, SecondsCriteria]):
 
     type_id = "call-latency"
     code = "RC115"
-    grows = True
     config_type = CallLatencyConfig
     criteria_type = SecondsCriteria
 
+    def bound(self, selection: Selection, plan: BudgetPlan) -> Measurement:
+        return self.measure(selection, plan)
+
     def spent(self, selection: Selection, criteria: SecondsCriteria) -> Spent:
         times = [_seconds(call) for call in selection.calls]
-        low = max([seconds for seconds in times if seconds is not None], default=0.0)
-        high = math.inf if None in times else low
+        low, high = _slowest([_seconds(call) for call in selection.sure().calls])[0], _slowest(times)[1]
+        if selection.doubts is not None and selection.doubts.missing:
+            high = math.inf
         told = f"the slowest call took {figure_text(low)} s, at most {figure_text(criteria.at_most)} s allowed"
         figure = Figure(
             "at_most", "seconds", criteria.at_most, low, high, told, "how long every call took was not recorded"
@@ -131,6 +135,12 @@ def _tokens(key: str, limit: int, usage: Usage) -> Figure:
     what = key.replace("_", " ")
     told = f"models used {low:,} {what}, at most {limit:,} allowed"
     return Figure(key, what, limit, low, high, told, f"how many {what} models used was not recorded")
+
+
+def _slowest(times: list[float | None]) -> tuple[float, float]:
+    """The seconds of the slowest call, at least and at most."""
+    known = max([seconds for seconds in times if seconds is not None], default=0.0)
+    return known, math.inf if None in times else known
 
 
 def _slow(selection: Selection, times: list[float | None], limit: float) -> Iterator[Finding]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
-from fractions import Fraction
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
@@ -12,9 +10,10 @@ from pydantic import BeforeValidator, StrictBool, model_validator
 
 from rightcall.errors import nearest, shown
 from rightcall.limits import Limits
-from rightcall.matchers import ArgsPolicy, ExpectedCalls
+from rightcall.matchers import ExpectedCalls
 from rightcall.results import Finding, Justification, Told, ToolTrajectoryEvaluatorJustification, TurnScore
 
+from ._bounding import bound_grade, bound_turn
 from ._comparing import Comparison, too_long_to_align
 from ._criteria import Call, Config, Criteria, Listed, Policy
 from ._evaluator import Evaluator, Measurement
@@ -22,6 +21,7 @@ from ._matching import ALLOWS_EXTRAS, Judged, MatchType, compare_turn, grade_tur
 from ._pairs import call_patterns
 from ._selection import Selection
 from ._telling import MOST_FINDINGS, Rule, Subject, find
+from ._turns import TrajectoryPlan, Turn, by_turn, has_unknown_turns, in_every_turn, mean, with_doubtful_calls
 
 _MATCH_TYPES: tuple[str, ...] = ("EXACT", "IN_ORDER", "ANY_ORDER", "UNORDERED", "SUBSET")
 
@@ -66,19 +66,6 @@ class ToolTrajectoryEvaluatorConfig(Config):
     partial_credit: StrictBool = False
 
 
-class TrajectoryPlan(msgspec.Struct, frozen=True):
-    """The expected calls of each turn, compiled, and the rule they are held to."""
-
-    turns: list[ExpectedCalls]
-    by_turn: bool
-    match_type: MatchType
-    args_match: ArgsPolicy
-    names: Set[str]
-    size: int
-    """How many calls are expected in all turns."""
-    spends: bool
-
-
 class ToolTrajectoryEvaluator(
     Evaluator[ToolTrajectoryEvaluatorConfig, ToolTrajectoryEvaluationCriteria, TrajectoryPlan]
 ):
@@ -113,42 +100,52 @@ class ToolTrajectoryEvaluator(
         return TrajectoryPlan(compiled, by_turn, match_type, policy, names, sum(map(len, compiled)), spends)
 
     def measure(self, selection: Selection, plan: TrajectoryPlan) -> Measurement:
-        if not plan.by_turn:
-            return self._measure_turns([Turn(0, plan.turns[0], selection)], plan)
-        if _has_unknown_turns(selection, plan):
-            unknown = Finding("RC301", "the trace does not say which turn each call belongs to")
-            return Measurement(0.0, 1.0, Told(None, (unknown,)))
-        return self._measure_turns(_by_turn(selection, plan), plan)
-
-    def bounds_of_incomplete(
-        self, selection: Selection, plan: TrajectoryPlan, measured: Measurement
-    ) -> tuple[float, float]:
-        if plan.match_type in ALLOWS_EXTRAS:
-            return measured.low, 1.0
-        if self.config.partial_credit or (plan.by_turn and _has_unknown_turns(selection, plan)):
-            return 0.0, 1.0
-        turns = _by_turn(selection, plan) if plan.by_turn else [Turn(0, plan.turns[0], selection)]
-        # Under each of these rules every call that was made is one of those expected.
-        fitting = [match_turn(turn.expected, turn.selection, "SUBSET", self.limits).high for turn in turns]
-        return 0.0, _mean(fitting)
-
-    def _measure_turns(self, turns: list[Turn], plan: TrajectoryPlan) -> Measurement:
+        if plan.by_turn and has_unknown_turns(selection, plan):
+            return self._measure_unknown_turns(selection, plan)
+        turns = by_turn(selection, plan) if plan.by_turn else [Turn(0, plan.turns[0], selection)]
         judge = grade_turn if self.config.partial_credit else match_turn
         judged = [judge(turn.expected, turn.selection, plan.match_type, self.limits) for turn in turns]
+        return self._together(turns, judged, plan)
+
+    def bound(self, selection: Selection, plan: TrajectoryPlan) -> Measurement:
+        # Every turn in every order would be too many.
+        unknown = plan.by_turn and has_unknown_turns(selection, plan)
+        return self.estimate(selection, plan) if unknown else super().bound(selection, plan)
+
+    def estimate(self, selection: Selection, plan: TrajectoryPlan) -> Measurement:
+        if plan.by_turn and has_unknown_turns(selection, plan):
+            return self._measure_unknown_turns(selection, plan)
+        turns = by_turn(selection, plan) if plan.by_turn else [Turn(0, plan.turns[0], selection)]
+        judge = bound_grade if self.config.partial_credit else bound_turn
+        judged = [judge(turn.expected, turn.selection, plan.match_type, self.limits) for turn in turns]
+        return self._together(turns, judged, plan)
+
+    def _measure_unknown_turns(self, selection: Selection, plan: TrajectoryPlan) -> Measurement:
+        """The bounds over all turns that calls may belong to whose turn was not recorded."""
+        worlds = in_every_turn(selection, plan)
+        if worlds is not None:
+            measured = [self.measure(world, plan) for world in worlds]
+            low, high = min([each.low for each in measured]), max([each.high for each in measured])
+        else:
+            low, high = self._bound_unknown_turns(selection, plan)
+        unknown = Finding("RC301", "the trace does not say which turn each call belongs to")
+        return Measurement(low, high, Told(None, (unknown,)))
+
+    def _bound_unknown_turns(self, selection: Selection, plan: TrajectoryPlan) -> tuple[float, float]:
+        """Bounds that surely hold: a call without a turn may be in each of them, or beyond."""
+        judge = bound_grade if self.config.partial_credit else bound_turn
+        turns = with_doubtful_calls(selection, plan)
+        judged = [judge(turn.expected, turn.selection, plan.match_type, self.limits) for turn in turns]
+        beyond = 0 if plan.match_type in ALLOWS_EXTRAS else sum([call.turn is None for call in selection.calls])
+        return mean([*[each.low for each in judged], *[0.0] * beyond]), mean([each.high for each in judged])
+
+    def _together(self, turns: list[Turn], judged: list[Judged], plan: TrajectoryPlan) -> Measurement:
         low, high = judged[0].low, judged[0].high
         if len(turns) > 1:
-            low, high = _mean([each.low for each in judged]), _mean([each.high for each in judged])
+            low, high = mean([each.low for each in judged]), mean([each.high for each in judged])
         warnings = too_long_to_align(plan.size, max([len(turn.selection.calls) for turn in turns]), self.limits)
         account = Told() if warnings else TrajectoryAccount(turns, plan, judged, self.limits)
         return Measurement(low, high, account, warnings)
-
-
-class Turn(msgspec.Struct, frozen=True):
-    """One turn of a conversation: what was expected of it, and the calls made in it."""
-
-    number: int
-    expected: ExpectedCalls
-    selection: Selection
 
 
 class TrajectoryAccount(msgspec.Struct):
@@ -203,26 +200,3 @@ class TrajectoryAccount(msgspec.Struct):
         if not self.plan.by_turn:
             return Subject("expected")
         return Subject(f"expected_turns[{turn}]", prefix=f"turn {turn + 1}: ")
-
-
-def _has_unknown_turns(selection: Selection, plan: TrajectoryPlan) -> bool:
-    """Whether it matters that some calls have no turn: with one turn expected, and none recorded, all are its calls."""
-    unknown = [call.turn is None for call in selection.calls]
-    return any(unknown) and not (len(plan.turns) == 1 and all(unknown))
-
-
-def _mean(scores: list[float]) -> float:
-    # Exactly: three times 0.7 makes a mean of 0.7, and not a little less.
-    return float(sum(map(Fraction, scores)) / len(scores))
-
-
-def _by_turn(selection: Selection, plan: TrajectoryPlan) -> list[Turn]:
-    """The expected turns and, where extra calls are not allowed, those beyond them in which calls were made."""
-    indices: dict[int, list[int]] = {number: [] for number in range(len(plan.turns))}
-    for index, call in enumerate(selection.calls):
-        indices.setdefault(call.turn or 0, []).append(index)
-    turns = [Turn(number, calls, selection.only(indices[number])) for number, calls in enumerate(plan.turns)]
-    if plan.match_type not in ALLOWS_EXTRAS:
-        beyond = sorted(indices.keys() - range(len(plan.turns)))
-        turns += [Turn(number, ExpectedCalls([]), selection.only(indices[number])) for number in beyond]
-    return turns

@@ -13,10 +13,11 @@ import msgspec
 from pydantic import Field
 
 from rightcall.errors import LimitError, shown
-from rightcall.results import EvaluationResult, Explanation, Finding, Justification, Told, missing_calls
+from rightcall.results import EvaluationResult, Explanation, Finding, Justification, Told
 from rightcall.trajectory import ToolCall, Trajectory
 
 from ._criteria import Config, Criteria
+from ._doubts import Doubts
 from ._evaluator import Evaluator, Measurement
 from ._execution import AgentExecution
 from ._selection import Selection, select
@@ -105,9 +106,11 @@ class WaitingEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
         import asyncio
 
         started = perf_counter()
-        if self.reads_calls and not execution.trajectory.calls_recorded:
-            return self._incomplete(execution)
-        task = asyncio.ensure_future(self._attempt(_narrowed(execution, criteria), criteria))
+        chosen = _chosen(execution, criteria)
+        doubts = chosen.doubts if self.reads_calls else None
+        if doubts is not None and (doubts.members or doubts.missing):
+            return self._in_doubt(execution, doubts)
+        task = asyncio.ensure_future(self._attempt(_narrowed(execution, chosen), criteria))
         on_start(task)
         try:
             # Not `wait_for`: whoever is cancelled and goes on all the same must not be waited for.
@@ -197,10 +200,10 @@ class WaitingEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
             explanation=Explanation(Told(None, (Finding("RC301", reason),))),
         )
 
-    def _incomplete(self, execution: Execution) -> EvaluationResult:
-        why = missing_calls(execution.trajectory)
-        result = self.unmeasured(execution, why.message)
-        return msgspec.structs.replace(result, explanation=Explanation(Told(None, (why,))))
+    def _in_doubt(self, execution: Execution, doubts: Doubts) -> EvaluationResult:
+        unread = () if doubts.unread is None else (doubts.unread,)
+        result = self.unmeasured(execution, "; ".join([*[each.message for each in unread], *doubts.reasons]))
+        return msgspec.structs.replace(result, explanation=Explanation(Told(None, unread))) if unread else result
 
     def timed_out(self, execution: Execution, reason: str = "") -> EvaluationResult:
         """The result of an evaluation that took too long."""
@@ -255,10 +258,18 @@ def is_score(value: object) -> bool:
     return isinstance(value, (int, float)) and 0.0 <= value <= 1.0
 
 
-def _narrowed(execution: Execution, criteria: Any) -> Execution:
-    """The execution with those calls only that the criteria are about."""
-    if not isinstance(criteria, Criteria) or criteria.takes_all:
+def _chosen(execution: Execution, criteria: Any) -> Selection:
+    """The calls that the criteria are about."""
+    wanted = criteria if isinstance(criteria, Criteria) else _EVERY_CALL
+    return select(execution.trajectory, wanted, {call.name for call in execution.calls})
+
+
+def _narrowed(execution: Execution, chosen: Selection) -> Execution:
+    """The execution with the chosen calls only."""
+    if chosen.positions is None:
         return execution
-    chosen = select(execution.trajectory, criteria, {call.name for call in execution.calls})
-    trajectory = msgspec.structs.replace(execution.trajectory, calls=tuple(chosen.calls), unordered=chosen.free)
+    trajectory = msgspec.structs.replace(execution.trajectory, calls=tuple(chosen.calls), unordered=chosen.loose)
     return msgspec.structs.replace(execution, trajectory=trajectory)
+
+
+_EVERY_CALL = Criteria()

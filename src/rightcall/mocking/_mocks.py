@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from rightcall.errors import CriteriaError, MockError, shown
+from rightcall.errors import CriteriaError, MockError, pattern_problem, shown
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.tracing import Answer
 
@@ -81,6 +81,8 @@ class Mocks:
 def _rules(tool: Any, written: Any, limits: Limits) -> tuple[Rule, ...]:
     if not isinstance(tool, str) or not 0 < len(tool) <= limits.name_length:
         raise CriteriaError(f"a tool's name has 1 to {limits.name_length:,} characters; {shown(tool)} is none", (tool,))
+    if problem := pattern_problem(tool):
+        raise CriteriaError(problem, (tool,))
     if not isinstance(written, list):
         return (Rule(tool, written, (tool,), limits),)
     if not written:

@@ -13,6 +13,8 @@ from rightcall.decoding import decode_json
 from rightcall.errors import InputError
 
 _MAXIMUM_DEPTH = 200
+_KIND = "openinference.span.kind"
+_OPENED = ("tool.parameters", "metadata")
 _NULL = msgspec.Raw(b"null")
 
 
@@ -91,6 +93,22 @@ def plain_value(value: Any, depth: int = 0) -> Any:
         if convert is not None and held is not None:
             return convert(held, depth + 1)
     return None
+
+
+def restored(attributes: dict[str, Any]) -> dict[str, Any]:
+    """Attributes as they were recorded, where Phoenix keeps them in a form of its own.
+
+    It opens the JSON in some of them and gives each part a name with dots, and calls a kind of span unknown that nobody
+    recorded.
+    """
+    if attributes.get(_KIND) == "UNKNOWN":
+        del attributes[_KIND]
+    for name in _OPENED:
+        parts = [key for key in attributes if key.startswith(f"{name}.")]
+        if parts and name not in attributes:
+            start = len(name) + 1
+            attributes[name] = unnested([(key[start:], attributes.pop(key)) for key in parts])
+    return attributes
 
 
 def plain_attributes(attributes: Any) -> dict[str, Any]:

@@ -27,8 +27,10 @@ def check_size(name: str, size: int, max_size: int | None) -> None:
 def check_not_server(source: str) -> None:
     """Refuse the address of a server, with what to do instead. Raises `InputError`."""
     if source.startswith(_SERVERS) and not os.path.exists(source):
+        from rightcall.redaction import redacted_address
+
         raise InputError(
-            f"{source.partition('?')[0]}: this is the address of a server, and Rightcall reads files and standard "
+            f"{redacted_address(source)}: this is the address of a server, and Rightcall reads files and standard "
             "input; save its answer first, or pipe it in: curl … | rightcall show -"
         )
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from rightcall.limits import Limits
 
+from ._answers import KEYS
 from ._carriers import carriers_among
 from ._conventions import SPAN_NAMES, Convention, convention_by_attributes, says
 from ._kinds import CallShape, kind_of, tools_of
@@ -22,6 +23,10 @@ _NO_MESSAGE = frozenset({"", "TOOL_ERROR", "tool_error", "ERROR", "error"})
 _DEFERRAL = "pydantic_ai.tool.deferral.name"
 _EXCEPTIONS = "pydantic_ai.exceptions."
 _DEFERRALS = {"ApprovalRequired": "approval was asked for", "CallDeferred": "deferred: the tool is run elsewhere"}
+_HANDOFF = re.compile(r"handoff to (?P<agent>.+)", re.S)
+"""How OpenInference names a hand-off of OpenAI Agents; the agent called the tool that is named after the other one."""
+
+_NO_NAME = re.compile(r"[^a-zA-Z0-9]")
 _REDACTED = re.compile(r"details are redacted", re.I)
 
 
@@ -40,11 +45,13 @@ def take_call(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> None:
             span.record = record
     elif not shape and (tool := _tool_of(span)):
         span.record = Record(tool, unread=_described(span, "which may be a call"))
-    elif shape or span.events or carriers_among(span.attributes):
+        if not KEYS.isdisjoint(span.attributes.keys()):
+            return
+    elif shape or span.events or carriers_among(span.attributes) or not KEYS.isdisjoint(span.attributes.keys()):
         return
     attributes = span.attributes
     if span.parent_id is not None and attributes.keys().isdisjoint(keep):
-        span.said, span.attributes, span.events, span.name = len(attributes), _NO_ATTRIBUTES, (), ""
+        span.said, span.attributes, span.events = len(attributes), _NO_ATTRIBUTES, ()
 
 
 def _record_of(span: Span, shape: CallShape, limits: Limits) -> Record | None:
@@ -64,7 +71,8 @@ def _record_of(span: Span, shape: CallShape, limits: Limits) -> Record | None:
         record.tool_id = _first_text(attributes, shape.tool_id)
     if shape.agent:
         record.agent = _first_text(attributes, shape.agent)
-    _read_content(record, shape, attributes, limits)
+    if not _HANDOFF.match(span.name):  # what it says it was given and gave back are the two agents
+        _read_content(record, shape, attributes, limits)
     events = tuple(span.events) if span.events else ()
     if events:
         _read_events(record, convention, attributes, events, limits)
@@ -231,6 +239,9 @@ def _first_text(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> str | N
 
 
 def _name_in(span_name: str) -> str:
+    handed = _HANDOFF.match(span_name)
+    if handed:
+        return f"transfer_to_{_NO_NAME.sub('_', handed['agent']).lower()}"
     for prefix in SPAN_NAMES:
         if span_name.startswith(prefix):
             return span_name[len(prefix) :]

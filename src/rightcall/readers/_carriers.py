@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any, Literal
 
 import msgspec
 
+from rightcall.decoding import decode_json
+from rightcall.errors import InputError
+
 from ._attributes import RawAttributes, by_number, unnested
 from ._exchanges import Exchanges
 from ._kinds import shape_of
-from ._message_log import Exchange
+from ._message_log import Exchange, messages_of
 from ._roles import Role
 from ._span import LogRecord, Span
 
@@ -62,6 +66,7 @@ _EVENTS: dict[str, Side] = {
     "gen_ai.tool.message": "input",
     "gen_ai.choice": "output",
 }
+_ERROR = re.compile(rb"""is_error[\\"']{0,9}\s*:\s*[Tt]rue""")
 _DETAILS = "gen_ai.client.inference.operation.details"
 
 
@@ -165,6 +170,46 @@ class Carriers:
             if name == "gen_ai.tool.message":
                 message.setdefault("role", "tool")
             found.add(side, self._exchanges.of([message]))
+
+
+def tells_errors(attributes: Any) -> bool:
+    """Whether messages say of a result that it is an error; its tool's span need not say so."""
+    for carrier in carriers_among(attributes):
+        if carrier.side == "input":
+            held: Iterable[Any] = (attributes.get(key) for key in carrier.keys)
+            if attributes.__class__ is RawAttributes:
+                held = attributes.raw(carrier.keys)
+            if any([_ERROR.search(_as_bytes(value)) for value in held]):
+                return True
+    return False
+
+
+def _as_bytes(value: Any) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
+
+
+def messages_in(attributes: Any, carrier: Carrier) -> list[Any]:
+    """The messages that a carrier holds, as they are."""
+    if not carrier.beginning:
+        held = attributes.get(carrier.keys[0])
+        if isinstance(held, str):
+            try:
+                held = decode_json(held)
+            except InputError:
+                return []
+    else:
+        start = len(carrier.beginning)
+        held = unnested((key[start:], attributes.get(key)) for key in carrier.keys)
+    return messages_of(held) if isinstance(held, (list, dict)) else []
+
+
+def messages_in_event(name: str, body: Mapping[str, Any], attributes: Mapping[str, Any]) -> dict[Side, list[Any]]:
+    """The messages in an event of a span, or in a log record with a body, by the side they stand on."""
+    if name == _DETAILS:
+        keys: dict[Side, str] = {"input": "gen_ai.input.messages", "output": "gen_ai.output.messages"}
+        return {side: messages_in(attributes, Carrier(side, (key,))) for side, key in keys.items()}
+    found = _EVENTS.get(name)
+    return {found: [{"event.name": name, **body}]} if found else {}
 
 
 def _find_carriers(keys: Iterable[str]) -> tuple[Carrier, ...]:

@@ -12,10 +12,9 @@ from ._exports import (
     dataframe_span,
     is_agents_span,
     is_dataframe_row,
-    is_mlflow_trace,
-    mlflow_spans,
 )
 from ._jaeger import is_jaeger, jaeger_spans
+from ._mlflow import is_mlflow_trace, mlflow_spans
 from ._otlp import is_otlp, otlp_items
 from ._sdk import is_live_span, is_sdk_span, live_span, sdk_span
 from ._span import Item, Loose

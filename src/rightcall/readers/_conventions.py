@@ -205,15 +205,6 @@ CONVENTIONS = (
     ),
     OPENINFERENCE,
     Convention(
-        "mlflow",
-        marks=(("mlflow.spanType", "tool"),),
-        call_id=("tool_call_id",),
-        args=("mlflow.spanInputs",),
-        output=("mlflow.spanOutputs",),
-        unwrap_output=(tool_message, llamaindex_output),
-        encoded=True,
-    ),
-    Convention(
         "langfuse",
         marks=(("langfuse.observation.type", "tool"),),
         call_id=("langfuse.observation.metadata.tool_call_id",),
@@ -286,7 +277,18 @@ CONVENTIONS = (
         args=("openai_agents.input",),
         output=("openai_agents.output",),
     ),
+    Convention("openai-agents, hand-off", marks=(("openai_agents.type", "handoff"), ("openai_agents.to_agent", None))),
     PLAIN,
+    # Last, because MLflow marks what it was sent by others in its own way, too.
+    Convention(
+        "mlflow",
+        marks=(("mlflow.spanType", "tool"),),
+        call_id=("tool_call_id",),
+        args=("mlflow.spanInputs",),
+        output=("mlflow.spanOutputs",),
+        unwrap_output=(tool_message, llamaindex_output),
+        encoded=True,
+    ),
 )
 
 _BY_NAME = msgspec.structs.replace(GEN_AI, name="gen_ai, by the span's name", marks=())

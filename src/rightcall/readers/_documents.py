@@ -77,7 +77,7 @@ class Documents:
                 for trouble in [span.attributes.get(UNREADABLE) for span in spans if UNREADABLE in span.attributes]:
                     self._warnings.add("dropped cells", f"{self._name}: {trouble}")
                 yield spans
-        except (pyarrow.ArrowException, OSError) as problem:
+        except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as problem:  # of names that are not UTF-8
             raise InputError(f"{self._name}: damaged parquet data: {problem}") from None
 
     def _json_batches(self, stream: IO[bytes]) -> Iterator[Iterable[Item]]:

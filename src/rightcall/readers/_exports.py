@@ -1,4 +1,4 @@
-"""What other programs export: MLflow's traces, OpenAI Agents' own spans, Phoenix's dataframes."""
+"""What other programs export: OpenAI Agents' own spans, Phoenix's dataframes."""
 
 from __future__ import annotations
 
@@ -11,27 +11,10 @@ from rightcall.errors import InputError
 
 from ._attributes import plain_attributes
 from ._identity import nanoseconds, span_id
-from ._otlp import is_otlp_span, otlp_span
 from ._sdk import sdk_span
 from ._span import Span
 
 _ATTRIBUTES = "attributes."
-
-
-def is_mlflow_trace(document: Any) -> bool:
-    """Whether a document is an MLflow trace, as `Trace.to_json()` writes it."""
-    if not isinstance(document, Mapping) or not isinstance(document.get("data"), Mapping):
-        return False
-    return isinstance(document["data"].get("spans"), list)
-
-
-def mlflow_spans(document: Mapping[str, Any]) -> Iterator[Span]:
-    """The spans of an MLflow trace. Each of their attributes is itself JSON text."""
-    for span in document["data"]["spans"]:
-        if is_otlp_span(span):
-            yield otlp_span(span, "")
-        elif isinstance(span, Mapping) and isinstance(span.get("context"), Mapping):
-            yield sdk_span(span)
 
 
 def is_agents_span(document: Any) -> bool:
@@ -50,7 +33,9 @@ def agents_spans(document: Mapping[str, Any]) -> Iterator[Span]:
     error = document.get("error")
     message = error.get("message") if isinstance(error, Mapping) else None
     yield Span(
-        name=str(data.get("name") or data.get("type") or ""),
+        name=f"handoff to {data['to_agent']}"
+        if data.get("to_agent")
+        else str(data.get("name") or data.get("type") or ""),
         trace_id=span_id(document.get("trace_id")) or "",
         span_id=span_id(document.get("id")),
         parent_id=span_id(document.get("parent_id")),

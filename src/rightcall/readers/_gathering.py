@@ -12,11 +12,12 @@ from rightcall.trajectory import Trajectory
 from ._calls import take_call
 from ._conversations import logs_in
 from ._documents import LOOKED_FOR
-from ._grouping import Grouping, Sorting, Traces, whole_runs
+from ._grouping import Grouping, Traces
 from ._message_log import has_messages
 from ._otlp_lines import span_in
 from ._run import Run
-from ._span import Item, LogRecord, Loose, PackedSpan, Span
+from ._sorting import Sorting, whole_runs
+from ._span import Item, LogRecord, Loose, PackedSpan, Span, once_each
 from ._spill import Budget, Spill, part_of_trace
 from ._warnings import Warnings
 
@@ -143,8 +144,8 @@ class Gathering:
             for span in put_aside:
                 take_call(span, self._limits, self._keep)
                 self._sort(span, runs, scattered, several)
-            yield self.counted(list(runs.values()))
-        yield [*self.counted(list(scattered.values())), *self.sorting.late()]
+            yield self.counted([once_each(run) for run in runs.values()])
+        yield [*self.counted([once_each(run) for run in scattered.values()]), *self.sorting.late()]
 
     def _sort(
         self, span: Span, runs: dict[str, list[Span]], scattered: dict[str, list[Span]], several: set[str]

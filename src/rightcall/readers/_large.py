@@ -15,7 +15,8 @@ from rightcall.trajectory import Trajectory
 
 from ._documents import Documents, is_otlp_line
 from ._gathering import Gathering
-from ._grouping import Grouping, keys_of, roots_of
+from ._grouping import Grouping, keys_of
+from ._sorting import roots_of
 from ._span import Loose, Span
 from ._survey import Block, Piece, blocks_of, marks_of, parts_of, pieces_of
 from ._warnings import Warnings

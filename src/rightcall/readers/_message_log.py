@@ -43,6 +43,7 @@ _HOLDERS = (
     "results",
     "permission_denials",
     "tool_responses",
+    "function",
 )
 _DEPTH = 6
 _ANSWER = "gen_ai.choice"
@@ -263,7 +264,9 @@ def _find_parts(document: Mapping[str, Any], found: _Parts, depth: int, listed: 
 def _find_in_list(key: str, items: list[Any], found: _Parts, depth: int) -> None:
     found.lists += 1
     among = found.lists
-    for item in items:
+    for each in items:
+        # OpenInference's AutoGen: each result as JSON text.
+        item = _opened(each) if key == "function" and each.__class__ is str else each
         before = len(found.parts)
         if item.__class__ is dict:
             _find_parts(item, found, depth + 1, key == "tool_calls", among)
@@ -273,7 +276,7 @@ def _find_in_list(key: str, items: list[Any], found: _Parts, depth: int) -> None
 
 def _opened(held: Any) -> Any:
     # OpenLLMetry and Strands keep blocks of content as JSON text.
-    if isinstance(held, str) and held[:2] == "[{":
+    if isinstance(held, str) and held[:2] in ("[{", '{"'):
         try:
             return decode_json(held)
         except InputError:

@@ -34,15 +34,20 @@ def ordered(records: list[Record]) -> list[Record]:
 
 
 def unsettled(records: list[Record]) -> tuple[tuple[int, int], ...]:
-    """Ranges of calls in order that start together, with nothing to say which came first."""
-    if len(records) < 2 or not has_ties(records):
+    """Ranges of calls in order that start together, or at an unknown time, with nothing to say which came first."""
+    if len(records) < 2:
+        return ()
+    if any([_start(record) is None for record in records]):
+        # A call without a time may have been made before any other, unless the model's messages have them all in order.
+        return () if all([record.order >= 0 for record in records]) else ((0, len(records)),)
+    if not has_ties(records):
         return ()
     found = []
     position = 0
-    for (start, _), tied in groupby(records, key=lambda record: (_start(record), id(record.parent))):
+    for _, tied in groupby(records, key=lambda record: (_start(record), id(record.parent))):
         together = list(tied)
         end = position + len(together)
-        if start is not None and len(together) > 1 and not all(record.order >= 0 for record in together):
+        if len(together) > 1 and not all(record.order >= 0 for record in together):
             found.append((position, end))
         position = end
     return tuple(found)
@@ -55,7 +60,11 @@ def has_ties(records: list[Record]) -> bool:
 
 
 def group_by_time(records: list[Record]) -> None:
-    """Group calls in order that overlap under one span, where no message says what was asked for at once."""
+    """Group calls in order that overlap under one agent, where no message says what was asked for at once.
+
+    Spans between a call and its agent are looked through: frameworks, servers and queues put them there. Calls that
+    threads made, which know no agent, may be of any.
+    """
     number = 0
     cluster: list[Record] = []
     latest = 0
@@ -63,11 +72,12 @@ def group_by_time(records: list[Record]) -> None:
         span = record.span
         if record.group is not None or span is None or span.start_ns is None or span.end_ns is None:
             continue
-        if cluster and cluster[0].span and span.start_ns < latest and span.parent_id == cluster[0].span.parent_id:
+        if cluster and span.start_ns < latest and _may_be_asked_together(cluster[-1], record):
             if cluster[0].group is None:
                 number += 1
                 cluster[0].group = f"overlap-{number}"
             record.group = cluster[0].group
+            cluster.append(record)
             latest = max(latest, span.end_ns)
         else:
             cluster, latest = [record], span.end_ns
@@ -82,11 +92,19 @@ def overlaps_unexplained(records: list[Record]) -> bool:
         if span is None or span.start_ns is None or span.end_ns is None:
             continue
         around = holder.span if holder is not None and span.start_ns < latest else None
-        if around is not None and record.parent is not holder and span.parent_id != around.parent_id:
+        if around is not None and holder is not None and _may_be_asked_together(holder, record):
+            pass
+        elif around is not None and record.parent is not holder:
             return True
         if span.end_ns > latest:
             latest, holder = span.end_ns, record
     return False
+
+
+def _may_be_asked_together(first: Record, second: Record) -> bool:
+    if first.parent is not second.parent or first.turn != second.turn:
+        return False
+    return first.under == second.under or first.under is None or second.under is None
 
 
 def _start(record: Record) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ._attributes import plain_attributes, plain_value
+from ._attributes import plain_attributes, plain_value, restored
 from ._identity import nanoseconds, span_id
 from ._span import Event, Item, LogRecord, Span
 
@@ -72,7 +72,7 @@ def otlp_span(span: Mapping[str, Any], scope: str) -> Span:
         parent_id=span_id(_either(span, "parentSpanId", "parent_span_id")),
         start_ns=nanoseconds(_either(span, "startTimeUnixNano", "start_time_unix_nano")),
         end_ns=nanoseconds(_either(span, "endTimeUnixNano", "end_time_unix_nano")),
-        attributes=plain_attributes(span.get("attributes")),
+        attributes=restored(plain_attributes(span.get("attributes"))),
         failed=_is_failure(status.get("code")),
         description=_text(status.get("message")),
         scope=scope,

@@ -19,7 +19,7 @@ from ._kinds import shape_of
 from ._otlp import events_in, otlp_span
 from ._span import Event, LazyEvents, PackedSpan, Span
 
-_NO_PARENT = ("0" * 16, "")
+_NO_PARENT = ("0" * 16, "", None)
 _FAILED = 2
 _NO_EVENTS = msgspec.Raw(b"[]")
 _TRACE_ID_LENGTH = 32
@@ -109,7 +109,7 @@ def split_request(line: bytes) -> list[PackedSpan] | None:
     try:
         request = _raw_request_decoder.decode(line)
         spans = [
-            PackedSpan(_header_decoder.decode(raw).trace_id, scoped.scope.name, bytes(raw))
+            PackedSpan(_header_decoder.decode(raw).trace_id.lower(), scoped.scope.name, bytes(raw))
             for resource in request.resource_spans
             for scoped in resource.scope_spans
             for raw in scoped.spans
@@ -132,12 +132,10 @@ def _finished(span: Any, scope: str) -> Span:
     shape = shape_of(tuple([attribute.key for attribute in held]))
     span.attributes = RawAttributes(shape, shape.places, held)
     # One text for all spans of a trace, rather than one for each.
-    span.trace_id, span.scope = intern(span.trace_id), scope
+    span.trace_id, span.scope = intern(span.trace_id.lower()), scope
     span.events = LazyEvents(_raw_events, span.events) if span.events != _NO_EVENTS else ()
-    if span.parent_id in _NO_PARENT:
-        span.parent_id = None
-    if not span.span_id:
-        span.span_id = None
+    span.parent_id = None if span.parent_id in _NO_PARENT else span.parent_id.lower()
+    span.span_id = span.span_id.lower() if span.span_id else None
     status = span.status
     if status is not _NO_STATUS:
         span.failed, span.description = status.code == _FAILED, status.message

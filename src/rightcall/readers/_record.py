@@ -29,6 +29,10 @@ class Record(msgspec.Struct, eq=False):
     tool_id: str | None = None
     agent: str | None = None
     parent: Record | None = None
+    under: str | None = None
+    """The nearest span around it that stands for a call, an agent or a model."""
+    is_parent_known: bool = True
+    """Whether the call that made this one, or that there was none, can be told."""
     group: str | None = None
     turn: int | None = None
     order: int = -1

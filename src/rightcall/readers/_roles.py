@@ -37,8 +37,9 @@ _NAMES: dict[str, Role] = {
     "call_llm": "model",
     "invocation": "agent",
     "agent run": "agent",
+    "Agent run: {name!r}": "agent",
 }
-_PREFIXES: dict[str, Role] = {"invoke_agent ": "agent", "agent_run [": "agent", "chat ": "model"}
+_PREFIXES: dict[str, Role] = {"invoke_agent ": "agent", "agent_run [": "agent"}
 ROLE_VALUES = frozenset(_VALUES)
 """Attributes whose values tell the role of a span."""
 

@@ -8,9 +8,9 @@ from typing import Any
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.trajectory import NOT_UNDERSTOOD, ToolCall, Trajectory
 
-from ._answers import answer, question
+from ._answers import answer, asked_and_answered, question
 from ._calls import take_call
-from ._carriers import Carriers
+from ._carriers import Carriers, tells_errors
 from ._conventions import CONVENTIONS
 from ._conversations import Log
 from ._duplicates import without_duplicates
@@ -21,7 +21,7 @@ from ._order import group_by_time, has_ties, ordered, overlaps_unexplained, unse
 from ._record import Record
 from ._requests import Requests
 from ._roles import Role
-from ._span import LogRecord, Span
+from ._span import LogRecord, Span, once_each
 from ._suspicion import reads_like_error
 from ._tree import Tree
 from ._turns import number_turns
@@ -34,9 +34,9 @@ _SETTINGS = {convention.name: convention.setting for convention in CONVENTIONS}
 CASE = "rightcall.case.id"
 _INTERNAL = frozenset({"final_answer", "final_result"})
 _HANDOFFS = ("transfer_to_", "transfer_back_to_", "handoff_to_")
-_INPUT = ("input.value", "mlflow.spanInputs", "langfuse.observation.input", "traceloop.entity.input")
-_OUTPUT = ("output.value", "final_result", "mlflow.spanOutputs", "langfuse.observation.output")
 
+_NOTHING: frozenset[str] = frozenset()
+_PARENT = frozenset({"parent_id"})
 _UNREADABLE = "are no object, as JSON or as Python writes it; they count as not recorded"
 
 NO_TOOL_DATA = "no tool data in this trace: neither tool spans nor messages of the model were recorded"
@@ -61,16 +61,17 @@ class Run:
 
     def trajectory(self, extra_warnings: Iterable[str] = ()) -> Trajectory:
         """The trajectory of the run."""
-        spans = _once_each(self.spans)
-        root = _root(spans)
-        given, returned = _first_value(root, _INPUT), _first_value(root, _OUTPUT)
-        if self.log and not spans:
-            given, returned = question(self.log.messages), answer(self.log.messages)
+        spans = once_each(self.spans)
         metadata = {**_kept_of_log(self.log, self._keep), **_kept(spans, self._keep)}
         records, roles = _classified(spans)
         doubtful = [record for record in records if record.unread]
         records = [record for record in records if not record.unread] if doubtful else records
-        records, unseen = self._complete(spans, records, roles)
+        tree = Tree(spans, roles)
+        records, unseen = self._complete(spans, records, roles, tree)
+        if self.log and not spans:
+            given, returned = question(self.log.messages), answer(self.log.messages)
+        else:
+            given, returned = asked_and_answered(spans, roles, tree, self.logs)
         number_turns(records, spans, roles)
         calls, withheld = made_and_withheld(ordered([*records, *unseen]))
         self._note_doubtful(doubtful, calls)
@@ -110,13 +111,12 @@ class Run:
                 self._unread = self._unread or record.unread
 
     def _complete(
-        self, spans: list[Span], records: list[Record], roles: dict[int, Role]
+        self, spans: list[Span], records: list[Record], roles: dict[int, Role], tree: Tree
     ) -> tuple[list[Record], list[Record]]:
         """The calls with parents, without duplicates and with gaps filled; and those only messages show."""
-        tree = Tree(spans, roles)
         records = _placed(records, tree, roles)
         others = len(records) < len(spans)
-        if not self.log and not self.logs and not (others and _has_gaps(records)):
+        if not self.log and not self.logs and not (others and (_has_gaps(records) or _tell_errors(spans, roles))):
             return records, []
         self._read_messages(spans, roles, tree)
         unseen = join(records, self._requests) if self._requests.known else []
@@ -225,15 +225,19 @@ def _kept_of_log(log: Log, keys: tuple[str, ...]) -> dict[str, Any]:
 
 def _placed(records: list[Record], tree: Tree, roles: Mapping[int, Role]) -> list[Record]:
     """The calls, each once, with the calls they were made in."""
-    if not records or not (tree.has_edges or roles or len({record.layers for record in records}) > 1):
+    if not records or not (tree.has_parents or roles or len({record.layers for record in records}) > 1):
         return records
     tree.place(records)
     records = without_duplicates(records, tree)
     if roles:
         tree.adopt(records)
     for record in records:
-        record.parent = tree.parent_of(record)
+        tree.look_up(record)
     return records
+
+
+def _tell_errors(spans: list[Span], roles: Mapping[int, Role]) -> bool:
+    return any([tells_errors(span.attributes) for span in spans if roles.get(id(span)) == "model"])
 
 
 def _has_gaps(records: list[Record]) -> bool:
@@ -245,29 +249,6 @@ def _has_gaps(records: list[Record]) -> bool:
         if record.failed and record.error is None:
             return True
     return overlaps_unexplained(records)
-
-
-def _once_each(spans: list[Span]) -> list[Span]:
-    """The spans, each id once: of several with one id the one that says most. Spans without ids are all kept."""
-    ids = {span.span_id for span in spans}
-    if len(ids) == len(spans) or ids == {None}:
-        return spans
-    best: dict[tuple[str, str], Span] = {}
-    lone = []
-    for span in spans:
-        if span.span_id is None:
-            lone.append(span)
-            continue
-        key = (span.trace_id, span.span_id)
-        known = best.get(key)
-        if known is None or _said(span) > _said(known):
-            best[key] = span
-    kept = {id(span) for span in (*lone, *best.values())}
-    return [span for span in spans if id(span) in kept]
-
-
-def _said(span: Span) -> int:
-    return span.said or len(span.attributes)
 
 
 def _tool_call(record: Record) -> ToolCall:
@@ -291,22 +272,9 @@ def _tool_call(record: Record) -> ToolCall:
         "span" if span else "message",
         output.__class__ is str and not failed and reads_like_error(output),
         name in _INTERNAL or name.startswith(_HANDOFFS),
+        _NOTHING if record.is_parent_known else _PARENT,
     )
 
 
 def _id_of(record: Record) -> str | None:
     return record.span.span_id if record.span else record.call_id
-
-
-def _root(spans: list[Span]) -> Span | None:
-    """The span of the run as a whole. One of a call is none: what a tool was given is not what the run was given."""
-    root = next((span for span in spans if span.parent_id is None), None)
-    return None if root is None or root.kind.__class__ is CallShape else root
-
-
-def _first_value(span: Span | None, keys: tuple[str, ...]) -> Any:
-    for key in keys if span else ():
-        held = span.attributes.get(key) if span else None
-        if held is not None:
-            return held if isinstance(held, (str, int, float, bool, dict, list)) else str(held)
-    return None

@@ -11,9 +11,10 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.trajectory import Trajectory
 
 from ._calls import take_call
-from ._grouping import GROUPINGS, Grouping, Sorting, Traces
+from ._grouping import GROUPINGS, Grouping, Traces
 from ._kinds import groups_of
 from ._run import Run
+from ._sorting import Sorting
 from ._span import Span
 from ._table_attributes import UNREADABLE
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from rightcall.decoding import admit
 
-from ._attributes import plain_attributes
+from ._attributes import plain_attributes, restored
 from ._identity import nanoseconds, span_id
 from ._span import Event, Span
 
@@ -30,6 +30,7 @@ def sdk_span(document: Mapping[str, Any]) -> Span:
     kind = document.get("span_kind")
     if isinstance(kind, str):
         attributes.setdefault("openinference.span.kind", kind)
+    attributes = restored(attributes)
     name = document.get("name")
     return Span(
         name=name if isinstance(name, str) else "",
@@ -71,7 +72,7 @@ _PLAIN = frozenset({str, int, float, bool})
 
 
 def _plain_attributes(held: dict[str, Any]) -> dict[str, Any]:
-    """Attributes of plain types only: the SDK also takes text and numbers of classes of somebody's own."""
+    """Attributes of plain types only: the SDK also takes text and numbers of other classes."""
     if all([value.__class__ in _PLAIN for value in held.values()]) and all([key.__class__ is str for key in held]):
         return held
     return {str.__str__(key): value if value.__class__ in _PLAIN else _plain(value) for key, value in held.items()}

@@ -58,6 +58,39 @@ class Span(msgspec.Struct, gc=False, rename=lambda field: _SPELLED.get(field, f"
     """How many attributes it had, where the call has taken what was in them."""
 
 
+def once_each(spans: list[Span]) -> list[Span]:
+    """The spans, each id once: of several with one id the one that says most. Spans without ids are all kept.
+
+    Exporters that hear no answer send again what they sent, so this is done before anything is decided by spans.
+    """
+    ids = {span.span_id for span in spans}
+    if len(ids) == len(spans) or ids == {None}:
+        return spans
+    best: dict[tuple[str, str], Span] = {}
+    lone = []
+    for span in spans:
+        if span.span_id is None:
+            lone.append(span)
+            continue
+        key = (span.trace_id, span.span_id)
+        known = best.get(key)
+        if known is None or _said(span) > _said(known):
+            best[key] = span
+    kept = {id(span) for span in (*lone, *best.values())}
+    return [span for span in spans if id(span) in kept]
+
+
+def _said(span: Span) -> int:
+    return span.said or len(span.attributes)
+
+
+def topmost(spans: Iterable[Span]) -> list[Span]:
+    """The spans whose parent is not among them: it may be in another service, and in no file that is read."""
+    held = list(spans)
+    ids = {span.span_id for span in held}
+    return [span for span in held if span.parent_id is None or span.parent_id not in ids]
+
+
 class LogRecord(msgspec.Struct):
     """One OpenTelemetry log record: an event with a message of the model in it."""
 

@@ -11,6 +11,7 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 
 from ._grouping import Grouping, keys_of
 from ._identity import span_id
+from ._span import topmost
 from ._table_attributes import table_attributes
 from ._table_cells import column_at, values
 from ._table_columns import SpanColumns
@@ -65,7 +66,7 @@ class Outline(msgspec.Struct, frozen=True):
     traces: list[str]
     """The id of the trace of each row."""
     roots: list[tuple[int, tuple[str, str]]]
-    """The spans that have no other above them: the row of each, its name and its scope."""
+    """The spans whose parent is not among these rows: the row of each, its name and its scope."""
 
 
 def table_outline(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits = DEFAULT_LIMITS) -> Outline:
@@ -75,7 +76,7 @@ def table_outline(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits = 
     rows = spans_by_row(batch, columns, limits)
     return Outline(
         [spans[0].trace_id if spans else "" for spans in rows],
-        [(row, (span.name, span.scope)) for row, spans in enumerate(rows) for span in spans if span.parent_id is None],
+        [(row, (span.name, span.scope)) for row, spans in enumerate(rows) for span in topmost(spans)],
     )
 
 
@@ -88,9 +89,10 @@ def _traces(batch: pa.RecordBatch, columns: SpanColumns) -> list[str]:
 def _roots(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits) -> list[tuple[int, tuple[str, str]]]:
     import pyarrow as pa
 
-    path = columns.paths.get("parent_id")
+    path, own = columns.paths.get("parent_id"), columns.paths.get("span_id")
     parents = values(column_at(batch, path)) if path else [None] * batch.num_rows
-    roots = [row for row, parent in enumerate(parents) if not parent or span_id(parent) is None]
+    ids = set(values(column_at(batch, own))) if own and own[0] in batch.schema.names else None
+    roots = [row for row, parent in enumerate(parents) if _is_outside(parent, ids)]
     named = list(dict.fromkeys([columns.paths[field][0] for field in ("name", "scope") if field in columns.paths]))
     names = table_names(batch.select(named).take(pa.array(roots, pa.int64())), columns, limits)
     return list(zip(roots, names, strict=True))
@@ -145,3 +147,7 @@ def _is_text(kind: Any) -> bool:
 
 def _heads(keys: Iterable[str]) -> set[str]:
     return {key.split(".")[0] for key in keys}
+
+
+def _is_outside(parent: Any, ids: set[Any] | None) -> bool:
+    return not parent or span_id(parent) is None or (ids is not None and parent not in ids)

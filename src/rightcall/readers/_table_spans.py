@@ -10,8 +10,8 @@ from rightcall.decoding import decode_json
 from rightcall.errors import InputError, shown
 from rightcall.limits import DEFAULT_LIMITS, Limits
 
-from ._exports import is_mlflow_trace, mlflow_spans
 from ._identity import nanoseconds
+from ._mlflow import is_mlflow_trace, mlflow_spans
 from ._otlp import otlp_span
 from ._span import Event, Span
 from ._table_attributes import UNREADABLE, Attributes, attributes_in, marked, table_attributes, without_nulls

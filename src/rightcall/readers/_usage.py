@@ -8,6 +8,7 @@ from typing import Any
 
 from rightcall.trajectory import Usage
 
+from ._answers import KEYS
 from ._kinds import CallShape
 from ._roles import Role
 from ._span import Span
@@ -29,6 +30,7 @@ _OUTPUT = (
 Counts = tuple[int | None, int | None]
 """Tokens that a model was given, and that it gave back."""
 
+_MCP = "mcp"
 _MOST_DIGITS = 15
 _MOST_TOKENS = 10**_MOST_DIGITS
 """More than that nobody pays for: a count beyond it is a mistake in the trace."""
@@ -91,6 +93,10 @@ def _counts(attributes: Mapping[str, Any]) -> Counts:
     return _first(attributes, _INPUT), _first(attributes, _OUTPUT)
 
 
+def _is_of_agent(span: Span) -> bool:
+    return bool(span.kind) or not KEYS.isdisjoint(span.attributes.keys())
+
+
 def _first(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:
     for key in keys:
         held = attributes.get(key)
@@ -109,10 +115,17 @@ def _sum(figures: Collection[int | None]) -> int | None:
 def _extent(spans: Sequence[Span]) -> int | None:
     """From the first beginning to the last end; none where a span has no times, or they go backwards.
 
-    Calls of tools alone do not tell how long the agent took that made them.
+    Calls of tools alone do not tell how long the agent took that made them, nor do the servers of MCP that answer them.
+    Servers and queues around the agent took longer than it did: where anything else says what it stands for, they do
+    not count.
     """
     if all([span.kind.__class__ is CallShape for span in spans]):
         return None
+    known = [span for span in spans if _is_of_agent(span)]
+    calls = [span.kind for span in known if isinstance(span.kind, CallShape)]
+    if calls and len(calls) == len(known) and all([kind.convention.name == _MCP for kind in calls]):
+        return None
+    spans = known if len(calls) < len(known) else spans
     starts = [span.start_ns for span in spans if span.start_ns is not None]
     ends = [span.end_ns for span in spans if span.end_ns is not None]
     if len(starts) < len(spans) or len(ends) < len(spans):

@@ -47,6 +47,16 @@ def redacted_text(text: str) -> str:
     return without(text, found) if found else text
 
 
+def redacted_address(text: str) -> str:
+    """A name without secrets. A web address loses its query, user and password: any part of a query may be a key."""
+    if not text.startswith(("http://", "https://")):
+        return redacted_text(text)
+    scheme, _, rest = text.partition("://")
+    place = re.split(r"[?#]", rest, maxsplit=1)[0]
+    host, slash, path = place.partition("/")
+    return redacted_text(f"{scheme}://{host.rpartition('@')[2]}{slash}{path}")
+
+
 def hidden_in(text: str) -> list[Hidden]:
     """The secrets in a text, in order, none inside of another."""
     shapes, names = shapes_in(text)

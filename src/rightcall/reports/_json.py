@@ -19,7 +19,8 @@ def json_report(report: Report) -> Iterator[str]:
 
     `rightcall` is the version that wrote it, `evalset` what was expected, `cases` each result with its evaluations,
     findings and the trajectory that was judged, `totals` the cases by verdict, and `evaluators` the results of each
-    evaluator by verdict with their mean score, `overall` what is said of all cases together.
+    evaluator by verdict with their mean score, `overall` what is said of all cases together, `notes` what else there is
+    to say of the run.
     """
     yield unobeyed_json(dump_json({"rightcall": __version__, "evalset": report.subject}))[:-1] + ', "cases": ['
     cases = report.documents() if report.documents is not None else map(CaseResult.to_json, report.results())
@@ -30,6 +31,7 @@ def json_report(report: Report) -> Iterator[str]:
     evaluators = msgspec.to_builtins(dict(report.evaluators))
     told = {"totals": msgspec.to_builtins(report.totals), "evaluators": evaluators}
     told["overall"] = msgspec.to_builtins(report.overall)
+    told["notes"] = list(report.notes)
     yield f"\n], {dump_json(told)[1:]}\n"
 
 

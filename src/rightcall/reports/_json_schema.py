@@ -20,6 +20,7 @@ class JsonReport(msgspec.Struct, kw_only=True):
     totals: Totals
     evaluators: dict[str, EvaluatorTotals]
     overall: list[OverallResult] = []
+    notes: list[str] = []
 
 
 def report_schema() -> dict[str, Any]:

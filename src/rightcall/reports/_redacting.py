@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from rightcall.redaction import redacted, redacted_document, redacted_overall, redacted_text
+from rightcall.redaction import redacted, redacted_address, redacted_document, redacted_overall, redacted_text
 
 from ._report import Report
 
@@ -20,7 +20,7 @@ def redacted_report(report: Report) -> Report:
         documents=_all(documents) if documents is not None else None,
         overall=tuple(map(redacted_overall, report.overall)),
         subject=redacted_text(report.subject),
-        agent=redacted_text(report.agent),
+        agent=redacted_address(report.agent),
         facts=tuple([(name, redacted_text(fact)) for name, fact in report.facts]),
         notes=tuple(map(redacted_text, report.notes)),
         warnings={redacted_text(warning): cases for warning, cases in report.warnings.items()},

@@ -49,7 +49,7 @@ def _legend(trajectory: Trajectory, bonds: set[Bond], paper: Paper) -> Iterator[
     told = []
     missing = Counter(field for call in trajectory.calls for field in call.unrecorded)
     if missing:
-        words = {"args": "arguments", "output": "outputs"}
+        words = {"args": "arguments", "output": "outputs", "parent_id": "parents"}
         counts = " and ".join(f"the {words.get(field, field)} of {n:,}" for field, n in sorted(missing.items()))
         told.append(f"? not recorded: {counts} of {len(trajectory.calls):,} calls")
     if "concurrent" in bonds:

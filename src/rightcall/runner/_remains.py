@@ -54,7 +54,7 @@ def _latest(seen: Iterable[Seen], turn: int | None) -> list[RawSpan]:
     found: dict[str, RawSpan] = {}
     for each in seen:
         if turn is None or each.turn == turn:
-            with suppress(InputError):  # a worker says what it likes; what is no spans tells nothing
+            with suppress(InputError):  # a worker may send anything; only spans count
                 each.spans.check()
                 found |= each.spans.by_id()
     return list(found.values())

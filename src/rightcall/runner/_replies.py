@@ -36,7 +36,7 @@ class Stuck(msgspec.Struct, frozen=True, tag="stuck", tag_field="is", forbid_unk
 class Seen(msgspec.Struct, frozen=True, tag="seen", tag_field="is", forbid_unknown_fields=True):
     """What a job does: spans that have just begun or ended. Of two with one id the later one counts.
 
-    They are looked at when the job comes to no end of its own, and not before: most do.
+    They are read only if the job is killed or dies, which few jobs are.
     """
 
     number: int

@@ -51,7 +51,7 @@ class Guard:
 
 
 def hide_memory() -> None:
-    """Have nobody but the administrator look into the memory of this process, which knows what is expected."""
+    """Let only the administrator read the memory of this process, which has the expectations in it."""
     prctl(PR_SET_DUMPABLE, 0)
 
 

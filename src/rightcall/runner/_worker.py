@@ -63,8 +63,8 @@ class Channel:
         if os.getpid() != self._process:
             return
         self._unsent.append(frame(plain(said)))
-        # Whoever sends already sends this as well: also where that is this very thread, in the middle of a message,
-        # and a span ends because something is thrown away.
+        # The sender that has the lock sends this as well. It may be this thread, in the middle of a message, where a
+        # span ended because an object was collected.
         while self._unsent and self._lock.acquire(blocking=False):
             try:
                 self._send()

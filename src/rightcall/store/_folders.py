@@ -1,4 +1,4 @@
-"""Files and folders of runs, which nobody else may read, and what is told where the system refuses."""
+"""Files and folders of runs, private to their owner, and the errors of the system in one line."""
 
 from __future__ import annotations
 

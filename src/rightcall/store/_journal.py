@@ -51,8 +51,8 @@ class Journal:
     """A journal that is written to, by one process at a time.
 
     Each line is handed to the system at once. `sync` puts what there is on the disk, and its seal, which is its length
-    and its hash, into the header: once nobody writes any more, only what is sealed counts. That is due 50 ms after the
-    last time; whoever tells of results has it done before.
+    and its hash, into the header: once the writer has gone, only what is sealed counts. A sync is due 50 ms after
+    the last one; sync before a result is printed.
 
     The folder may be removed meanwhile. Then results are still taken, and can be had from here.
 
@@ -85,6 +85,8 @@ class Journal:
         line = _line(result, digest)
         if len(line) > DEFAULT_LIMITS.text_bytes:
             line = _line(_without_details(result, len(line)), digest)
+        if self.header.finished is not None:  # the run goes on: a line after the seal is not a change by others
+            self._put(msgspec.structs.replace(self.header, finished=None))
         self._lines.append(line)
         self._is_synced = False
         self.sync_if_due()
@@ -160,8 +162,8 @@ def read_journal(folder: Path) -> Iterator[Entry]:
     Of a run without a seal every whole line counts; a last one that is torn is left out.
 
     Raises:
-        StoreError: the file cannot be read, a line in it is no result, or another program has changed it. The latter is
-            known when all lines have been read.
+        StoreError: the file cannot be read, a line in it is not a result, or another program has changed it. The latter
+            is known when all lines have been read.
     """
     return (line.entry for line in JournalReading(folder).lines())
 
@@ -194,7 +196,7 @@ def sealed_lines(folder: Path, lines: SealedLines | None = None) -> Iterator[byt
     """The lines of a run's journal as they are, as far as they count by now. Raises `StoreError`.
 
     Of a run that is being written, those count as well that wait for their seal. It comes in a moment, or never: then
-    they are the tail of a run that was killed, and nobody says who wrote them.
+    they are the tail of a run that was killed, and their author is not known.
     """
     header = read_header(folder)
     lines = lines or SealedLines(folder / FILE)

@@ -1,4 +1,4 @@
-"""How much of a journal was written by the run itself, and how to see that nobody has changed it since."""
+"""How much of a journal was written by the run itself, and whether it has been changed since."""
 
 from __future__ import annotations
 

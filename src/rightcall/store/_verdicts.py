@@ -23,7 +23,7 @@ def read_verdicts(folder: Path) -> dict[tuple[str, int], Verdict]:
     """The verdict of each case and repeat. Of several lines the last one counts, and what is not sealed is left out.
 
     Raises:
-        StoreError: the journal cannot be read, a line in it is no result, or another program has changed it.
+        StoreError: the journal cannot be read, a line in it is not a result, or another program has changed it.
     """
     found: dict[tuple[str, int], Verdict] = {}
     lines = sealed_lines(folder)

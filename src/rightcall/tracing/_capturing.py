@@ -124,7 +124,7 @@ class Scope:
         self.tell(span)
 
     def tell(self, span: Any) -> None:
-        """Tell whoever watches that a span has begun or ended."""
+        """Call the watcher, if there is one: a span has begun or ended."""
         if self._watch is not None and self.is_open:
             self._watch(span)
 

@@ -28,7 +28,7 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """The calls of one run of an agent, in order, with what the run was given and gave back.
 
     `unordered` holds ranges of calls (first, one past the last) whose order among themselves the trace does not
-    settle, such as parallel calls on a coarse clock: any order of theirs is as good as the recorded one.
+    settle, such as parallel calls on a coarse clock: a verdict that depends on their order is not measured.
     """
 
     calls: tuple[ToolCall, ...] = ()
@@ -62,8 +62,8 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     ) -> Trajectory:
         """A trajectory of names, `{"name": …, "args": …, "output": …}` objects and `ToolCall`s, mixed.
 
-        The calls keep their order, unless they have start times: those decide. Arguments and outputs that are
-        not given count as not recorded.
+        The calls keep their order, unless they have start times: those decide. Where only some have one, the order of
+        all is not known. Arguments and outputs that are not given count as not recorded.
 
         Raises:
             InputError: something in `calls` is none of these, has an unknown key, or is not a JSON value.
@@ -72,6 +72,7 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             raise InputError(f"a trajectory is a list of calls, not a {type(calls).__name__}")
         made = [_call(item, position, limits) for position, item in enumerate(calls)]
         untimed = sum(call.start_ns is None for call in made)
+        is_mixed = 0 < untimed < len(made)
         return cls(
             calls=tuple(made[position] for position in in_order(made)),
             input=admit(input, limits),
@@ -80,7 +81,8 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             metadata=admit(metadata or {}, limits),
             turn_outputs=tuple([admit(each, limits) for each in turn_outputs]),
             usage=usage,
-            warnings=(f"{untimed} calls have no start time; they are put last",) if 0 < untimed < len(made) else (),
+            warnings=(f"{untimed} calls have no start time; they are put last",) if is_mixed else (),
+            unordered=((0, len(made)),) if is_mixed else (),
         )
 
     def __post_init__(self) -> None:

@@ -2,6 +2,7 @@
 
 from ._joining import CASE_ATTRIBUTE, Join, Joining
 from ._judging import broken, judge, judge_run, unjudged, waits, weighted
+from ._names import ToolNames
 from ._overall import Overall, exit_code
 from ._waiting import Judging
 
@@ -11,6 +12,7 @@ __all__ = [
     "Joining",
     "Judging",
     "Overall",
+    "ToolNames",
     "broken",
     "exit_code",
     "judge",

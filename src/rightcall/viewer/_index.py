@@ -79,7 +79,7 @@ class Index:
         """Whether the journal of a run, with this stamp, begins as what was read, so that only the rest has to be.
 
         Once a run is over, its journal does not grow any more: whatever has another stamp then is read anew. So is one
-        of which more was read than is sealed, when nobody is there any more to seal it.
+        of which more was read than is sealed, when its writer has gone.
         """
         if run.header.finished is not None and self._was_over:
             return stamp == self._stamp

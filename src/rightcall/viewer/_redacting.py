@@ -8,15 +8,16 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from rightcall.redaction import redacted_text, redacted_value
+from rightcall.redaction import redacted_address, redacted_text, redacted_value
 from rightcall.store import Run
 
 
 def redacted_run(run: Run) -> Run:
     """A run whose header has no secrets: an agent may be an address with a password in it."""
     header = run.header
-    told = {name: redacted_text(getattr(header, name) or "") for name in ("agent", "evalset", "branch")}
-    return replace(run, header=replace(header, **told, options=redacted_value(header.options)))
+    told = {name: redacted_text(getattr(header, name) or "") for name in ("evalset", "branch")}
+    agent, options = redacted_address(header.agent), redacted_value(header.options)
+    return replace(run, header=replace(header, **told, agent=agent, options=options))
 
 
 class RedactedSpans(Mapping[str, Any]):

@@ -73,8 +73,8 @@ def open_table(address: str) -> Iterator[parquet.ParquetFile]:
         with where.system.open_input_file(where.path) as file:
             # In an object store each column's bytes are had in few large requests; here they are read as needed.
             yield parquet.ParquetFile(file, pre_buffer=not where.is_local)
-    except (pa.ArrowException, OSError) as problem:
-        damaged = "damaged Parquet data: " if isinstance(problem, pa.ArrowException) else ""
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:  # of names that are not UTF-8
+        damaged = "" if isinstance(problem, OSError) else "damaged Parquet data: "
         raise InputError(f"{address}: {damaged}{reason(problem)}") from None
 
 

@@ -1,0 +1,113 @@
+"""A trace is the same run when a trace server has kept it in a form of its own and gives it back."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pytest
+from tests.readers import corpus
+from tests.readers.traces import request, span
+
+from rightcall.readers import read
+from rightcall.readers._attributes import plain_attributes
+from rightcall.trajectory import Trajectory
+
+RUNS = [name for name in corpus.names() if "otlp.json" in corpus.inputs(name)]
+JSON_INSIDE = ("tool.parameters", "metadata")
+
+
+def spans_of(run: str) -> list[dict[str, Any]]:
+    document = json.loads(corpus.inputs(run)["otlp.json"])
+    return [
+        each for resource in document["resourceSpans"] for scoped in resource["scopeSpans"] for each in scoped["spans"]
+    ]
+
+
+def expected(run: str) -> list[Trajectory]:
+    """What is read from a recording without the names of scopes, which no server keeps."""
+    return list(read(request(*spans_of(run))))
+
+
+def encoded(identity: str) -> str:
+    return base64.b64encode(bytes.fromhex(identity)).decode()
+
+
+def as_mlflow(made: dict[str, Any]) -> dict[str, Any]:
+    """A span as `Trace.to_json()` writes it: each attribute as JSON, and MLflow's own added."""
+    attributes = plain_attributes(made.get("attributes"))
+    own: dict[str, Any] = {"mlflow.traceRequestId": "tr-1", "mlflow.spanType": "UNKNOWN"}
+    if "execute_tool" in attributes.values() or attributes.get("openinference.span.kind") == "TOOL":
+        own = {**own, "mlflow.spanType": "TOOL", "mlflow.spanInputs": {"other": 1}, "mlflow.spanOutputs": "other"}
+    events = [{**event, "attributes": plain_attributes(event.get("attributes"))} for event in made.get("events", [])]
+    return {
+        "trace_id": encoded(made["traceId"]),
+        "span_id": encoded(made["spanId"]),
+        "parent_span_id": encoded(made["parentSpanId"]) if made.get("parentSpanId") else None,
+        "name": made["name"],
+        "start_time_unix_nano": int(made["startTimeUnixNano"]),
+        "end_time_unix_nano": int(made["endTimeUnixNano"]),
+        "status": made.get("status", {}),
+        "events": events,
+        "attributes": {key: json.dumps(value) for key, value in {**own, **attributes}.items()},
+    }
+
+
+def flattened(name: str, value: Any) -> dict[str, Any]:
+    if isinstance(value, dict):
+        return {key: held for part, inner in value.items() for key, held in flattened(f"{name}.{part}", inner).items()}
+    if isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value):
+        return flattened(name, {str(place): item for place, item in enumerate(value)})
+    return {name: value}
+
+
+def as_phoenix(made: dict[str, Any]) -> dict[str, Any]:
+    """A span as Phoenix' `/spans/otlpv1` gives it: JSON inside of attributes opened, a kind for every span."""
+    attributes = plain_attributes(made.get("attributes"))
+    attributes.setdefault("openinference.span.kind", "UNKNOWN")
+    opened: dict[str, Any] = {}
+    for key, value in attributes.items():
+        opened |= flattened(key, json.loads(value)) if key in JSON_INSIDE else {key: value}
+    return {**made, "attributes": opened}
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_run_is_the_same_from_mlflows_export(run: str) -> None:
+    traces: dict[str, list[dict[str, Any]]] = {}
+    for each in spans_of(run):
+        traces.setdefault(each["traceId"], []).append(as_mlflow(each))
+    exported = [{"info": {"trace_id": "tr-1"}, "data": {"spans": spans}} for spans in traces.values()]
+
+    if run not in ("mlflow-langgraph/trip", "mlflow-manual/trip"):  # what MLflow traced itself it exports otherwise
+        assert list(read(exported)) == expected(run)
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_run_is_the_same_from_the_answers_of_mlflows_server(run: str) -> None:
+    spans = spans_of(run)
+    trace = {"trace_info": {"trace_id": "tr-1"}, "spans": spans}
+
+    assert list(read({"trace": trace})) == expected(run)
+    assert list(read({"traces": [{**trace, "spans": spans[:3]}, {**trace, "spans": spans[3:]}]})) == expected(run)
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_run_is_the_same_from_phoenix(run: str) -> None:
+    found = list(read({"data": [as_phoenix(each) for each in spans_of(run)], "next_cursor": None}))
+
+    assert found == expected(run)
+
+
+def test_the_framework_says_what_a_tool_gave_back_and_not_the_server() -> None:
+    marked = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.system": "gcp.vertex.agent",
+        "gen_ai.tool.name": "weather",
+        "gcp.vertex.agent.tool_response": '{"result": 21}',
+        "mlflow.spanType": '"TOOL"',
+        "mlflow.spanOutputs": '{"result": 21}',
+    }
+    [trajectory] = read(request(span(1, marked)))
+
+    assert (trajectory.names, trajectory.calls[0].output) == (("weather",), 21)
