@@ -11,7 +11,7 @@ from rightcall.decoding import decode_json
 from rightcall.errors import InputError
 
 from ._attributes import unnested
-from ._message_log import Exchange, exchange_of, messages_of, no_message
+from ._message_log import Exchange, exchange_of, has_messages, messages_of, no_message
 from ._parts import part_of
 from ._steps import is_step
 
@@ -44,7 +44,10 @@ class Exchanges:
         """The exchanges of messages already decoded; none where they are neither a list nor an object."""
         if not isinstance(document, (list, dict)):
             return []
-        return [_read(message) for message in messages_of(document) if isinstance(message, dict)]
+        found = [_read(message) for message in messages_of(document) if isinstance(message, dict)]
+        if len(found) == 1 and not (found[0].calls or found[0].results) and not has_messages(messages_of(document)):
+            found[0].unread = ""  # attributes of models hold other things than messages, too
+        return found
 
     def of_leaves(self, names: tuple[str, ...], raw: tuple[bytes, ...], values: Iterable[Any]) -> Exchange:
         """The exchange of a message given leaf by leaf: their names inside the message, their bytes, their values."""
