@@ -111,3 +111,27 @@ def test_the_framework_says_what_a_tool_gave_back_and_not_the_server() -> None:
     [trajectory] = read(request(span(1, marked)))
 
     assert (trajectory.names, trajectory.calls[0].output) == (("weather",), 21)
+
+
+CONVERSATION = [
+    {"role": "user", "parts": [{"type": "text", "content": "Where is order 7?"}]},
+    {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "lookup", "arguments": {"order": 7}}]},
+    {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "shipped"}]},
+    {"role": "assistant", "parts": [{"type": "text", "content": "It was shipped."}]},
+]
+
+
+@pytest.mark.parametrize("added", ["mlflow.span{}", "llm.{}_messages", "langfuse.observation.{}"])
+def test_messages_that_a_server_adds_in_attributes_of_its_own_are_no_calls_of_their_own(added: str) -> None:
+    sides = ("Inputs", "Outputs") if added.startswith("mlflow") else ("input", "output")
+
+    def asked(number: int) -> dict[str, Any]:
+        said = {"input": CONVERSATION[: number - 1], "output": CONVERSATION[number - 1 : number]}
+        attributes = {"gen_ai.operation.name": "chat"}
+        for side, own in zip(said, sides, strict=True):
+            attributes[f"gen_ai.{side}.messages"] = attributes[added.format(own)] = json.dumps(said[side])
+        return span(number, attributes, name="chat")
+
+    (found,) = read(request(asked(2), asked(4)))
+
+    assert [(call.name, call.args, call.output) for call in found.calls] == [("lookup", {"order": 7}, "shipped")]

@@ -18,6 +18,7 @@ from ._kinds import shape_of
 from ._message_log import Exchange, messages_of
 from ._roles import Role
 from ._span import LogRecord, Span
+from ._values import NOTHING
 
 Side = Literal["input", "output"]
 
@@ -125,9 +126,12 @@ class Carriers:
         """The messages a span carries in its attributes and events; an empty conversation if none."""
         found = Conversation([], [], span.span_id, span.start_ns, span.end_ns, role == "model")
         attributes: Any = span.attributes
+        told: dict[Side, list[list[Exchange]]] = {}
         for carrier in carriers_among(attributes):
             if not carrier.only_models or role == "model":
-                found.add(carrier.side, self._carried_in(attributes, carrier))
+                told.setdefault(carrier.side, []).append(self._carried_in(attributes, carrier))
+        for side, tellings in told.items():
+            found.add(side, max(tellings, key=_weight))
         for event in span.events:
             self._add_event(found, event.name, event.attributes, event.attributes)
         return found
@@ -173,6 +177,17 @@ class Carriers:
             if name in _WRITERS:
                 message.setdefault("role", _WRITERS[name])
             found.add(side, self._exchanges.of([message]))
+
+
+def _weight(said: list[Exchange]) -> tuple[int, int, int]:
+    """How much messages tell. Attributes of one span tell the same conversation, each in the words of a convention.
+
+    Servers add theirs to what was recorded: MLflow `mlflow.spanInputs`, Phoenix `llm.input_messages`.
+    """
+    calls = [call for exchange in said for call in exchange.calls]
+    results = [result for exchange in said for result in exchange.results]
+    recorded = [*[call.args for call in calls], *[result.output for result in results]]
+    return len(recorded), len(recorded) - recorded.count(NOTHING), len(said)
 
 
 def tells_errors(attributes: Any) -> bool:
