@@ -18,6 +18,9 @@ _NODE = "langgraph_node"
 _BY_SPAN = ("openinference.span.kind", "langfuse.observation.type", "mlflow.spanType", "langsmith.span.kind")
 """Attributes of conventions by which a span is called as its agent is."""
 
+_OPERATION = "gen_ai.operation.name"
+"""Where this stands, a server may have added the others: such a span is not called as its agent is."""
+
 _ANY = frozenset({"agent", "Agent", "LangGraph", "Agent workflow", "AgentExecutor"})
 _LOGFIRE = "Agent run: {name!r}"
 
@@ -43,9 +46,13 @@ def _name_in(span: Span) -> str | None:
     name = next((group for group in found.groups() if group), None) if found else None
     if found and found["method"] and "openinference.span.kind" not in span.attributes:
         name = None
-    if name is None and any([says(span.attributes.get(key), "agent") for key in _BY_SPAN]) and not _is_node(span):
+    if name is None and _OPERATION not in span.attributes and _is_called_as_agent(span):
         name = span.name
     return None if name is None or name in _ANY or _CLASS.fullmatch(name) else name
+
+
+def _is_called_as_agent(span: Span) -> bool:
+    return any([says(span.attributes.get(key), "agent") for key in _BY_SPAN]) and not _is_node(span)
 
 
 def _is_node(span: Span) -> bool:
