@@ -290,13 +290,13 @@ cases: [{id: a, expect: {judge: {expectedOutput: x}, mine: null, order: [b]}}]
 
     result = judge(case, Trajectory.of(["a"], output="x"))
 
-    assert (result.verdict, result.score) == ("error", None)
+    assert (result.verdict, result.score) == ("failed", None)
     assert [(each.finding.code, each.expectation) for each in result.findings] == [
+        ("RC101", "order"),
         ("RC403", "judge"),
         ("RC403", "mine"),
-        ("RC101", "order"),
     ]
-    assert "'judge' (uipath-llm-judge-trajectory-simulation) is not yet available" in result.findings[0].finding.message
+    assert "'judge' (uipath-llm-judge-trajectory-simulation) is not yet available" in result.findings[1].finding.message
     bare = "cases: [{id: a, expect: {binary-classification: x}}]"
     assert "1:26: the evaluator 'binary-classification' is not yet available" in problem(tmp_path, bare)
 

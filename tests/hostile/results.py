@@ -34,14 +34,14 @@ def hostile_results(text: str) -> Iterator[CaseResult]:
 
 def hostile_case(text: str) -> Case:
     """A case that expects what nobody does: calls of tools whose names and arguments are the text, and an answer."""
-    tool = tool_name(text)
+    tool = expected_name(text)
     source = Source(text, 3, 5, text)
     args = {text: text, "same": 1}
     literal = {"$literal": args} if text.startswith("$") else args
-    expected = [{"name": tool, "args": literal}, {"name": tool_name("not " + text), "args": {}}]
+    expected = [{"name": tool, "args": literal}, {"name": expected_name("not " + text), "args": {}}]
     criteria: dict[str, dict[str, Any]] = {
         "tool-trajectory": {"expected": expected},
-        "tool-call-order": {"tool_calls_order": [tool, tool_name("not " + text)]},
+        "tool-call-order": {"tool_calls_order": [tool, expected_name("not " + text)]},
         "tool-call-count": {"tool_calls_count": {tool: ("=", 7)}},
         "tool-call-args": {"tool_calls": expected},
         "tool-call-output": {"tool_outputs": [{"name": tool, "output": text + "?"}]},
@@ -74,7 +74,7 @@ def gathered_result(kind: str) -> CaseResult:
         for number, text in enumerate(texts)
     ]
     source = Source("hostile.yaml", 3, 5, kind)
-    expected = [{"name": tool_name(text), "args": {"same": number + number % 2}} for number, text in enumerate(texts)]
+    expected = [{"name": expected_name(text), "args": {"same": number + number % 2}} for number, text in enumerate(texts)]
     check = _check("tool-trajectory", "calls", {"expected": expected}, source)
     trajectory = Trajectory(calls=tuple(calls), input=texts[0], output=texts[-1])
     return judge(Case(id=kind, source=source, checks=(check,), input=texts[0]), trajectory)
@@ -83,6 +83,11 @@ def gathered_result(kind: str) -> CaseResult:
 def tool_name(text: str) -> str:
     """The text as far as a tool may be called by it."""
     return text[: DEFAULT_LIMITS.name_length]
+
+
+def expected_name(text: str) -> str:
+    """The same for a tool that is expected, whose name may have no `*`: that would be taken for a pattern."""
+    return tool_name(text).replace("*", "+")
 
 
 def write_hostile_runs(runs: Path) -> Run:
