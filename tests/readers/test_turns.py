@@ -199,7 +199,7 @@ def as_events(made: dict[str, Any], said: list[tuple[str, dict[str, Any]]]) -> d
 def test_words_of_the_model_in_events_end_an_earlier_turn() -> None:
     use = {"toolUse": {"toolUseId": "c", "name": "look", "input": {}}}
     result = {"toolResult": {"toolUseId": "c", "status": "success", "content": [{"text": "ok"}]}}
-    said = [
+    said: list[tuple[str, dict[str, Any]]] = [
         ("user.message", {"content": [{"text": "Is it there?"}]}),
         ("assistant.message", {"content": [use]}),
         ("tool.message", {"content": [result]}),
