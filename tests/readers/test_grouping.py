@@ -9,7 +9,7 @@ import pytest
 from tests.readers import corpus
 from tests.readers.traces import call, request, span
 
-from rightcall.readers import read
+from rightcall.readers import Grouping, read
 from rightcall.trajectory import Trajectory
 
 ELSEWHERE = "00f067aa0ba902b7"
@@ -72,6 +72,18 @@ def test_making_an_agent_is_no_run_however_it_begins() -> None:
     )
 
     assert len(together(served, made)) == 1
+
+
+@pytest.mark.parametrize("grouping", ["auto", "trace", "conversation", "session"])
+def test_a_trace_in_which_an_agent_was_made_and_nothing_done_is_no_run_however_traces_are_grouped(
+    grouping: Grouping,
+) -> None:
+    served = request(span(1, {"gen_ai.operation.name": "chat"}), call(3, parent=1))
+    made = request(span(9, {"gen_ai.operation.name": "create_agent"}, name="create_agent x", traceId="a" * 32))
+    sources = [json.dumps(document).encode() for document in (made, served)]
+
+    assert [found.names for found in read(sources, grouping=grouping)] == [("search",)]
+    assert list(read(made, grouping=grouping)) == []
 
 
 @pytest.mark.parametrize("run", corpus.names())

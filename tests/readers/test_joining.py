@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from tests.readers.traces import call, line, request, span
 
 from rightcall.errors import InputError
-from rightcall.readers import read, read_spans
+from rightcall.readers import Turn, read, read_spans, read_turns
 from rightcall.trajectory import Trajectory
 
 CHAT = {"gen_ai.operation.name": "chat"}
@@ -175,6 +175,57 @@ def test_a_log_of_messages_completes_spans_and_adds_what_they_do_not_show() -> N
     assert read_spans([], messages=log).names == ("t", "u")
     with pytest.raises(InputError, match="messages"):
         read_spans([], messages=[5])
+
+
+USER = {"role": "user", "content": "Pay back 7 and 7."}
+
+
+def paid(number: int, call_id: str) -> dict[str, Any]:
+    """A span of a call with an id of its framework."""
+    given = {"gen_ai.tool.call.arguments": '{"order": 7}', "gen_ai.tool.call.result": "ok"}
+    made = executed(number, "pay", call_id)
+    return {**made, "attributes": [*made["attributes"], *span(0, given)["attributes"]]}
+
+
+def logged(*call_ids: str) -> list[dict[str, Any]]:
+    """The log that the framework keeps of the same calls."""
+    work = [each for i in call_ids for each in (*asked((i, "pay", {"order": 7})), *answered((i, "ok")))]
+    return [USER, *work, {"role": "assistant", "content": "Paid."}]
+
+
+ONE = asked(("pay_0", "pay", {"order": 7}))
+TWO_AT_ONCE = asked(("pay_0", "pay", {"order": 7}), ("pay_1", "pay", {"order": 7}))
+ANSWERED = answered(("pay_0", "ok"))
+
+
+@pytest.mark.parametrize(
+    ("models", "ids"),
+    [
+        ([chat(1, [USER], ONE), chat(9, [USER, *ONE, *ANSWERED], [])], ["adk-1"]),
+        ([chat(1, [USER], ONE), chat(9, [USER, *ONE, *ANSWERED], ONE)], ["adk-1", "adk-2"]),
+        ([chat(1, [USER], TWO_AT_ONCE)], ["adk-1", "adk-2"]),
+    ],
+    ids=["one call", "the same again", "the same at once"],
+)
+def test_ids_made_up_from_name_and_place_make_no_further_calls(models: list[dict[str, Any]], ids: list[str]) -> None:
+    tools = [paid(3 + 8 * place, call_id) for place, call_id in enumerate(ids)]
+    turn = Turn(spans=[request(*models, *tools)], messages=logged(*ids), asked=USER["content"])
+    without_tools = Turn(spans=[request(*models)], messages=logged(*ids), asked=USER["content"])
+
+    assert [call.call_id for call in read_turns([turn]).calls] == ids
+    assert [call.call_id for call in read_turns([without_tools]).calls] == ids
+
+
+def test_a_call_that_was_asked_for_under_a_made_up_id_and_never_run_is_a_call() -> None:
+    trajectory = read_one(chat(1, [USER], TWO_AT_ONCE), executed(3, "pay", "adk-1"))
+
+    assert {call.call_id: call.args for call in trajectory.calls} == {"adk-1": {"order": 7}, "pay_1": {"order": 7}}
+
+
+def test_equal_calls_with_ids_of_one_kind_are_two() -> None:
+    turn = Turn(spans=[request(chat(1, [USER], asked(("x", "pay", {"order": 7}))))], messages=logged("y"))
+
+    assert [call.call_id for call in read_turns([turn]).calls] == ["x", "y"]
 
 
 def test_the_bytes_of_several_documents_are_one_source() -> None:

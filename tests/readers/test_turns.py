@@ -190,6 +190,48 @@ def test_agents_inside_of_others_begin_no_turn(place: str) -> None:
     assert [call.name for call in found.calls if call.name != "plan"] == ["lookup_order", "refund"]
 
 
+def as_events(made: dict[str, Any], said: list[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
+    """A span with messages in events that do not say whose they are but by their names."""
+    held = [(name, span(0, {key: json.dumps(text) for key, text in body.items()})) for name, body in said]
+    return {**made, "events": [{"name": f"gen_ai.{name}", "attributes": each["attributes"]} for name, each in held]}
+
+
+def test_words_of_the_model_in_events_end_an_earlier_turn() -> None:
+    use = {"toolUse": {"toolUseId": "c", "name": "look", "input": {}}}
+    result = {"toolResult": {"toolUseId": "c", "status": "success", "content": [{"text": "ok"}]}}
+    said: list[tuple[str, dict[str, Any]]] = [
+        ("user.message", {"content": [{"text": "Is it there?"}]}),
+        ("assistant.message", {"content": [use]}),
+        ("tool.message", {"content": [result]}),
+        ("assistant.message", {"content": [{"text": "Yes."}]}),
+        ("user.message", {"content": [{"text": "Thanks!"}]}),
+    ]
+    cycle = as_events(span(2, {"gen_ai.operation.name": "execute_event_loop_cycle"}, parent=1), said)
+    model = span(3, {"gen_ai.operation.name": "chat"}, parent=2)
+    answered = as_events(model, [*said, ("choice", {"message": [{"text": "You are welcome."}]})])
+    [found] = read(request(agent_span(1), cycle, answered))
+
+    assert (found.names, found.calls_recorded, found.warnings) == ((), True, ())
+
+
+@pytest.mark.parametrize("place", ["a trace a turn", "one trace", "one trace, in a framework's own"])
+def test_the_span_of_a_generator_that_is_thrown_away_late_reaches_into_no_other_turn(place: str) -> None:
+    spans = []
+    for turn in range(3):
+        trace = trace_of(turn) if place == "a trace a turn" else {}
+        outer, *work = spans_of_turn(turn, parent=1 if place == PLACES[-1] else None, **trace)
+        stream = agent_span(10 * (turn + 1) + 5, lasts=9, parent=10 * (turn + 1), **trace)
+        stream["startTimeUnixNano"] = outer["startTimeUnixNano"]
+        spans += joined([outer, stream, *[{**each, "parentSpanId": stream["spanId"]} for each in work]])
+    if place == PLACES[-1]:
+        around = {"openinference.span.kind": "AGENT"}
+        spans.append(span(1, around, name="Agent workflow", endTimeUnixNano="90000"))
+    [found] = read(request(*spans))
+
+    assert made(found) == MADE
+    assert (found.turn_inputs, found.turn_outputs) == (ASKED, ANSWERED)
+
+
 def test_agents_of_a_team_that_follow_one_another_are_one_turn() -> None:
     spans = [agent_span(10, "researcher"), chat(11, [says("user", "Find it.")], says("assistant", "42"), parent=10)]
     spans += [

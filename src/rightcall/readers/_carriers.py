@@ -67,7 +67,11 @@ _EVENTS: dict[str, Side] = {
     "gen_ai.tool.message": "input",
     "gen_ai.choice": "output",
 }
-_WRITERS = {"gen_ai.user.message": "user", "gen_ai.tool.message": "tool"}
+_WRITERS = {
+    "gen_ai.user.message": "user",
+    "gen_ai.assistant.message": "assistant",
+    "gen_ai.tool.message": "tool",
+}
 """Who wrote the message of an event that does not say so."""
 
 _ERROR = re.compile(rb"""is_error[\\"']{0,9}\s*:\s*[Tt]rue""")

@@ -16,7 +16,7 @@ from ._grouping import Grouping, Traces
 from ._message_log import has_messages
 from ._otlp_lines import span_in
 from ._run import Run
-from ._sorting import Sorting, whole_runs
+from ._sorting import Sorting, whole_runs, without_creations
 from ._span import Item, LogRecord, Loose, PackedSpan, Span, once_each
 from ._spill import Budget, Spill, part_of_trace
 from ._warnings import Warnings
@@ -76,7 +76,7 @@ class Gathering:
         if self.budget.is_spent:
             yield from self._spilled_trajectories(warnings)
             return
-        runs = self._traces.runs() or [[]]
+        runs = without_creations(self._traces.runs() or [[]])
         runs = whole_runs(runs) if self._grouping == "auto" else runs
         yield from self.trajectories_of(runs, warnings, alone=len(runs) == 1)
 
@@ -112,6 +112,7 @@ class Gathering:
 
     def counted(self, runs: list[list[Span]]) -> list[list[Span]]:
         """Those of some runs of a large source that count for what is in them; others wait."""
+        runs = without_creations(runs)
         return self.sorting.counted(runs) if self._grouping == "auto" else runs
 
     def trajectories_of(self, runs: list[list[Span]], warnings: Warnings, alone: bool = False) -> Iterator[Trajectory]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
-from ._record import Record
+from ._record import Record, are_told_apart
 from ._requests import Requests
 from ._values import NOTHING
 
@@ -67,7 +67,7 @@ def _name_only(record: Record, requests: Requests | None) -> Hashable:
 
 
 def _compatible(record: Record, request: Record) -> bool:
-    if record.call_id and request.call_id and record.call_id != request.call_id:
+    if are_told_apart(record, request):
         return False
     if record.turn is not None and request.turn is not None and record.turn != request.turn:
         return False

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
 
 from ._span import Span
 from ._values import NOTHING
+
+_PLACE = re.compile(r"[_.:-]?[0-9]+")
 
 
 class Record(msgspec.Struct, eq=False):
@@ -66,3 +69,20 @@ class Record(msgspec.Struct, eq=False):
         self.group = self.group or other.group
         self.turn = other.turn if self.turn is None else self.turn
         self.layers = (*self.layers, *other.layers)
+
+
+def are_told_apart(first: Record, second: Record) -> bool:
+    """Whether the ids of two records of one name say that they are two calls.
+
+    Instrumentations make up ids from the name of a tool and a place, `search_0`, where a model gives none: beside an
+    id of another kind, such an id says nothing.
+    """
+    if not first.call_id or not second.call_id or first.call_id == second.call_id:
+        return False
+    return has_made_up_id(first) == has_made_up_id(second)
+
+
+def has_made_up_id(record: Record) -> bool:
+    """Whether the id of a call is its name and a number."""
+    call_id, name = record.call_id or "", record.name
+    return bool(name) and call_id.startswith(name) and _PLACE.fullmatch(call_id, len(name)) is not None

@@ -12,7 +12,7 @@ import msgspec
 from rightcall.decoding import dump_json
 
 from ._message_log import Exchange
-from ._record import Record
+from ._record import Record, are_told_apart, has_made_up_id
 from ._threads import BEFORE, Threads, steps_up
 from ._values import NOTHING
 
@@ -30,9 +30,10 @@ class Requests:
     """Requests gathered from conversations that repeat one another.
 
     A request with an id is known by it, and by how often that id was answered before in the conversation: an id is free
-    again once it was answered. Without an id, the k-th of its name and arguments in a turn of a conversation is the
-    k-th such request known of that turn in the same context; a context is the tool call inside which it was held. What
-    a model was shown of turns whose answers are known, or of the time before the run, is never new.
+    again once it was answered. Without an id, or with one of another kind, the k-th of its name and arguments in a turn
+    of a conversation is the k-th such request known of that turn in the same context; a context is the tool call inside
+    which it was held. What a model was shown of turns whose answers are known, or of the time before the run, is never
+    new.
     """
 
     def __init__(self) -> None:
@@ -142,9 +143,13 @@ class Requests:
 
     def name_by_id(self, record: Record, call_id: str | None, use: int = 0) -> None:
         """Let a request be found by an id."""
-        if call_id:
-            record.call_id = record.call_id or call_id
-            self._by_id.setdefault((call_id, use), []).append(record)
+        if not call_id:
+            return
+        if not record.call_id or has_made_up_id(record):
+            record.call_id = call_id
+        named = self._by_id.setdefault((call_id, use), [])
+        if record not in named:
+            named.append(record)
 
     def nth(self, key: Key, position: int) -> Record | None:
         """The request of a name and arguments at a position, if as many are known."""
@@ -217,7 +222,7 @@ class _Reading:
             known.asked_ns, known.answered_ns = self._start_ns, self._end_ns
         else:
             self._group = self._group or known.group
-            requests.name_by_id(known, call.call_id if not known.call_id else None, use)
+            requests.name_by_id(known, call.call_id if call.call_id != known.call_id else None, use)
             known.turn = turn if known.turn is None else known.turn
             if known.args is NOTHING:
                 known.args = call.args
@@ -233,7 +238,7 @@ class _Reading:
             if known and (NOTHING in (known.args, call.args) or known.args == call.args):
                 return None if self._is_older(known) else known
         known = requests.nth(key, position)
-        if known is None or (known.call_id and call.call_id):
+        if known is None or are_told_apart(known, call):
             return None
         # A server that keeps the conversation is sent new messages only: an answer given later is another one.
         answered = known.answered_ns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 import msgspec
 
@@ -14,6 +15,7 @@ from ._tree import Tree
 
 _NAMES = ("gen_ai.agent.name", "agent.name", "agent_name", "graph.node.id")
 _INVOKED = ("invoke_agent ", "agent_run [")
+_NEVER = 1 << 80
 
 
 class Room(msgspec.Struct):
@@ -44,6 +46,7 @@ class Rooms:
     def __init__(self, spans: Sequence[Span], roles: Mapping[int, Role], tree: Tree) -> None:
         self._spans: dict[str | None, Span] = {span.span_id: span for span in spans if span.span_id}
         self._outermost: dict[int, Span | None] = {}
+        self._ends: dict[int, int] = {}
         self._roles, self._tree = roles, tree
 
     def of(self, at_work: Iterable[Span]) -> list[Room]:
@@ -57,10 +60,19 @@ class Rooms:
             if found is None:
                 continue  # an agent without a name or a question: a trace that frameworks put around their runs
             room = rooms.get(id(found)) or rooms.setdefault(id(found), self._room(found))
-            room.end = max(room.end, end_of(span))
+            room.end = max(room.end, self.end_of_work(span))
             if is_model:
                 room.models.append(span)
         return sorted(rooms.values(), key=lambda room: room.begin)
+
+    def end_of_work(self, span: Span) -> int:
+        """When the work was over that a span of an agent or a model stands for.
+
+        An agent is at work no longer than the agents around it: the span of a generator ends when the generator is
+        thrown away, which may be turns later.
+        """
+        end = end_of(span)
+        return end if self._roles[id(span)] == "model" else min(end, self._first_end(span))
 
     def _room(self, span: Span) -> Room:
         path = tuple(self._around(span))
@@ -78,6 +90,21 @@ class Rooms:
         for each in reversed(way):
             found = self._outermost[id(each)] = found or (each if self._is_request(each) else None)
         return found
+
+    def _first_end(self, span: Span) -> int:
+        """When the first of the agents ended that a span is, or is inside of."""
+        way: list[Span] = []
+        end = _NEVER
+        for each in chain((span,), self._around(span)):
+            if id(each) in self._ends:
+                end = self._ends[id(each)]
+                break
+            way.append(each)
+        for each in reversed(way):
+            if each.end_ns and self._roles.get(id(each)) == "agent":
+                end = min(end, end_of(each))
+            self._ends[id(each)] = end
+        return end
 
     def _model_around(self, span: Span) -> Span:
         """The outermost model around a model: one use of it, seen by several instrumentations."""

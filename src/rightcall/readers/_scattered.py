@@ -14,7 +14,7 @@ from ._calls import take_call
 from ._grouping import GROUPINGS, Grouping, Traces
 from ._kinds import groups_of
 from ._run import Run
-from ._sorting import Sorting
+from ._sorting import Sorting, without_creations
 from ._span import Span
 from ._table_attributes import UNREADABLE
 
@@ -42,7 +42,7 @@ class Scattered:
         self._sorts = grouping == "auto"
         for span in _in_order([self._taken(span) for span in spans]):
             self._traces.add(span)
-        self._runs = self._traces.runs()
+        self._runs = without_creations(self._traces.runs())
 
     def _taken(self, span: Span) -> Span:
         """A span without what its call has taken: the sooner that is done, the less is held."""

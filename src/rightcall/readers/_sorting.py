@@ -11,6 +11,12 @@ from ._span import Span, topmost
 
 _MCP = "mcp"
 _CREATION = "create_agent"
+_OPERATION = "gen_ai.operation.name"
+
+
+def without_creations(runs: list[list[Span]]) -> list[list[Span]]:
+    """The runs, however they are grouped, but for traces in which an agent was made and nothing else was done."""
+    return [run for run in runs if not run or not all([_is_creation(span) for span in run])]
 
 
 def whole_runs(runs: list[list[Span]]) -> list[list[Span]]:
@@ -70,9 +76,13 @@ def roots_of(run: list[Span]) -> set[tuple[str, str]]:
 
     What makes an agent is never a run, however it begins.
     """
-    if any(span.name.startswith(_CREATION) for span in run):
+    if any(_is_creation(span) for span in run):
         return set()
     return _tops_of(run)
+
+
+def _is_creation(span: Span) -> bool:
+    return span.name.startswith(_CREATION) or span.attributes.get(_OPERATION) == _CREATION
 
 
 def _tops_of(run: list[Span]) -> set[tuple[str, str]]:

@@ -32,6 +32,8 @@ class Turns(msgspec.Struct, frozen=True):
     """Whether these are all: where it is not known whether the user spoke in between, no call has a turn."""
     given: Mapping[int, int] | None = None
     """The turn of each span, by its identity, where turns were told apart while they ran; then no times are known."""
+    ends: Mapping[int, int] = {}
+    """When the work of each agent and model was over, by the identity of its span; the span may have ended later."""
 
     def of(self, span: Span) -> int | None:
         """The turn of a span; none where that cannot be told."""
@@ -54,7 +56,8 @@ class Turns(msgspec.Struct, frozen=True):
         for span in spans:
             turn = self.of(span)
             further = self.traces.get(span.trace_id, ())[1:]
-            if turn is not None and not any([(span.start_ns or 0) < begin < end_of(span) for begin in further]):
+            end = self.ends.get(id(span)) or end_of(span)
+            if turn is not None and not any([(span.start_ns or 0) < begin < end for begin in further]):
                 parts[turn].append(span)
         return parts
 
@@ -74,14 +77,15 @@ def turns_in(spans: Sequence[Span], roles: Mapping[int, Role], tree: Tree, talk:
     if sum(map(len, traces.values())) < 2:
         return Turns(is_known=is_known)
     rooms = Rooms(spans, roles, tree)
-    begins = set(_begins_of_traces(traces.values()))
+    ends = {id(span): rooms.end_of_work(span) for at_work in traces.values() for span in at_work}
+    begins = set(_begins_of_traces(traces.values(), ends))
     begun: dict[str, tuple[int, ...]] = {}
     for trace, at_work in traces.items():
         further, is_sure = _begins_of_requests(rooms.of(at_work), talk)
         begun[trace] = (min(map(_start, at_work)), *further)
         begins.update(further)
         is_known = is_known and is_sure
-    return Turns(count=len(begins) + 1, begins=tuple(sorted(begins)), traces=begun, is_known=is_known)
+    return Turns(count=len(begins) + 1, begins=tuple(sorted(begins)), traces=begun, is_known=is_known, ends=ends)
 
 
 def _are_all_known(spans: Sequence[Span], roles: Mapping[int, Role], traces: Mapping[str, Sequence[Span]]) -> bool:
@@ -91,8 +95,8 @@ def _are_all_known(spans: Sequence[Span], roles: Mapping[int, Role], traces: Map
     return bool(traces) or sum([bool(carriers_among(span.attributes)) for span in spans]) < 2
 
 
-def _begins_of_traces(traces: Iterable[Sequence[Span]]) -> Iterator[int]:
-    times = sorted([(min(map(_start, trace)), max(map(end_of, trace))) for trace in traces])
+def _begins_of_traces(traces: Iterable[Sequence[Span]], ends: Mapping[int, int]) -> Iterator[int]:
+    times = sorted([(min(map(_start, trace)), max([ends[id(span)] for span in trace])) for trace in traces])
     latest = times[0][1]
     for begin, end in times[1:]:
         if begin >= latest:
