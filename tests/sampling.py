@@ -26,7 +26,7 @@ def load_profile() -> None:
     # How long an example takes to draw or to run says how busy the machine is, not whether the law holds.
     timeless = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.register_profile("suite", timeless, max_examples=_SUITE_EXAMPLES, derandomize=True)
-    settings.register_profile("fuzz", timeless, max_examples=_FUZZ_EXAMPLES, print_blob=True)
+    settings.register_profile("fuzz", timeless, max_examples=_FUZZ_EXAMPLES, derandomize=False, print_blob=True)
     # `make mutants` asks only whether a test fails, not by which smallest example.
     suite, brief = settings.get_profile("suite"), [Phase.explicit, Phase.generate]
     settings.register_profile("mutants", suite, phases=brief)

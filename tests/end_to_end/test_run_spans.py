@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import resource
 import subprocess
@@ -92,6 +93,11 @@ def test_a_run_that_was_killed_goes_on_and_has_all_spans(project: Path) -> None:
     for name, cut in (("cases.jsonl", 2), ("spans.jsonl", 3)):  # killed between the spans of a case and its result
         lines = (run.folder / name).read_bytes().splitlines(keepends=True)
         (run.folder / name).write_bytes(b"".join(lines[:cut]) + lines[cut][:40])
+
+    whole = b"".join((run.folder / "cases.jsonl").read_bytes().splitlines(keepends=True)[:2])
+    seal = {"length": len(whole), "sha256": hashlib.sha256(whole).hexdigest()}
+    header = json.loads((run.folder / "run.json").read_text())
+    (run.folder / "run.json").write_text(json.dumps({**header, "finished": None, "totals": None, "journal": seal}))
 
     done = rightcall("run", "--resume", "last", cwd=project)
 

@@ -74,7 +74,9 @@ def gathered_result(kind: str) -> CaseResult:
         for number, text in enumerate(texts)
     ]
     source = Source("hostile.yaml", 3, 5, kind)
-    expected = [{"name": expected_name(text), "args": {"same": number + number % 2}} for number, text in enumerate(texts)]
+    expected = [
+        {"name": expected_name(text), "args": {"same": number + number % 2}} for number, text in enumerate(texts)
+    ]
     check = _check("tool-trajectory", "calls", {"expected": expected}, source)
     trajectory = Trajectory(calls=tuple(calls), input=texts[0], output=texts[-1])
     return judge(Case(id=kind, source=source, checks=(check,), input=texts[0]), trajectory)

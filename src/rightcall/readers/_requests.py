@@ -236,7 +236,7 @@ class _Reading:
         if call.call_id:
             known = requests.with_id(call.call_id, call.name, use)
             if known and (NOTHING in (known.args, call.args) or known.args == call.args):
-                return None if self._is_older(known) else known
+                return None if self._is_older(known) or _is_asked_again(known, key[1]) else known
         known = requests.nth(key, position)
         if known is None or are_told_apart(known, call):
             return None
@@ -343,6 +343,11 @@ def _doubts(said: Sequence[Exchange], turns: Sequence[int], models_tell: bool, i
         if exchange.calls and turns[place] == BEFORE and not (is_answered and models_tell):
             found.append(place)
     return frozenset(found)
+
+
+def _is_asked_again(known: Record, turn: int | None) -> bool:
+    """Whether a call that was refused in an earlier turn is asked for again: an approval may keep its id."""
+    return bool(known.withheld) and turn is not None and known.turn is not None and known.turn < turn
 
 
 def _may_answer(result: Record, request: Record) -> bool:
