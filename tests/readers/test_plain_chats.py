@@ -49,6 +49,10 @@ MESSAGES: dict[str, list[dict[str, Any]]] = {
             "provider_specific_fields": {"citations": [["x"]]},
             "images": [{"type": "image_url", "image_url": {"url": "data:,"}}],
         },
+        {"role": "assistant", "content": "x", "parsed": {"action": "buy", "calls": [1]}},
+        {"role": "assistant", "content": '[{"city": "Rome", "days": 3}, {"city": "Oslo"}]'},
+        {"role": "user", "content": '[{"id": 7, "items": [1]}]'},
+        {"role": "assistant", "content": '{"action": "buy"}'},
     ],
     "OpenAI Responses": [
         {"role": "user", "content": [{"type": "input_text", "text": "x"}, {"type": "input_image", "file_id": "f"}]},
@@ -119,6 +123,11 @@ MESSAGES: dict[str, list[dict[str, Any]]] = {
             "content": {"role": "model", "parts": [{"text": "x"}]},
             "usageMetadata": {"toolUsePromptTokensDetails": [{"modality": "TEXT", "tokenCount": 1}]},
             "actions": {"stateDelta": {}, "transferToAgent": "b"},
+        },
+        {
+            "author": "a",
+            "content": {"role": "model", "parts": [{"text": "x"}]},
+            "actions": {"state_delta": {"command": "buy", "actions": [1]}, "agent_state": {"a": {"calls": [1]}}},
         },
     ],
     "LangChain": [
@@ -449,3 +458,12 @@ def test_what_is_told_of_a_prompt_beside_its_messages_hides_no_call() -> None:
 )
 def test_a_block_of_no_known_format_is_a_sign_inside_of_another_too(block: dict[str, Any]) -> None:
     assert not read_messages([ASKED, said(block), ANSWERED]).calls_recorded
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['[{"type": "call_v2", "fn": "look"}]', '[{"toolUseV2": {"fn": "look"}}]', '[{"fn": "look", "type": "x"}]'],
+    ids=str,
+)
+def test_a_block_of_no_known_format_is_a_sign_in_json_text_too(text: str) -> None:
+    assert not read_messages([ASKED, {"role": "assistant", "content": text}, ANSWERED]).calls_recorded

@@ -82,3 +82,9 @@ DEFINITIONS = _words("""
     functionDeclarations
     """)
 """Keys under which a message or request tells the model of tools."""
+
+NO_CALLS_INSIDE = _words("""
+    content output result config info metadata usage usagemetadata custommetadata
+    parsed parsedoutput properties statedelta agentstate
+    """)
+"""Keys whose objects have names of their own, as those of a schema, an answer, a state, in one spelling of all."""

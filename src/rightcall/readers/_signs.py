@@ -17,6 +17,7 @@ from ._known_items import (
     ITEM_KEYS,
     ITEMS,
     LINES,
+    NO_CALLS_INSIDE,
     PIECES,
     ROLES,
 )
@@ -47,10 +48,6 @@ _MOST_INSIDE = 1000
 _MOST_STEPS = 100
 _BARE_SIGN_KEYS = frozenset({"tool", "toolname"})
 """Keys that are a sign only in an item without a role."""
-_ABOUT_THE_MODEL = frozenset(
-    ["content", "output", "result", "config", "info", "metadata", "usage", "usagemetadata", "properties"]
-)
-"""Keys of objects that are not looked into for signs, in the spelling of `usagemetadata`: a schema's, too."""
 _ABOUT_A_CALL = ("id", "ids", "index", "count", "type", "name", "result", "results", "output", "outputs", "error")
 """Endings of keys that tell something of a call told elsewhere: `tool_call_id`, `toolUseResult`."""
 
@@ -91,6 +88,13 @@ def _unknown_content(block: Mapping[str, Any]) -> str:
     if not block or BLOCK_KEYS & block.keys() or "role" in block or block.keys() in BLOCK_SHAPES:
         return ""
     return f"a block {_keys(block)}"
+
+
+def is_data(key: str, item: Any) -> bool:
+    """Whether an item in JSON text is no block: it has no type, and is not an object under the name of what it is."""
+    if key in CALL_HOLDERS or not isinstance(item, Mapping) or _kind(item) is not None:
+        return False
+    return len(item) != 1 or not isinstance(next(iter(item.values())), Mapping)
 
 
 def _unwrapped(block: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -171,7 +175,7 @@ def _sign_in(message: Mapping[Any, Any], depth: int = 0) -> str:
             continue
         if _is_sign(key, held) or (is_bare and _without_signs(key) in _BARE_SIGN_KEYS):
             return f"`{_short(key)}` of an unknown shape, in an item {_keys(message)}"
-        if depth < _DEPTH and isinstance(held, Mapping) and _without_signs(key) not in _ABOUT_THE_MODEL:
+        if depth < _DEPTH and isinstance(held, Mapping) and _without_signs(key) not in NO_CALLS_INSIDE:
             found = _sign_in(held, depth + 1)
             if found:
                 return found
