@@ -83,6 +83,43 @@ def test_a_run_is_the_same_from_mlflows_export(run: str) -> None:
         assert list(read(exported)) == expected(run)
 
 
+VERCEL = [run for run in RUNS if run.startswith("vercel-ai/")]
+
+
+def opened(attributes: dict[str, Any], beginning: str) -> dict[str, Any]:
+    """The attributes below a name, their JSON decoded, as MLflow gathers them."""
+    found: dict[str, Any] = {}
+    for key in [key for key in attributes if key.startswith(beginning)]:
+        try:
+            found[key.removeprefix(beginning)] = json.loads(attributes[key])
+        except (TypeError, ValueError):
+            found[key.removeprefix(beginning)] = attributes[key]
+    return found
+
+
+def as_mlflow_of_vercel(made: dict[str, Any]) -> dict[str, Any]:
+    """The same, with what MLflow adds to spans of Vercel AI's models."""
+    exported, attributes = as_mlflow(made), plain_attributes(made.get("attributes"))
+    added: dict[str, Any] = {}
+    if attributes.get("ai.operationId") == "ai.generateText":
+        added = {"Inputs": json.loads(attributes["ai.prompt"]), "Outputs": attributes.get("ai.response.text")}
+    elif attributes.get("ai.operationId") == "ai.generateText.doGenerate":
+        added = {"Inputs": opened(attributes, "ai.prompt."), "Outputs": opened(attributes, "ai.response.")}
+    if added:
+        own = {"Type": "LLM", **added}
+        exported["attributes"] |= {f"mlflow.span{key}": json.dumps(held) for key, held in own.items()}
+    return exported
+
+
+@pytest.mark.parametrize("run", VERCEL)
+def test_prompts_and_answers_that_mlflow_adds_for_vercel_ai_are_no_signs_of_calls(run: str) -> None:
+    spans = [as_mlflow_of_vercel(each) for each in spans_of(run)]
+    found = list(read([{"info": {"trace_id": "tr-1"}, "data": {"spans": spans}}]))
+
+    assert [(each.calls_recorded, each.not_understood) for each in found] == [(True, "")] * len(found)
+    assert [each.names for each in found] == [each.names for each in expected(run)]
+
+
 @pytest.mark.parametrize("run", RUNS)
 def test_a_run_is_the_same_from_the_answers_of_mlflows_server(run: str) -> None:
     spans = spans_of(run)

@@ -13,7 +13,7 @@ from rightcall.decoding import decode_json
 from rightcall.errors import InputError
 
 from ._attributes import RawAttributes, by_number, unnested
-from ._exchanges import Exchanges
+from ._exchanges import Exchanges, unless_others
 from ._kinds import shape_of
 from ._message_log import Exchange, messages_of
 from ._roles import Role
@@ -135,7 +135,8 @@ class Carriers:
             if not carrier.only_models or role == "model":
                 told.setdefault(carrier.side, []).append(self._carried_in(attributes, carrier))
         for side, tellings in told.items():
-            found.add(side, max(tellings, key=_weight))
+            fullest: list[Exchange] = max(tellings, key=_weight)
+            found.add(side, fullest)
         for event in span.events:
             self._add_event(found, event.name, event.attributes, event.attributes)
         return found
@@ -156,7 +157,8 @@ class Carriers:
 
     def _carried_in(self, attributes: Any, carrier: Carrier) -> list[Exchange]:
         if not carrier.beginning:
-            return self._said(attributes.get(carrier.keys[0]))
+            said = self._said(attributes.get(carrier.keys[0]))
+            return unless_others(said) if carrier.only_models else said
         if carrier.messages and attributes.__class__ is RawAttributes:
             return [
                 self._exchanges.of_leaves(names, attributes.raw(keys), map(attributes.get, keys))
@@ -256,6 +258,10 @@ def _numbered_carrier(beginning: str, keys: tuple[str, ...]) -> Carrier:
     for key in keys:
         number, _, name = key[len(beginning) :].partition(".")
         messages.setdefault(number, []).append((name, key))
+    if any([number.isdecimal() for number in messages]):
+        # OpenLLMetry tells of a prompt beside its messages, too: `gen_ai.prompt.prompt_filter_results`.
+        messages = {number: leaves for number, leaves in messages.items() if number.isdecimal()}
+        keys = tuple([key for leaves in messages.values() for _, key in leaves])
     regular = all([number.isdecimal() for number in messages]) and all([name for name, _ in chain(*messages.values())])
     return Carrier(
         side=_NUMBERED[beginning],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from copy import copy
 from typing import Any
 
 import msgspec
@@ -13,6 +14,7 @@ from rightcall.errors import InputError
 from ._attributes import unnested
 from ._message_log import Exchange, exchange_of, has_messages, messages_of, no_message
 from ._parts import part_of
+from ._signs import sign_of
 from ._steps import is_step
 
 _WRAPPINGS = ("messages", "contents")
@@ -45,9 +47,7 @@ class Exchanges:
         if not isinstance(document, (list, dict)):
             return []
         found = [_read(message) for message in messages_of(document) if isinstance(message, dict)]
-        if len(found) == 1 and not (found[0].calls or found[0].results) and not has_messages(messages_of(document)):
-            found[0].unread = ""  # attributes of models hold other things than messages, too
-        return found
+        return found if len(found) > 1 else unless_others(found)
 
     def of_leaves(self, names: tuple[str, ...], raw: tuple[bytes, ...], values: Iterable[Any]) -> Exchange:
         """The exchange of a message given leaf by leaf: their names inside the message, their bytes, their values."""
@@ -62,6 +62,22 @@ class Exchanges:
         if known is None:
             known = self._known[piece] = _read(decode_json(piece))
         return known
+
+
+def unless_others(said: list[Exchange]) -> list[Exchange]:
+    """What messages say; of objects that are not messages, only what is called like a call or is one.
+
+    Attributes of models hold other things than messages, too, and those are in no format.
+    """
+    if has_messages([exchange.message for exchange in said]):
+        return said
+    return [_as_object(exchange) if exchange.unread else exchange for exchange in said]
+
+
+def _as_object(exchange: Exchange) -> Exchange:
+    found = copy(exchange)
+    found.unread = sign_of(exchange.message)
+    return found
 
 
 def _messages_in(text: str) -> list[bytes] | None:

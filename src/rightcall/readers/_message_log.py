@@ -13,7 +13,7 @@ from ._message_formats import Part
 from ._message_text import Writer, text_of, writer_of
 from ._parts import part_of, read_part
 from ._record import Record
-from ._signs import acts_by_text, observes_by_text, unknown_block, unknown_item, unnamed_call
+from ._signs import acts_by_text, is_data, observes_by_text, unknown_block, unknown_item, unnamed_call
 from ._steps import is_step, read_step, unknown_step
 
 _LISTS = (
@@ -295,14 +295,15 @@ def _find_parts(document: Mapping[str, Any], found: _Parts, depth: int, listed: 
     for key in [key for key in _HOLDERS if key in document]:
         held = _opened(document[key])
         if held.__class__ is list:
-            _find_in_list(key, held, found, depth)
+            _find_in_list(key, held, found, depth, held is not document[key])
     for key in [key for key in _WRAPPERS if key in document]:
         held = document[key]
         if held.__class__ is dict:
             _find_parts(held, found, depth + 1, listed, among)
 
 
-def _find_in_list(key: str, items: list[Any], found: _Parts, depth: int) -> None:
+def _find_in_list(key: str, items: list[Any], found: _Parts, depth: int, written: bool) -> None:
+    """Find the parts in a list; one that is `written` as JSON text may be what the model answered."""
     found.lists += 1
     among = found.lists
     for item in items:
@@ -311,7 +312,7 @@ def _find_in_list(key: str, items: list[Any], found: _Parts, depth: int) -> None
         before = len(found.parts)
         if item.__class__ is dict:
             _find_parts(item, found, depth + 1, key == "tool_calls", among)
-        if len(found.parts) == before and not found.unread:
+        if len(found.parts) == before and not found.unread and not (written and is_data(key, item)):
             found.unread = unknown_block(key, item)
 
 

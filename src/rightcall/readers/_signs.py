@@ -6,7 +6,21 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ._known_items import ADK_ACTIONS, BLOCK_KEYS, BLOCKS, ITEM_BEGINNINGS, ITEM_KEYS, ITEMS, ROLES
+from ._known_items import (
+    ADK_ACTIONS,
+    BLOCK_KEYS,
+    BLOCK_SHAPES,
+    BLOCK_WRAPPERS,
+    BLOCKS,
+    DEFINITIONS,
+    ITEM_BEGINNINGS,
+    ITEM_KEYS,
+    ITEMS,
+    LINES,
+    NO_CALLS_INSIDE,
+    PIECES,
+    ROLES,
+)
 from ._parts import part_of
 
 _MOST_KEYS = 12
@@ -27,8 +41,6 @@ _BESIDE_TEXT = frozenset({"content", "parts", "metadata", "usage", "extra", "inf
 _CALL_KEYS = frozenset({"toolcalls", "functioncall", "functioncalls", "tooluse"})
 """Keys that are a sign whatever they hold."""
 _CHOICES = ("auto", "none", "required")
-_DEFINITIONS = frozenset({"tools", "functions", "tool_definitions", "available_tools", "tool_choice"})
-"""Keys under which a message tells the model of tools."""
 _DEFINED = frozenset({"parameters", "input_schema", "inputSchema", "description"})
 """Keys of a tool's definition."""
 _DEPTH_OF_CALLS = 6
@@ -36,8 +48,6 @@ _MOST_INSIDE = 1000
 _MOST_STEPS = 100
 _BARE_SIGN_KEYS = frozenset({"tool", "toolname"})
 """Keys that are a sign only in an item without a role."""
-_ABOUT_THE_MODEL = frozenset({"content", "output", "result", "config", "info", "metadata", "usage", "usageMetadata"})
-"""Keys of objects that are not looked into for signs."""
 _ABOUT_A_CALL = ("id", "ids", "index", "count", "type", "name", "result", "results", "output", "outputs", "error")
 """Endings of keys that tell something of a call told elsewhere: `tool_call_id`, `toolUseResult`."""
 
@@ -67,13 +77,30 @@ def unknown_block(key: str, item: Any) -> str:
         return f"`{key}`, which holds {type(item).__name__}" if key in CALL_HOLDERS and item else ""
     if key in CALL_HOLDERS:
         return f"an item of `{key}` {_keys(item)}"
-    kind = _kind(item)
+    return _unknown_content(_unwrapped(item))
+
+
+def _unknown_content(block: Mapping[str, Any]) -> str:
+    kind = _kind(block)
     if kind is not None:
-        known = _plain(kind) in BLOCKS or _plain(kind).startswith("data_") or "role" in item
-        return "" if known else f"a block of type {_short(kind)} {_keys(item)}"
-    if not item or BLOCK_KEYS & item.keys() or "role" in item:
+        known = _plain(kind) in BLOCKS or _plain(kind).startswith("data_") or "role" in block
+        return "" if known else f"a block of type {_short(kind)} {_keys(block)}"
+    if not block or BLOCK_KEYS & block.keys() or "role" in block or block.keys() in BLOCK_SHAPES:
         return ""
-    return f"a block {_keys(item)}"
+    return f"a block {_keys(block)}"
+
+
+def is_data(key: str, item: Any) -> bool:
+    """Whether an item in JSON text is no block: it has no type, and is not an object under the name of what it is."""
+    if key in CALL_HOLDERS or not isinstance(item, Mapping) or _kind(item) is not None:
+        return False
+    return len(item) != 1 or not isinstance(next(iter(item.values())), Mapping)
+
+
+def _unwrapped(block: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The block inside of what a format puts around each."""
+    inner = block.get(BLOCK_WRAPPERS.get(_kind(block), ""))
+    return inner if isinstance(inner, Mapping) else block
 
 
 def _holds_objects(message: Mapping[str, Any]) -> bool:
@@ -88,21 +115,34 @@ def unnamed_call(part: Mapping[str, Any]) -> str:
 
 def unknown_item(message: Mapping[str, Any]) -> str:
     """Where a message without a call or result in it may be one: what it looks like; else an empty text."""
-    sign = _sign_in(message) or hidden_call(message)
+    role, kind = message.get("role"), _kind(message)
+    plain = "" if kind is None or (role and isinstance(role, str)) else _plain(kind)
+    if plain in PIECES:
+        return ""
+    sign = hidden_call(message) if plain in LINES else sign_of(message)
     if sign:
         return sign
-    role = message.get("role")
     if isinstance(role, str) and role:
-        is_result = _TOOL_ROLES.search(role) and not _is_definition(message.get("content"))
-        is_odd = role.lower() not in ROLES and _holds_objects(message)
-        return f"a message of role {_short(role)} {_keys(message)}" if is_result or is_odd else ""
-    kind = _kind(message)
+        return _unknown_role(role, message)
     if kind is None:
         return "" if not message or ITEM_KEYS & message.keys() else f"an item {_keys(message)}"
-    plain = _plain(kind)
-    if plain in ITEMS or plain in BLOCKS or plain.startswith(ITEM_BEGINNINGS) or plain.replace("_", "") in ITEMS:
-        return ""
-    return f"an item of type {_short(kind)} {_keys(message)}"
+    return "" if _is_known_item(plain) else f"an item of type {_short(kind)} {_keys(message)}"
+
+
+def _unknown_role(role: str, message: Mapping[str, Any]) -> str:
+    is_result = _TOOL_ROLES.search(role) and not _is_definition(message.get("content"))
+    is_odd = role.lower() not in ROLES and _holds_objects(message)
+    return f"a message of role {_short(role)} {_keys(message)}" if is_result or is_odd else ""
+
+
+def _is_known_item(kind: str) -> bool:
+    known = kind in ITEMS or kind in LINES or kind in BLOCKS
+    return known or kind.startswith(ITEM_BEGINNINGS) or kind.replace("_", "") in ITEMS
+
+
+def sign_of(document: Mapping[str, Any]) -> str:
+    """What in an object, a message or not, is called like a call or is one; else an empty text."""
+    return _sign_in(document) or hidden_call(document)
 
 
 def acts_by_text(text: str) -> bool:
@@ -120,9 +160,9 @@ def observes_by_text(text: str) -> bool:
 def steps_beside(document: Mapping[str, Any], messages: Any) -> str:
     """Where a document holds steps of an agent beside its messages (SWE-agent's `trajectory`): what they look like."""
     for key, held in document.items():
-        items = held[:_MOST_STEPS] if isinstance(held, list) and held is not messages else ()
-        for item in items:
-            if isinstance(item, Mapping) and (not _STEPS.isdisjoint(item) or _sign_in(item) or hidden_call(item)):
+        is_other = isinstance(held, list) and held is not messages and key not in DEFINITIONS
+        for item in held[:_MOST_STEPS] if is_other else ():
+            if isinstance(item, Mapping) and (not _STEPS.isdisjoint(item) or sign_of(item)):
                 return f"beside the messages there is `{_short(str(key))}`, with an item {_keys(item)}"
     return ""
 
@@ -131,11 +171,11 @@ def _sign_in(message: Mapping[Any, Any], depth: int = 0) -> str:
     """A key with a call's name that holds something, in a message or in what it wraps."""
     is_bare = depth == 0 and "role" not in message
     for key, held in message.items():
-        if not isinstance(key, str) or not held or held is True:
+        if not isinstance(key, str) or not held or held is True or key in DEFINITIONS:
             continue
         if _is_sign(key, held) or (is_bare and _without_signs(key) in _BARE_SIGN_KEYS):
             return f"`{_short(key)}` of an unknown shape, in an item {_keys(message)}"
-        if depth < _DEPTH and isinstance(held, Mapping) and key not in _ABOUT_THE_MODEL:
+        if depth < _DEPTH and isinstance(held, Mapping) and _without_signs(key) not in NO_CALLS_INSIDE:
             found = _sign_in(held, depth + 1)
             if found:
                 return found
@@ -144,7 +184,7 @@ def _sign_in(message: Mapping[Any, Any], depth: int = 0) -> str:
 
 def hidden_call(message: Mapping[Any, Any]) -> str:
     """A call or result of a known format, in a place where no format has one."""
-    level: list[tuple[str, Any]] = [(str(key), held) for key, held in message.items() if key not in _DEFINITIONS]
+    level: list[tuple[str, Any]] = [(str(key), held) for key, held in message.items() if key not in DEFINITIONS]
     for _ in range(_DEPTH_OF_CALLS):
         for place, held in level:
             if isinstance(held, dict) and part_of(held) is not None and _DEFINED.isdisjoint(held):
@@ -155,7 +195,7 @@ def hidden_call(message: Mapping[Any, Any]) -> str:
 
 def _inside(held: Any) -> Iterable[Any]:
     if isinstance(held, dict):
-        return [each for key, each in held.items() if key not in _DEFINITIONS]
+        return [each for key, each in held.items() if key not in DEFINITIONS]
     return held if isinstance(held, list) else ()
 
 
