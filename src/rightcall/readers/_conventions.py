@@ -315,6 +315,13 @@ def convention_by_name(span: Span) -> Convention | None:
     return _BY_NAME if name.startswith("execute_tool ") and not name.endswith("(merged)") else None
 
 
+def dialect_of(convention: Convention, attributes: Mapping[str, Any]) -> str:
+    """The dialect in which a call was recorded: Phoenix adds OpenInference's to spans of another."""
+    if convention.dialect == OPENINFERENCE.dialect and says(attributes.get(_EXECUTE[0]), _EXECUTE[1]):
+        return GEN_AI.dialect
+    return convention.dialect or convention.name
+
+
 def says(value: Any, wanted: str | None) -> bool:
     """Whether an attribute's value is the one wanted, letter case and quotes aside; None wants any."""
     if wanted is None:
