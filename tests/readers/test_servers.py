@@ -135,3 +135,77 @@ def test_messages_that_a_server_adds_in_attributes_of_its_own_are_no_calls_of_th
     (found,) = read(request(asked(2), asked(4)))
 
     assert [(call.name, call.args, call.output) for call in found.calls] == [("lookup", {"order": 7}, "shipped")]
+
+
+def lookup(number: int, **more: str) -> dict[str, Any]:
+    """The call of the conversation, as a span with all that can be known of it."""
+    known = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "lookup",
+        "gen_ai.tool.call.id": "c1",
+        "gen_ai.tool.call.arguments": '{"order": 7}',
+        "gen_ai.tool.call.result": "shipped",
+    }
+    return span(number, {**known, **more})
+
+
+def chat(number: int, given: list[Any], gave: list[Any]) -> dict[str, Any]:
+    said = {"gen_ai.input.messages": json.dumps(given), "gen_ai.output.messages": json.dumps(gave)}
+    return span(number, {"gen_ai.operation.name": "chat", **said})
+
+
+@pytest.mark.parametrize(
+    "dropped", ["", "gen_ai.tool.call.id", "gen_ai.tool.call.arguments", "gen_ai.tool.call.result"]
+)
+def test_a_server_that_drops_an_attribute_which_messages_hold_changes_nothing(dropped: str) -> None:
+    called = lookup(3)
+    called["attributes"] = [held for held in called["attributes"] if held["key"] != dropped]
+
+    [found] = read(
+        request(chat(2, CONVERSATION[:1], CONVERSATION[1:2]), called, chat(4, CONVERSATION[:3], CONVERSATION[3:]))
+    )
+
+    [call] = found.calls
+    assert (call.args, call.output, call.call_id) == ({"order": 7}, "shipped", "c1")
+    assert (call.turn, call.group) == (0, "turn-1")
+    assert not found.warnings
+
+
+def test_an_answer_that_was_kept_beside_the_next_one_is_no_second_call() -> None:
+    # OpenInference's ADK writes all answers of an agent to one span, the attributes of each over those before it.
+    [found] = read(request(lookup(3), chat(4, CONVERSATION[:3], [CONVERSATION[1]])))
+
+    assert found.names == ("lookup",)
+
+
+def test_words_in_the_wrapping_of_openinference_are_no_call() -> None:
+    said = {
+        "llm.input_messages.0.message.role": "user",
+        "llm.input_messages.0.message.contents.0.message_content.type": "text",
+        "llm.input_messages.0.message.contents.0.message_content.text": "Where is order 7?",
+    }
+    [found] = read(request(span(2, {"openinference.span.kind": "LLM", **said}), lookup(3)))
+
+    assert (found.names, found.calls_recorded, found.warnings) == (("lookup",), True, ())
+
+
+def as_langchain(kind: str, **held: Any) -> dict[str, Any]:
+    return {"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", kind], "kwargs": held}
+
+
+@pytest.mark.parametrize("is_copied", [False, True], ids=["as recorded", "by MLflow"])
+def test_messages_of_the_framework_are_read_before_a_server_copies_them(is_copied: bool) -> None:
+    made = as_langchain(
+        "AIMessage", content="", type="ai", tool_calls=[{"name": "lookup", "args": {"order": 7}, "id": "c1"}]
+    )
+    told = {
+        "input": json.dumps({"messages": [[as_langchain("HumanMessage", content="Where?", type="human")]]}),
+        "output": json.dumps({"generations": [[{"text": "", "message": made}]]}),
+    }
+    attributes = {"openinference.span.kind": "LLM", "llm.output_messages.0.message.role": "assistant"}
+    for side, held in told.items():
+        attributes |= {f"{side}.value": held, **({f"mlflow.span{side.title()}s": held} if is_copied else {})}
+
+    [found] = read(request(span(2, attributes), lookup(3)))
+
+    assert [(call.turn, call.group) for call in found.calls] == [(0, "turn-1")]

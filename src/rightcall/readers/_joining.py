@@ -87,9 +87,15 @@ def _take(record: Record, request: Record) -> None:
 def _unseen(requests: list[Record], records: list[Record], open_records: list[Record]) -> list[Record]:
     """Requests that no span shows: calls never run, run elsewhere, or all of them where no tool is traced.
 
-    Where a span of the same tool could not be joined, the request may well be that span: it is left out.
+    Where a span of the same tool could not be joined, the request may well be that span: it is left out. So is one that
+    repeats the id, name and arguments of a span's call: ADK keeps an answer beside the next one on the same span.
     """
     if not records:
         return requests
     doubtful = {record.name for record in open_records}
-    return [request for request in requests if request.call_id and request.name not in doubtful]
+    made = {(record.call_id, _name_args(record, None)) for record in records if record.call_id}
+    return [
+        request
+        for request in requests
+        if request.call_id and request.name not in doubtful and (request.call_id, _name_args(request, None)) not in made
+    ]
