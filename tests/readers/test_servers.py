@@ -209,3 +209,16 @@ def test_messages_of_the_framework_are_read_before_a_server_copies_them(is_copie
     [found] = read(request(span(2, attributes), lookup(3)))
 
     assert [(call.turn, call.group) for call in found.calls] == [(0, "turn-1")]
+
+
+def test_a_null_that_a_server_drops_from_arguments_makes_no_other_call() -> None:
+    made = {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "lookup"}]}
+    made["parts"][0]["arguments"] = {"order": 7, "by": [{"name": "Ann", "age": None}]}  # type: ignore[index]
+    kept = {"gen_ai.tool.call.arguments": '{"order": 7, "by": [{"name": "Ann"}]}'}
+    native = {**lookup(3, **kept), "endTimeUnixNano": "9000"}
+    seen = {"openinference.span.kind": "TOOL", "tool.name": "lookup", "output.value": "shipped"}
+    other = span(4, {**seen, "input.value": json.dumps(made["parts"][0]["arguments"])})  # type: ignore[index]
+
+    [found] = read(request(chat(2, CONVERSATION[:1], [made]), native, other))
+
+    assert [(call.name, call.turn, call.group) for call in found.calls] == [("lookup", 0, "turn-1")]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 
 from ._record import Record, are_told_apart
 from ._requests import Requests
-from ._values import NOTHING
+from ._values import NOTHING, same_but_nulls
 
 
 def join(records: list[Record], requests: Requests) -> list[Record]:
@@ -75,7 +75,7 @@ def _compatible(record: Record, request: Record) -> bool:
         if record.bare is not NOTHING and request.args is not NOTHING:
             return len(request.args) == 1 and record.bare in request.args.values()
         return True
-    return bool(record.args == request.args)
+    return same_but_nulls(record.args, request.args)
 
 
 def _take(record: Record, request: Record) -> None:
