@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.readers import corpus
 from tests.readers.traces import request, span
@@ -113,6 +116,7 @@ def test_the_framework_says_what_a_tool_gave_back_and_not_the_server() -> None:
     assert (trajectory.names, trajectory.calls[0].output) == (("weather",), 21)
 
 
+BY_PHOENIX = {"openinference.span.kind": "TOOL", "tool.name": "charge"}
 CONVERSATION = [
     {"role": "user", "parts": [{"type": "text", "content": "Where is order 7?"}]},
     {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "lookup", "arguments": {"order": 7}}]},
@@ -222,3 +226,70 @@ def test_a_null_that_a_server_drops_from_arguments_makes_no_other_call() -> None
     [found] = read(request(chat(2, CONVERSATION[:1], [made]), native, other))
 
     assert [(call.name, call.turn, call.group) for call in found.calls] == [("lookup", 0, "turn-1")]
+
+
+def test_a_result_where_its_framework_writes_it_is_found_though_a_server_marks_the_span() -> None:
+    called = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.provider.name": "anthropic",
+        "gen_ai.tool.name": "charge",
+        "anthropic.tool_result.content": '[{"type": "text", "text": "declined"}]',
+    }
+    [recorded], [kept] = read(request(span(1, called))), read(request(span(1, {**called, **BY_PHOENIX})))
+
+    assert recorded.calls == kept.calls
+    assert kept.calls[0].output == "declined"
+
+
+def test_events_in_which_strands_keeps_a_call_are_read_though_a_server_marks_the_span() -> None:
+    called = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.system": "strands-agents",
+        "gen_ai.tool.name": "charge",
+        **BY_PHOENIX,
+    }
+    events = [
+        {"name": name, "timeUnixNano": "1000", "attributes": [{"key": key, "value": {"stringValue": held}}]}
+        for name, key, held in [
+            ("gen_ai.tool.message", "content", '{"amount": 5}'),
+            ("gen_ai.choice", "message", '[{"text": "charged"}]'),
+        ]
+    ]
+
+    [found] = read(request(span(1, called, events=events)))
+
+    assert [(call.args, call.output) for call in found.calls] == [({"amount": 5}, "charged")]
+
+
+def test_a_kind_that_phoenix_does_not_know_is_none_in_its_dataframe_too() -> None:
+    frame = {
+        "context.span_id": ["0000000000000001"],
+        "context.trace_id": ["0af7651916cd43dd8448eb211c80319c"],
+        "name": ["lookup"],
+        "start_time": ["2026-11-15T19:09:52.512213+00:00"],
+        "end_time": ["2026-11-15T19:09:52.512325+00:00"],
+        "span_kind": ["UNKNOWN"],
+        "attributes.tool.name": ["lookup"],
+        "attributes.input.value": ['{"order": 7}'],
+    }
+    file = io.BytesIO()
+    pq.write_table(pa.table(frame), file)
+
+    [found] = read(file.getvalue())
+
+    assert [(call.name, call.args) for call in found.calls] == [("lookup", {"order": 7})]
+
+
+def test_an_output_that_only_names_the_response_is_no_answer() -> None:
+    # Phoenix makes it of the attributes gen_ai.response.*.
+    agent = {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.response.id": "run-2",
+        "output.value": '{"id": "run-2"}',
+        "output.mime_type": "application/json",
+    }
+    answering = {"gen_ai.operation.name": "chat", "gen_ai.output.messages": json.dumps(CONVERSATION[3:])}
+
+    [found] = read(request(span(1, agent, endTimeUnixNano="9000"), span(2, answering, parent=1)))
+
+    assert found.output == "It was shipped."

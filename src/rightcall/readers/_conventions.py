@@ -199,9 +199,25 @@ CONVENTIONS = (
             name="openinference-strands",
             marks=(mark, _OPENINFERENCE),
             args=("tool.parameters", "input.value"),
+            args_event=STRANDS.args_event,
+            output_event=STRANDS.output_event,
             unwrap_output=(converse_blocks,),
         )
         for mark in (*_STRANDS, ("tool.call_id", None))
+    ),
+    # Before OpenInference, because Phoenix marks what it was sent by others as OpenInference does.
+    msgspec.structs.replace(
+        GEN_AI,
+        name="anthropic",
+        marks=(("gen_ai.provider.name", "anthropic"), _EXECUTE),
+        output=("gen_ai.tool.call.result", "anthropic.tool_result.content"),
+        setting="ANTHROPIC_OPEN_TELEMETRY_TRACES_CONTENT_MODE=content",
+    ),
+    msgspec.structs.replace(
+        GEN_AI,
+        name="autogen",
+        marks=(("gen_ai.system", "autogen"), _EXECUTE),
+        setting="another instrumentation beside AutoGen's own spans, which never carry content",
     ),
     OPENINFERENCE,
     Convention(
@@ -217,19 +233,6 @@ CONVENTIONS = (
     ),
     *(msgspec.structs.replace(ADK, marks=(mark, _EXECUTE)) for mark in _ADK),
     *(msgspec.structs.replace(STRANDS, marks=(mark, _EXECUTE)) for mark in _STRANDS),
-    msgspec.structs.replace(
-        GEN_AI,
-        name="anthropic",
-        marks=(("gen_ai.provider.name", "anthropic"), _EXECUTE),
-        output=("gen_ai.tool.call.result", "anthropic.tool_result.content"),
-        setting="ANTHROPIC_OPEN_TELEMETRY_TRACES_CONTENT_MODE=content",
-    ),
-    msgspec.structs.replace(
-        GEN_AI,
-        name="autogen",
-        marks=(("gen_ai.system", "autogen"), _EXECUTE),
-        setting="another instrumentation beside AutoGen's own spans, which never carry content",
-    ),
     GEN_AI,
     Convention("openinference, another kind", marks=(("openinference.span.kind", None),), call=False),
     Convention("gen_ai, another operation", marks=(("gen_ai.operation.name", None),), call=False),
