@@ -42,7 +42,7 @@ def project(tmp_path: Path) -> Path:
     folder.mkdir(parents=True)
     (folder / "symlink").symlink_to(tmp_path / "a")
     (folder / "agent.py").write_text(AGENT, encoding="utf-8")
-    cases = [{"id": name, "input": name, "expect": {"calls": [name.replace("*", "+")]}} for name in NAMES]
+    cases = [{"id": name, "input": name, "expect": {"calls": [name]}} for name in NAMES if "*" not in name]
     (folder / "names.json").write_text(json.dumps({"cases": cases}), encoding="ascii")
     return folder
 

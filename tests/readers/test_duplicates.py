@@ -94,3 +94,22 @@ def test_what_one_instrumentation_saw_twice_is_two_calls_beside_another() -> Non
     spans = [by_openinference(1, '{"a": 1}'), by_openinference(2, '{"a": 1}'), by_semantic_conventions(3, {"a": 1})]
 
     assert len(trajectory(*spans).calls) == 2
+
+
+def by_phoenix(number: int, args: Any = None, **more: Any) -> dict[str, Any]:
+    """A span of the semantic conventions as Phoenix gives it back: without its scope, and with a kind of its own."""
+    made = by_semantic_conventions(number, args, **more)
+    made["attributes"].append({"key": "openinference.span.kind", "value": {"stringValue": "TOOL"}})
+    return made
+
+
+@PLACES
+def test_what_a_server_adds_to_a_span_does_not_hide_which_instrumentation_made_it(place: dict[str, Any]) -> None:
+    [call] = trajectory(by_openinference(1, '{"a": 1}'), by_phoenix(2, {"a": 1}, **place)).calls
+
+    assert (call.args, call.output) == ({"a": 1}, "o")
+
+
+@PLACES
+def test_two_spans_of_one_instrumentation_stay_two_calls_in_a_servers_export(place: dict[str, Any]) -> None:
+    assert len(trajectory(by_phoenix(1, {"a": 1}), by_phoenix(2, {"a": 1}, **place)).calls) == 2

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.readers import corpus
 from tests.readers.traces import request, span
@@ -150,6 +153,7 @@ def test_the_framework_says_what_a_tool_gave_back_and_not_the_server() -> None:
     assert (trajectory.names, trajectory.calls[0].output) == (("weather",), 21)
 
 
+BY_PHOENIX = {"openinference.span.kind": "TOOL", "tool.name": "charge"}
 CONVERSATION = [
     {"role": "user", "parts": [{"type": "text", "content": "Where is order 7?"}]},
     {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "lookup", "arguments": {"order": 7}}]},
@@ -172,3 +176,157 @@ def test_messages_that_a_server_adds_in_attributes_of_its_own_are_no_calls_of_th
     (found,) = read(request(asked(2), asked(4)))
 
     assert [(call.name, call.args, call.output) for call in found.calls] == [("lookup", {"order": 7}, "shipped")]
+
+
+def lookup(number: int, **more: str) -> dict[str, Any]:
+    """The call of the conversation, as a span with all that can be known of it."""
+    known = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "lookup",
+        "gen_ai.tool.call.id": "c1",
+        "gen_ai.tool.call.arguments": '{"order": 7}',
+        "gen_ai.tool.call.result": "shipped",
+    }
+    return span(number, {**known, **more})
+
+
+def chat(number: int, given: list[Any], gave: list[Any]) -> dict[str, Any]:
+    said = {"gen_ai.input.messages": json.dumps(given), "gen_ai.output.messages": json.dumps(gave)}
+    return span(number, {"gen_ai.operation.name": "chat", **said})
+
+
+@pytest.mark.parametrize(
+    "dropped", ["", "gen_ai.tool.call.id", "gen_ai.tool.call.arguments", "gen_ai.tool.call.result"]
+)
+def test_a_server_that_drops_an_attribute_which_messages_hold_changes_nothing(dropped: str) -> None:
+    called = lookup(3)
+    called["attributes"] = [held for held in called["attributes"] if held["key"] != dropped]
+
+    [found] = read(
+        request(chat(2, CONVERSATION[:1], CONVERSATION[1:2]), called, chat(4, CONVERSATION[:3], CONVERSATION[3:]))
+    )
+
+    [call] = found.calls
+    assert (call.args, call.output, call.call_id) == ({"order": 7}, "shipped", "c1")
+    assert (call.turn, call.group) == (0, "turn-1")
+    assert not found.warnings
+
+
+def test_an_answer_that_was_kept_beside_the_next_one_is_no_second_call() -> None:
+    # OpenInference's ADK writes all answers of an agent to one span, the attributes of each over those before it.
+    [found] = read(request(lookup(3), chat(4, CONVERSATION[:3], [CONVERSATION[1]])))
+
+    assert found.names == ("lookup",)
+
+
+def test_words_in_the_wrapping_of_openinference_are_no_call() -> None:
+    said = {
+        "llm.input_messages.0.message.role": "user",
+        "llm.input_messages.0.message.contents.0.message_content.type": "text",
+        "llm.input_messages.0.message.contents.0.message_content.text": "Where is order 7?",
+    }
+    [found] = read(request(span(2, {"openinference.span.kind": "LLM", **said}), lookup(3)))
+
+    assert (found.names, found.calls_recorded, found.warnings) == (("lookup",), True, ())
+
+
+def as_langchain(kind: str, **held: Any) -> dict[str, Any]:
+    return {"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", kind], "kwargs": held}
+
+
+@pytest.mark.parametrize("is_copied", [False, True], ids=["as recorded", "by MLflow"])
+def test_messages_of_the_framework_are_read_before_a_server_copies_them(is_copied: bool) -> None:
+    made = as_langchain(
+        "AIMessage", content="", type="ai", tool_calls=[{"name": "lookup", "args": {"order": 7}, "id": "c1"}]
+    )
+    told = {
+        "input": json.dumps({"messages": [[as_langchain("HumanMessage", content="Where?", type="human")]]}),
+        "output": json.dumps({"generations": [[{"text": "", "message": made}]]}),
+    }
+    attributes = {"openinference.span.kind": "LLM", "llm.output_messages.0.message.role": "assistant"}
+    for side, held in told.items():
+        attributes |= {f"{side}.value": held, **({f"mlflow.span{side.title()}s": held} if is_copied else {})}
+
+    [found] = read(request(span(2, attributes), lookup(3)))
+
+    assert [(call.turn, call.group) for call in found.calls] == [(0, "turn-1")]
+
+
+def test_a_null_that_a_server_drops_from_arguments_makes_no_other_call() -> None:
+    made = {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "lookup"}]}
+    made["parts"][0]["arguments"] = {"order": 7, "by": [{"name": "Ann", "age": None}]}  # type: ignore[index]
+    kept = {"gen_ai.tool.call.arguments": '{"order": 7, "by": [{"name": "Ann"}]}'}
+    native = {**lookup(3, **kept), "endTimeUnixNano": "9000"}
+    seen = {"openinference.span.kind": "TOOL", "tool.name": "lookup", "output.value": "shipped"}
+    other = span(4, {**seen, "input.value": json.dumps(made["parts"][0]["arguments"])})  # type: ignore[index]
+
+    [found] = read(request(chat(2, CONVERSATION[:1], [made]), native, other))
+
+    assert [(call.name, call.turn, call.group) for call in found.calls] == [("lookup", 0, "turn-1")]
+
+
+def test_a_result_where_its_framework_writes_it_is_found_though_a_server_marks_the_span() -> None:
+    called = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.provider.name": "anthropic",
+        "gen_ai.tool.name": "charge",
+        "anthropic.tool_result.content": '[{"type": "text", "text": "declined"}]',
+    }
+    [recorded], [kept] = read(request(span(1, called))), read(request(span(1, {**called, **BY_PHOENIX})))
+
+    assert recorded.calls == kept.calls
+    assert kept.calls[0].output == "declined"
+
+
+def test_events_in_which_strands_keeps_a_call_are_read_though_a_server_marks_the_span() -> None:
+    called = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.system": "strands-agents",
+        "gen_ai.tool.name": "charge",
+        **BY_PHOENIX,
+    }
+    events = [
+        {"name": name, "timeUnixNano": "1000", "attributes": [{"key": key, "value": {"stringValue": held}}]}
+        for name, key, held in [
+            ("gen_ai.tool.message", "content", '{"amount": 5}'),
+            ("gen_ai.choice", "message", '[{"text": "charged"}]'),
+        ]
+    ]
+
+    [found] = read(request(span(1, called, events=events)))
+
+    assert [(call.args, call.output) for call in found.calls] == [({"amount": 5}, "charged")]
+
+
+def test_a_kind_that_phoenix_does_not_know_is_none_in_its_dataframe_too() -> None:
+    frame = {
+        "context.span_id": ["0000000000000001"],
+        "context.trace_id": ["0af7651916cd43dd8448eb211c80319c"],
+        "name": ["lookup"],
+        "start_time": ["2026-11-15T19:09:52.512213+00:00"],
+        "end_time": ["2026-11-15T19:09:52.512325+00:00"],
+        "span_kind": ["UNKNOWN"],
+        "attributes.tool.name": ["lookup"],
+        "attributes.input.value": ['{"order": 7}'],
+    }
+    file = io.BytesIO()
+    pq.write_table(pa.table(frame), file)
+
+    [found] = read(file.getvalue())
+
+    assert [(call.name, call.args) for call in found.calls] == [("lookup", {"order": 7})]
+
+
+def test_an_output_that_only_names_the_response_is_no_answer() -> None:
+    # Phoenix makes it of the attributes gen_ai.response.*.
+    agent = {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.response.id": "run-2",
+        "output.value": '{"id": "run-2"}',
+        "output.mime_type": "application/json",
+    }
+    answering = {"gen_ai.operation.name": "chat", "gen_ai.output.messages": json.dumps(CONVERSATION[3:])}
+
+    [found] = read(request(span(1, agent, endTimeUnixNano="9000"), span(2, answering, parent=1)))
+
+    assert found.output == "It was shipped."

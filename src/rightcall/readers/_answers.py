@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ._carriers import carriers_among, messages_in, messages_in_event
@@ -202,19 +202,28 @@ def _of_model(spine: _Spine, span: Span, find: Callable[[Any, bool], Any]) -> An
     if spine.roles.get(id(span)) != "model":
         return NOTHING
     keys = {**(_INPUT if find is given_in else _OUTPUT), **dict.fromkeys(_OF_MODELS, _JSON)}
-    found = _first_value(span, keys, find)
-    return found if isinstance(found, str) else NOTHING
+    return next((found for found in _values(span, keys, find) if isinstance(found, str)), NOTHING)
 
 
 def _first_value(span: Span, keys: Mapping[str, str], find: Callable[[Any, bool], Any]) -> Any:
+    return next(_values(span, keys, find), NOTHING)
+
+
+def _values(span: Span, keys: Mapping[str, str], find: Callable[[Any, bool], Any]) -> Iterator[Any]:
     attributes = span.attributes
     for key, kind in keys.items():
         held = attributes.get(key)
         if held is not None:
             found = find(held, kind == _JSON or attributes.get(kind) == _JSON)
-            if found is not NOTHING:
-                return found
-    return NOTHING
+            if found is not NOTHING and not _is_about_response(found, attributes):
+                yield found
+
+
+def _is_about_response(found: Any, attributes: Mapping[str, Any]) -> bool:
+    """Whether an output only names the model's response: Phoenix makes one of `gen_ai.response.id` and its like."""
+    if found.__class__ is not dict or not found:
+        return False
+    return all([held is not None and held == attributes.get(f"gen_ai.response.{key}") for key, held in found.items()])
 
 
 def _body(record: LogRecord) -> Mapping[str, Any]:

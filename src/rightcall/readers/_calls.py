@@ -62,7 +62,7 @@ def _record_of(span: Span, shape: CallShape, limits: Limits) -> Record | None:
             if _is_empty(span, shape)
             else Record("", span, unread=_described(span, "whose tool has no name in text"))
         )
-    record = Record(name, span, convention.name, (span.scope or convention.dialect or convention.name,))
+    record = Record(name, span, convention.name, (span.scope or shape.dialect,))
     if shape.call_id:
         record.call_id = _first_text(attributes, shape.call_id)
     if shape.tool_id:

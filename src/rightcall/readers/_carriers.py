@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any, Literal
@@ -52,6 +51,9 @@ _OF_MODELS: dict[str, Side] = {
 }
 """Attributes that hold messages on spans of a model, and other things elsewhere."""
 
+_PLAIN: dict[str, Side] = {"input.value": "input", "output.value": "output"}
+"""Attributes that on spans of a model hold its messages as the framework has them, if nothing else tells of calls."""
+
 _NUMBERED: dict[str, Side] = {
     "llm.input_messages.": "input",
     "llm.output_messages.": "output",
@@ -74,7 +76,6 @@ _WRITERS = {
 }
 """Who wrote the message of an event that does not say so."""
 
-_ERROR = re.compile(rb"""is_error[\\"']{0,9}\s*:\s*[Tt]rue""")
 _DETAILS = "gen_ai.client.inference.operation.details"
 
 
@@ -134,8 +135,10 @@ class Carriers:
         for carrier in carriers_among(attributes):
             if not carrier.only_models or role == "model":
                 told.setdefault(carrier.side, []).append(self._carried_in(attributes, carrier))
+        if role == "model":
+            self._add_plain(told, attributes)
         for side, tellings in told.items():
-            fullest: list[Exchange] = max(tellings, key=_weight)
+            fullest: list[Exchange] = tellings[0] if len(tellings) == 1 else max(tellings, key=_weight)
             found.add(side, fullest)
         for event in span.events:
             self._add_event(found, event.name, event.attributes, event.attributes)
@@ -167,6 +170,14 @@ class Carriers:
         start = len(carrier.beginning)
         return self._exchanges.of(unnested((key[start:], attributes.get(key)) for key in carrier.keys))
 
+    def _add_plain(self, told: dict[Side, list[list[Exchange]]], attributes: Any) -> None:
+        # MLflow copies these into attributes that are read as messages; so they are messages before it does, too.
+        for key, side in _PLAIN.items():
+            if key in attributes and not any([_tells_calls(said) for said in told.get(side, ())]):
+                said = self._said(attributes.get(key))
+                if _tells_calls(said):
+                    told.setdefault(side, []).append(said)
+
     def _said(self, held: Any) -> list[Exchange]:
         return self._exchanges.in_text(held) if isinstance(held, str) else self._exchanges.of(held)
 
@@ -196,20 +207,8 @@ def _weight(said: list[Exchange]) -> tuple[int, int, int]:
     return len(recorded), len(recorded) - recorded.count(NOTHING), len(said)
 
 
-def tells_errors(attributes: Any) -> bool:
-    """Whether messages say of a result that it is an error; its tool's span need not say so."""
-    for carrier in carriers_among(attributes):
-        if carrier.side == "input":
-            held: Iterable[Any] = (attributes.get(key) for key in carrier.keys)
-            if attributes.__class__ is RawAttributes:
-                held = attributes.raw(carrier.keys)
-            if any([_ERROR.search(_as_bytes(value)) for value in held]):
-                return True
-    return False
-
-
-def _as_bytes(value: Any) -> bytes:
-    return value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
+def _tells_calls(said: list[Exchange]) -> bool:
+    return any([exchange.calls or exchange.results for exchange in said])
 
 
 def messages_in(attributes: Any, carrier: Carrier) -> list[Any]:

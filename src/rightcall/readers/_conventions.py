@@ -199,9 +199,25 @@ CONVENTIONS = (
             name="openinference-strands",
             marks=(mark, _OPENINFERENCE),
             args=("tool.parameters", "input.value"),
+            args_event=STRANDS.args_event,
+            output_event=STRANDS.output_event,
             unwrap_output=(converse_blocks,),
         )
         for mark in (*_STRANDS, ("tool.call_id", None))
+    ),
+    # Before OpenInference, because Phoenix marks what it was sent by others as OpenInference does.
+    msgspec.structs.replace(
+        GEN_AI,
+        name="anthropic",
+        marks=(("gen_ai.provider.name", "anthropic"), _EXECUTE),
+        output=("gen_ai.tool.call.result", "anthropic.tool_result.content"),
+        setting="ANTHROPIC_OPEN_TELEMETRY_TRACES_CONTENT_MODE=content",
+    ),
+    msgspec.structs.replace(
+        GEN_AI,
+        name="autogen",
+        marks=(("gen_ai.system", "autogen"), _EXECUTE),
+        setting="another instrumentation beside AutoGen's own spans, which never carry content",
     ),
     OPENINFERENCE,
     Convention(
@@ -217,19 +233,6 @@ CONVENTIONS = (
     ),
     *(msgspec.structs.replace(ADK, marks=(mark, _EXECUTE)) for mark in _ADK),
     *(msgspec.structs.replace(STRANDS, marks=(mark, _EXECUTE)) for mark in _STRANDS),
-    msgspec.structs.replace(
-        GEN_AI,
-        name="anthropic",
-        marks=(("gen_ai.provider.name", "anthropic"), _EXECUTE),
-        output=("gen_ai.tool.call.result", "anthropic.tool_result.content"),
-        setting="ANTHROPIC_OPEN_TELEMETRY_TRACES_CONTENT_MODE=content",
-    ),
-    msgspec.structs.replace(
-        GEN_AI,
-        name="autogen",
-        marks=(("gen_ai.system", "autogen"), _EXECUTE),
-        setting="another instrumentation beside AutoGen's own spans, which never carry content",
-    ),
     GEN_AI,
     Convention("openinference, another kind", marks=(("openinference.span.kind", None),), call=False),
     Convention("gen_ai, another operation", marks=(("gen_ai.operation.name", None),), call=False),
@@ -313,6 +316,13 @@ def convention_by_name(span: Span) -> Convention | None:
     if name == "running tool":
         return _BY_NAME if "gen_ai.tool.name" in span.attributes else None
     return _BY_NAME if name.startswith("execute_tool ") and not name.endswith("(merged)") else None
+
+
+def dialect_of(convention: Convention, attributes: Mapping[str, Any]) -> str:
+    """The dialect in which a call was recorded: Phoenix adds OpenInference's to spans of another."""
+    if convention.dialect == OPENINFERENCE.dialect and says(attributes.get(_EXECUTE[0]), _EXECUTE[1]):
+        return GEN_AI.dialect
+    return convention.dialect or convention.name
 
 
 def says(value: Any, wanted: str | None) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ._record import Record
 from ._tree import Tree
-from ._values import NOTHING
+from ._values import NOTHING, same_but_nulls
 
 _MCP = "mcp"
 _MOST_CANDIDATES = 64
@@ -75,7 +75,7 @@ def _agree(first: Record, second: Record) -> bool:
     if first.call_id and second.call_id and first.call_id != second.call_id:
         return False
     if first.args is not NOTHING and second.args is not NOTHING:
-        return bool(first.args == second.args)
+        return same_but_nulls(first.args, second.args)
     return _bare_agrees(first, second) and _bare_agrees(second, first)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 
 from ._record import Record, are_told_apart
 from ._requests import Requests
-from ._values import NOTHING
+from ._values import NOTHING, same_but_nulls
 
 
 def join(records: list[Record], requests: Requests) -> list[Record]:
@@ -75,7 +75,7 @@ def _compatible(record: Record, request: Record) -> bool:
         if record.bare is not NOTHING and request.args is not NOTHING:
             return len(request.args) == 1 and record.bare in request.args.values()
         return True
-    return bool(record.args == request.args)
+    return same_but_nulls(record.args, request.args)
 
 
 def _take(record: Record, request: Record) -> None:
@@ -87,9 +87,15 @@ def _take(record: Record, request: Record) -> None:
 def _unseen(requests: list[Record], records: list[Record], open_records: list[Record]) -> list[Record]:
     """Requests that no span shows: calls never run, run elsewhere, or all of them where no tool is traced.
 
-    Where a span of the same tool could not be joined, the request may well be that span: it is left out.
+    Where a span of the same tool could not be joined, the request may well be that span: it is left out. So is one that
+    repeats the id, name and arguments of a span's call: ADK keeps an answer beside the next one on the same span.
     """
     if not records:
         return requests
     doubtful = {record.name for record in open_records}
-    return [request for request in requests if request.call_id and request.name not in doubtful]
+    made = {(record.call_id, _name_args(record, None)) for record in records if record.call_id}
+    return [
+        request
+        for request in requests
+        if request.call_id and request.name not in doubtful and (request.call_id, _name_args(request, None)) not in made
+    ]

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from ._attributes import RawAttributes
-from ._conventions import CONVENTIONS, Convention, convention_by_attributes, convention_by_name
+from ._conventions import CONVENTIONS, Convention, convention_by_attributes, convention_by_name, dialect_of
 from ._roles import ROLE_VALUES, Role, role_by_attributes, role_by_name
 from ._span import Span
 
@@ -56,6 +56,8 @@ class CallShape(msgspec.Struct, frozen=True):
     """There are attributes that may say that the call failed."""
     wanted: tuple[str, ...]
     """Attributes that make the span a call only if they are not empty."""
+    dialect: str
+    """What tells its instrumentation from others where the scope is not known."""
 
 
 Kind = CallShape | Role | Literal[""]
@@ -182,4 +184,5 @@ def _call_shape(convention: Convention, attributes: Mapping[str, Any]) -> CallSh
         present(convention.output),
         "error.type" in attributes or any([key in attributes for key, _ in convention.failure]),
         tuple([key for key, wanted in convention.marks if wanted is None]),
+        dialect_of(convention, attributes),
     )

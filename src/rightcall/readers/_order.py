@@ -40,7 +40,7 @@ def unsettled(records: list[Record]) -> tuple[tuple[int, int], ...]:
     if any([_start(record) is None for record in records]):
         # A call without a time may have been made before any other, unless the model's messages have them all in order.
         return () if all([record.order >= 0 for record in records]) else ((0, len(records)),)
-    if not has_ties(records):
+    if not _has_ties(records):
         return ()
     found = []
     position = 0
@@ -53,7 +53,7 @@ def unsettled(records: list[Record]) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def has_ties(records: list[Record]) -> bool:
+def _has_ties(records: list[Record]) -> bool:
     """Whether calls start at the same time."""
     starts = [record.span.start_ns for record in records if record.span and record.span.start_ns is not None]
     return len(set(starts)) < len(starts)
@@ -81,24 +81,6 @@ def group_by_time(records: list[Record]) -> None:
             latest = max(latest, span.end_ns)
         else:
             cluster, latest = [record], span.end_ns
-
-
-def overlaps_unexplained(records: list[Record]) -> bool:
-    """Whether calls overlap under different spans, neither inside the other: only messages say if they are a group."""
-    latest = -1
-    holder: Record | None = None
-    for record in records:
-        span = record.span
-        if span is None or span.start_ns is None or span.end_ns is None:
-            continue
-        around = holder.span if holder is not None and span.start_ns < latest else None
-        if around is not None and holder is not None and _may_be_asked_together(holder, record):
-            pass
-        elif around is not None and record.parent is not holder:
-            return True
-        if span.end_ns > latest:
-            latest, holder = span.end_ns, record
-    return False
 
 
 def _may_be_asked_together(first: Record, second: Record) -> bool:

@@ -10,7 +10,6 @@ from rightcall.trajectory import NOT_UNDERSTOOD, ToolCall, Trajectory
 
 from ._answers import asked_and_answered
 from ._calls import take_call
-from ._carriers import tells_errors
 from ._conventions import CONVENTIONS
 from ._conversations import Log
 from ._duplicates import without_duplicates
@@ -18,7 +17,7 @@ from ._joining import join
 from ._kinds import CallShape
 from ._log_turns import Said, asked_and_answered_in
 from ._message_log import exchanges_of
-from ._order import group_by_time, has_ties, ordered, overlaps_unexplained, unsettled
+from ._order import group_by_time, ordered, unsettled
 from ._record import Record
 from ._requests import Requests
 from ._roles import Role
@@ -82,7 +81,7 @@ class Run:
         records = _placed(records, tree, roles)
         talks = Talks(spans, roles, self.logs)
         turns = self._given_turns() or turns_in(spans, roles, tree, talks.of)
-        unseen = self._complete(spans, records, roles, turns, tree, talks)
+        unseen = self._complete(spans, records, turns, tree, talks)
         asked = self._asked_and_answered(spans, roles, turns, tree)
         if not turns.is_known:
             _without_turns([*records, *unseen])
@@ -140,18 +139,19 @@ class Run:
         self,
         spans: list[Span],
         records: list[Record],
-        roles: Mapping[int, Role],
         turns: Turns,
         tree: Tree,
         talks: Talks,
     ) -> list[Record]:
-        """Put the calls into their turns, fill their gaps, and find those that only messages show."""
+        """Put the calls into their turns, fill their gaps, and find those that only messages show.
+
+        Messages are read even where calls have no gaps: turns and groups must not depend on what else was recorded.
+        """
         if turns.count > 1 or self._turns:
             for record in records:
                 record.turn = turns.of(record.span) if record.span else None
-        others = len(records) < len(spans)
         said = self._logs_said()
-        if not said and not self.logs and not (others and (_has_gaps(records) or _tell_errors(spans, roles))):
+        if not said and not self.logs and len(records) == len(spans):
             return []
         talks.tell(self._requests, turns, tree, self._unread)
         for each in said:
@@ -273,21 +273,6 @@ def _placed(records: list[Record], tree: Tree, roles: Mapping[int, Role]) -> lis
     for record in records:
         tree.look_up(record)
     return records
-
-
-def _tell_errors(spans: list[Span], roles: Mapping[int, Role]) -> bool:
-    return any([tells_errors(span.attributes) for span in spans if roles.get(id(span)) == "model"])
-
-
-def _has_gaps(records: list[Record]) -> bool:
-    if not records or has_ties(records):
-        return True
-    for record in records:
-        if record.args is NOTHING or (record.output is NOTHING and not record.failed):
-            return True
-        if record.failed and record.error is None:
-            return True
-    return overlaps_unexplained(records)
 
 
 def _by_turn(records: list[Record], turns: Turns) -> list[Record]:

@@ -75,6 +75,8 @@ def unknown_block(key: str, item: Any) -> str:
         return ""
     if not isinstance(item, Mapping):
         return f"`{key}`, which holds {type(item).__name__}" if key in CALL_HOLDERS and item else ""
+    if len(item) == 1 and isinstance(item.get("message_content"), Mapping):
+        return unknown_block(key, item["message_content"])  # OpenInference wraps each block
     if key in CALL_HOLDERS:
         return f"an item of `{key}` {_keys(item)}"
     return _unknown_content(_unwrapped(item))

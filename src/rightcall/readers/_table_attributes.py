@@ -10,7 +10,7 @@ from rightcall.decoding import decode_json
 from rightcall.errors import InputError
 from rightcall.limits import Limits
 
-from ._attributes import RawAttributes, plain_value, undecoded
+from ._attributes import RawAttributes, plain_value, restored, undecoded
 from ._kinds import shape_of
 from ._table_cells import cells, entries, present
 from ._table_columns import SpanColumns
@@ -133,4 +133,4 @@ def _with_columns(
         for row, cell in zip(rows, cells(batch, kind), strict=True):
             if isinstance(cell, str):
                 row.setdefault(_KIND, cell)
-    return [_opened(row) for row in rows]
+    return [_opened(restored(row)) for row in rows]

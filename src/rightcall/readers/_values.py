@@ -16,6 +16,7 @@ NOTHING: Any = msgspec.UNSET
 PLACEHOLDERS = frozenset({"<not specified>", "<not serializable>", "N/A"})
 """What frameworks write where they have nothing to write (Google ADK)."""
 
+_DEEPEST = 32
 _LAYERS = 3
 SCRUBBED = "[Scrubbed due to "
 """What Logfire puts in the place of values it takes for secrets."""
@@ -112,3 +113,16 @@ def _json_or_text(text: str, limits: Limits) -> Any:
         return decode_json(text, limits)
     except InputError:
         return text
+
+
+def same_but_nulls(first: Any, second: Any) -> bool:
+    """Whether two values are equal, or are but for members that are null: Phoenix drops those."""
+    return bool(first == second) or bool(_without_nulls(first, 0) == _without_nulls(second, 0))
+
+
+def _without_nulls(value: Any, depth: int) -> Any:
+    if depth > _DEEPEST:
+        return value
+    if value.__class__ is dict:
+        return {key: _without_nulls(held, depth + 1) for key, held in value.items() if held is not None}
+    return [_without_nulls(held, depth + 1) for held in value] if value.__class__ is list else value
