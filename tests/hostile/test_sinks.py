@@ -164,7 +164,8 @@ class Elements(HTMLParser):
 
 @pytest.mark.parametrize("kind", corpus.PAYLOADS)
 def test_html_has_no_other_elements_than_for_harmless_texts(kind: str) -> None:
-    harmless = Elements(SINKS["html_report"]("word")).found
+    # A tool whose name has a `*` in it is expected by another name, which a page shows as a difference.
+    harmless = Elements(SINKS["html_report"]("word")).found | Elements(SINKS["html_report"]("wo*rd")).found
 
     for text in corpus.PAYLOADS[kind]:
         assert Elements(SINKS["html_report"](text)).found <= harmless, ascii(text)

@@ -38,8 +38,8 @@ def unsettled(records: list[Record]) -> tuple[tuple[int, int], ...]:
     if len(records) < 2:
         return ()
     if any([_start(record) is None for record in records]):
-        # A call without a time may have been made before any other, unless one conversation has them all in order. Those
-        # of agents inside of calls are conversations of their own, and nothing says how theirs lie among the others.
+        # A call without a time may have been made before any other, unless one conversation has them all in order.
+        # Agents inside of calls have conversations of their own, and nothing says how theirs lie among the others.
         is_told = all([record.order >= 0 and record.parent is records[0].parent for record in records])
         return () if is_told else ((0, len(records)),)
     if not _has_ties(records):

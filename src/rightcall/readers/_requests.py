@@ -236,7 +236,7 @@ class _Reading:
         if call.call_id:
             known = requests.with_id(call.call_id, call.name, use)
             if known and (NOTHING in (known.args, call.args) or known.args == call.args):
-                return None if self._is_older(known) or _is_asked_again(known, key[1]) else known
+                return None if self._is_older(known) else known
         known = requests.nth(key, position)
         if known is None or are_told_apart(known, call):
             return None
@@ -283,9 +283,21 @@ class _Reading:
         if result.call_id and request.call_id and request.call_id.startswith(_ITEM):
             request.call_id = None
             self._requests.name_by_id(request, result.call_id)
+        if self._is_approved(request, result):
+            request.withheld, request.turn = "", self._shown_in
+            request.output, request.failed, request.error = result.output, result.failed, result.error
         request.withheld = request.withheld or result.withheld
         if not _is_answered(request):
             request.output, request.failed, request.error = result.output, result.failed, result.error
+
+    def _is_approved(self, request: Record, result: Record) -> bool:
+        """Whether the log of a later turn has a result of a call that was refused: it was made then, under its old id.
+
+        Spans do not count. They may show the refusal again in a format that does not say that it was one.
+        """
+        if not request.withheld or result.withheld or self._start_ns is not None:
+            return False
+        return self._shown_in is not None and request.turn is not None and request.turn < self._shown_in
 
     def place_stray_results(self) -> None:
         """Give results without a request before them to a later one of their id, or to earlier conversations' in order.
@@ -343,11 +355,6 @@ def _doubts(said: Sequence[Exchange], turns: Sequence[int], models_tell: bool, i
         if exchange.calls and turns[place] == BEFORE and not (is_answered and models_tell):
             found.append(place)
     return frozenset(found)
-
-
-def _is_asked_again(known: Record, turn: int | None) -> bool:
-    """Whether a call that was refused in an earlier turn is asked for again: an approval may keep its id."""
-    return bool(known.withheld) and turn is not None and known.turn is not None and known.turn < turn
 
 
 def _may_answer(result: Record, request: Record) -> bool:
