@@ -15,17 +15,21 @@ import time
 RUN_VARIABLE = "RIGHTCALL_RUN"
 """The environment variable with the token."""
 DISMISSAL = b"q"
-_ROUNDS = 40
+_ROUNDS = 80
+_POLITE_ROUNDS = 40
 _PAUSE = 0.025
 
 
 def end_processes(token: str) -> None:
     """Kill every process of a run. Does nothing where the system has no `/proc`."""
     mark = f"{RUN_VARIABLE}={token}".encode()
-    for _ in range(_ROUNDS):  # while they are killed, they may start others
+    for number in range(_ROUNDS):  # while they are killed, they may start others
         found = [process for process in own_processes() if mark in _variables(process)]
+        # Keepers have the token, too. One that is asked to end first ends what is below it and has lost the token; one
+        # that is killed hands that to nobody.
+        wanted = signal.SIGTERM if number < _POLITE_ROUNDS else signal.SIGKILL
         for process in found:
-            _kill(process)
+            _send(process, wanted)
         if not found:
             return
         time.sleep(_PAUSE)
@@ -48,9 +52,9 @@ def _variables(process: int) -> list[bytes]:
         return []
 
 
-def _kill(process: int) -> None:
+def _send(process: int, wanted: signal.Signals) -> None:
     try:
-        os.kill(process, signal.SIGKILL)
+        os.kill(process, wanted)
     except (ProcessLookupError, PermissionError):
         return
 
