@@ -1,13 +1,19 @@
-"""What every page has to be: accessible by axe-core's rules, and no wider than the window."""
+"""What every page has to be: accessible by axe-core's rules, no wider than the window; and a way to follow a link."""
 
 from __future__ import annotations
 
 from functools import cache
 
-from playwright.sync_api import Page
+from playwright.sync_api import Locator, Page
 from tests.browser.browsers import AXE
 
 _GRAVE = ("serious", "critical")
+
+
+def follow(link: Locator) -> None:
+    """Click a link, and wait for the page behind it: a click alone returns while the new page is still half there."""
+    with link.page.expect_navigation():
+        link.click()
 
 
 def violations(page: Page, *rules: str) -> list[str]:

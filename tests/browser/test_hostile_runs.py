@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.browser.checks import planted, sticking_out
+from tests.browser.checks import follow, planted, sticking_out
 from tests.hostile import corpus
 from tests.hostile.results import tool_name
 
@@ -80,7 +80,7 @@ def test_a_run_of_all_payloads_can_be_paged_through(page: Page, address: Callabl
         after = page.get_by_role("link", name="Next →").first
         if not after.count():
             break
-        after.click()
+        follow(after)
 
     assert seen == len(corpus.SHORT) + len(corpus.LONG)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.browser.checks import sticking_out, violations
+from tests.browser.checks import follow, sticking_out, violations
 
 from rightcall.store import list_runs
 
@@ -33,7 +33,7 @@ def test_one_page_of_it_is_small_and_fits(run_page: Page) -> None:
 
 
 def test_filters_show_the_cases_with_a_verdict(run_page: Page) -> None:
-    run_page.get_by_role("link", name="Errors").first.click()
+    follow(run_page.get_by_role("link", name="Errors").first)
 
     expect(run_page.locator("table.cases tbody tr").first).to_contain_text("case_00008")
     assert all(text.endswith("8") for text in rows(run_page))
@@ -43,7 +43,7 @@ def test_a_group_of_failures_is_a_filter(run_page: Page) -> None:
     group = run_page.locator("ul.groups li").filter(has_text="reserve_item never called")
     expect(group).to_contain_text("1,000 cases")
 
-    group.get_by_role("link").click()
+    follow(group.get_by_role("link"))
 
     assert rows(run_page)
     assert all(text.endswith("2") for text in rows(run_page))
@@ -78,13 +78,13 @@ def test_what_is_searched_in_vain_is_told(run_page: Page) -> None:
 
 
 def test_pages_follow_one_another_within_a_filter(run_page: Page) -> None:
-    run_page.get_by_role("link", name="Failed").first.click()
+    follow(run_page.get_by_role("link", name="Failed").first)
     first = rows(run_page)
 
-    run_page.get_by_role("link", name="Next →").last.click()
+    follow(run_page.get_by_role("link", name="Next →").last)
     second = rows(run_page)
 
     assert not set(first) & set(second)
     assert all(text[-1] in "25" for text in second)
-    run_page.get_by_role("link", name="← Previous").first.click()
+    follow(run_page.get_by_role("link", name="← Previous").first)
     assert rows(run_page) == first

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from playwright.sync_api import Page
+from tests.browser.checks import follow
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -58,8 +59,8 @@ def test_a_link_from_another_site_asks_before_it_shows_anything(
     elsewhere.write_text(f"<!doctype html><title>x</title><a href='{serve(examples / 'runs')}/'>look</a>")
     watch_page.goto(elsewhere.as_uri())
 
-    watch_page.get_by_role("link").click()
+    follow(watch_page.get_by_role("link"))
     assert watch_page.locator("table.runs").count() == 0
 
-    watch_page.locator("main").get_by_role("link").click()
+    follow(watch_page.locator("main").get_by_role("link"))
     assert watch_page.locator("table.runs").count() == 1
