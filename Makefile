@@ -54,7 +54,7 @@ browser: $(VENV)/.tested
 	@sh tests/browser/provide.sh $(VENV)/axe
 
 java:
-	@sh tests/batch/provide.sh
+	@sh tests/scale/provide.sh
 
 clean: ## Remove what the other targets made
 	rm -rf $(VENV) .bench site

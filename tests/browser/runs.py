@@ -17,8 +17,8 @@ from tests.hostile.results import write_run
 from tests.processes import rightcall
 
 from rightcall import CaseResult, Outcome, ToolCall, Trajectory, judge, load_eval_set
-from rightcall.store import Run, list_runs, open_run
-from rightcall.verdicts import broken
+from rightcall.cases.verdicts import broken
+from rightcall.reporting.store import Run, list_runs, open_run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LARGE = 10_000

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.checks import sticking_out, violations
 from tests.browser.runs import project_runs
 
-from rightcall.pages import case_key, key_of
+from rightcall.reporting.pages import case_key, key_of
 
 Browse = Callable[..., Page]
 PAGES = {

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.runs import project_runs
 
-from rightcall.pages import case_key
+from rightcall.reporting.pages import case_key
 
 Serve = Callable[[Path], str]
 

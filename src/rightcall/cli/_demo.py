@@ -11,14 +11,14 @@ from typing import Any
 
 import click
 
+from rightcall.cases.evalsets import Case, load_eval_set
+from rightcall.cases.verdicts import judge
 from rightcall.errors import MissingExtraError, RightcallError
-from rightcall.evalsets import Case, load_eval_set
-from rightcall.projects import load_configuration
-from rightcall.reports import concise_lines
-from rightcall.results import CaseResult, EvaluationResult, call_text
-from rightcall.store import open_run
-from rightcall.trajectory import Trajectory
-from rightcall.verdicts import judge
+from rightcall.reporting.reports import concise_lines
+from rightcall.reporting.store import open_run
+from rightcall.running.project import load_configuration
+from rightcall.values.results import CaseResult, EvaluationResult, call_text
+from rightcall.values.trajectory import Trajectory
 
 from ._formats import Telling
 from ._project import AGENT_FILE, EVALSET_FILE, project_files, write_files
