@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz mutants lint check bench frameworks servers docs screenshots browser java clean
+.PHONY: help demo test fuzz mutants lint figures check bench frameworks servers docs screenshots browser java clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -32,6 +32,9 @@ lint: $(VENV)/.checked ## Check format, style, types and layers
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+
+figures: $(VENV)/.installed ## Print the size of the source tree, its imports and its names
+	@$(BIN)/python tools/figures.py
 
 check: lint test ## Everything that has to be right before a change is proposed
 
