@@ -50,7 +50,7 @@ EXAMPLES = ROOT / "docs" / "examples"
 WRITTEN = {
     "WrittenEvalSet": "Top level",
     "WrittenDefaults": "Defaults",
-    "WrittenEvaluator": "Evaluators of your own",
+    "WrittenEvaluator": "Custom evaluators",
     "WrittenOverall": "All cases together",
     "WrittenCase": "Cases",
     "WrittenTurn": "Turns",

@@ -72,7 +72,7 @@ def files_in_play(names: Sequence[str], configuration: Configuration, trust: boo
     files = [configuration.path] if configuration.path is not None else []
     try:
         chosen = choose(names, configuration, trust)
-    except RightcallError:  # the eval set is wrong, or not there, and will be mended
+    except RightcallError:  # the eval set is wrong, or not there, and will be fixed
         _, path = _split(names)
         path = path if path is not None else _configured(configuration, "evalset")
         return [*files, Path(path), *code_files(path)]

@@ -173,5 +173,5 @@ def _tell_next(screen: Screen, folder: Path) -> None:
     screen.line(f"where {EVALSET_FILE} says what is expected, {AGENT_FILE} has the mistake and")
     screen.line(".rightcall/runs the results. `rightcall explain RC104` says what the code means;")
     screen.line("in that folder `rightcall view` shows the run in the browser.")
-    screen.line("\nNext, a project like it, to be mended and changed:")
+    screen.line("\nNext, a project like it, to be fixed and changed:")
     screen.line("  rightcall init shop && cd shop && rightcall run")

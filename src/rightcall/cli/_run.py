@@ -79,7 +79,7 @@ def command(context: click.Context, /, is_watching: bool, **options: Any) -> int
 
 
 def _watched(context: click.Context, options: dict[str, Any]) -> Callable[[], list[Path]]:
-    """The files of a run; where the configuration is wrong, that is what will be mended."""
+    """The files of a run; where the configuration is wrong, that is what will be fixed."""
     try:
         wishes = _wishes(context, options)
         files = files_in_play(wishes.names, wishes.configuration, wishes.trust)

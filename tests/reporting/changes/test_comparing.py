@@ -128,7 +128,7 @@ def test_flips_come_first_and_cases_as_before_are_left_out() -> None:
     before = [
         result("same", "passed", "a", line=1),
         result("drifted", "passed", "a", line=2),
-        result("mended", "failed", "a", line=3),
+        result("fixed", "failed", "a", line=3),
         result("broken", "passed", "a", line=4),
         result("lost", "not_measured", line=5),
         result("gone", line=6),
@@ -136,7 +136,7 @@ def test_flips_come_first_and_cases_as_before_are_left_out() -> None:
     after = [
         result("same", "passed", "a", line=1),
         result("drifted", "passed", "a", "b", line=2),
-        result("mended", "passed", "a", line=3),
+        result("fixed", "passed", "a", line=3),
         result("broken", "failed", "a", line=4),
         result("lost", "error", line=5),
         result("new", line=6),
@@ -146,7 +146,7 @@ def test_flips_come_first_and_cases_as_before_are_left_out() -> None:
 
     assert [(change.kind, change.case_id) for change in comparison.cases] == [
         ("worse", "broken"),
-        ("better", "mended"),
+        ("better", "fixed"),
         ("other", "lost"),
         ("drifted", "drifted"),
         ("only_before", "gone"),

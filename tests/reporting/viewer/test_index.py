@@ -76,9 +76,9 @@ def test_a_longer_journal_in_the_place_of_another_is_read_anew(tmp_path: Path, r
     file = run.folder / "cases.jsonl"
     first, second = file.read_bytes().splitlines(keepends=True)
 
-    mended = file.with_name("mended")
-    mended.write_bytes(second + first + first)
-    mended.replace(file)
+    fixed = file.with_name("fixed")
+    fixed.write_bytes(second + first + first)
+    fixed.replace(file)
     unsealed(run)
 
     index = index_of(library)

@@ -14,7 +14,7 @@ KEYS = {
     "cases": "What the agent is asked, and what is expected of it.",
     "config": "The configuration of this evaluator.",
     "defaults": "How expectations are judged where they do not say otherwise.",
-    "evaluators": "Evaluators of your own, by ids that `expect` may then use.",
+    "evaluators": "Custom evaluators, by ids that `expect` may then use.",
     "each": "With true, `returns` is a list, and each call gets one of its values.",
     "expect": "What should happen: each key is a question, and all of them must be answered well.",
     "expected_behavior": "What the agent should do, in words, for evaluators that read.",

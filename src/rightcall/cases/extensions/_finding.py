@@ -14,7 +14,7 @@ from rightcall.judging import Evaluator, custom_type, installed_evaluators, spli
 from rightcall.running.agents import SearchPath, import_file
 from rightcall.running.places import Home, home_of_eval_set, project_of
 
-_FORMS = "an evaluator of your own is named as file.py:Name, or by the name that an installed package gives it"
+_FORMS = "a custom evaluator is named as file.py:Name, or by the name that an installed package gives it"
 
 
 class CodeFinder:
