@@ -10,6 +10,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.forking import Command, fork_server, starts_alike
+from tests.processes import as_text, started
+
+_OPTIONS = ("-W", "error", "-p", "no:hypothesispytest")
+_LOADED = (str(Path(__file__).with_name("preload.py")), "yaml", "jinja2")
+_PATIENCE = 120.0
+
 AGENT = """
 import os, time
 from rightcall import tool
@@ -75,15 +82,17 @@ def make_project(folder: Path, **files: str) -> Path:
 
 def session(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """What pytest does with these arguments, with the plugin installed as its users have it."""
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", "-W", "error", "-p", "no:hypothesispytest", *arguments],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=120,
-        cwd=folder,
-        env=_environment(folder, environment),
-    )
+    complete = _environment(folder, environment)
+    if not starts_alike(complete, but=frozenset({"PYTHONPATH"})):
+        return true_session(folder, *arguments, **environment)
+    path = tuple(complete["PYTHONPATH"].split(os.pathsep))
+    command = Command("pytest", (*_OPTIONS, *arguments), str(folder), complete, path)
+    return as_text(fork_server(_LOADED).run(command, None, _PATIENCE))
+
+
+def true_session(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The same in an interpreter that is started for it."""
+    return as_text(started("pytest", (*_OPTIONS, *arguments), folder, _environment(folder, environment)))
 
 
 def counts(done: subprocess.CompletedProcess[str]) -> dict[str, int]:

@@ -11,7 +11,16 @@ from xml.etree import ElementTree
 
 import pytest
 from tests.running.runner.running import none_left
-from tests.testing.pytest_plugin.sessions import SHOP, counts, failures, make_project, runs_in, session, told
+from tests.testing.pytest_plugin.sessions import (
+    SHOP,
+    counts,
+    failures,
+    make_project,
+    runs_in,
+    session,
+    told,
+    true_session,
+)
 
 from rightcall import CaseResult
 
@@ -34,7 +43,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
     """A session over the whole eval set, with everything that can be asked for."""
     folder = make_project(tmp_path_factory.mktemp("whole"))
     reports = [f"--rightcall-report=report.{ending}" for ending in ("html", "json", "xml", "md", "txt")]
-    return folder, run(folder, "evals/shop.yaml", "--strict-markers", "--junitxml=junit.xml", *reports)
+    options = ("--strict-markers", "--junitxml=junit.xml", *reports)
+    return folder, true_session(folder, *NO_ASYNCIO, "evals/shop.yaml", *options)
 
 
 def test_the_entry_point_is_declared() -> None:
@@ -399,7 +409,7 @@ def test_a_start_without_eval_sets_loads_nothing_of_ours(project: Path) -> None:
         "    assert not {'msgspec', 'pydantic', 'yaml', 'click', 'rich', 'opentelemetry'} & set(sys.modules)\n"
     )
 
-    done = run(project, "-p", "no:anyio", "-p", "no:hypothesispytest")
+    done = true_session(project, *NO_ASYNCIO, "-p", "no:anyio", "-p", "no:hypothesispytest")
 
     assert done.returncode == 0, done.stdout
 

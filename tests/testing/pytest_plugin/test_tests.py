@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.testing.pytest_plugin.sessions import counts, failures, make_project, runs_in, session, told
+from tests.testing.pytest_plugin.sessions import counts, failures, make_project, runs_in, session, told, true_session
 
 Done = subprocess.CompletedProcess[str]
 NO_ASYNCIO = ("-p", "no:asyncio")
@@ -52,7 +52,8 @@ class TestUnit(unittest.TestCase):
 
 @pytest.fixture(scope="module")
 def asserted(tmp_path_factory: pytest.TempPathFactory) -> Done:
-    return session(make_project(tmp_path_factory.mktemp("asserted"), test_it=ASSERTIONS), *NO_ASYNCIO, "test_it.py")
+    project = make_project(tmp_path_factory.mktemp("asserted"), test_it=ASSERTIONS)
+    return true_session(project, *NO_ASYNCIO, "test_it.py")
 
 
 def test_the_summary_names_the_call_and_the_argument(asserted: Done) -> None:
