@@ -19,7 +19,7 @@ demo: $(VENV)/.installed ## Run the built-in example
 TESTERS = $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) * 3 / 2 )))
 
 test: $(VENV)/.tested browser java ## Run the tests
-	$(BIN)/python -m pytest -n $(TESTERS) --dist worksteal
+	$(BIN)/python -m pytest -n $(TESTERS) --dist loadfile
 
 fuzz: $(VENV)/.tested ## Search for what breaks the property tests: fresh seeds, FUZZ_SECONDS (1800) long, FUZZ_EXAMPLES (1000) a test
 	$(BIN)/python -m tests.fuzzing

@@ -1,4 +1,4 @@
-"""What all tests share: one profile of Hypothesis, and a summary that says which engines were tried."""
+"""What all tests share: a profile of Hypothesis, an order, and a summary that says which engines were tried."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from tests import order
 from tests.engines import PACKAGES, lacking
 from tests.sampling import load_profile
 
@@ -14,6 +15,17 @@ if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
 load_profile()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes long."""
+    items[:] = order.in_order(items)
+
+
+@pytest.hookimpl(tryfirst=True, optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """With `--dist loadfile`, keep what shares an engine or a browser together, too."""
+    return order.scheduler(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def pytest_runtest_setup() -> None:

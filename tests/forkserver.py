@@ -33,7 +33,8 @@ _COULD_NOT_FLUSH = 120
 def main(control: socket.socket, modules: list[str]) -> None:
     """Fork a child for each request until the other end of the socket is closed."""
     del sys.path[0]  # the folder of this file, which no command has
-    sys.modules.update(dict.fromkeys(_THREADED))  # none of these is found
+    for name in _THREADED:
+        sys.modules[name] = None  # type: ignore[assignment]  # it is not found
     for name in modules:
         runpy.run_path(name) if name.endswith(".py") else _import(name)
     for name in _THREADED:
@@ -121,9 +122,10 @@ def _become(*files: int) -> None:
     time.tzset()
     sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
     sys.path[:0] = [os.getcwd(), *asked["path"]]
-    sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__ = [
-        _stream(number, name) for number, name in enumerate(("stdin", "stdout", "stderr"))
-    ]
+    for place, name in enumerate(("stdin", "stdout", "stderr")):
+        stream = _stream(place, name)
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
     sys.argv = [asked["module"], *asked["arguments"]]
     sys.orig_argv = [sys.executable, "-m", *sys.argv]
     os._exit(_ended(asked["module"]))
@@ -164,14 +166,14 @@ def _stream(number: int, name: str) -> io.TextIOWrapper:
     raw.name = f"<{name}>"
     is_unbuffered = bool(os.environ.get("PYTHONUNBUFFERED"))
     stream = io.TextIOWrapper(
-        io.BufferedReader(raw) if is_read else raw if is_unbuffered else io.BufferedWriter(raw),  # type: ignore[type-var]
+        io.BufferedReader(raw) if is_read else raw if is_unbuffered else io.BufferedWriter(raw),
         encoding=codecs.lookup(encoding).name if encoding else usual.encoding,
         errors=usual.errors if is_error else errors or ("strict" if encoding else usual.errors),
         newline="\n",
         line_buffering=not is_unbuffered and (is_error or raw.isatty()),
         write_through=is_unbuffered,
     )
-    stream.mode = raw.mode[0]
+    stream.mode = raw.mode[0]  # type: ignore[misc]
     return stream
 
 

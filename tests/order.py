@@ -1,0 +1,60 @@
+"""In which order tests are run, and which of them by the same process of `pytest -n`.
+
+Tests of one file share what is made once a file, so they stay together. So do all that need a browser, or Spark or Ray:
+there is one of each, however many processes there are. What takes long begins first, lest it be waited for in the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+TOGETHER = {
+    "tests/browser/": "a browser",
+    "tests/batch/test_engine_guide.py": "engines",
+    "tests/batch/test_ray.py": "engines",
+    "tests/batch/test_spark": "engines",
+}
+"""How files begin that share something that is made once for all of them, and what that is."""
+FIRST = (
+    *TOGETHER,
+    "tests/end_to_end/test_engines.py",
+    "tests/end_to_end/test_run",
+    "tests/pytest_plugin/",
+    "tests/end_to_end/",
+    "tests/runner/",
+    "tests/hostile/",
+    "tests/viewer/",
+    "tests/batch/",
+    "tests/evaluators/",
+    "tests/docs/",
+    "tests/verdicts/",
+    "tests/redaction/",
+)
+"""How files begin that take long, the longest first."""
+
+
+def in_order(items: list[pytest.Item]) -> list[pytest.Item]:
+    """The tests, those first that take long; the others, and those of a file, in the order they have."""
+    return sorted(items, key=lambda item: _place(item.nodeid))
+
+
+def group_of(nodeid: str) -> str:
+    """What a test is kept together by."""
+    file = nodeid.partition("::")[0]
+    return next((group for start, group in TOGETHER.items() if file.startswith(start)), file)
+
+
+def scheduler(config: pytest.Config, log: object) -> object:
+    """What gives groups of tests to processes, in the order of the tests."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    config.option.loadscopereorder = False  # or those with the most tests would come first
+    scheduling = LoadScopeScheduling(config, log)
+    scheduling._split_scope = group_of
+    return scheduling
+
+
+def _place(nodeid: str, starts: Sequence[str] = FIRST) -> int:
+    return next((place for place, start in enumerate(starts) if nodeid.startswith(start)), len(starts))
