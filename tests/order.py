@@ -12,25 +12,25 @@ import pytest
 
 TOGETHER = {
     "tests/browser/": "a browser",
-    "tests/batch/test_engine_guide.py": "engines",
-    "tests/batch/test_ray.py": "engines",
-    "tests/batch/test_spark": "engines",
+    "tests/scale/test_engine_guide.py": "engines",
+    "tests/scale/ray/": "engines",
+    "tests/scale/spark/": "engines",
 }
 """How files begin that share something that is made once for all of them, and what that is."""
 FIRST = (
     *TOGETHER,
     "tests/end_to_end/test_engines.py",
     "tests/end_to_end/test_run",
-    "tests/pytest_plugin/",
+    "tests/testing/pytest_plugin/",
     "tests/end_to_end/",
-    "tests/runner/",
+    "tests/running/runner/",
     "tests/hostile/",
-    "tests/viewer/",
-    "tests/batch/",
-    "tests/evaluators/",
+    "tests/reporting/viewer/",
+    "tests/scale/",
+    "tests/judging/",
     "tests/docs/",
-    "tests/verdicts/",
-    "tests/redaction/",
+    "tests/cases/verdicts/",
+    "tests/values/redaction/",
 )
 """How files begin that take long, the longest first."""
 

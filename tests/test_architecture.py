@@ -4,16 +4,17 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+from tests.walls import for_each
 
 import rightcall
 
 SOURCE = Path(rightcall.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
-IDS = [str(path.relative_to(SOURCE)) for path in MODULES]
 FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__"}
 FORBIDDEN_IMPORTS = {"pickle", "marshal", "shelve", "socket", "urllib.request", "http", "requests", "sqlite3"}
 NETWORKED = {"running/agents/_endpoints.py", "running/agents/_receiver.py", "reporting/viewer/_serving.py"}
@@ -30,16 +31,17 @@ def is_forbidden(module: str, path: Path) -> bool:
     return any(module == name or module.startswith(f"{name}.") for name in FORBIDDEN_IMPORTS)
 
 
+@cache
 def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("path", MODULES, ids=IDS)
+@for_each("path", MODULES)
 def test_a_module_is_one_idea_of_at_most_400_lines(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
 
 
-@pytest.mark.parametrize("path", MODULES, ids=IDS)
+@for_each("path", MODULES)
 def test_a_module_and_everything_public_in_it_has_a_docstring(path: Path) -> None:
     module = tree(path)
 
@@ -50,14 +52,14 @@ def test_a_module_and_everything_public_in_it_has_a_docstring(path: Path) -> Non
             assert is_overload or ast.get_docstring(node), node.name
 
 
-@pytest.mark.parametrize("path", MODULES, ids=IDS)
+@for_each("path", MODULES)
 def test_functions_are_short(path: Path) -> None:
     for node in ast.walk(tree(path)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             assert (node.end_lineno or 0) - node.lineno <= 45, node.name
 
 
-@pytest.mark.parametrize("path", MODULES, ids=IDS)
+@for_each("path", MODULES)
 def test_other_packages_are_entered_by_the_front_door(path: Path) -> None:
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.ImportFrom) and node.level == 0 and (node.module or "").startswith("rightcall"):
@@ -75,7 +77,7 @@ def test_a_front_door_is_a_sentence_and_a_stub_of_what_it_exports(package: str) 
     assert [name for name in opened.__all__ if not hasattr(opened, name)] == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=IDS)
+@for_each("path", MODULES)
 def test_data_is_never_executed_and_the_network_never_used(path: Path) -> None:
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):

@@ -12,8 +12,8 @@ ROOT = Path(__file__).parents[1]
 
 def test_what_needs_a_browser_or_an_engine_is_run_by_one_process() -> None:
     assert group_of("tests/browser/test_live.py::test_a[x]") == group_of("tests/browser/test_policy.py::test_b")
-    assert group_of("tests/batch/test_spark_spans.py::test_a") == group_of("tests/batch/test_ray.py::test_b")
-    assert group_of("tests/store/test_runs.py::test_a[::]") == "tests/store/test_runs.py"
+    assert group_of("tests/scale/spark/test_spark.py::test_a") == group_of("tests/scale/ray/test_ray.py::test_b")
+    assert group_of("tests/reporting/store/test_runs.py::test_a[::]") == "tests/reporting/store/test_runs.py"
 
 
 def test_every_test_that_asks_for_an_engine_is_among_them(request: pytest.FixtureRequest) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.sampling import SEED, examples, randomness, sample
+from tests.walls import for_each
 
 ROOT = Path(__file__).parents[1]
 PLANTED = """
@@ -32,7 +33,7 @@ def test_the_suite_has_a_fixed_profile_without_time_limits() -> None:
     assert HealthCheck.too_slow in profile.suppress_health_check
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.joinpath("tests").rglob("test_*.py")), ids=lambda path: str(path.name))
+@for_each("path", sorted(ROOT.joinpath("tests").rglob("test_*.py")))
 def test_no_test_has_a_profile_of_its_own(path: Path) -> None:
     """`examples(40)` is the way to try fewer: a search can multiply it."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

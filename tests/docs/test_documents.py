@@ -8,11 +8,8 @@ import contextlib
 import inspect
 import io
 import json
-import os
 import re
 import shlex
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +18,7 @@ from typing import Any, NamedTuple, get_args
 import pytest
 from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
+from tests.processes import rightcall
 
 from rightcall import Calls, CaseResult, EvaluationResult, Limits, ToolCall, Trajectory, errors
 from rightcall.cases.evalsets import _written, load_eval_set, load_expectation
@@ -106,12 +104,8 @@ def printed_by(block: Block, page: Path, names: dict[str, Any]) -> str:
 
 def run_rightcall(arguments: list[str], cwd: Path = ROOT) -> str:
     """What the command line prints, on either stream."""
-    command = [sys.executable, "-m", "rightcall", *arguments]
     with tempfile.TemporaryDirectory() as temporary:
-        screen = {"PYTHONIOENCODING": "utf-8", "NO_COLOR": "1", "COLUMNS": "80", "TMPDIR": temporary}
-        done = subprocess.run(
-            command, cwd=cwd, env={**os.environ, **screen}, capture_output=True, encoding="utf-8", timeout=60
-        )
+        done = rightcall(*arguments, cwd=cwd, NO_COLOR="1", COLUMNS="80", TMPDIR=temporary)
     return done.stdout + done.stderr
 
 

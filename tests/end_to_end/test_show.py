@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from tests.processes import rightcall
+from tests.processes import rightcall, rightcall_bytes
 from tests.reading import corpus
 from tests.reading.traces import call, request, span
 
@@ -31,14 +30,11 @@ SHOWN = [
 
 
 def show(*arguments: str | Path, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
-    inherited = {key: value for key, value in os.environ.items() if key not in ("FORCE_COLOR", "NO_COLOR")}
-    return subprocess.run(
-        [sys.executable, "-m", "rightcall", "show", *map(str, arguments)],
-        input=stdin,
-        capture_output=True,
-        timeout=60,
-        env={**inherited, "PYTHONIOENCODING": "utf-8", "COLUMNS": "80", **environment},
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        for variable in ("FORCE_COLOR", "NO_COLOR"):
+            patch.delenv(variable, raising=False)
+        environment.setdefault("COLUMNS", "80")
+        return rightcall_bytes("show", *map(str, arguments), cwd=None, stdin=stdin, **environment)
 
 
 def recorded(folder: Path, run: str, name: str) -> Path:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.reading import corpus
 from tests.reading.traces import call, request, span
+from tests.walls import for_each
 
 from rightcall.reading import read, read_spans
 from rightcall.values.trajectory import Trajectory
@@ -57,8 +58,8 @@ def test_the_question_and_the_answer_of_a_recording_are_those_of_the_user(run: s
     assert trajectory.output == (None if lost or any(part in run for part in BROKEN_OFF) else "Trip booked.")
 
 
-@pytest.mark.parametrize("run", SPANS)
 @pytest.mark.parametrize("around", ["a caller elsewhere", "a server", "a server and a queue"])
+@for_each("run", SPANS)
 def test_what_lies_around_an_agent_does_not_hide_its_answer(run: str, around: str) -> None:
     document = json.loads(corpus.inputs(run)["otlp.json"])
     before = list(read(document))

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.reading import corpus
+from tests.walls import for_each
 
 from rightcall.reading import read
 from rightcall.values.trajectory import ToolCall, Trajectory
@@ -58,8 +59,8 @@ def test_nothing_is_missing_that_a_file_holds(run: str) -> None:
         assert failed >= sum(want["error"] is not None for want in wanted) - unseen.get("error_soft", 0), name
 
 
-@pytest.mark.parametrize("run", [name for name in corpus.names() if "otlp.json" in corpus.inputs(name)])
 @pytest.mark.parametrize("change", ["shuffled", "reversed", "without scopes", "in milliseconds"])
+@for_each("run", [name for name in corpus.names() if "otlp.json" in corpus.inputs(name)])
 def test_how_spans_arrive_changes_nothing(run: str, change: str) -> None:
     document = json.loads(corpus.inputs(run)["otlp.json"])
     _change(document, change)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.reading.logs import ANSWERED, ASKED
 from tests.reading.traces import request, span
+from tests.walls import for_each
 
 from rightcall.reading import read, read_messages
 from rightcall.values.trajectory import Trajectory
@@ -344,7 +345,7 @@ def model_span(attributes: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("carrier", CARRIERS)
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", CASES)
 def test_a_model_span_has_no_calls_beside(name: str, carrier: str) -> None:
     [trajectory] = read(model_span({carrier: CARRIERS[carrier]([ASKED, CASES[name]])}))
 

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 from tests.reporting.pages.reading import Seen
 from tests.reporting.reports.reporting import HOSTILE, harmful, result
+from tests.walls import for_each
 
 from rightcall import CaseResult
 from rightcall.reporting.pages import (
@@ -186,7 +187,7 @@ def test_a_header_is_told_by_name_without_what_says_nothing() -> None:
     assert (facts.name, facts.is_finished) == ("8f2c", False)
 
 
-@pytest.mark.parametrize("text", [text[:20_000] for text in HOSTILE], ids=range(len(HOSTILE)))
+@for_each("text", [text[:20_000] for text in HOSTILE])
 def test_nothing_that_strangers_wrote_becomes_more_than_text(text: str) -> None:
     facts = RunFacts(id=text, name=text, subject=text, known=((text, text),))
     row = msgspec.structs.replace(

@@ -5,12 +5,13 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 from tests.reporting.reports.reporting import HOSTILE, harmful, result
+from tests.walls import for_each
 
 from rightcall.reporting.pages import CaseRow, Links, Shown, case_key, key_of, row_of, shown_text, when
 from rightcall.values.results import Finding, PlacedFinding, Source
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+@for_each("text", HOSTILE)
 def test_a_shown_text_has_no_character_that_hides_or_turns_others(text: str) -> None:
     shown = shown_text(text, one_line=True)
 

@@ -1,7 +1,8 @@
 """What changed between runs, on a screen."""
 
 import pytest
-from tests.reporting.reports.reporting import HOSTILE, harmful, named, obeyed, result
+from tests.reporting.reports.reporting import HOSTILE, harmful, obeyed, result
+from tests.walls import for_each
 
 from rightcall import CaseResult, ToolCall, Trajectory
 from rightcall.reporting.changes import compare, sides_of
@@ -111,8 +112,8 @@ def test_more_than_two_runs_are_a_table_of_the_cases_that_flip() -> None:
     ]
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=named)
 @pytest.mark.parametrize("width", [30, 200])
+@for_each("text", HOSTILE)
 def test_whatever_is_said_stays_text_on_one_line(text: str, width: int) -> None:
     name = text[:10_000]
     before = [result(text, calls=["a"])]

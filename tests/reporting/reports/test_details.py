@@ -1,7 +1,7 @@
 """Every evaluator of every case on the screen."""
 
-import pytest
-from tests.reporting.reports.reporting import HOSTILE, harmful, hostile_report, named, report, result
+from tests.reporting.reports.reporting import HOSTILE, harmful, hostile_report, report, result
+from tests.walls import for_each
 
 from rightcall import CaseResult, Outcome, ToolCall, Trajectory
 from rightcall.cases.evalsets import load_expectation
@@ -48,7 +48,7 @@ def test_a_case_that_could_not_be_judged_says_why() -> None:
     assert "      ValueError: no such shop" in written(report(result("bad", "error", results=(), outcome=outcome)))
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=named)
+@for_each("text", HOSTILE)
 def test_whatever_is_said_is_printable_and_bounded(text: str) -> None:
     lines = written(hostile_report(text))
 

@@ -2,8 +2,8 @@
 
 import re
 
-import pytest
-from tests.reporting.reports.reporting import HOSTILE, harmful, hostile_report, named, obeyed, report, result
+from tests.reporting.reports.reporting import HOSTILE, harmful, hostile_report, obeyed, report, result
+from tests.walls import for_each
 
 from rightcall.reporting.reports import Report, github_report, github_summary
 from rightcall.values.results import Source
@@ -51,7 +51,7 @@ def test_ten_are_ten() -> None:
     assert [each[5] for each in found] == ["no"] * 5 + list("abcde")
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=named)
+@for_each("text", HOSTILE)
 def test_nothing_but_our_own_commands_is_printed(text: str) -> None:
     made = hostile_report(text)
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from tests.reporting.reports.reporting import HOSTILE, hostile_report, named, report, result
+from tests.reporting.reports.reporting import HOSTILE, hostile_report, report, result
+from tests.walls import for_each
 
 from rightcall import Outcome, ToolCall, Trajectory, load_eval_set, read
 from rightcall.cases.verdicts import judge
@@ -24,7 +25,7 @@ def test_it_is_a_schema() -> None:
     Draft202012Validator.check_schema(report_schema())
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=named)
+@for_each("text", HOSTILE)
 def test_a_report_satisfies_it_whatever_is_said(text: str) -> None:
     VALIDATOR.validate(written(hostile_report(text)))
 

@@ -4,18 +4,17 @@ import re
 from typing import NamedTuple
 from xml.etree import ElementTree
 
-import pytest
 from junitparser import JUnitXml
 from tests.reporting.reports.reporting import (
     HOSTILE,
     evaluation,
     harmful,
     hostile_report,
-    named,
     obeyed,
     report,
     result,
 )
+from tests.walls import for_each
 
 from rightcall import Outcome, ToolCall, Trajectory
 from rightcall.reporting.reports import Report, junit_report
@@ -135,7 +134,7 @@ def test_a_parser_of_junit_reads_the_counts() -> None:
     assert [type(each).__name__ for case in suite for each in case.result] == ["Failure", "Error", "Error"]
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=named)
+@for_each("text", HOSTILE)
 def test_whatever_is_said_stays_text(text: str) -> None:
     document = written(hostile_report(text))
 

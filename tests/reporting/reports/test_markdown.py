@@ -7,7 +7,8 @@ from cmarkgfm import github_flavored_markdown_to_html
 from cmarkgfm.cmark import Options
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from tests.reporting.reports.reporting import HOSTILE, harmful, hostile_report, named, obeyed, report, result
+from tests.reporting.reports.reporting import HOSTILE, harmful, hostile_report, obeyed, report, result
+from tests.walls import for_each
 
 from rightcall.reporting.changes import compare, sides_of
 from rightcall.reporting.reports import Report, markdown_report
@@ -83,7 +84,7 @@ def test_a_run_like_its_baseline_says_so() -> None:
     assert text.endswith("Every case is as it was.\n")
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=named)
+@for_each("text", HOSTILE)
 def test_whatever_is_said_stays_code(text: str) -> None:
     made = hostile_report(text)
     other = [result(text, calls=[text[:90], "b"])]
@@ -119,7 +120,7 @@ def test_a_large_run_fits_a_comment_and_says_what_is_left_out() -> None:
     assert text.count("- ✅→❌") > 100
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=named)
+@for_each("text", HOSTILE)
 def test_github_renders_nothing_but_what_is_ours(text: str) -> None:
     """By the parser that GitHub uses, which is told to leave HTML alone."""
     page = _Page()

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 from tests.reading import corpus
 from tests.values.redaction.secrets import SITUATIONS, TOKENS
+from tests.walls import for_each
 
 from rightcall.errors import InputError
 from rightcall.values.decoding import load_json
@@ -18,7 +19,7 @@ AROUND = ["{}", "the key is {}.", "key={}&x=1", '{{"k": "{}"}}', "a\\n{}\\n", "x
 
 
 @pytest.mark.parametrize("name", TOKENS)
-@pytest.mark.parametrize("around", AROUND)
+@for_each("around", AROUND)
 def test_a_secret_is_known_by_its_shape_wherever_it_stands(name: str, around: str) -> None:
     shown = redacted_text(around.format(TOKENS[name]))
 

@@ -1,0 +1,49 @@
+"""A test over many values is one test that tells every value that fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.walls import for_each
+
+
+def test_every_value_that_fails_is_told(tmp_path: Path) -> None:
+    tried = []
+
+    @for_each("number", [1, 2, 3, 4])
+    def test_numbers(number: int, tmp_path: Path) -> None:
+        tried.append((number, tmp_path))
+        assert number != 2
+        assert number < 4 or 1 / 0
+
+    with pytest.raises(AssertionError) as told:
+        test_numbers(tmp_path=tmp_path)
+
+    assert tried == [(number, tmp_path) for number in (1, 2, 3, 4)]
+    assert str(told.value).startswith("2 of 4 fail\n\n2, line ")
+    assert "assert 2 != 2" in str(told.value)
+    assert "4, line " in str(told.value)
+    assert "ZeroDivisionError" in str(told.value)
+
+
+def test_what_holds_for_every_value_passes() -> None:
+    @for_each("number", [1, 2])
+    def test_numbers(number: int) -> None:
+        assert number < 3
+
+    test_numbers()
+
+
+@pytest.mark.parametrize("limit", [3, 4])
+@for_each("number", [1, 2])
+def test_other_arguments_are_those_of_pytest(number: int, limit: int, tmp_path: Path) -> None:
+    assert number < limit
+    assert tmp_path.is_dir()
+
+
+def test_nothing_to_try_and_no_such_argument_are_mistakes() -> None:
+    with pytest.raises(AssertionError, match="cannot fail"):
+        for_each("number", [])
+    with pytest.raises(AssertionError, match="no argument 'numbr'"):
+        for_each("numbr", [1])(test_other_arguments_are_those_of_pytest)
