@@ -27,7 +27,7 @@ _SCRIPT = Path(__file__).with_name("forkserver.py")
 _BLOCK = 1 << 16
 _OURS = dict(os.environ)
 """The environment of this process before any test changed it."""
-_servers: dict[tuple[str, ...], ForkServer] = {}
+_servers: dict[tuple[object, ...], ForkServer] = {}
 _lock = Lock()
 
 
@@ -44,10 +44,11 @@ class Command:
 
 def fork_server(loaded: tuple[str, ...]) -> ForkServer:
     """The server of this process that has imported these modules; it is started when it is first asked for."""
+    key = (os.getpid(), *loaded)  # a fork of this process may stand on other code, so it has servers of its own
     with _lock:
-        if loaded not in _servers:
-            _servers[loaded] = ForkServer(loaded)
-        return _servers[loaded]
+        if key not in _servers:
+            _servers[key] = ForkServer(loaded)
+        return _servers[key]
 
 
 def starts_alike(environment: Mapping[str, str], *, but: frozenset[str] = frozenset()) -> bool:
@@ -67,7 +68,7 @@ class ForkServer:
             self._process = subprocess.Popen(
                 command, env=started_with, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL
             )
-        atexit.register(self._close)
+        atexit.register(self._close, os.getpid())
 
     def run(self, command: Command, stdin: bytes | None, timeout: float) -> subprocess.CompletedProcess[bytes]:
         """What `subprocess.run` returns, or raises, for this command."""
@@ -105,9 +106,10 @@ class ForkServer:
 
         return code, pid
 
-    def _close(self) -> None:
-        self._control.close()
-        self._process.wait()
+    def _close(self, owner: int) -> None:
+        if os.getpid() == owner:
+            self._control.close()
+            self._process.wait()
 
 
 def _pipes(number: int) -> list[FileIO]:
