@@ -10,7 +10,7 @@ from rightcall.limits import Limits
 
 from ._answers import KEYS
 from ._carriers import carriers_among
-from ._conventions import SPAN_NAMES, Convention, convention_by_attributes, says
+from ._conventions import MERGED, SPAN_NAMES, Convention, convention_by_attributes, says
 from ._kinds import CallShape, kind_of, tools_of
 from ._record import Record
 from ._span import Event, Span
@@ -56,6 +56,8 @@ def _record_of(span: Span, shape: CallShape, limits: Limits) -> Record | None:
     """The call a span records; one that is not understood where not even the tool's name is known."""
     attributes, convention = span.attributes, shape.convention
     name = _first_text(attributes, shape.tool) or _name_of(span, shape)
+    if name == MERGED:
+        return None
     if not name or len(name) > limits.name_length:
         return (
             None
@@ -96,13 +98,11 @@ def _is_empty(span: Span, shape: CallShape) -> bool:
 
 
 def _name_of(span: Span, shape: CallShape) -> str:
+    """The tool's name in the name of a span, which is the whole of it only where no attribute is for it."""
     if _is_empty(span, shape):
         return ""
     name = _name_in(span.name)
-    # A span that has its tool's name in an attribute, and no text there, is not called like the tool.
-    held = [span.attributes.get(key) for key in shape.tool]
-    is_elsewhere = any([value is not None and not isinstance(value, str) for value in held])
-    return "" if is_elsewhere and name == span.name else name
+    return "" if name == span.name and shape.convention.tool else name
 
 
 def _tool_of(span: Span) -> str:

@@ -69,6 +69,24 @@ SPAN_NAMES = ("execute_tool ", "tools/call ", "Tool: ", "anthropic.custom_tool_u
 """What stands before the tool's name in the names of spans."""
 
 _EXECUTE = ("gen_ai.operation.name", "execute_tool")
+_IS_EXECUTED = dict([_EXECUTE])
+_EXECUTED = "execute_tool "
+MERGED = "(merged)"
+"""What stands for the tool in the name of the span that ADK puts around what several calls gave back."""
+
+_ENTITIES = frozenset({"workflow", "agent", "task", "tool"})
+"""What the names of OpenLLMetry's spans end with."""
+_KINDS = frozenset(
+    {
+        "gen_ai.operation.name",
+        "openinference.span.kind",
+        "traceloop.span.kind",
+        "langsmith.span.kind",
+        "langfuse.observation.type",
+    }
+)
+"""Attributes that say what a span stands for."""
+
 _STATUS = (("gen_ai.tool.status", "error"), ("tool.status", "error"))
 _ADK = (
     ("gcp.vertex.agent.event_id", None),
@@ -128,6 +146,18 @@ OPENINFERENCE = Convention(
 )
 _OPENINFERENCE = OPENINFERENCE.marks[0]
 
+OPENLLMETRY = Convention(
+    "openllmetry",
+    marks=(("traceloop.span.kind", "tool"),),
+    tool=("gen_ai.tool.name", "traceloop.entity.name"),
+    call_id=("gen_ai.tool.call.id",),
+    args=("gen_ai.tool.call.arguments", "traceloop.entity.input"),
+    output=("gen_ai.tool.call.result", "traceloop.entity.output"),
+    unwrap_args=(callback_input, mcp_input, python_call),
+    unwrap_output=(tool_message, llamaindex_output, mcp_output, content_blocks),
+    setting="TRACELOOP_TRACE_CONTENT=true",
+)
+
 PLAIN = Convention(
     "tool.name",
     marks=(("tool.name", None),),
@@ -163,17 +193,8 @@ CONVENTIONS = (
         unwrap_output=(langsmith_output, tool_message),
         encoded=True,
     ),
-    Convention(
-        "openllmetry",
-        marks=(("traceloop.span.kind", "tool"),),
-        tool=("gen_ai.tool.name", "traceloop.entity.name"),
-        call_id=("gen_ai.tool.call.id",),
-        args=("gen_ai.tool.call.arguments", "traceloop.entity.input"),
-        output=("gen_ai.tool.call.result", "traceloop.entity.output"),
-        unwrap_args=(callback_input, mcp_input, python_call),
-        unwrap_output=(tool_message, llamaindex_output, mcp_output, content_blocks),
-        setting="TRACELOOP_TRACE_CONTENT=true",
-    ),
+    OPENLLMETRY,
+    msgspec.structs.replace(OPENLLMETRY, marks=(("traceloop.entity.name", None), _EXECUTE)),
     Convention(
         "openllmetry-llamaindex",
         marks=(("traceloop.span.kind", "task"), ("tool.name", None)),
@@ -310,12 +331,26 @@ def convention_by_attributes(attributes: Mapping[str, Any]) -> Convention | None
 
 
 def convention_by_name(span: Span) -> Convention | None:
-    """The convention of a span that only its name makes a call."""
-    # ADK 1 leaves a span without attributes where the tool raised; pydantic-ai 0.0 says only "running tool".
+    """The convention of a span that only its name makes a call: pydantic-ai 0.0 says no more than that."""
+    return _BY_NAME if span.name == "running tool" and "gen_ai.tool.name" in span.attributes else None
+
+
+def kind_in_name(span: Span) -> Mapping[str, str]:
+    """What the name of a span says of its kind, as an attribute, where no attribute says it.
+
+    ADK 1 leaves a span without attributes where the tool raised. The name of a span is the one thing that always stays.
+    """
     name = span.name
-    if name == "running tool":
-        return _BY_NAME if "gen_ai.tool.name" in span.attributes else None
-    return _BY_NAME if name.startswith("execute_tool ") and not name.endswith("(merged)") else None
+    if name.startswith(_EXECUTED) and not name.endswith(MERGED):
+        return {} if _says_kind(span) else _IS_EXECUTED
+    entity, _, kind = name.rpartition(".")
+    if kind in _ENTITIES and entity == span.attributes.get("traceloop.entity.name") and not _says_kind(span):
+        return {"traceloop.span.kind": kind}
+    return {}
+
+
+def _says_kind(span: Span) -> bool:
+    return not _KINDS.isdisjoint(span.attributes.keys())
 
 
 def dialect_of(convention: Convention, attributes: Mapping[str, Any]) -> str:

@@ -12,7 +12,14 @@ from typing import Any, Literal
 import msgspec
 
 from ._attributes import RawAttributes
-from ._conventions import CONVENTIONS, Convention, convention_by_attributes, convention_by_name, dialect_of
+from ._conventions import (
+    CONVENTIONS,
+    Convention,
+    convention_by_attributes,
+    convention_by_name,
+    dialect_of,
+    kind_in_name,
+)
 from ._roles import ROLE_VALUES, Role, role_by_attributes, role_by_name
 from ._span import Span
 
@@ -101,7 +108,8 @@ def kind_of(span: Span) -> Kind:
     """What a span stands for; found out once, however often it is asked."""
     kind: Kind | None = span.kind
     if kind is None:
-        kind = _by_attributes(span.attributes)
+        said = kind_in_name(span)
+        kind = _found_out({**span.attributes, **said}) if said else _by_attributes(span.attributes)
         if kind is None:
             kind = _by_name(span)
         span.kind = kind

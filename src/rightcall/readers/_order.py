@@ -74,6 +74,8 @@ def group_by_time(records: list[Record]) -> None:
         span = record.span
         if record.group is not None or span is None or span.start_ns is None or span.end_ns is None:
             continue
+        if not record.is_placed:
+            continue
         if cluster and span.start_ns < latest and _may_be_asked_together(cluster[-1], record):
             if cluster[0].group is None:
                 number += 1

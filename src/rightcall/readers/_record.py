@@ -36,6 +36,8 @@ class Record(msgspec.Struct, eq=False):
     """The nearest span around it that stands for a call, an agent or a model."""
     is_parent_known: bool = True
     """Whether the call that made this one, or that there was none, can be told."""
+    is_placed: bool = True
+    """Whether the trace tells what is inside of what."""
     group: str | None = None
     turn: int | None = None
     order: int = -1
