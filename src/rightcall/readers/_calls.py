@@ -11,7 +11,7 @@ from rightcall.limits import Limits
 from ._answers import KEYS
 from ._carriers import carriers_among
 from ._conventions import MERGED, SPAN_NAMES, Convention, convention_by_attributes, says
-from ._kinds import CallShape, kind_of, tools_of
+from ._kinds import CallShape, is_like_call, kind_of, tools_of
 from ._record import Record
 from ._span import Event, Span
 from ._values import NOTHING, PLACEHOLDERS, SCRUBBED, UnparsableError, arguments, is_scrubbed, outcome
@@ -43,7 +43,7 @@ def take_call(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> None:
             # A span and a record that hold each other would never be freed; the run puts them together.
             record.span = None
             span.record = record
-    elif not shape and (tool := _tool_of(span)):
+    elif not shape and (tool := _tool_of(span)) is not None:
         span.record = Record(tool, unread=_described(span, "which may be a call"))
     elif shape or span.events or carriers_among(span.attributes) or not KEYS.isdisjoint(span.attributes.keys()):
         return
@@ -105,11 +105,12 @@ def _name_of(span: Span, shape: CallShape) -> str:
     return "" if name == span.name and shape.convention.tool else name
 
 
-def _tool_of(span: Span) -> str:
-    """The tool that a span outside of all conventions names, or an empty text."""
+def _tool_of(span: Span) -> str | None:
+    """The tool that a span outside of all conventions names; empty for what only looks like a call, else none."""
     named = [span.attributes.get(key) for key in tools_of(span)]
     tool = next((str(value) for value in named if value not in (None, "")), "")
-    return tool if tool and convention_by_attributes(span.attributes) is None else ""
+    is_call = (tool or is_like_call(span)) and convention_by_attributes(span.attributes) is None
+    return tool if is_call else None
 
 
 def _described(span: Span, what: str) -> str:

@@ -17,6 +17,8 @@ from ._envelopes import (
     callback_input,
     content_blocks,
     converse_blocks,
+    foreign_input,
+    foreign_output,
     langsmith_output,
     llamaindex_call,
     llamaindex_output,
@@ -55,6 +57,8 @@ class Convention(msgspec.Struct, frozen=True):
     """Attributes with the message of the error."""
     unwrap_args: tuple[Envelope, ...] = ()
     unwrap_output: tuple[Envelope, ...] = ()
+    unwrap_said: tuple[Envelope, ...] = ()
+    """What comes off outputs that messages tell."""
     encoded: bool = False
     """Outputs are always written as JSON, so `21.5` is a number and `"21.5"` a text."""
     keeps_quotes: bool = False
@@ -69,8 +73,8 @@ SPAN_NAMES = ("execute_tool ", "tools/call ", "Tool: ", "anthropic.custom_tool_u
 """What stands before the tool's name in the names of spans."""
 
 _EXECUTE = ("gen_ai.operation.name", "execute_tool")
-_IS_EXECUTED = dict([_EXECUTE])
-_EXECUTED = "execute_tool "
+_OPERATIONS = {f"{each} ": {_EXECUTE[0]: each} for each in ("execute_tool", "invoke_agent")}
+"""What the names of OpenTelemetry's spans begin with, and the attribute that says the same."""
 MERGED = "(merged)"
 """What stands for the tool in the name of the span that ADK puts around what several calls gave back."""
 
@@ -104,7 +108,7 @@ GEN_AI = Convention(
     args=("gen_ai.tool.call.arguments", "tool_arguments", "gen_ai.tool.arguments", "input.value"),
     output=("gen_ai.tool.call.result", "tool_response", "gen_ai.tool.result", "output.value"),
     failure=_STATUS,
-    unwrap_output=(tool_message, content_blocks),
+    unwrap_output=(tool_message, content_blocks, foreign_output),
     setting=f"{_CAPTURE}=true, or the framework's own switch for sensitive data",
     dialect="gen_ai",
 )
@@ -117,6 +121,7 @@ ADK = Convention(
     args=("gcp.vertex.agent.tool_call_args", "gen_ai.tool.call.arguments"),
     output=("gcp.vertex.agent.tool_response", "gen_ai.tool.call.result"),
     unwrap_output=(adk_output,),
+    unwrap_said=(adk_output,),
     encoded=True,
     setting=f"{_CAPTURE}=SPAN_ONLY",
     dialect="gen_ai",
@@ -165,7 +170,8 @@ PLAIN = Convention(
     tool_id=("tool.id",),
     args=("input.value",),
     output=("output.value",),
-    unwrap_output=(uipath_output,),
+    unwrap_args=(foreign_input,),
+    unwrap_output=(uipath_output, foreign_output),
     keeps_quotes=True,
 )
 """UiPath's rule, and the simplest: any span with a tool's name."""
@@ -210,7 +216,11 @@ CONVENTIONS = (
     ),
     *(
         msgspec.structs.replace(
-            OPENINFERENCE, name="openinference-adk", marks=(mark, _OPENINFERENCE), unwrap_output=(adk_output,)
+            OPENINFERENCE,
+            name="openinference-adk",
+            marks=(mark, _OPENINFERENCE),
+            unwrap_output=(adk_output,),
+            unwrap_said=(adk_output,),
         )
         for mark in _ADK
     ),
@@ -341,8 +351,9 @@ def kind_in_name(span: Span) -> Mapping[str, str]:
     ADK 1 leaves a span without attributes where the tool raised. The name of a span is the one thing that always stays.
     """
     name = span.name
-    if name.startswith(_EXECUTED) and not name.endswith(MERGED):
-        return {} if _says_kind(span) else _IS_EXECUTED
+    said = next((said for operation, said in _OPERATIONS.items() if name.startswith(operation)), None)
+    if said is not None and not name.endswith(MERGED):
+        return {} if _says_kind(span) else said
     entity, _, kind = name.rpartition(".")
     if kind in _ENTITIES and entity == span.attributes.get("traceloop.entity.name") and not _says_kind(span):
         return {"traceloop.span.kind": kind}
@@ -372,3 +383,8 @@ def says(value: Any, wanted: str | None) -> bool:
 _ROWS: dict[str, list[int]] = {}
 for _row, _convention in enumerate(CONVENTIONS):
     _ROWS.setdefault(_convention.marks[0][0], []).append(_row)
+
+WRAPPED_IN_MESSAGES: dict[str, tuple[Envelope, ...]] = {
+    each.name: each.unwrap_said for each in CONVENTIONS if each.unwrap_said
+}
+"""What comes off outputs that messages tell, by the convention of the call's span."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
+from ._conventions import WRAPPED_IN_MESSAGES
 from ._record import Record, are_told_apart
 from ._requests import Requests
 from ._values import NOTHING, same_but_nulls
@@ -79,6 +80,9 @@ def _compatible(record: Record, request: Record) -> bool:
 
 
 def _take(record: Record, request: Record) -> None:
+    if record.output is NOTHING and request.output is not NOTHING:
+        for unwrap in WRAPPED_IN_MESSAGES.get(record.convention, ()):
+            request.output = unwrap(request.output, request, {})
     record.fill(request)
     record.group, record.order = request.group, request.order
     request.joined = True

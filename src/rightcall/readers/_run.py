@@ -77,13 +77,14 @@ class Run:
         records, roles = _classified(spans)
         doubtful = [record for record in records if record.unread]
         records = [record for record in records if not record.unread] if doubtful else records
-        tree = Tree(spans, roles)
+        tree = Tree(spans, roles, frozenset([id(span) for span in spans if span.record is not None]))
         records = _placed(records, tree, roles)
+        self._unread.note_twins(records)
         talks = Talks(spans, roles, self.logs)
         turns = self._given_turns() or turns_in(spans, roles, tree, talks.of)
         unseen = self._complete(spans, records, turns, tree, talks)
         asked = self._asked_and_answered(spans, roles, turns, tree)
-        if not turns.is_known:
+        if not turns.is_known or self._requests.are_turns_doubtful:
             _without_turns([*records, *unseen])
         calls, withheld = made_and_withheld(_by_turn(ordered([*records, *unseen]), turns))
         self._unread.note_spans(doubtful, calls)
@@ -157,9 +158,12 @@ class Run:
         for each in said:
             self._read_log(each)
         unseen = join(records, self._requests) if self._requests.known else []
+        self._unread.note_nameless([record for record in self._requests.made if not record.joined])
+        unseen = [record for record in unseen if record.name]
         for record in unseen:
             context = self._requests.contexts.get(id(record))
             record.parent = context if isinstance(context, Record) else None
+            record.is_parent_known = record.is_parent_known or record.parent is not None
         return unseen
 
     def _asked_and_answered(

@@ -26,6 +26,8 @@ class _Surroundings(msgspec.Struct, frozen=True):
     """The name of the nearest agent that has one."""
     top: Span | None = None
     """The outermost span."""
+    is_doubtful: bool = False
+    """Whether a span that may be a call is around it."""
 
 
 _NOWHERE = _Surroundings()
@@ -34,12 +36,12 @@ _NOWHERE = _Surroundings()
 class Tree:
     """Spans of one run by their ids, with the calls some of them stand for."""
 
-    def __init__(self, spans: list[Span], roles: Mapping[int, Role]) -> None:
+    def __init__(self, spans: list[Span], roles: Mapping[int, Role], doubtful: frozenset[int] = frozenset()) -> None:
         self._spans = {span.span_id: span for span in spans if span.span_id}
         self._parents = {span.span_id: span.parent_id for span in spans if span.span_id}
         self.has_parents = any([span.parent_id is not None for span in spans])
         """Whether any span has a parent, here or elsewhere."""
-        self._roles = roles
+        self._roles, self._doubtful = roles, doubtful
         self._agents = frozenset(_named_agents(spans, roles))
         self._shapeless = _without_shape(spans)
         self._calls: dict[str, Record] = {}
@@ -107,13 +109,19 @@ class Tree:
         around = self._surroundings(self._parents.get(span.span_id or "", span.parent_id))
         record.under = around.known
         record.agent = around.agent or self._own_agent(record)
-        record.is_placed = span.trace_id not in self._shapeless
-        record.is_parent_known = record.parent is not None or self._is_outside(around.top or span)
+        record.is_placed = not self.is_shapeless(span)
+        record.is_parent_known = self.is_known_around(span)
 
     def is_known_around(self, span: Span) -> bool:
         """Whether the call around a span, or that there is none, can be told."""
+        if self.enclosing(span) is not None:
+            return True
         around = self._surroundings(self._parents.get(span.span_id or "", span.parent_id))
-        return self.enclosing(span) is not None or self._is_outside(around.top or span)
+        return not around.is_doubtful and self._is_outside(around.top or span)
+
+    def is_shapeless(self, span: Span | None) -> bool:
+        """Whether it is not known which span of a trace is inside of which."""
+        return span is not None and span.trace_id in self._shapeless
 
     def _own_agent(self, record: Record) -> str | None:
         """The agent that a call names itself, unless the agents of the run have other names.
@@ -145,7 +153,8 @@ class Tree:
         is_call = span_id in self._calls
         named = role == "agent" or (role is not None and span.name.startswith(_INVOKED))
         agent = (agent_name(span) if named else None) or (None if is_call and span_id in self._busy() else outer.agent)
-        return _Surroundings(span_id if role or is_call else outer.known, agent, outer.top or span)
+        is_doubtful = outer.is_doubtful or id(span) in self._doubtful
+        return _Surroundings(span_id if role or is_call else outer.known, agent, outer.top or span, is_doubtful)
 
     def _busy(self) -> set[str]:
         """The calls inside which an agent or a model was at work."""
@@ -219,7 +228,7 @@ def _named_agents(spans: Iterable[Span], roles: Mapping[int, Role]) -> Iterator[
 
 
 def _without_shape(spans: Iterable[Span]) -> frozenset[str]:
-    """The traces of which is not known which span is inside of which: ids were not recorded, or no span has a parent."""
+    """The traces of which is not known what is inside of what: ids were not recorded, or no span has a parent."""
     counts: dict[str, int] = {}
     shaped: set[str] = set()
     found: set[str] = set()
