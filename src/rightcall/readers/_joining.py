@@ -98,8 +98,12 @@ def _unseen(requests: list[Record], records: list[Record], open_records: list[Re
         return requests
     doubtful = {record.name for record in open_records}
     made = {(record.call_id, _name_args(record, None)) for record in records if record.call_id}
+    named = {(record.call_id, record.name) for record in records if record.call_id}
     return [
         request
         for request in requests
-        if request.call_id and request.name not in doubtful and (request.call_id, _name_args(request, None)) not in made
+        if request.call_id
+        and request.name not in doubtful
+        and (request.call_id, _name_args(request, None)) not in made
+        and (request.args is not NOTHING or (request.call_id, request.name) not in named)
     ]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.trajectory import NOT_UNDERSTOOD, ToolCall, Trajectory
+from rightcall.trajectory import NOT_UNDERSTOOD, NOT_UNDERSTOOD_NOTE, ToolCall, Trajectory
 
 from ._answers import asked_and_answered
 from ._calls import take_call
@@ -17,7 +17,7 @@ from ._joining import join
 from ._kinds import CallShape
 from ._log_turns import Said, asked_and_answered_in
 from ._message_log import exchanges_of
-from ._order import group_by_time, ordered, unsettled
+from ._order import group_by_time, number_groups, ordered, unsettled
 from ._record import Record
 from ._requests import Requests
 from ._roles import Role
@@ -77,7 +77,8 @@ class Run:
         records, roles = _classified(spans)
         doubtful = [record for record in records if record.unread]
         records = [record for record in records if not record.unread] if doubtful else records
-        tree = Tree(spans, roles, frozenset([id(span) for span in spans if span.record is not None]))
+        held = [record.span for record in doubtful if record.span]
+        tree = Tree(spans, roles, frozenset(map(id, [*held, *[span for span in spans if span.record is not None]])))
         records = _placed(records, tree, roles)
         self._unread.note_twins(records)
         talks = Talks(spans, roles, self.logs)
@@ -91,12 +92,13 @@ class Run:
         if not calls and not withheld:
             self._unread.note_silence([said.log for said in self._logs_said()])
         group_by_time(calls)
+        number_groups(calls)
         self._warn(calls)
         tool_data = metadata["tool_data"] = self._tool_data(bool(records), bool(unseen))
         is_recorded = tool_data != "none" and self._shows_all_turns(turns, tool_data, spans)
         if self._unread.first:
             metadata[NOT_UNDERSTOOD] = self._unread.first
-            self._warnings.add("calls", f"calls that were not understood: {self._unread.first}")
+            self._warnings.add("calls", f"{NOT_UNDERSTOOD_NOTE}{self._unread.first}")
         if records:
             metadata["instrumentation"] = sorted({layer for record in records for layer in record.layers})
         return Trajectory(
