@@ -73,8 +73,13 @@ SPAN_NAMES = ("execute_tool ", "tools/call ", "Tool: ", "anthropic.custom_tool_u
 """What stands before the tool's name in the names of spans."""
 
 _EXECUTE = ("gen_ai.operation.name", "execute_tool")
-_OPERATIONS = {f"{each} ": {_EXECUTE[0]: each} for each in ("execute_tool", "invoke_agent")}
-"""What the names of OpenTelemetry's spans begin with, and the attribute that says the same."""
+_OPERATIONS = {
+    "execute_tool ": dict([_EXECUTE]),
+    "anthropic.custom_tool_use ": dict([_EXECUTE]),
+    "invoke_agent ": {_EXECUTE[0]: "invoke_agent"},
+}
+"""What the names of spans begin with, and the attribute that says the same."""
+
 MERGED = "(merged)"
 """What stands for the tool in the name of the span that ADK puts around what several calls gave back."""
 

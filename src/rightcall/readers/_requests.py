@@ -13,7 +13,7 @@ from rightcall.decoding import dump_json
 
 from ._message_log import Exchange
 from ._record import Record, are_told_apart, has_made_up_id
-from ._threads import BEFORE, Threads, steps_up
+from ._threads import BEFORE, Threads, doubtful_places, falls_silent, steps_up
 from ._values import NOTHING
 
 Key = tuple[Any, int | None, str, bytes | str]
@@ -74,12 +74,12 @@ class Requests:
         of_model: bool = True,
     ) -> None:
         """Take in one conversation of a turn: what a model, or an agent, was given, and what it answered."""
-        self.are_turns_doubtful = self.are_turns_doubtful or _falls_silent(before)
+        self.are_turns_doubtful = self.are_turns_doubtful or falls_silent(before)
         place = None if context is None else id(context)
         is_first = not self._threads.is_known(place)
         turns = self._threads.turns_of(before, turn, place)
         reading = _Reading(self, context, start_ns, end_ns, turn)
-        reading.doubts = _doubts(before, turns, of_model or bool(self._answered), is_first)
+        reading.doubts = doubtful_places(before, turns, of_model or bool(self._answered), is_first)
         reading.take_all(before, turns)
         reading.answering = of_model
         reading.take_all(after, [turn] * len(after))
@@ -93,7 +93,7 @@ class Requests:
     def add_log(self, said: Sequence[Exchange], turn: int | None = None, asked: str | None = None) -> None:
         """Take in a log of messages: a whole conversation, or what there was of one when a turn ended."""
         self.is_placed = True
-        self.are_turns_doubtful = self.are_turns_doubtful or _falls_silent(said)
+        self.are_turns_doubtful = self.are_turns_doubtful or falls_silent(said)
         if turn is None:
             turns: Sequence[int | None] = steps_up(said, asked)
             self._threads.remember(said, turns)
@@ -365,38 +365,6 @@ class _Reading:
             if _may_answer(result, record):
                 return record
         return None
-
-
-def _falls_silent(said: Sequence[Exchange]) -> bool:
-    """Whether a message of the user that follows the agent's work has nothing in it, not even an empty text."""
-    is_at_work = False
-    for exchange in said:
-        if is_at_work and exchange.is_silent:
-            return True
-        is_at_work = is_at_work or exchange.is_of_agent
-    return False
-
-
-def _doubts(said: Sequence[Exchange], turns: Sequence[int], models_tell: bool, is_first: bool) -> frozenset[int]:
-    """Which calls may be of this run, though they seem older: those that no answer to the user followed.
-
-    Frameworks speak as the user, too, to have a model try again. Models that were asked before then show that the run
-    had begun; where their spans are missing, or only that of the agent is left, nothing does. And nothing tells how old
-    calls are in the first prompt of all, if the user says nothing in it.
-    """
-    if is_first and not any([exchange.is_of_user for exchange in said]):
-        return frozenset(range(len(said)))
-    found = []
-    is_answered = False
-    for place in range(len(said) - 1, -1, -1):
-        exchange = said[place]
-        if exchange.is_of_user:
-            is_answered = False
-        elif exchange.is_of_agent and not exchange.calls and not exchange.results:
-            is_answered = True
-        if exchange.calls and turns[place] == BEFORE and not (is_answered and models_tell):
-            found.append(place)
-    return frozenset(found)
 
 
 def _may_answer(result: Record, request: Record) -> bool:
