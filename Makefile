@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz mutants lint check bench frameworks servers docs screenshots browser java clean
+.PHONY: help demo test fuzz mutants lint figures check bench frameworks servers docs screenshots browser java clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -33,6 +33,9 @@ lint: $(VENV)/.checked ## Check format, style, types and layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
+figures: $(VENV)/.installed ## Print the size of the source tree, its imports and its names
+	@$(BIN)/python tools/figures.py
+
 check: lint test ## Everything that has to be right before a change is proposed
 
 bench: $(VENV)/.tested ## Measure against other tools, in environments of their own under .bench/
@@ -54,7 +57,7 @@ browser: $(VENV)/.tested
 	@sh tests/browser/provide.sh $(VENV)/axe
 
 java:
-	@sh tests/batch/provide.sh
+	@sh tests/scale/provide.sh
 
 clean: ## Remove what the other targets made
 	rm -rf $(VENV) .bench site

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-from tests.columns.span_tables import KINDS, WITHOUT_SCOPES, Span, copier, recorded, spans_of, without_scopes
+from tests.scale.columns.span_tables import KINDS, WITHOUT_SCOPES, Span, copier, recorded, spans_of, without_scopes
 
 import rightcall
-from rightcall.batch import ParquetSpans, bucket_count, span_buckets
-from rightcall.trajectory import Trajectory
+from rightcall.scale.lake import ParquetSpans, bucket_count, span_buckets
+from rightcall.values.trajectory import Trajectory
 
 _CHUNK = 50_000
 _FILES = 6

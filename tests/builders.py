@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rightcall import EvaluationResult, ToolCall, Trajectory
-from rightcall.evaluators import EVALUATORS
+from rightcall.judging import EVALUATORS
 
 
 def call(name: str, /, **args: Any) -> ToolCall:

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 import rightcall
-from rightcall._exports import HOMES
-from rightcall.evaluators._exports import HOMES as EVALUATORS_HOMES
 
 SOURCE = Path(rightcall.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
 IDS = [str(path.relative_to(SOURCE)) for path in MODULES]
 FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__"}
 FORBIDDEN_IMPORTS = {"pickle", "marshal", "shelve", "socket", "urllib.request", "http", "requests", "sqlite3"}
-NETWORKED = {"agents/_endpoints.py", "agents/_receiver.py", "viewer/_serving.py"}
+NETWORKED = {"running/agents/_endpoints.py", "running/agents/_receiver.py", "reporting/viewer/_serving.py"}
 """The only modules that connect, or can be connected to: agents behind an address the user named, and the viewer."""
-LATE_DOORS = {"rightcall": HOMES, "rightcall.evaluators": EVALUATORS_HOMES}
+DOORS = [
+    ".".join(["rightcall", *path.parent.relative_to(SOURCE).parts]) for path in sorted(SOURCE.rglob("__init__.pyi"))
+]
 """The packages that import what they export when it is first used."""
 
 
@@ -61,24 +61,18 @@ def test_functions_are_short(path: Path) -> None:
 def test_other_packages_are_entered_by_the_front_door(path: Path) -> None:
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.ImportFrom) and node.level == 0 and (node.module or "").startswith("rightcall"):
-            assert "._" not in (node.module or ""), node.module
+            assert "._" not in (node.module or "").removeprefix("rightcall._lazy"), node.module
 
 
-def door(package: str) -> Path:
-    return SOURCE.joinpath(*package.split(".")[1:], "__init__.py")
+@pytest.mark.parametrize("package", DOORS)
+def test_a_front_door_is_a_sentence_and_a_stub_of_what_it_exports(package: str) -> None:
+    opened = import_module(package)
+    stub = tree(Path(opened.__file__ or "").with_suffix(".pyi"))
 
-
-@pytest.mark.parametrize(
-    "path", sorted({path for path in MODULES if path.name == "__init__.py"} - {*map(door, LATE_DOORS)})
-)
-def test_a_front_door_holds_a_sentence_imports_and_a_sorted_all(path: Path) -> None:
-    docstring, *rest = tree(path).body
-
-    assert isinstance(docstring, ast.Expr)
-    assert all(isinstance(node, (ast.ImportFrom, ast.Assign)) for node in rest)
-    exported = ast.literal_eval(rest[-1].value) if isinstance(rest[-1], ast.Assign) else []
-    imported = [alias.asname or alias.name for node in rest if isinstance(node, ast.ImportFrom) for alias in node.names]
-    assert sorted(exported) == sorted(imported)
+    listed = {alias.name for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert opened.__doc__
+    assert opened.__all__ == dir(opened) == sorted(listed)
+    assert [name for name in opened.__all__ if not hasattr(opened, name)] == []
 
 
 @pytest.mark.parametrize("path", MODULES, ids=IDS)
@@ -115,7 +109,7 @@ def test_help_loads_neither_pydantic_nor_rich_nor_an_evaluator() -> None:
     code = (
         "import sys, rightcall.cli; sys.argv = ['rightcall', '--help']\n"
         "try:\n    rightcall.cli.main()\nexcept SystemExit:\n    pass\n"
-        "print([name for name in ('pydantic', 'rich', 'rapidfuzz', 'msgspec', 'rightcall.evaluators') "
+        "print([name for name in ('pydantic', 'rich', 'rapidfuzz', 'msgspec', 'rightcall.judging') "
         "if name in sys.modules])"
     )
 
@@ -138,36 +132,38 @@ def test_the_first_evaluation_loads_no_other_evaluator_and_no_judge() -> None:
         "import sys, rightcall\n"
         "rightcall.ToolCallOrderEvaluator().evaluate(['a'], {'tool_calls_order': ['a']})\n"
         "print([name for name in ('_args', '_base', '_contains', '_judging', '_registry', '_rouge', '_waiting') "
-        "if f'rightcall.evaluators.{name}' in sys.modules], 'rightcall.judges' in sys.modules)"
+        "if any(loaded.endswith(f'.{name}') for loaded in sys.modules if 'rightcall.judging' in loaded)], "
+        "'rightcall.judging.models' in sys.modules)"
     )
 
     assert run(code) == "[] False"
 
 
-@pytest.mark.parametrize("package", LATE_DOORS)
-def test_every_late_export_is_what_its_home_has(package: str) -> None:
-    opened = import_module(package)
-
-    for home, names in LATE_DOORS[package].items():
-        for name in names:
-            assert getattr(opened, name) is getattr(import_module(f"{package}.{home}"), name)
-    assert opened.__all__ == dir(opened) == sorted(opened.__all__)
-
-
-@pytest.mark.parametrize("package", LATE_DOORS)
-def test_a_late_door_has_no_other_name(package: str) -> None:
+@pytest.mark.parametrize("package", DOORS)
+def test_a_front_door_has_no_other_name(package: str) -> None:
     with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'Trajectry'"):
         import_module(package).Trajectry  # noqa: B018
 
 
-@pytest.mark.parametrize("package", LATE_DOORS)
-def test_type_checkers_see_the_same_exports(package: str) -> None:
-    [checked] = [node for node in tree(door(package)).body if isinstance(node, ast.If)]
-    seen = {
-        (node.module, alias.name, alias.asname)
-        for node in checked.body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
+def test_packages_can_still_be_imported_by_the_names_they_had() -> None:
+    code = (
+        "import warnings; warnings.simplefilter('ignore')\n"
+        "from rightcall.matchers import MATCHERS\n"
+        "from rightcall.batch.lake import Job\n"
+        "import rightcall.matching.matchers, rightcall.scale.lake\n"
+        "print(MATCHERS is rightcall.matching.matchers.MATCHERS, Job is rightcall.scale.lake.Job)"
+    )
 
-    assert seen == {(home, name, name) for home, names in LATE_DOORS[package].items() for name in names}
+    assert run(code) == "True True"
+
+
+def test_a_name_that_a_package_had_says_where_it_is_now() -> None:
+    code = (
+        "import warnings\n"
+        "with warnings.catch_warnings(record=True) as caught:\n"
+        "    warnings.simplefilter('always')\n"
+        "    import rightcall.results\n"
+        "print(*[f'{each.category.__name__}: {each.message}' for each in caught])"
+    )
+
+    assert run(code) == "DeprecationWarning: rightcall.results is now rightcall.values.results"

@@ -13,7 +13,7 @@ from tests.disks import Disk, PowerLoss
 
 from rightcall import files
 from rightcall.cli._replacing import replace_file as replace_users_file
-from rightcall.mocking import Entry, Recording
+from rightcall.running.mocking import Entry, Recording
 
 OLD, NEW = b"old content", b"new content, which is longer"
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rightcall import CriteriaError
-from rightcall.evaluators import evaluator_type
+from rightcall.judging import evaluator_type
 
 from .inputs import Input, output_of
 

@@ -24,7 +24,7 @@ def bounds(workers: Workers, pace: Pace) -> Iterator[Figure]:
 
 def _bounded(pace: Pace, name: str, expected: Any, actual: Any) -> Iterator[Line]:
     from rightcall import Trajectory
-    from rightcall.evaluators import EVALUATORS
+    from rightcall.judging import EVALUATORS
 
     evaluator = EVALUATORS["final-output"]()
     criteria = evaluator.criteria({"output": expected})

@@ -33,7 +33,7 @@ print(sum(len(batch.column("calls").to_pylist()) for batch in batches))
 """
 _KERNEL = f"""{_BATCHES}
 from time import process_time
-from rightcall.columns import Plan, score_batch
+from rightcall.scale.columns import Plan, score_batch
 plan, spent = Plan.of_expectation(sys.argv[2]), 0.0
 score_batch(next(pq.ParquetFile(sys.argv[1]).iter_batches(100, columns=["id", "calls"])), plan)
 for batch in batches:
@@ -43,7 +43,7 @@ for batch in batches:
 print(spent)
 """
 _RIGHTCALL = f"""{_BATCHES}
-from rightcall.columns import Plan, score_batch
+from rightcall.scale.columns import Plan, score_batch
 plan, rows, passed = Plan.of_expectation(sys.argv[2]), 0, 0
 for batch in batches:
     scores = score_batch(batch, plan)

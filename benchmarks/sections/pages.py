@@ -14,7 +14,7 @@ from benchmarks.table import Line, under
 from benchmarks.workers import Workers
 
 _AGENT = '''
-from rightcall.tracing import tool
+from rightcall.running.tracing import tool
 
 
 @tool

@@ -17,7 +17,7 @@ from benchmarks.workers import Workers
 _AGENT = '''
 import asyncio
 
-from rightcall.tracing import tool
+from rightcall.running.tracing import tool
 
 
 @tool

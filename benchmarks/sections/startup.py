@@ -44,7 +44,7 @@ def startup(workers: Workers, pace: Pace) -> Iterator[Figure]:
         bare = [sys.executable, "-c", "pass"]
         yield partial(_above, f"{name}, above bare Python", limit, command, bare, pace.startup_rounds)
     pytest = [sys.executable, "-c", _PYTEST, "-p", "no:cacheprovider"]
-    plugin = [*pytest, "-p", "rightcall.pytest_plugin"]
+    plugin = [*pytest, "-p", "rightcall.testing.pytest_plugin"]
     yield partial(_above, "pytest with the plugin, above without", 0.01, plugin, pytest, 3 * pace.startup_rounds)
     yield _third_party
 

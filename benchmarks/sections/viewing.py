@@ -19,9 +19,9 @@ import sys
 from pathlib import Path
 from msgspec.structs import replace
 from rightcall import Trajectory, load_eval_set
-from rightcall.results import Aggregates, Tally, measures_of
-from rightcall.store import create_run
-from rightcall.verdicts import judge
+from rightcall.values.results import Aggregates, Tally, measures_of
+from rightcall.reporting.store import create_run
+from rightcall.cases.verdicts import judge
 
 folder, runs, cases = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 folder.mkdir(parents=True)
@@ -52,7 +52,7 @@ _LOOK = """
 import asyncio, json, sys
 from pathlib import Path
 from time import process_time
-from rightcall.viewer import Hosts, Library, make_app
+from rightcall.reporting.viewer import Hosts, Library, make_app
 
 library = Library(Path(sys.argv[1]))
 app = make_app(library, Hosts("127.0.0.1", 80))

@@ -39,5 +39,5 @@ class FirstTime:
 
 @evaluator
 async def short(output):
-    """An answer of at most ten words. It could wait for somebody, with `await`."""
+    """An answer of at most ten words. It may wait for a service, with `await`."""
     return len(str(output).split()) <= 10

@@ -1,6 +1,6 @@
 """`python -m rightcall`: the command line."""
 
-from rightcall.cli import main
+from .cli import main
 
 if __name__ == "__main__":
     main()

@@ -17,8 +17,8 @@ from tests.hostile.results import write_run
 from tests.processes import rightcall
 
 from rightcall import CaseResult, Outcome, ToolCall, Trajectory, judge, load_eval_set
-from rightcall.store import Run, list_runs, open_run
-from rightcall.verdicts import broken
+from rightcall.cases.verdicts import broken
+from rightcall.reporting.store import Run, list_runs, open_run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LARGE = 10_000
@@ -62,7 +62,7 @@ def made_once(shared: Path, make: Callable[[Path], object]) -> Path:
 
 
 def write_example_runs(folder: Path) -> None:
-    """The runs of the examples; then a new project's: one mended, and two as `rightcall init` leaves it."""
+    """The runs of the examples; then a new project's: one fixed, and two as `rightcall init` leaves it."""
     runs = f"--runs={folder / 'runs'}"
     project, shop, weather = folder / "shop", EXAMPLES / "shopping_agent", EXAMPLES / "weather_tools"
     with ThreadPoolExecutor() as pool:
@@ -84,7 +84,7 @@ def write_example_runs(folder: Path) -> None:
 
 
 def project_runs(folder: Path) -> list[Run]:
-    """The runs of the new project among the example runs: the mended one, then the two that fail."""
+    """The runs of the new project among the example runs: the fixed one, then the two that fail."""
     return [open_run(str(each)) for each in list_runs(folder / "runs")[-3:]]
 
 

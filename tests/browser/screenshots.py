@@ -14,8 +14,8 @@ from tests.browser.browsers import lacking, started_browser
 from tests.browser.serving import Viewer
 from tests.processes import rightcall
 
-from rightcall.pages import case_key
-from rightcall.store import list_runs
+from rightcall.reporting.pages import case_key
+from rightcall.reporting.store import list_runs
 
 _WIDTH = 1120
 _TERMINAL = """<!doctype html><meta charset="utf-8"><style>

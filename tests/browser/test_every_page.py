@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.checks import sticking_out, violations
 from tests.browser.runs import project_runs
 
-from rightcall.pages import case_key, key_of
+from rightcall.reporting.pages import case_key, key_of
 
 Browse = Callable[..., Page]
 PAGES = {
@@ -19,8 +19,8 @@ PAGES = {
     "failing case": "/runs/{run}/cases/{failing}",
     "passing case": "/runs/{run}/cases/{passing}",
     "tool": "/runs/{run}/tools/{tool}",
-    "compare": "/compare?a={mended}&b={run}",
-    "three runs": "/compare?run={mended}&run={first}&run={run}",
+    "compare": "/compare?a={fixed}&b={run}",
+    "three runs": "/compare?run={fixed}&run={first}&run={run}",
     "nothing": "/runs/nothing",
 }
 
@@ -28,11 +28,11 @@ PAGES = {
 @pytest.fixture
 def address(examples: Path, serve: Callable[[Path], str]) -> Callable[[str], str]:
     """Where a page is, by its name."""
-    mended, first, run = project_runs(examples)
+    fixed, first, run = project_runs(examples)
     names = {
         "run": run.folder.name,
         "first": first.folder.name,
-        "mended": mended.folder.name,
+        "fixed": fixed.folder.name,
         "failing": case_key("reserve_two"),
         "passing": case_key("reserve_one"),
         "tool": key_of("reserve_item"),

@@ -12,9 +12,9 @@ from tests.browser.checks import follow, planted, sticking_out
 from tests.hostile import corpus
 from tests.hostile.results import tool_name
 
-from rightcall.pages import case_key, key_of, visible
-from rightcall.redaction import redacted_text
-from rightcall.store import list_runs
+from rightcall.reporting.pages import case_key, key_of, visible
+from rightcall.reporting.store import list_runs
+from rightcall.values.redaction import redacted_text
 
 KINDS = list(corpus.PAYLOADS)
 

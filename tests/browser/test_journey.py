@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.runs import project_runs
 
-from rightcall.pages import case_key
+from rightcall.reporting.pages import case_key
 
 Serve = Callable[[Path], str]
 
@@ -42,7 +42,7 @@ def test_two_clicks_lead_from_all_runs_to_the_argument_that_was_wrong(page: Page
 
 
 def test_the_history_of_a_case_says_in_which_run_it_began(failing: Page, examples: Path) -> None:
-    mended, first, last = project_runs(examples)
+    fixed, first, last = project_runs(examples)
     history = failing.locator("ol.history li")
 
     expect(history).to_have_count(3)
@@ -50,19 +50,19 @@ def test_the_history_of_a_case_says_in_which_run_it_began(failing: Page, example
     [began] = [text for text in history.all_inner_texts() if "stopped passing here" in text]
     assert first.short_id in began
 
-    failing.locator("ol.history").get_by_role("link").filter(has_text=mended.short_id).click()
+    failing.locator("ol.history").get_by_role("link").filter(has_text=fixed.short_id).click()
     expect(failing.locator("h1 .badge")).to_contain_text("passed")
 
 
 def test_two_boxes_and_a_button_compare_two_runs(page: Page, examples: Path, serve: Serve) -> None:
-    mended, _, last = project_runs(examples)
+    fixed, _, last = project_runs(examples)
     page.goto(serve(examples / "runs"))
 
-    for run in (mended, last):
+    for run in (fixed, last):
         page.get_by_role("checkbox", name=run.short_id).check()
     page.get_by_role("button", name="Compare").click()
 
-    expect(page.locator("h1")).to_contain_text(mended.short_id)
+    expect(page.locator("h1")).to_contain_text(fixed.short_id)
     expect(page.locator("h1")).to_contain_text(last.short_id)
     flip = page.get_by_role("row").filter(has_text="reserve_two")
     expect(flip).to_contain_text("quantity 2 → 1")

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.runs import project_runs
 
-from rightcall.pages import case_key
-from rightcall.store import list_runs
+from rightcall.reporting.pages import case_key
+from rightcall.reporting.store import list_runs
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.checks import follow, sticking_out, violations
 
-from rightcall.store import list_runs
+from rightcall.reporting.store import list_runs
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 from tests.browser.runs import slow_run
-from tests.viewer.viewing import RIGHT, SEARCH, WRONG, new_run, results_of
+from tests.reporting.viewer.viewing import RIGHT, SEARCH, WRONG, new_run, results_of
 from tests.waiting import until
 
-from rightcall.pages import case_key
-from rightcall.store import list_runs
+from rightcall.reporting.pages import case_key
+from rightcall.reporting.store import list_runs
 
 
 def test_a_running_run_shows_its_progress_and_its_end(page: Page, tmp_path: Path, serve: Callable[[Path], str]) -> None:

@@ -15,8 +15,8 @@ from tests.browser.runs import made_once, project_runs
 from tests.hostile import corpus
 from tests.processes import rightcall
 
-from rightcall.pages import case_key, visible
-from rightcall.store import list_runs
+from rightcall.reporting.pages import case_key, visible
+from rightcall.reporting.store import list_runs
 
 Browse = Callable[..., Page]
 

@@ -14,7 +14,7 @@ from benchmarks.comparison.modes import MODES
 from benchmarks.comparison.recording import PEERS, TELLERS, recorded, recorded_failures
 from benchmarks.comparison.tables import PAGES, differing, filled, table
 
-from rightcall.evaluators import EVALUATORS
+from rightcall.judging import EVALUATORS
 
 SCORES, DIFFERENCES = PAGES
 HEADINGS = {"uipath": "UiPath", "google-adk": "Google ADK", "agentevals": "AgentEvals", "deepeval": "DeepEval"}

@@ -22,14 +22,25 @@ import pytest
 from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
-from rightcall import Calls, CaseResult, EvaluationResult, Limits, ToolCall, Trajectory, errors, redaction
-from rightcall.evalsets import _written, load_eval_set, load_expectation
-from rightcall.evalsets._expecting import SHORTHANDS
-from rightcall.evaluators import EVALUATORS
-from rightcall.matchers import MATCHERS, compile_value
-from rightcall.redaction import SHAPES
-from rightcall.results import CODES, Alignment, Finding, Justification, PlacedFinding, Source, Step, Totals, Written
-from rightcall.verdicts import Join
+from rightcall import Calls, CaseResult, EvaluationResult, Limits, ToolCall, Trajectory, errors
+from rightcall.cases.evalsets import _written, load_eval_set, load_expectation
+from rightcall.cases.evalsets._expecting import SHORTHANDS
+from rightcall.cases.verdicts import Join
+from rightcall.judging import EVALUATORS
+from rightcall.matching.matchers import MATCHERS, compile_value
+from rightcall.values import redaction
+from rightcall.values.redaction import SHAPES
+from rightcall.values.results import (
+    CODES,
+    Alignment,
+    Finding,
+    Justification,
+    PlacedFinding,
+    Source,
+    Step,
+    Totals,
+    Written,
+)
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
@@ -39,7 +50,7 @@ EXAMPLES = ROOT / "docs" / "examples"
 WRITTEN = {
     "WrittenEvalSet": "Top level",
     "WrittenDefaults": "Defaults",
-    "WrittenEvaluator": "Evaluators of your own",
+    "WrittenEvaluator": "Custom evaluators",
     "WrittenOverall": "All cases together",
     "WrittenCase": "Cases",
     "WrittenTurn": "Turns",
@@ -241,7 +252,7 @@ def test_every_kind_of_secret_is_in_the_reference() -> None:
     page = reference("redaction.md")
 
     assert {shape.name for shape in SHAPES} - names_in_code(page) == set()
-    assert {name for name in redaction.__all__ if name not in names_in_code(page.replace("(", "`("))} == set()
+    assert {name for name in dir(redaction) if name not in names_in_code(page.replace("(", "`("))} == set()
 
 
 @pytest.mark.parametrize("code", EXIT_CODES)

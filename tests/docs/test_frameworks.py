@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-from tests.readers import corpus
+from tests.reading import corpus
 
 from rightcall import ToolCall, read
 

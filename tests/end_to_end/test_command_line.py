@@ -7,7 +7,7 @@ import sys
 import pytest
 from tests.processes import rightcall
 
-from rightcall.results import CODES
+from rightcall.values.results import CODES
 
 
 def test_help_lists_every_command_and_version_says_which() -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.processes import rightcall
 
 from rightcall.cli import _completing, _formats
-from rightcall.results import CODES
+from rightcall.values.results import CODES
 
 CASES = ["laptop", "reserve_one", "reserve_two", "sold_out"]
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from pyarrow import parquet
-from tests.batch.tables import CASES, canonical, read_scores, table
 from tests.engines import ask_for, java
+from tests.scale.tables import CASES, canonical, read_scores, table
 
 ENVIRONMENT = {"RAY_USAGE_STATS_ENABLED": "0", "SPARK_LOCAL_IP": "127.0.0.1"}
 DEFAULTS = "spark.master local[2]\nspark.ui.enabled false\nspark.driver.extraJavaOptions -XX:TieredStopAtLevel=1\n"

@@ -4,7 +4,7 @@ import json
 import os
 from pathlib import Path
 
-from tests.evalsets import adk_files, uipath_files
+from tests.cases.evalsets import adk_files, uipath_files
 from tests.processes import rightcall
 
 ROOT = Path(__file__).parents[2]

@@ -27,7 +27,7 @@ cases:
     expect: {calls: [search_flights]}
 """
 AGENT = """
-from rightcall.tracing import tool
+from rightcall.running.tracing import tool
 
 @tool
 def search_flights(to: str) -> list:

@@ -40,7 +40,7 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def mend(project: Path) -> None:
+def fix(project: Path) -> None:
     """Do what the eval set's comment says."""
     evals, agent = (project / "evals/shop.yaml").read_text("utf-8"), project / "shop_agent.py"
     [line] = re.findall(r'^# .* where it says "the mistake": +(.+)$', evals, re.MULTILINE)
@@ -62,7 +62,7 @@ def test_an_empty_folder_becomes_a_project_and_the_screen_says_what_is_next(tmp_
 
 def test_the_first_run_fails_on_purpose_and_mended_as_the_file_says_it_passes(project: Path) -> None:
     first = rightcall("run", cwd=project)
-    mend(project)
+    fix(project)
     second = rightcall("run", cwd=project)
 
     assert first.returncode == 1

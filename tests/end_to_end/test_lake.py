@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.batch.lake.lakes import contents, rows, scores, write_lines, write_table
-from tests.batch.lake.stores import s3_store
-from tests.columns.span_tables import KINDS, recorded, spans_of
 from tests.hostile.corpus import PAYLOADS, harmful, obeyed
 from tests.processes import rightcall
+from tests.scale.columns.span_tables import KINDS, recorded, spans_of
+from tests.scale.lake.lakes import contents, rows, scores, write_lines, write_table
+from tests.scale.lake.stores import s3_store
 from tests.waiting import until
 
 from rightcall.cli._score import command as score_command

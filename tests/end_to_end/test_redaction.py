@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from tests.processes import rightcall
-from tests.redaction.secrets import TOKENS
+from tests.values.redaction.secrets import TOKENS
 
 AGENT = """
 import json, pathlib
-from rightcall.tracing import tool
+from rightcall.running.tracing import tool
 
 SECRETS = json.loads((pathlib.Path(__file__).parent / "secrets.json").read_text())
 

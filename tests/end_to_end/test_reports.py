@@ -11,7 +11,7 @@ import pytest
 from tests.processes import rightcall
 
 AGENT = """
-from rightcall.tracing import tool
+from rightcall.running.tracing import tool
 
 @tool
 def search(query):

@@ -10,13 +10,13 @@ from xml.etree import ElementTree
 
 import pytest
 from tests.processes import rightcall
-from tests.runner.running import none_left
+from tests.running.runner.running import none_left
 
 AGENT = """
 import asyncio, os, sys, time
 from concurrent.futures import ThreadPoolExecutor
 from opentelemetry import trace
-from rightcall.tracing import tool
+from rightcall.running.tracing import tool
 
 @tool
 def search(query: str) -> list[str]:
@@ -36,7 +36,7 @@ def answer(query: str) -> str:
     if query == "crash":
         os._exit(7)
     if query == "modules":
-        return [name for name in ("pydantic", "rich", "click", "rightcall.evaluators") if name in sys.modules]
+        return [name for name in ("pydantic", "rich", "click", "rightcall.judging") if name in sys.modules]
     [found] = search(query)
     return f"found {found}"
 

@@ -13,12 +13,12 @@ from xml.etree import ElementTree
 
 import pytest
 from tests.processes import rightcall
-from tests.viewer.viewing import Browser
+from tests.reporting.viewer.viewing import Browser
 
 AGENT = """
 import glob, json, os, shutil, subprocess, sys, threading, time
 from pathlib import Path
-from rightcall.tracing import tool
+from rightcall.running.tracing import tool
 
 @tool
 def search(query: str) -> str:

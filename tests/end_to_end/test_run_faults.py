@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 from tests.processes import rightcall
-from tests.runner.running import none_left
+from tests.running.runner.running import none_left
 from tests.sampling import randomness
 from tests.waiting import until
 
 AGENT = """
 import os, time
 from pathlib import Path
-from rightcall.tracing import tool
+from rightcall.running.tracing import tool
 
 HERE = Path(__file__).parent
 

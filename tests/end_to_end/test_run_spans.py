@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from tests.processes import rightcall
 
-from rightcall.store import Run, open_run
+from rightcall.reporting.store import Run, open_run
 
 AGENT = """
 from opentelemetry import trace
-from rightcall.tracing import tool
+from rightcall.running.tracing import tool
 
 @tool
 def search(query: str) -> str:

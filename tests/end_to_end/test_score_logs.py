@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.processes import rightcall
-from tests.readers.logs import ANSWERED, ASKED, asks, gives, refund
+from tests.reading.logs import ANSWERED, ASKED, asks, gives, refund
 
 ODD = {"role": "assistant", "tool_calls": [{"id": "1", "tool": "delete_all"}]}
 DENIED: list[dict[str, Any]] = [

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from tests.processes import rightcall
-from tests.readers import corpus
-from tests.readers.traces import call, request, span
+from tests.reading import corpus
+from tests.reading.traces import call, request, span
 
 SHOWN = [
     ("pydantic-ai/trip-pkg2-fmt5", "otlp.json"),

@@ -9,7 +9,7 @@ import pytest
 from tests.processes import change, rightcall
 
 from rightcall.cli._glances import glances, troubles_of, verdicts_of
-from rightcall.store import list_runs, open_run
+from rightcall.reporting.store import list_runs, open_run
 
 
 @pytest.fixture

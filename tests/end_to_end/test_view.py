@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from tests.processes import rightcall
-from tests.viewer.viewing import RIGHT, new_run, results_of
+from tests.reporting.viewer.viewing import RIGHT, new_run, results_of
 
 SECRET = "a-token-that-is-long-enough"
 

@@ -13,9 +13,9 @@ import pytest
 from msgspec import structs
 
 from rightcall import Case, Trajectory, judge, load_eval_set
-from rightcall.agents import Answer, Request, load_agent
-from rightcall.mocking import Mocks, standing_in
-from rightcall.tracing import capture
+from rightcall.running.agents import Answer, Request, load_agent
+from rightcall.running.mocking import Mocks, standing_in
+from rightcall.running.tracing import capture
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "shopping_agent"
 FORMS = ("exact", "in_order", "any_order")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from rightcall import Case, Trajectory, judge, load_eval_set
-from rightcall.agents import Request, load_agent
-from rightcall.mocking import Mocks, standing_in
-from rightcall.tracing import capture
+from rightcall.running.agents import Request, load_agent
+from rightcall.running.mocking import Mocks, standing_in
+from rightcall.running.tracing import capture
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "weather_tools"
 CASES = load_eval_set(EXAMPLE / "evaluations" / "eval-sets" / "default.json").cases

@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from tests.hostile import corpus
 
 from rightcall import CaseResult, Outcome, ToolCall, Trajectory, judge
-from rightcall.evalsets import Case, Check
-from rightcall.evaluators import EVALUATORS
+from rightcall.cases.evalsets import Case, Check
+from rightcall.cases.verdicts import broken, unjudged
+from rightcall.judging import EVALUATORS
 from rightcall.limits import DEFAULT_LIMITS
-from rightcall.results import Aggregates, Cause, Source, Tally, measures_of
-from rightcall.store import Run, create_run
-from rightcall.verdicts import broken, unjudged
+from rightcall.reporting.store import Run, create_run
+from rightcall.values.results import Aggregates, Cause, Source, Tally, measures_of
 
 _SECOND = 1_000_000_000
 _LONG = 10_000

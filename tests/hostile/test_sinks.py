@@ -1,7 +1,8 @@
 """The matrix of hostile texts and of everything that tells results to somebody: what is said stays text.
 
-What `rightcall.reports` or `rightcall.pages` exports to tell results, or the command line has as a format, is in this
-matrix, or a test fails. Pages that only a viewer makes are tried in a browser, in `tests/browser/test_hostile_runs.py`.
+What `rightcall.reporting.reports` or `rightcall.reporting.pages` exports to tell results, or the command line has as a
+format, is in this matrix, or a test fails. Pages that only a viewer makes are tried in a browser, in
+`tests/browser/test_hostile_runs.py`.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from tests.hostile import corpus
 from tests.hostile.corpus import harmful, obeyed
 from tests.hostile.results import hostile_case, hostile_results, hostile_trajectory, tool_name
 
-from rightcall import CaseResult, pages, reports
-from rightcall.changes import compare, sides_of
+from rightcall import CaseResult
 from rightcall.cli._formats import FORMATS
-from rightcall.reports import Line, Paper, Report
-from rightcall.results import (
+from rightcall.reporting import pages, reports
+from rightcall.reporting.changes import compare, sides_of
+from rightcall.reporting.reports import Line, Paper, Report
+from rightcall.values.results import (
     Aggregates,
     ClassFigures,
     Classification,
@@ -130,7 +132,7 @@ TELLING = re.compile(r".*(_report|_summary|_lines|_html)|diagnosis|headline|endi
 def test_everything_that_tells_results_is_in_the_matrix() -> None:
     known = set(SINKS) | IN_A_BROWSER | GATED | EDITS | PARTS
 
-    assert {name for name in (*reports.__all__, *pages.__all__) if TELLING.fullmatch(name)} == known
+    assert {name for name in (*dir(reports), *dir(pages)) if TELLING.fullmatch(name)} == known
     assert {f"{name}_report" for name in FORMATS} <= set(SINKS)
 
 

@@ -20,9 +20,9 @@ from tests.mutants.running import SOURCE, Copy, Tried, stages_of
 
 PROJECT = Path(__file__).parents[2]
 CORE = (
-    *("matchers/*.py", "alignment/*.py", "verdicts/*.py"),
-    *(f"evaluators/{name}.py" for name in ("_selection", "_pairs", "_matching", "_aligning")),
-    *(f"readers/{name}.py" for name in ("_duplicates", "_grouping", "_turns")),
+    *("matching/**/*.py", "cases/verdicts/*.py"),
+    *(f"judging/{name}.py" for name in ("core/_selection", "calls/_pairs", "calls/_matching", "calls/_aligning")),
+    *(f"reading/runs/{name}.py" for name in ("_duplicates", "_grouping", "_turns")),
 )
 SEED = 12
 """The sample of which every survivor is killed or explained. Of any other, one in twenty may survive."""

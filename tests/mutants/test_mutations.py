@@ -72,10 +72,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, text in {
         "pyproject.toml": "[tool.pytest.ini_options]\n",
         "src/rightcall/__init__.py": "",
-        "src/rightcall/matchers/__init__.py": "",
-        "src/rightcall/matchers/_less.py": "def less(a, b):\n    return a < b\n\ndef same(a):\n    return a\n",
-        "tests/matchers/test_less.py": (
-            "from rightcall.matchers._less import less\n\n"
+        "src/rightcall/matching/matchers/__init__.py": "",
+        "src/rightcall/matching/matchers/_less.py": "def less(a, b):\n    return a < b\n\ndef same(a):\n    return a\n",
+        "tests/matching/matchers/test_less.py": (
+            "from rightcall.matching.matchers._less import less\n\n"
             "def test_it():\n    assert [less(1, 2), less(1, 1)] == [True, False]\n"
         ),
         "conftest.py": "from hypothesis import settings\nsettings.register_profile('mutants')\n",
@@ -88,7 +88,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_mistake_survives_where_no_test_looks_and_the_project_stays_as_it_is(project: Path, tmp_path: Path) -> None:
-    file = "src/rightcall/matchers/_less.py"
+    file = "src/rightcall/matching/matchers/_less.py"
     original = (project / file).read_text()
     # Our own plugin of pytest is part of the real project, so the tests of this one must not load it.
     copy = Copy(project, tmp_path / "copy", plugins=False)

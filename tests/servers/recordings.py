@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
-from tests.readers import corpus
+from tests.reading import corpus
 
 
 @dataclass(frozen=True)

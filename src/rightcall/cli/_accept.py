@@ -11,13 +11,13 @@ from typing import Any
 import click
 import msgspec
 
-from rightcall.accepting import CaseOutcome, Observed, accept, collect
-from rightcall.batch import Observing
-from rightcall.decoding import Edit
+from rightcall.cases.accepting import CaseOutcome, Observed, accept, collect
+from rightcall.cases.evalsets import Case, EvalSet, load_eval_set, selected
 from rightcall.errors import InputError, RightcallError, StoreError
-from rightcall.evalsets import Case, EvalSet, load_eval_set, selected
-from rightcall.reports import diff_lines
-from rightcall.store import RUNS, Run, open_run
+from rightcall.reporting.reports import diff_lines
+from rightcall.reporting.store import RUNS, Run, open_run
+from rightcall.scale.local import Observing
+from rightcall.values.decoding import Edit
 
 from ._complaints import complain
 from ._recorded import RecordedOptions, joining_options

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from rightcall.judges import PREFIX
+from rightcall.judging.models import PREFIX
 
 
 def _forget(context: click.Context, option: click.Parameter, is_wanted: bool) -> None:

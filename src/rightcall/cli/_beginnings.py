@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from rightcall.decoding import dump_json
-from rightcall.places import OWN_FILE
-from rightcall.projects import is_configured
+from rightcall.running.places import OWN_FILE
+from rightcall.running.project import is_configured
+from rightcall.values.decoding import dump_json
 
 from ._frameworks import Found
 from ._project import IGNORE_FILE, SCHEMA_FILE, SCHEMA_LINE, WORKFLOW_FILE, project_files, schema_text

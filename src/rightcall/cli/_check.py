@@ -6,9 +6,9 @@ from collections import Counter
 
 import click
 
+from rightcall.cases.evalsets import EvalSet, load_eval_set
 from rightcall.errors import RightcallError
-from rightcall.evalsets import EvalSet, load_eval_set
-from rightcall.evaluators import CODE_OF_YOURS, UnavailableEvaluator, UnimportedOverall
+from rightcall.judging import CODE_OF_YOURS, UnavailableEvaluator, UnimportedOverall
 
 from ._complaints import complain
 from ._terminal import Screen

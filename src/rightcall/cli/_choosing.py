@@ -9,12 +9,12 @@ from pathlib import Path
 import click
 import msgspec
 
+from rightcall.cases.evalsets import EvalSet, load_eval_set
+from rightcall.cases.extensions import code_files, load_eval_set_with_code
 from rightcall.errors import RightcallError
-from rightcall.evalsets import EvalSet, load_eval_set
-from rightcall.extensions import code_files, load_eval_set_with_code
-from rightcall.places import OWN_FILE, home_here
-from rightcall.projects import Configuration, agent_files, home_of, home_of_recorded, is_elsewhere
-from rightcall.store import files_digest
+from rightcall.reporting.store import files_digest
+from rightcall.running.places import OWN_FILE, home_here
+from rightcall.running.project import Configuration, agent_files, home_of, home_of_recorded, is_elsewhere
 
 _DATA = (".yaml", ".yml", ".json")
 
@@ -72,7 +72,7 @@ def files_in_play(names: Sequence[str], configuration: Configuration, trust: boo
     files = [configuration.path] if configuration.path is not None else []
     try:
         chosen = choose(names, configuration, trust)
-    except RightcallError:  # the eval set is wrong, or not there, and will be mended
+    except RightcallError:  # the eval set is wrong, or not there, and will be fixed
         _, path = _split(names)
         path = path if path is not None else _configured(configuration, "evalset")
         return [*files, Path(path), *code_files(path)]

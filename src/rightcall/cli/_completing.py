@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from rightcall.places import OWN_FILE, PROJECT_FILE, project_of
+from rightcall.running.places import OWN_FILE, PROJECT_FILE, project_of
 
 from ._glances import Glance, glances, verdicts_of
 
@@ -74,7 +74,7 @@ def known(arguments: list[str], begun: str, commands: Mapping[str, tuple[str, st
 
 def _positional(command: str, begun: str) -> list[CompletionItem] | None:
     if command == "explain":
-        from rightcall.results import CODES
+        from rightcall.values.results import CODES
 
         return _beginning(begun.upper(), [(code, CODES[code].name) for code in CODES])
     if command == "completion":

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from rightcall.errors import InputError
-from rightcall.projects import Configuration, load_configuration
+from rightcall.running.project import Configuration, load_configuration
 
 KNOWN = (
     *(

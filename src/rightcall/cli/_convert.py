@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from rightcall.cases.evalsets import convert_eval_set
 from rightcall.errors import RightcallError
-from rightcall.evalsets import convert_eval_set
 
 
 @click.command(name="convert")

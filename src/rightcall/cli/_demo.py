@@ -11,14 +11,14 @@ from typing import Any
 
 import click
 
+from rightcall.cases.evalsets import Case, load_eval_set
+from rightcall.cases.verdicts import judge
 from rightcall.errors import MissingExtraError, RightcallError
-from rightcall.evalsets import Case, load_eval_set
-from rightcall.projects import load_configuration
-from rightcall.reports import concise_lines
-from rightcall.results import CaseResult, EvaluationResult, call_text
-from rightcall.store import open_run
-from rightcall.trajectory import Trajectory
-from rightcall.verdicts import judge
+from rightcall.reporting.reports import concise_lines
+from rightcall.reporting.store import open_run
+from rightcall.running.project import load_configuration
+from rightcall.values.results import CaseResult, EvaluationResult, call_text
+from rightcall.values.trajectory import Trajectory
 
 from ._formats import Telling
 from ._project import AGENT_FILE, EVALSET_FILE, project_files, write_files
@@ -173,5 +173,5 @@ def _tell_next(screen: Screen, folder: Path) -> None:
     screen.line(f"where {EVALSET_FILE} says what is expected, {AGENT_FILE} has the mistake and")
     screen.line(".rightcall/runs the results. `rightcall explain RC104` says what the code means;")
     screen.line("in that folder `rightcall view` shows the run in the browser.")
-    screen.line("\nNext, a project like it, to be mended and changed:")
+    screen.line("\nNext, a project like it, to be fixed and changed:")
     screen.line("  rightcall init shop && cd shop && rightcall run")

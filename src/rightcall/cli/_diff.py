@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from rightcall.reports import comparison_lines, verdict_lines
+from rightcall.reporting.reports import comparison_lines, verdict_lines
 
 from ._redacting import no_redact_option
 from ._stored import compared, name_of, opened, sides_in

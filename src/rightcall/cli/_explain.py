@@ -6,7 +6,7 @@ import textwrap
 
 import click
 
-from rightcall.results import CODES, explain
+from rightcall.values.results import CODES, explain
 
 from ._terminal import Screen
 

@@ -11,8 +11,7 @@ import click
 import msgspec
 
 from rightcall.errors import RightcallError, nearest
-from rightcall.redaction import redacted
-from rightcall.reports import (
+from rightcall.reporting.reports import (
     Paper,
     Report,
     concise_lines,
@@ -29,7 +28,8 @@ from rightcall.reports import (
     printable,
     redacted_report,
 )
-from rightcall.results import CaseResult
+from rightcall.values.redaction import redacted
+from rightcall.values.results import CaseResult
 
 from ._redacting import redact_option
 from ._terminal import Screen
@@ -201,12 +201,12 @@ def _checked(_: click.Context, __: click.Parameter, formats: tuple[str, ...]) ->
 
 
 def _html(report: Report) -> Iterator[str]:
-    from rightcall.pages import html_report  # costs time that no other format needs
+    from rightcall.reporting.pages import html_report  # costs time that no other format needs
 
     return html_report(report)
 
 
 def _check_installed() -> None:
-    from rightcall.pages import check_installed
+    from rightcall.reporting.pages import check_installed
 
     check_installed()

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from rightcall.errors import RightcallError
-from rightcall.places import eval_sets_in
-from rightcall.projects import is_configured
+from rightcall.running.places import eval_sets_in
+from rightcall.running.project import is_configured
 
 from ._beginnings import EVALSET_FILE, beginning_of, settings_of
 from ._frameworks import Found, framework_of
@@ -58,7 +58,7 @@ def _tell_project(screen: Screen, folder: Path, written: Written) -> None:
     screen.line("  rightcall run                                      # one case fails on purpose")
     screen.line("  rightcall view                                     # the same in the browser")
     screen.line("  rightcall score traces --evalset evals/shop.yaml   # the same, from recorded traces")
-    screen.line("evals/shop.yaml says how to mend what fails, and how cases are written.")
+    screen.line("evals/shop.yaml says how to fix what fails, and how cases are written.")
 
 
 def _tell_beginning(screen: Screen, folder: Path, found: Found, written: Written) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import click
 import msgspec
 
-from rightcall.batch import Scoring
 from rightcall.errors import InputError, UnknownNameError, nearest
-from rightcall.judges import Agreement, Compared, read_labels
-from rightcall.results import EvaluationResult, JudgeJustification, Measure, measures_of
+from rightcall.judging.models import Agreement, Compared, read_labels
+from rightcall.scale.local import Scoring
+from rightcall.values.results import EvaluationResult, JudgeJustification, Measure, measures_of
 
 from ._answers import no_cache_option
 from ._aside import aside

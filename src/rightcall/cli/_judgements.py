@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from rightcall.evalsets import Case
-from rightcall.results import CaseResult
-from rightcall.runner import CaseFinished
-from rightcall.verdicts import Judging, broken
+from rightcall.cases.evalsets import Case
+from rightcall.cases.verdicts import Judging, broken
+from rightcall.running.runner import CaseFinished
+from rightcall.values.results import CaseResult
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

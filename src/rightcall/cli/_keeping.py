@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rightcall.batch import Request
-from rightcall.redaction import redacted, redacted_overall
-from rightcall.results import CaseResult, EvaluatorTotals, OverallResult, Totals
-from rightcall.store import Journal, Run, Sample, case_digest, commit_of, create_run, file_digest
+from rightcall.reporting.store import Journal, Run, Sample, case_digest, commit_of, create_run, file_digest
+from rightcall.scale.local import Request
+from rightcall.values.redaction import redacted, redacted_overall
+from rightcall.values.results import CaseResult, EvaluatorTotals, OverallResult, Totals
 
 
 class Keeping:

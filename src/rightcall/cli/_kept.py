@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-from rightcall.results import CaseResult
+from rightcall.values.results import CaseResult
 
 _IN_MEMORY = 1 << 24
 

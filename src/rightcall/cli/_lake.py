@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from rightcall.batch import default_workers
-from rightcall.batch.lake import Job, Reading, Scorers, Summary, summarise, write_summary
-from rightcall.columns import Plan
-from rightcall.decoding import dump_json
 from rightcall.errors import RightcallError
-from rightcall.reports import unobeyed
+from rightcall.reporting.reports import unobeyed
+from rightcall.scale.columns import Plan
+from rightcall.scale.lake import Job, Reading, Scorers, Summary, summarise, write_summary
+from rightcall.scale.processes import default_workers
+from rightcall.values.decoding import dump_json
 
 from ._complaints import complain
 from ._lake_lines import redacted_summary, summary_lines
@@ -57,7 +57,7 @@ def score_locally(job: Job, workers: int | None, progress: LakeProgress, stoppin
 
 def score_by_ray(job: Job, workers: int | None, progress: LakeProgress, stopping: Stopping) -> int:
     """Score by the tasks of a cluster of Ray."""
-    from rightcall.batch.ray import score_job
+    from rightcall.scale.ray import score_job
 
     return score_job(job, workers, tell=progress.tell, complain=progress.complain, stop=stopping)
 
@@ -131,7 +131,7 @@ class Lake:
         return summary, before, run_id
 
     def _by_spark(self) -> tuple[Summary, int, str]:
-        from rightcall.batch.spark import score_tables, spark_session
+        from rightcall.scale.spark import score_tables, spark_session
 
         with spark_session() as spark:
             folder = score_tables(spark, self._options.traces, self._plan, self._out, self._reading)

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from rightcall.batch.lake import Example, Summary
-from rightcall.redaction import redacted_text
-from rightcall.reports import Line, Paper, printable, seconds_text
+from rightcall.reporting.reports import Line, Paper, printable, seconds_text
+from rightcall.scale.lake import Example, Summary
+from rightcall.values.redaction import redacted_text
 
 _BAR = 30
 _NAME = 40

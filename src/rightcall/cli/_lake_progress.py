@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rightcall.batch.lake import Fragment, Job
+from rightcall.scale.lake import Fragment, Job
 
 from ._complaints import complain
 from ._progress import Progress, left_text

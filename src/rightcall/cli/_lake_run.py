@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rightcall.batch.lake import Counting, Job, Summary, exemplars
-from rightcall.store import Sample
+from rightcall.reporting.store import Sample
+from rightcall.scale.lake import Counting, Job, Summary, exemplars
 
 from ._aside import aside
 from ._keeping import Keeping

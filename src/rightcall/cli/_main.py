@@ -139,7 +139,7 @@ def _forget_output() -> None:
 def _report_defect() -> None:
     import traceback
 
-    from rightcall.reports import printable
+    from rightcall.reporting.reports import printable
 
     # A message may have data of strangers in it, which a terminal must not obey.
     for line in traceback.format_exc().splitlines():

@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 import click
 
-from rightcall.readers import INPUT_FORMATS, Grouping
+from rightcall.reading import INPUT_FORMATS, Grouping
 
 from ._sizes import size
 

@@ -6,7 +6,7 @@ import os
 import sys
 from time import monotonic
 
-from rightcall.results import CaseResult
+from rightcall.values.results import CaseResult
 
 _EVERY = 0.1
 _WIDTH = 24

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from rightcall.decoding import dump_json
 from rightcall.errors import RightcallError
+from rightcall.values.decoding import dump_json
 
 AGENT_FILE = "shop_agent.py"
 EVALSET_FILE = "evals/shop.yaml"
@@ -47,7 +47,7 @@ def project_files() -> dict[str, str]:
 
 def schema_text() -> str:
     """The JSON Schema of eval sets, as a file: what `rightcall schema` prints."""
-    from rightcall.evalsets import eval_set_schema
+    from rightcall.cases.evalsets import eval_set_schema
 
     return dump_json(eval_set_schema(), indent=2) + "\n"
 

@@ -8,9 +8,9 @@ from typing import Any, get_args
 import click
 import msgspec
 
-from rightcall.batch import Request, Sources
-from rightcall.places import home_here
-from rightcall.verdicts import CASE_ATTRIBUTE, Join
+from rightcall.cases.verdicts import CASE_ATTRIBUTE, Join
+from rightcall.running.places import home_here
+from rightcall.scale.local import Request, Sources
 
 from ._complaints import complain
 from ._options import STANDARD_INPUT, reading_options, saved_input, trace_files

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from rightcall.runner import CaseFinished
+from rightcall.running.runner import CaseFinished
 
 from ._wishes import Wishes
 
@@ -24,7 +24,8 @@ class Recordings:
         self._made: dict[str, list[Any]] = {}
         if not (self._is_made or self._is_used):
             return  # and what it needs is not even loaded
-        from rightcall.mocking import Recording, recording_path
+        from rightcall.running.mocking import Recording
+        from rightcall.running.places import recording_path
 
         self._path = recording_path(evalset)
         is_there = self._is_used or self._path.exists()
@@ -40,7 +41,7 @@ class Recordings:
     def take(self, event: CaseFinished) -> None:
         """Keep what the tools answered, the first time that a case is run, if it came to its end."""
         if self._is_made and event.repeat == 0 and event.outcome.error is None:
-            from rightcall.mocking import Entry
+            from rightcall.running.mocking import Entry
 
             self._made[event.case_id] = [msgspec.convert(entry, Entry) for entry in event.recorded]
 

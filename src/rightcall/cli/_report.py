@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import click
 
 from rightcall.errors import nearest
-from rightcall.reports import Report, markdown_report
-from rightcall.store import Run
+from rightcall.reporting.reports import Report, markdown_report
+from rightcall.reporting.store import Run
 
 from ._formats import FORMATS, Style, append_step_summary
 from ._redacting import no_redact_option

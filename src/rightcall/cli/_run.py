@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from rightcall.errors import InputError, RightcallError
-from rightcall.places import OWN_FILE, PROJECT_FILE, project_of
+from rightcall.running.places import OWN_FILE, PROJECT_FILE, project_of
 
 from ._answers import no_cache_option
 from ._choosing import files_in_play
@@ -79,7 +79,7 @@ def command(context: click.Context, /, is_watching: bool, **options: Any) -> int
 
 
 def _watched(context: click.Context, options: dict[str, Any]) -> Callable[[], list[Path]]:
-    """The files of a run; where the configuration is wrong, that is what will be mended."""
+    """The files of a run; where the configuration is wrong, that is what will be fixed."""
     try:
         wishes = _wishes(context, options)
         files = files_in_play(wishes.names, wishes.configuration, wishes.trust)

@@ -11,14 +11,24 @@ from time import monotonic
 
 import msgspec
 
+from rightcall.cases.evalsets import Case, selected
+from rightcall.cases.verdicts import Overall, ToolNames, exit_code
 from rightcall.errors import AgentError, StoreError
-from rightcall.evalsets import Case, selected
-from rightcall.redaction import redacted, redacted_address, redacted_overall
-from rightcall.reports import Report
-from rightcall.results import Aggregates, CaseResult, OverallResult, Tally, Totals, measures_of
-from rightcall.runner import CaseFinished, Event, Job, Plan, RunFinished, RunStarted, WorkerReplaced, hide_memory, run
-from rightcall.store import RUNS, Journal, Run, case_digest, commit_of, create_run, file_digest, open_run
-from rightcall.verdicts import Overall, ToolNames, exit_code
+from rightcall.reporting.reports import Report
+from rightcall.reporting.store import RUNS, Journal, Run, case_digest, commit_of, create_run, file_digest, open_run
+from rightcall.running.runner import (
+    CaseFinished,
+    Event,
+    Job,
+    Plan,
+    RunFinished,
+    RunStarted,
+    WorkerReplaced,
+    hide_memory,
+    run,
+)
+from rightcall.values.redaction import redacted, redacted_address, redacted_overall
+from rightcall.values.results import Aggregates, CaseResult, OverallResult, Tally, Totals, measures_of
 
 from ._aside import aside
 from ._choosing import choose

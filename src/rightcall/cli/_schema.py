@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from rightcall.decoding import dump_json
-from rightcall.evalsets import eval_set_schema
-from rightcall.reports import report_schema
+from rightcall.cases.evalsets import eval_set_schema
+from rightcall.reporting.reports import report_schema
+from rightcall.values.decoding import dump_json
 
 
 @click.command(name="schema")

@@ -13,13 +13,13 @@ from typing import Any
 import click
 import msgspec
 
-from rightcall.batch import Request, Scored, Scoring
+from rightcall.cases.extensions import code_files
+from rightcall.cases.verdicts import exit_code
 from rightcall.errors import InputError, MissingExtraError
-from rightcall.extensions import code_files
-from rightcall.reports import Report, json_case
-from rightcall.results import Aggregates, CaseResult, OverallResult, Totals, Verdict, gravest
-from rightcall.store import RUNS
-from rightcall.verdicts import exit_code
+from rightcall.reporting.reports import Report, json_case
+from rightcall.reporting.store import RUNS
+from rightcall.scale.local import Request, Scored, Scoring
+from rightcall.values.results import Aggregates, CaseResult, OverallResult, Totals, Verdict, gravest
 
 from ._answers import no_cache_option
 from ._aside import aside

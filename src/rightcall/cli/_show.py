@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from rightcall.errors import RightcallError
-from rightcall.readers import read
-from rightcall.redaction import redacted_trajectory
-from rightcall.reports import trajectory_lines
-from rightcall.trajectory import Trajectory
+from rightcall.reading import read
+from rightcall.reporting.reports import trajectory_lines
+from rightcall.values.redaction import redacted_trajectory
+from rightcall.values.trajectory import Trajectory
 
 from ._complaints import complain
 from ._options import STANDARD_INPUT, reading_options, trace_files

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import msgspec
 
-from rightcall.decoding import dump_json
 from rightcall.errors import StoreError, shown
-from rightcall.redaction import redacted
-from rightcall.reports import Paper, diagnosis, headline, trajectory_lines, unobeyed_json
-from rightcall.results import CaseResult
-from rightcall.store import RUNS, Run, open_run
-from rightcall.trajectory import Trajectory
+from rightcall.reporting.reports import Paper, diagnosis, headline, trajectory_lines, unobeyed_json
+from rightcall.reporting.store import RUNS, Run, open_run
+from rightcall.values.decoding import dump_json
+from rightcall.values.redaction import redacted
+from rightcall.values.results import CaseResult
+from rightcall.values.trajectory import Trajectory
 
 from ._terminal import Screen
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from rightcall.errors import InputError
-from rightcall.projects import bytes_of
+from rightcall.running.project import bytes_of
 
 
 def size(context: click.Context, option: click.Parameter, value: str | None) -> int | None:

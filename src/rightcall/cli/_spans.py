@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from rightcall.decoding import dump_json, load_json
 from rightcall.errors import InputError, StoreError
-from rightcall.redaction import redacted_value
-from rightcall.runner import CaseFinished
-from rightcall.store import Run, SpanFile
-from rightcall.trajectory import KeptSpans
+from rightcall.reporting.store import Run, SpanFile
+from rightcall.running.runner import CaseFinished
+from rightcall.values.decoding import dump_json, load_json
+from rightcall.values.redaction import redacted_value
+from rightcall.values.trajectory import KeptSpans
 
 
 class SpanKeeping:

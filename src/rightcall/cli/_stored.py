@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rightcall.changes import Comparison, Side, compare, redacted_comparison, sides_of
+from rightcall.cases.evalsets import Case
 from rightcall.errors import StoreError
-from rightcall.evalsets import Case
-from rightcall.reports import Report, redacted_report
-from rightcall.results import Aggregates, Tally, measures_of
-from rightcall.store import RUNS, Run, list_runs, open_run
+from rightcall.reporting.changes import Comparison, Side, compare, redacted_comparison, sides_of
+from rightcall.reporting.reports import Report, redacted_report
+from rightcall.reporting.store import RUNS, Run, list_runs, open_run
+from rightcall.values.results import Aggregates, Tally, measures_of
 
 from ._complaints import complain
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from rightcall.reports import Paper, printable, unobeyed
+from rightcall.reporting.reports import Paper, printable, unobeyed
 
 _MARKS = {
     "match": ("✓", "+"),

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import click
 
 from rightcall.errors import MissingExtraError, ViewerError
-from rightcall.store import RUNS
+from rightcall.reporting.store import RUNS
 
 from ._complaints import complain
 from ._redacting import no_redact_option
 
 if TYPE_CHECKING:
-    from rightcall.viewer import Token
+    from rightcall.reporting.viewer import Token
 
 _NEEDED = ("jinja2", "starlette", "uvicorn")
 _VARIABLE = "RIGHTCALL_VIEW_TOKEN"
@@ -45,7 +45,7 @@ def command(
     RUNS is a folder of runs, or the folder of one run; .rightcall/runs by default. Ctrl-C ends it.
     """
     _check_extra()
-    from rightcall.viewer import PORT, Library, Listener, make_app
+    from rightcall.reporting.viewer import PORT, Library, Listener, make_app
 
     folder = _folder(runs)
     token = _token(makes_token, token_file)
@@ -88,7 +88,7 @@ def _token(makes_token: bool, file: str | None) -> Token | None:
     Raises:
         ViewerError: it cannot be read, is too short, or would have to be shown where there is nobody to see it.
     """
-    from rightcall.viewer import Token, new_token
+    from rightcall.reporting.viewer import Token, new_token
 
     if file is not None:
         return Token(_read_token(file))

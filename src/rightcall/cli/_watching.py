@@ -112,6 +112,6 @@ def _begin_again(changed: list[str]) -> None:
 
 
 def _tell(text: str) -> None:
-    from rightcall.reports import printable
+    from rightcall.reporting.reports import printable
 
     click.echo(f"--- {printable(text, one_line=True)} ---", err=True)

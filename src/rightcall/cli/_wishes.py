@@ -8,12 +8,12 @@ from typing import Annotated, Any, TypeAlias
 import click
 import msgspec
 
+from rightcall.cases.evalsets import EvalSet
 from rightcall.errors import StoreError
-from rightcall.evalsets import EvalSet
-from rightcall.places import recording_path
-from rightcall.projects import Configuration
-from rightcall.runner import DEFAULT_MEMORY, DEFAULT_TIMEOUT, RunOptions
-from rightcall.store import RUNS, Run
+from rightcall.reporting.store import RUNS, Run
+from rightcall.running.places import recording_path
+from rightcall.running.project import Configuration
+from rightcall.running.runner import DEFAULT_MEMORY, DEFAULT_TIMEOUT, RunOptions
 
 _Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 

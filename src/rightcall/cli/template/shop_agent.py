@@ -50,7 +50,7 @@ def _offer(product_id: str, text: str) -> str:
     name, price = PRODUCTS[product_id]["name"], PRODUCTS[product_id]["price"]
     if "reserve" not in text:
         return f"The {name} is in stock, for ${price}."
-    quantity = 1  # the mistake: it reserves one, however many were asked for. To mend it: quantity = _wanted(text)
+    quantity = 1  # the mistake: it reserves one, however many were asked for. To fix it: quantity = _wanted(text)
     reserve_item(product_id=product_id, quantity=quantity)
     return f"I reserved {quantity} × {name} for you."
 

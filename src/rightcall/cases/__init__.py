@@ -1,0 +1,1 @@
+"""Cases of an eval set: loaded from disk, judged, updated from accepted runs."""

@@ -1,0 +1,112 @@
+"""A new eval set from what was observed: one case for each trajectory."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+import msgspec
+
+from rightcall.cases.evalsets import dump_yaml, parse_eval_set
+from rightcall.cases.verdicts import judge
+from rightcall.errors import InputError, RightcallError
+from rightcall.values.results import missing_calls
+from rightcall.values.trajectory import Trajectory
+
+from ._accepting import CaseOutcome
+from ._literals import new_call
+
+_LONGEST = 60
+_NOT_IN_SLUGS = re.compile(r"[^a-z0-9]+")
+
+
+class Collected(msgspec.Struct, frozen=True):
+    """The text of a new eval set, and what became of each case."""
+
+    text: str
+    outcomes: Sequence[CaseOutcome]
+
+
+def collect(trajectories: Sequence[Trajectory], path: str, attribute: str, globs: Sequence[str] = ()) -> Collected:
+    """An eval set whose cases expect the calls of these trajectories: JSON for a path that ends so, else YAML.
+
+    A case has the id that the attribute says or, without it, the trace id, or what the input says. Several
+    trajectories with the same attribute are one case, if they agree.
+
+    Raises:
+        InputError: there is nothing to expect.
+        RightcallError: the trajectories do not pass by what was written.
+    """
+    groups = _grouped(trajectories, attribute, globs)
+    cases, outcomes = [], []
+    for case_id, group in groups.items():
+        outcome = _outcome(case_id, group)
+        outcomes.append(outcome)
+        if outcome.kind == "updated":
+            cases.append(_written(case_id, group[0]))
+    if not cases:
+        raise InputError("there is no trace with calls to make a case of")
+    text = _text({"cases": cases}, path)
+    for case in parse_eval_set(text, path).cases:
+        if not all(judge(case, trajectory).passed for trajectory in groups[case.id]):
+            raise RightcallError(f"{path}: not written, because this case would not pass: {case.id}")
+    return Collected(text, outcomes)
+
+
+def _grouped(trajectories: Sequence[Trajectory], attribute: str, globs: Sequence[str]) -> dict[str, list[Trajectory]]:
+    groups: dict[str, list[Trajectory]] = {}
+    seen: Counter[str] = Counter()
+    for number, trajectory in enumerate(trajectories):
+        named = trajectory.metadata.get(attribute)
+        case_id = str(named)[:300] if named else trajectory.trace_id or _slug(trajectory.input) or f"case-{number + 1}"
+        if not named:
+            seen[case_id] += 1
+            case_id += f"-{seen[case_id]}" if seen[case_id] > 1 else ""
+        if not globs or any(fnmatchcase(case_id, glob) for glob in globs):
+            groups.setdefault(case_id, []).append(trajectory)
+    return groups
+
+
+def _slug(given: Any) -> str:
+    text = given if isinstance(given, str) else "" if given is None else json.dumps(given)
+    return _NOT_IN_SLUGS.sub("-", text.lower())[:_LONGEST].strip("-")
+
+
+def _outcome(case_id: str, group: Sequence[Trajectory]) -> CaseOutcome:
+    incomplete = next((trajectory for trajectory in group if not trajectory.calls_recorded), None)
+    if incomplete is not None:
+        why = missing_calls(incomplete)
+        return CaseOutcome(case_id, "left", why.code, why.message)
+    if any(_calls(trajectory) != _calls(group[0]) for trajectory in group):
+        return CaseOutcome(case_id, "left", "RC102", f"its {len(group)} traces disagree", is_failed=True)
+    unrecorded = sum("args" in call.unrecorded for call in group[0].calls)
+    return CaseOutcome(case_id, "updated", unrecorded=unrecorded)
+
+
+def _calls(trajectory: Trajectory) -> list[Any]:
+    return [new_call(call, "subset", spelt_out=False) for call in trajectory.calls if not call.internal]
+
+
+def _written(case_id: str, trajectory: Trajectory) -> dict[str, Any]:
+    given = {} if trajectory.input is None else {"input": trajectory.input}
+    return {"id": case_id, **given, "expect": {"calls": _calls(trajectory)}}
+
+
+def _text(value: Any, path: str) -> str:
+    text = dump_yaml(value)
+    if path.endswith(".json") or not _is_eval_set(text, path):
+        return json.dumps(value, indent=2) + "\n"
+    return text
+
+
+def _is_eval_set(text: str, path: str) -> bool:
+    """Whether YAML can say it: half of a surrogate pair it cannot, though JSON can."""
+    try:
+        parse_eval_set(text, path)
+    except (InputError, UnicodeError):
+        return False
+    return True

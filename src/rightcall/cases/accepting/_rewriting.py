@@ -1,0 +1,220 @@
+"""What is written of one expectation, changed so that a trajectory satisfies it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from rightcall.cases.evalsets import Check, criteria_path
+from rightcall.judging import Selection, select
+from rightcall.matching.matchers import ArgsPolicy, ExpectedCalls, relate
+from rightcall.values.decoding import Path
+from rightcall.values.trajectory import Trajectory
+
+from ._literals import adapted_call, literal, new_call
+from ._partners import Partners, find_partners, wanted_in_order
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """Why an expectation is left as it is."""
+
+    reason: str
+
+
+class Task(msgspec.Struct, frozen=True):
+    """An expectation that does not hold, and what was observed."""
+
+    check: Check
+    selection: Selection
+    plan: Any
+    """The criteria, as the evaluator compiled them."""
+    spelt_out: bool
+    """Whether they are written with the names of their keys; then calls are objects with `name` and `args`."""
+
+    @classmethod
+    def of(cls, check: Check, trajectory: Trajectory, *, spelt_out: bool = False) -> Task:
+        """The task of having an expectation hold of a trajectory."""
+        plan = check.criteria.plans[check.evaluator]
+        return cls(check, select(trajectory, check.criteria, plan.names), plan, spelt_out)
+
+
+def rewrite(check: Check, written: Any, trajectory: Trajectory) -> Any | Refused:
+    """What is written under a key of `expect`, with as much of it changed as must be for a trajectory to satisfy it."""
+    rule = _RULES.get(check.evaluator.type_id)
+    path = criteria_path(written, check.evaluator.type_id)
+    if rule is None or path is None:
+        return Refused(f"{check.key!r} is not among the expectations that can be taken from a trace")
+    inside = written
+    for step in path:
+        inside = inside[step]
+    task = Task.of(check, trajectory, spelt_out=bool(path) and path[-1] != "criteria")
+    made = rule(inside, task)
+    return made if isinstance(made, Refused) else _replaced(written, path, made)
+
+
+def rewrite_turns(check: Check, written: Sequence[Any], trajectory: Trajectory) -> list[Any] | Refused:
+    """The turns of a case, with the calls that they expect changed in the same way."""
+    if check.evaluator.type_id != "tool-trajectory":
+        return Refused(f"{check.key!r} of a turn is not among the expectations that can be taken from a trace")
+    task = Task.of(check, trajectory)
+    places: dict[int, list[int]] = {number: [] for number in range(len(written))}
+    for index, call in enumerate(task.selection.calls):
+        places.setdefault(call.turn or 0, []).append(index)
+    if len(places) > len(written) and task.plan.match_type not in _EXTRAS_ALLOWED:
+        return Refused(f"calls were made in turn {max(places) + 1}, and the case has {len(written)}")
+    return [_rewritten_turn(turn, places[number], number, task) for number, turn in enumerate(written)]
+
+
+def _rewritten_turn(turn: Any, indices: Sequence[int], number: int, task: Task) -> Any:
+    key, expect = task.check.key, turn.get("expect", {})
+    calls = _rewritten_calls(expect.get(key) or [], task, task.plan.turns[number], task.selection.only(indices))
+    return {**turn, "expect": {**expect, key: calls}} if calls or key in expect else turn
+
+
+def _replaced(value: Any, path: Path, made: Any) -> Any:
+    return made if not path else {**value, path[0]: _replaced(value[path[0]], path[1:], made)}
+
+
+def _calls(written: list[Any], task: Task) -> Any | Refused:
+    return _rewritten_calls(written, task, task.plan.turns[0], task.selection)
+
+
+def _rewritten_calls(written: Sequence[Any], task: Task, expected: ExpectedCalls, selection: Selection) -> list[Any]:
+    match_type, policy = task.plan.match_type, task.plan.args_match
+    ordered = match_type in ("EXACT", "IN_ORDER")
+    rows = relate(expected, selection.calls, task.check.evaluator.limits).sure
+    partners = find_partners(rows, expected.names, selection.names, ordered=ordered)
+    if not ordered:
+        return list(_in_any_order(written, task, selection, partners))
+    everything = range(len(selection.calls))
+    wanted = everything if match_type == "EXACT" else wanted_in_order(partners, len(expected), len(selection.calls))
+    numbers = partners.expected_by_actual()
+    return [_call(written, numbers.get(position), position, selection, partners, policy, task) for position in wanted]
+
+
+def _in_any_order(written: Sequence[Any], task: Task, selection: Selection, partners: Partners) -> Iterator[Any]:
+    match_type, policy, paired = task.plan.match_type, task.plan.args_match, partners.paired
+    for number, item in enumerate(written):
+        if number in paired:
+            yield _call(written, number, paired[number], selection, partners, policy, task)
+        elif match_type == "SUBSET":
+            yield item
+    if match_type != "ANY_ORDER" or len(paired) < len(written):
+        used = set(paired.values())
+        for position, call in enumerate(selection.calls):
+            if position not in used:
+                yield new_call(call, policy, spelt_out=task.spelt_out)
+
+
+def _call(
+    written: Sequence[Any],
+    number: int | None,
+    position: int,
+    selection: Selection,
+    partners: Partners,
+    policy: ArgsPolicy,
+    task: Task,
+) -> Any:
+    call = selection.calls[position]
+    if number is None:
+        return new_call(call, policy, spelt_out=task.spelt_out)
+    if number in partners.satisfying:
+        return written[number]
+    return adapted_call(written[number], call, policy, spelt_out=task.spelt_out)
+
+
+def _order(written: list[str], task: Task) -> Any | Refused:
+    names = task.selection.names
+    if not names:
+        return Refused("no calls were made, and an order needs one")
+    if task.check.evaluator.config.strict:
+        return list(names)
+    places: dict[str, list[int]] = {}
+    for position, name in enumerate(names):
+        places.setdefault(name, []).append(position)
+    rows = [places.get(name, []) for name in written]
+    partners = find_partners(rows, written, names, ordered=True)
+    return [names[position] for position in wanted_in_order(partners, len(written), len(names))] or list(names)
+
+
+def _counts(written: dict[str, Any], task: Task) -> Any | Refused:
+    counts = Counter(task.selection.names)
+    made = dict(written)
+    for name, symbol, holds, number in task.plan.bounds:
+        if not holds(counts[name], number):
+            made[name] = _count(written[name], symbol, counts[name])
+    return made
+
+
+def _count(written: Any, symbol: str, count: int) -> Any:
+    """A count as it is written: `at most` and `at least` stay what they are."""
+    if symbol not in ("<=", ">="):
+        return count
+    return [symbol, count] if isinstance(written, list) else f"{symbol} {count}"
+
+
+def _args(written: list[Any], task: Task) -> Any | Refused:
+    policy: ArgsPolicy = "subset" if task.check.evaluator.config.subset else "exact"
+    partners, paired = _pairs(task)
+    made = [
+        _call(written, number, paired[number], task.selection, partners, policy, task)
+        for number in range(len(written))
+        if number in paired
+    ]
+    return made or Refused("none of the tools was called")
+
+
+def _outputs(written: Any, task: Task) -> Any | Refused:
+    partners, paired = _pairs(task)
+    unknown = [task.selection.calls[position] for position in partners.of_same_tool.values()]
+    for call in unknown:
+        if call.output is None and (call.error is not None or "output" in call.unrecorded):
+            return Refused(f"`{call.name:.80}` {'raised' if call.error is not None else 'has no recorded output'}")
+    outputs = {
+        number: literal(task.selection.calls[position].output) for number, position in partners.of_same_tool.items()
+    }
+    if isinstance(written, dict):
+        made: Any = {
+            name: outputs.get(number, item) for number, (name, item) in enumerate(written.items()) if number in paired
+        }
+    else:
+        made = [_output(item, number, outputs) for number, item in enumerate(written) if number in paired]
+    return made or Refused("none of the tools was called")
+
+
+def _output(item: dict[str, Any], number: int, outputs: dict[int, Any]) -> Any:
+    if number not in outputs:
+        return item
+    if {"name", "output"} == item.keys():
+        return {**item, "output": outputs[number]}
+    return dict.fromkeys(item, outputs[number])
+
+
+def _pairs(task: Task) -> tuple[Partners, dict[int, int]]:
+    expected: ExpectedCalls = task.plan.expected
+    rows = relate(expected, task.selection.calls, task.check.evaluator.limits).sure
+    partners = find_partners(rows, expected.names, task.selection.names, ordered=False)
+    return partners, partners.paired
+
+
+def _final_output(written: Any, task: Task) -> Any | Refused:
+    made = literal(task.selection.output)
+    # An answer with a key such as `criteria` or `agent` would be taken for an expectation that is spelt out.
+    is_mistakable = not task.spelt_out and criteria_path(made, task.check.evaluator.type_id) != ()
+    return {"$literal": task.selection.output} if is_mistakable else made
+
+
+_EXTRAS_ALLOWED = ("IN_ORDER", "ANY_ORDER")
+
+_RULES: dict[str, Callable[[Any, Task], Any | Refused]] = {
+    "tool-trajectory": _calls,
+    "tool-call-order": _order,
+    "tool-call-count": _counts,
+    "tool-call-args": _args,
+    "tool-call-output": _outputs,
+    "final-output": _final_output,
+}
+"""How each kind of expectation is rewritten."""

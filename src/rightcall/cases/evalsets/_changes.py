@@ -1,0 +1,106 @@
+"""What comes, what goes and what stays, from one object or list to another."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from rightcall.matching.alignment import common_subsequence
+
+
+class Change(msgspec.Struct, frozen=True):
+    """What becomes of one entry: it stays, with its own value or another, it goes, or it comes."""
+
+    old: int | None
+    """Its place before; none for one that comes."""
+    key: str | None = None
+    before: Any = None
+    after: Any = None
+    is_gone: bool = False
+    copied: int | None = None
+    """Where an entry that comes stood before, if it only moves."""
+
+
+def changes_of(old: Any, new: Any) -> list[Change] | None:
+    """What becomes of the entries of an object or a list, in their new order, those that go among them.
+
+    None where nothing of the old stays, or the two are not of a kind.
+    """
+    if isinstance(old, dict) and isinstance(new, dict):
+        changes = list(_of_objects(old, new))
+    elif isinstance(old, list) and isinstance(new, list):
+        changes = _of_lists(old, new)
+    else:
+        return None
+    return changes if any(change.old is not None and not change.is_gone for change in changes) else None
+
+
+def _of_objects(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Change]:
+    for number, (key, value) in enumerate(old.items()):
+        yield Change(number, key, value, new.get(key), is_gone=key not in new)
+    for key in new:
+        if key not in old:
+            yield Change(None, key, None, new[key])
+
+
+def _of_lists(old: list[Any], new: list[Any]) -> list[Change]:
+    before, after = _pairs(old, new)
+    moved: dict[str, list[int]] = {}
+    for number, value in enumerate(old):
+        if before[number] is None:
+            moved.setdefault(_identity(value), []).append(number)
+    changes: list[Change] = []
+    place = 0
+    for number, value in enumerate(new):
+        partner = after[number]
+        if partner is None:
+            copies = moved.get(_identity(value))
+            changes.append(Change(None, None, None, value, copied=copies.pop(0) if copies else None))
+            continue
+        changes += [Change(gone, is_gone=True) for gone in range(place, partner)]
+        changes.append(Change(partner, None, old[partner], value))
+        place = partner + 1
+    return changes + [Change(gone, is_gone=True) for gone in range(place, len(old))]
+
+
+def _pairs(old: Sequence[Any], new: Sequence[Any]) -> tuple[list[int | None], list[int | None]]:
+    """For each old item the new one in its place, and for each new one the old."""
+    before: list[int | None] = [None] * len(old)
+    after: list[int | None] = [None] * len(new)
+    gaps = [(0, len(old), 0, len(new))]
+    for name in (_identity, _label, _any):
+        smaller = []
+        for first, end, new_first, new_end in gaps:
+            pairs = _common([name(item) for item in old[first:end]], [name(item) for item in new[new_first:new_end]])
+            at, new_at = first, new_first
+            for one, other in pairs:
+                before[first + one], after[new_first + other] = new_first + other, first + one
+                smaller.append((at, first + one, new_at, new_first + other))
+                at, new_at = first + one + 1, new_first + other + 1
+            smaller.append((at, end, new_at, new_end))
+        gaps = [gap for gap in smaller if gap[0] < gap[1] and gap[2] < gap[3]]
+    return before, after
+
+
+def _common(old: list[str], new: list[str]) -> list[tuple[int, int]]:
+    numbers: dict[str, int] = {}
+    numbered = [[numbers.setdefault(name, len(numbers)) for name in names] for names in (old, new)]
+    return common_subsequence(*numbered)
+
+
+def _identity(value: Any) -> str:
+    return json.dumps(value)
+
+
+def _label(value: Any) -> str:
+    """What an item is about: the name of a tool, for the most part."""
+    if isinstance(value, dict) and value:
+        return str(value.get("name") or next(iter(value)))
+    return str(value)
+
+
+def _any(value: Any) -> str:
+    return ""

@@ -1,0 +1,277 @@
+"""A document with other values in some places, and every other character as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from rightcall.errors import DocumentError
+from rightcall.limits import DEFAULT_LIMITS, Limits
+from rightcall.matching.matchers import equal
+from rightcall.values.decoding import Edit, Entry, Node, Path, apply_edits, decode_document, find_spans, is_json
+
+from ._changes import Change, changes_of
+from ._styles import JsonStyle, YamlStyle
+
+_BLANK = " \t\r\n"
+
+
+class Place(msgspec.Struct, frozen=True):
+    """What stands around a value."""
+
+    column: int
+    """Of the key, or of the dash, before it."""
+    bracketed: bool = False
+    """Whether it stands, at any depth, in brackets."""
+    is_item: bool = False
+    """Whether it is an item of a list, and not the value of a key."""
+
+
+class Editing:
+    """The text of a document while values in it are changed.
+
+    Values that stay, comments, order, quotes and indentation are not touched. Of a list only the items that are new
+    or gone are, and of an object only such keys.
+
+    Raises:
+        DocumentError: the text is no document.
+    """
+
+    def __init__(self, text: str, limits: Limits = DEFAULT_LIMITS) -> None:
+        self._text = text
+        self._limits = limits
+        self.value: Any = decode_document(text, limits).value
+        """What the text says, before any change."""
+        self._is_json = is_json(text, limits)
+        self._style: YamlStyle | JsonStyle = JsonStyle(text) if self._is_json else YamlStyle(text)
+        self._root = find_spans(text, is_json=self._is_json)
+        self._edits: list[Edit] = []
+
+    def change(self, path: Path, value: Any) -> None:
+        """Have the value at a path be another. Changes must not be inside each other.
+
+        Raises:
+            DocumentError: the value, or a part of it, is shared with other places by an anchor.
+        """
+        before = len(self._edits)
+        try:
+            self._change_at(path, value)
+        except DocumentError:
+            del self._edits[before:]
+            raise
+
+    def text(self) -> str:
+        """The text with all changes."""
+        return apply_edits(self._text, self.edits())
+
+    def edits(self) -> list[Edit]:
+        """All changes, in the order of the text. None of them overlap."""
+        # What is put in stands before what is taken out at the same place.
+        return sorted(self._edits, key=lambda edit: (edit.start, edit.end > edit.start))
+
+    def _change_at(self, path: Path, value: Any) -> None:
+        node, old, place = self._root, self.value, Place(0)
+        for step in path:
+            self._check(node)
+            keys: list[Any] = list(old) if isinstance(old, dict) else list(range(len(old)))
+            entry = node.entries[keys.index(step)] if isinstance(step, str) else node.entries[step]
+            place = self._inside(node, entry, place)
+            node, old = entry.value, old[step]
+        self._change(node, old, value, place)
+
+    def _change(self, node: Node, old: Any, new: Any, place: Place) -> None:
+        if equal(old, new):
+            return
+        self._check(node)
+        changes = changes_of(old, new) if node.kind != "scalar" else None
+        if changes is None or not self._change_entries(node, changes, place):
+            self._replace(node, new, place)
+
+    def _change_entries(self, node: Node, changes: list[Change], place: Place) -> bool:
+        """Change single entries of an object or a list, if that can be done by lines, or in brackets."""
+        gone = [change for change in changes if change.is_gone]
+        added = [change for change in changes if change.old is None]
+        if not node.bracketed and not self._can_move_lines(node, changes, gone):
+            return False
+        for change in changes:
+            if change.old is not None and not change.is_gone:
+                entry = node.entries[change.old]
+                self._change(entry.value, change.before, change.after, self._inside(node, entry, place))
+        for change in gone:
+            self._check_all(node.entries[change.old or 0].value)
+        if gone or added:
+            (_Brackets if node.bracketed else _Lines)(self._text, self._style, node, self._edits).apply(changes)
+        return True
+
+    def _can_move_lines(self, node: Node, changes: Sequence[Change], gone: Sequence[Change]) -> bool:
+        """Whether each entry that comes or goes has lines to itself."""
+        if changes[0].old is None and not self._begins_line(node.entries[0]):
+            return False
+        return all(self._begins_line(node.entries[change.old or 0]) for change in gone)
+
+    def _begins_line(self, entry: Entry) -> bool:
+        return not self._text[line_start(self._text, entry.begin) : entry.begin].strip(" ")
+
+    def _replace(self, node: Node, new: Any, place: Place) -> None:
+        self._check_all(node)
+        start, style = node.start, self._style
+        if isinstance(style, JsonStyle):
+            long = "\n" in self._text[node.start : node.end]
+            lines = style.value(new, indent_of(self._text, start), long=long)
+        elif place.bracketed:
+            lines = [" " * (start == node.end) + style.inline(new)]
+        else:
+            start = self._after_mark(node)
+            # Where a comment stands between, the value has a line of its own.
+            own_line = start == node.start != node.end
+            lines = [style.inline(new)] if own_line else style.value(new, place.column, is_item=place.is_item)
+        self._edits.append(Edit(start, node.end, style.newline.join(lines)))
+
+    def _after_mark(self, node: Node) -> int:
+        """The end of the colon or dash before a value, if nothing but space is between."""
+        place = node.start
+        while place and self._text[place - 1] in _BLANK:
+            place -= 1
+        return place if place and self._text[place - 1] in ":-" and place < node.start else node.start
+
+    def _inside(self, node: Node, entry: Entry, place: Place) -> Place:
+        if place.bracketed or node.bracketed:
+            return Place(place.column, bracketed=True)
+        return Place(entry.begin - line_start(self._text, entry.begin), is_item=node.kind == "list")
+
+    def _check(self, node: Node) -> None:
+        if node.shared:
+            line = self._text.count("\n", 0, node.start) + 1
+            column = node.start - line_start(self._text, node.start) + 1
+            message = f"line {line} has an anchor or a tag, by which other places may mean it; change it by hand"
+            raise DocumentError(message, line, column)
+
+    def _check_all(self, node: Node) -> None:
+        self._check(node)
+        for entry in node.entries:
+            self._check_all(entry.value)
+
+
+class _Entries:
+    """Entries of one object or list that come and go."""
+
+    def __init__(self, text: str, style: YamlStyle | JsonStyle, node: Node, edits: list[Edit]) -> None:
+        self._text, self._style, self._node, self._edits = text, style, node, edits
+
+    def _edit(self, start: int, end: int, text: str) -> None:
+        self._edits.append(Edit(start, end, text))
+
+
+class _Lines(_Entries):
+    """Entries that have lines to themselves."""
+
+    def apply(self, changes: Sequence[Change]) -> None:
+        entries = self._node.entries
+        column = entries[0].begin - line_start(self._text, entries[0].begin)
+        last: Entry | None = None
+        leading: list[str] = []
+        for change in changes:
+            if change.is_gone:
+                entry = entries[change.old or 0]
+                begin = self._end_of_line_before(entry.begin)
+                self._edit(begin, line_end(self._text, entry.end), "")
+            elif change.old is not None:
+                last = entries[change.old]
+            elif last is None:
+                leading += self._lines(change, column)
+            else:
+                lines = ["", *self._lines(change, column)]
+                self._edit(line_end(self._text, last.end), line_end(self._text, last.end), self._joined(lines))
+        if leading:
+            first = next(entries[change.old] for change in changes if change.old is not None and not change.is_gone)
+            begin = line_start(self._text, first.begin)
+            self._edit(begin, begin, self._joined([*leading, ""]))
+
+    def _lines(self, change: Change, column: int) -> list[str]:
+        if change.copied is not None:
+            entry = self._node.entries[change.copied]
+            return [" " * column + self._text[entry.begin : entry.end]]
+        assert isinstance(self._style, YamlStyle), "JSON has no lines of its own"  # noqa: S101
+        return self._style.entry(change.key, change.after, column)
+
+    def _joined(self, lines: list[str]) -> str:
+        return self._style.newline.join(lines)
+
+    def _end_of_line_before(self, place: int) -> int:
+        begin = line_start(self._text, place)
+        return begin if begin == 0 else line_end(self._text, begin - len(self._style.newline))
+
+
+class _Brackets(_Entries):
+    """Entries in brackets, with commas between them."""
+
+    def apply(self, changes: Sequence[Change]) -> None:
+        entries = self._node.entries
+        kept = [change.old for change in changes if change.old is not None and not change.is_gone]
+        separator = self._separator()
+        last: int | None = None
+        leading: list[str] = []
+        for change in changes:
+            if change.is_gone:
+                self._take_out(change.old or 0, last, kept)
+            elif change.old is not None:
+                last = change.old
+            elif last is None:
+                leading.append(self._written(change) + separator)
+            else:
+                self._edit(entries[last].end, entries[last].end, separator + self._written(change))
+        if leading:
+            begin = entries[kept[0]].begin
+            self._edit(begin, begin, "".join(leading))
+
+    def _take_out(self, number: int, last: int | None, kept: Sequence[int]) -> None:
+        entries = self._node.entries
+        if last is not None and last == kept[-1]:
+            before = entries[number - 1].end
+            self._edit(before, entries[number].end, "")
+        else:
+            self._edit(entries[number].begin, entries[number + 1].begin, "")
+
+    def _written(self, change: Change) -> str:
+        if change.copied is not None:
+            entry = self._node.entries[change.copied]
+            return self._text[entry.begin : entry.end]
+        if change.key is not None:
+            return self._style.pair(change.key, change.after)
+        if not isinstance(self._style, JsonStyle):
+            return self._style.inline(change.after)
+        entry = self._node.entries[0]
+        long = "\n" in self._text[entry.begin : entry.end]
+        lines = self._style.value(change.after, indent_of(self._text, entry.begin), long=long)
+        return self._style.newline.join(lines)
+
+    def _separator(self) -> str:
+        """What stands between two entries here."""
+        entries = self._node.entries
+        if len(entries) > 1:
+            between = self._text[entries[0].end : entries[1].begin]
+            if "#" not in between:
+                return between
+        before = self._text[self._node.start + 1 : entries[0].begin]
+        return f",{before}" if "\n" in before and "#" not in before else self._style.comma
+
+
+def indent_of(text: str, place: int) -> str:
+    """The space at the beginning of the line that a place is in."""
+    line = text[line_start(text, place) : place]
+    return line[: len(line) - len(line.lstrip())]
+
+
+def line_start(text: str, place: int) -> int:
+    """Where the line begins that a place is in."""
+    return text.rfind("\n", 0, place) + 1
+
+
+def line_end(text: str, place: int) -> int:
+    """Where the line ends that a place is in, before what ends it."""
+    end = text.find("\n", place)
+    if end < 0:
+        return len(text)
+    return end - 1 if end > place and text[end - 1] == "\r" else end

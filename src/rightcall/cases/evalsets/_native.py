@@ -1,0 +1,279 @@
+"""From an eval set in the native grammar to its cases: every key, every expectation and every id is checked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path as FilePath
+from typing import Any, Protocol
+
+from pydantic import ValidationError
+
+from rightcall.errors import CriteriaError, DocumentError, UnknownNameError, nearest, shown
+from rightcall.judging import (
+    EVALUATORS,
+    ClassificationEvaluator,
+    CustomOverall,
+    Evaluator,
+    JudgeEvaluator,
+    OverallEvaluator,
+    UnavailableEvaluator,
+    UnimportedOverall,
+    evaluator_type,
+    function_of_rows,
+    is_code,
+    unavailable,
+)
+from rightcall.limits import Limits
+from rightcall.values.decoding import Path
+from rightcall.values.results import Source
+
+from ._cases import Case, Check, EvalSet, Format, OverallCheck
+from ._expecting import Expected, Own, check_defaults, spell_out
+from ._mistakes import first_mistake
+from ._mocks import check_mocks
+from ._pages import Draft
+from ._turns import turn_keys, turn_place, turn_values
+from ._written import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenOverall
+
+_STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
+_DEFAULT = ("config", "default_evaluation_criteria")
+_DEFAULTS = {"default_evaluation_criteria", "defaultEvaluationCriteria"}
+
+
+class FindCode(Protocol):
+    """Finds what is code of the user's, by the name that a file has for it. Either raises `RightcallError`."""
+
+    def find(self, type_id: str) -> type[Evaluator[Any, Any, Any]]:
+        """The evaluator of a type."""
+
+    def target(self, type_id: str) -> Any:
+        """The function or class itself."""
+
+
+class Compiling:
+    """One eval set while it is made of what was written."""
+
+    def __init__(self, draft: Draft, limits: Limits, find_code: FindCode | None = None) -> None:
+        self._draft = draft
+        self._limits = limits
+        self._find_code = find_code
+        self._code: dict[str, type[Evaluator[Any, Any, Any]]] = {}
+        self._defaults = WrittenDefaults()
+        self._own: dict[str, Own] = {}
+
+    def eval_set(self, format: Format) -> EvalSet:
+        """The eval set. Raises `DocumentError`."""
+        written = self._written()
+        with self._draft.placing(("defaults",)):
+            check_defaults(written.defaults, self._limits)
+        self._defaults = written.defaults
+        self._own = self._own_evaluators(written)
+        cases = [self._case(case, number) for number, case in enumerate(written.cases)]
+        self._check_ids(cases)
+        return EvalSet(
+            path=self._draft.page.name,
+            name=written.name or FilePath(self._draft.page.name).stem,
+            description=written.description,
+            format=format,
+            cases=tuple(cases),
+            overall=tuple([self._overall(name, each) for name, each in written.overall.items()]),
+            agent=written.agent,
+            timeout=written.defaults.timeout,
+            metadata=written.metadata,
+        )
+
+    def expectation(self) -> Callable[[str], Case]:
+        """What makes a case of the keys of an `expect` alone. Raises `DocumentError`."""
+        expect = self._draft.value
+        if not isinstance(expect, dict) or not expect:
+            raise self._problem(f"an expectation is an object such as {{calls: [search]}}, not {shown(expect)}", ())
+        checks = tuple([self._check(key, item, (key,)) for key, item in expect.items()])
+        return lambda case_id: Case(id=case_id, source=self._draft.source(()), checks=checks)
+
+    def _written(self) -> WrittenEvalSet:
+        value = self._draft.value
+        if not isinstance(value, dict):
+            raise self._problem(f"an eval set is an object with the key 'cases', not {shown(value)}", ())
+        try:
+            written = WrittenEvalSet.model_validate(value)
+        except ValidationError as problem:
+            place, reason = first_mistake(WrittenEvalSet, problem)
+            raise self._problem(reason, place) from None
+        if not written.cases:
+            raise self._problem("'cases' is empty; an eval set has at least one case", ("cases",))
+        return written
+
+    def _own_evaluators(self, written: WrittenEvalSet) -> dict[str, Own]:
+        own: dict[str, Own] = {}
+        for name, evaluator in written.evaluators.items():
+            type_id = evaluator.type
+            with self._draft.placing(("evaluators", name, "type")):
+                type_id = _resolved(type_id)
+                kind = self._kind(type_id)
+            with self._draft.placing(("evaluators", name, "config")):
+                if kind is not None:
+                    self._made(kind, name, evaluator.config)
+            own[name] = Own(type_id, evaluator.config, float(evaluator.weight))
+        return own
+
+    def _overall(self, name: str, written: WrittenOverall) -> OverallCheck:
+        place: Path = ("overall", name)
+        with self._draft.placing((*place, "type")):
+            target = self._overall_target(written.type)
+        with self._draft.placing((*place, "config")):
+            evaluator: OverallEvaluator
+            if written.type == ClassificationEvaluator.type_id:
+                evaluator = ClassificationEvaluator(name, written.config)
+            elif target is None:
+                evaluator = UnimportedOverall(written.type, name)
+            else:
+                evaluator = CustomOverall(target, name, written.config)
+        return OverallCheck(evaluator, self._draft.source(place))
+
+    def _overall_target(self, type_id: str) -> Any:
+        """The function that a type names, if it is one of the user's, to be imported."""
+        if type_id == ClassificationEvaluator.type_id:
+            return None
+        if not is_code(type_id):
+            known = (ClassificationEvaluator.type_id,)
+            hint = f"{nearest(type_id, known)}; your own is named as file.py:name"
+            raise UnknownNameError(f"no evaluator of all cases has the type {shown(type_id)}; {hint}")
+        return function_of_rows(self._find_code.target(type_id), type_id) if self._find_code is not None else None
+
+    def _case(self, written: WrittenCase, number: int) -> Case:
+        place: Path = ("cases", number)
+        check_mocks(written.mocks, (*place, "mocks"), self._draft)
+        checks = [self._check(key, item, (*place, "expect", key)) for key, item in written.expect.items()]
+        checks += [self._turns_check(key, written, place) for key in turn_keys(written, place, self._draft)]
+        return Case(
+            id=written.id,
+            source=self._draft.source((*place, "id")),
+            name=written.name,
+            description=written.description,
+            checks=tuple(checks),
+            input=written.input,
+            turns=tuple(turn.input for turn in written.turns or ()),
+            expected_behavior=written.expected_behavior,
+            session=written.session,
+            tags=written.tags,
+            metadata=written.metadata,
+            mocks=written.mocks,
+        )
+
+    def _check(self, key: str, value: Any, place: Path) -> Check:
+        with self._draft.placing(place):
+            expected = spell_out(key, value, self._defaults, self._own)
+            evaluator = self._evaluator(key, expected)
+        source = self._sources(key, place, expected)
+        if isinstance(evaluator, UnavailableEvaluator):
+            return Check(key, evaluator, evaluator.criteria(None), source, expected.weight)
+        try:
+            criteria = evaluator.criteria(expected.criteria)
+        except CriteriaError as problem:
+            where = _mistaken(evaluator.criteria_type, expected)
+            raise self._problem(str(problem), (*place, *expected.inside, *where)) from None
+        return Check(key, evaluator, criteria, source, expected.weight)
+
+    def _evaluator(self, key: str, expected: Expected) -> Evaluator[Any, Any, Any]:
+        kind = self._kind(expected.type_id)
+        if kind is None:
+            return UnavailableEvaluator(expected.type_id, key, limits=self._limits)
+        return self._made(kind, key, expected.config)
+
+    def _made(
+        self, kind: type[Evaluator[Any, Any, Any]], name: str, config: dict[str, Any]
+    ) -> Evaluator[Any, Any, Any]:
+        """An evaluator. A judge that is named as code of the user's is found, if code is to be."""
+        judge = config.get("judge") if issubclass(kind, JudgeEvaluator) else None
+        if self._find_code is not None and isinstance(judge, str) and is_code(judge):
+            config = {**config, "judge": self._find_code.target(judge)}
+        return kind(name, config, limits=self._limits)
+
+    def _kind(self, type_id: str) -> type[Evaluator[Any, Any, Any]] | None:
+        """The evaluator of a type; none where it is not available, or code that is not to be imported."""
+        if type_id in EVALUATORS:
+            return EVALUATORS[type_id]
+        if self._find_code is None or not is_code(type_id):
+            return None
+        if type_id not in self._code:
+            self._code[type_id] = self._find_code.find(type_id)
+        return self._code[type_id]
+
+    def _turns_check(self, key: str, written: WrittenCase, place: Path) -> Check:
+        """What the turns of a conversation expect under one key, as one check."""
+        type_id, config, values = turn_values(key, written, place, self._draft, self._defaults, self._own)
+        weight = self._own[key].weight if key in self._own else 1.0
+        with self._draft.placing((*place, "turns")):
+            evaluator = self._evaluator(key, Expected(type_id, config, None))
+        if isinstance(evaluator, UnavailableEvaluator):
+            criteria = evaluator.criteria(None)
+        else:
+            criteria = self._turn_criteria(evaluator, values, key, place)
+        return Check(key, evaluator, criteria, self._turn_sources(key, place), weight)
+
+    def _turn_criteria(self, evaluator: Evaluator[Any, Any, Any], values: list[Any], key: str, place: Path) -> Any:
+        try:
+            return evaluator.criteria({"expected_turns": values})
+        except CriteriaError as problem:
+            steps = _mistaken(evaluator.criteria_type, Expected("", {}, {"expected_turns": values}))
+            raise self._problem(str(problem), turn_place(place, key, steps)) from None
+
+    def _sources(self, key: str, place: Path, expected: Expected) -> Callable[[str | None], Source]:
+        if expected.criteria is None and key in self._own and _DEFAULTS & self._own[key].config.keys():
+            place = ("evaluators", key, *_DEFAULT)
+
+        def source(path: str | None) -> Source:
+            return self._draft.source((*place, *expected.inside, *_inside(_steps(path), expected)))
+
+        return source
+
+    def _turn_sources(self, key: str, place: Path) -> Callable[[str | None], Source]:
+        return lambda path: self._draft.source(turn_place(place, key, _steps(path)))
+
+    def _check_ids(self, cases: list[Case]) -> None:
+        seen: dict[str, Case] = {}
+        for number, case in enumerate(cases):
+            if case.id in seen:
+                first = seen[case.id].source.line
+                raise self._problem(
+                    f"the id {shown(case.id)} is that of the case in line {first}", ("cases", number, "id")
+                )
+            seen[case.id] = case
+
+    def _problem(self, message: str, path: Path) -> DocumentError:
+        return self._draft.problem(message, path)
+
+
+def _resolved(type_id: str) -> str:
+    """A type by our own id, if it has one. Raises `UnknownNameError`."""
+    if unavailable(type_id):
+        return type_id
+    try:
+        return evaluator_type(type_id).type_id
+    except UnknownNameError:
+        if is_code(type_id):
+            return type_id
+        raise
+
+
+def _mistaken(model: Any, expected: Expected) -> Path:
+    """Where in what was written the first mistake of these criteria stands, as far as that can be told."""
+    try:
+        model.model_validate(expected.criteria)
+    except ValidationError as problem:
+        return _inside(first_mistake(model, problem)[0], expected)
+    return ()
+
+
+def _inside(steps: Path, expected: Expected) -> Path:
+    """Steps into criteria as steps into what was written, which may leave out the first."""
+    return steps[1:] if expected.criteria_key is not None and steps[:1] == (expected.criteria_key,) else steps
+
+
+def _steps(path: str | None) -> Path:
+    """The steps of a finding's path, such as `expected[2]` or `tool_calls_count.search`."""
+    head, dot, rest = (path or "").partition(".")
+    if dot and "[" not in head:
+        return (head, rest)
+    return tuple(int(index) if index else name for name, index in _STEP.findall(path or ""))

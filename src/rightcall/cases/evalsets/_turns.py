@@ -1,0 +1,77 @@
+"""What the turns of a conversation expect, key by key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rightcall.errors import shown
+from rightcall.judging import EVALUATORS, names_file, unavailable
+from rightcall.values.decoding import Path
+
+from ._expecting import Own, evaluator_of
+from ._pages import Draft
+from ._written import WrittenCase, WrittenDefaults
+
+
+def turn_keys(written: WrittenCase, place: Path, draft: Draft) -> list[str]:
+    """The keys that any turn of a case expects something under.
+
+    Raises:
+        DocumentError: the case itself expects something under one of them.
+    """
+    keys: dict[str, None] = {}
+    for number, turn in enumerate(written.turns or ()):
+        for key in turn.expect:
+            if key in written.expect:
+                at: Path = (*place, "turns", number, "expect", key)
+                raise draft.problem(f"{shown(key)} is expected of the case as well; say it in one place", at)
+            keys[key] = None
+    return list(keys)
+
+
+def turn_values(
+    key: str,
+    written: WrittenCase,
+    place: Path,
+    draft: Draft,
+    defaults: WrittenDefaults,
+    own: Mapping[str, Own],
+) -> tuple[str, dict[str, Any], list[Any]]:
+    """The evaluator that a key names, with its configuration, and what each turn expects of it.
+
+    A turn that does not say which calls it expects, while others do, expects none. A turn that does not say which
+    answer it expects, expects any: null.
+
+    Raises:
+        DocumentError: the key names no evaluator, or one that does not judge turns; or a value is not what it takes.
+    """
+    turns = list(enumerate(written.turns or ()))
+    first = next(number for number, turn in turns if key in turn.expect)
+    at: Path = (*place, "turns", first, "expect", key)
+    with draft.placing(at):
+        shorthand, type_id, config = evaluator_of(key, defaults, own)
+    if not _judges_turns(type_id):
+        reason = "a turn expects 'calls' and an answer, such as 'output'"
+        raise draft.problem(f"{reason}; {shown(key)} belongs to the case", at)
+    nothing: Any = [] if type_id == "tool-trajectory" else None
+    values = []
+    for number, turn in turns:
+        value = turn.expect.get(key)
+        with draft.placing((*place, "turns", number, "expect", key)):
+            values.append(nothing if value is None else shorthand.read(value) if shorthand else value)
+    return type_id, config, values
+
+
+def _judges_turns(type_id: str) -> bool:
+    """Whether an evaluator judges turns; of one that is not there, nobody knows."""
+    if type_id in EVALUATORS:
+        return "expected_turns" in EVALUATORS[type_id].criteria_type.model_fields
+    return bool(unavailable(type_id)) and not names_file(type_id)
+
+
+def turn_place(place: Path, key: str, steps: Path) -> Path:
+    """Where a part of `expected_turns` is written: in the expectation of a turn."""
+    if len(steps) < 2:
+        return (*place, "turns")
+    return (*place, "turns", steps[1], "expect", key, *steps[2:])

@@ -1,0 +1,196 @@
+"""UiPath's eval sets, as the native grammar has them."""
+
+from __future__ import annotations
+
+from pathlib import Path as FilePath
+from typing import Any
+
+from rightcall.errors import nearest, shown
+from rightcall.judging import EVALUATORS
+from rightcall.limits import Limits
+from rightcall.values.decoding import Path
+
+from ._foreign import Part
+from ._pages import Draft, Page, camel
+from ._uipath_classes import KEY, Classifying, classifying
+from ._uipath_evaluators import UiPathEvaluator, read_evaluators
+from ._uipath_mocks import translate_mocks
+
+_KNOWN_OF_SET = ("version", "id", "model_settings", "agent_memory_enabled", "agent_memory_settings", "batch_size")
+_KNOWN_OF_CASE = ("eval_set_id",)
+_KEPT_OF_CASE = ("expected_output", "mocking_strategy", "input_mocking_strategy")
+
+
+def translate_uipath(page: Page, limits: Limits) -> Draft:
+    """An eval set of UiPath, with the evaluators in the folder `evaluators` beside its own.
+
+    Whatever the native grammar has no key for is kept under `metadata`, in `uipath`.
+
+    Raises:
+        DocumentError: naming file, line and column of the first mistake, and what would be right.
+        InputError: an evaluator's file cannot be read.
+    """
+    return _Translation(page, limits).draft()
+
+
+class _Translation:
+    """One eval set while it is translated."""
+
+    def __init__(self, page: Page, limits: Limits) -> None:
+        self._whole = Part(page, page.value)
+        self._limits = limits
+        self._draft = Draft(page, {})
+        self._evaluators: dict[str, UiPathEvaluator] = {}
+        self._classifying: dict[str, Classifying] = {}
+        self._classes: dict[str, list[str]] = {}
+
+    def draft(self) -> Draft:
+        whole = self._whole
+        self._check_version()
+        name, description = whole.text("name", ""), whole.text("description", "")
+        self._evaluators = self._referenced()
+        evaluations = whole.objects("evaluations", required=True)
+        rest = whole.rest(_KNOWN_OF_SET)
+        if whole.items("evaluator_configs") and whole.items("evaluator_refs"):
+            rest["evaluatorRefs"] = whole.items("evaluator_refs")  # UiPath does not look at them then
+        written: dict[str, Any] = {"name": name} if name else {}
+        written |= {"description": description} if description else {}
+        written["evaluators"] = {each.id: each.written() for each in self._evaluators.values()}
+        rest["evaluators"] = {each.id: each.rest for each in self._evaluators.values()}
+        written["metadata"] = {"uipath": {key: value for key, value in rest.items() if value != {}}}
+        extra: dict[str, Any] = {}
+        written["cases"] = [self._case(each, number, extra) for number, each in enumerate(evaluations)]
+        written["evaluators"] |= extra
+        written["overall"] = {key: self._classifying[key].written(found) for key, found in self._classes.items()}
+        self._draft.trace(("cases",), whole.page, whole.place("evaluations"))
+        self._draft.value = {key: value for key, value in written.items() if value not in ({}, "")}
+        return self._draft
+
+    def _check_version(self) -> None:
+        version = self._whole.value.get("version")
+        if version is None:
+            raise self._whole.problem('UiPath\'s older eval sets, without "version": "1.0", are not supported')
+        if str(version) not in ("1", "1.0"):
+            raise self._whole.problem(f'the version is {shown(version)}; the one that is known is "1.0"', "version")
+
+    def _referenced(self) -> dict[str, UiPathEvaluator]:
+        """The evaluators that the eval set refers to, by id, with their weights."""
+        configured = self._whole.items("evaluator_configs")
+        plain = self._whole.items("evaluator_refs")
+        key, references = ("evaluator_configs", configured) if configured else ("evaluator_refs", plain)
+        if not references:
+            return {}
+        folder = FilePath(self._whole.page.name).parent.parent / "evaluators"
+        if not folder.is_dir():
+            raise self._whole.problem(f"the folder of the evaluators is missing: {folder}", key)
+        found = read_evaluators(folder, self._limits)
+        referenced: dict[str, UiPathEvaluator] = {}
+        for number, reference in enumerate(references):
+            evaluator = self._evaluator(reference, (key, number), found, folder)
+            if evaluator.id in referenced:
+                raise self._whole.problem(f"the evaluator {evaluator.id!r} is referred to twice", key, number)
+            referenced[evaluator.id] = self._for_each_case(evaluator)
+            evaluator.trace(self._draft)
+        return referenced
+
+    def _for_each_case(self, evaluator: UiPathEvaluator) -> UiPathEvaluator:
+        """An evaluator as each case is judged by it; what it says of all cases together is kept for later."""
+        found = classifying(evaluator)
+        if found is None:
+            return evaluator
+        self._classifying[evaluator.id] = found
+        self._draft.trace(("overall", evaluator.id), evaluator.page, ())
+        self._draft.trace(("overall", evaluator.id, "config"), evaluator.page, ("evaluatorConfig",))
+        return found.scoring(evaluator)
+
+    def _evaluator(
+        self, reference: Any, place: tuple[str, int], found: dict[str, UiPathEvaluator], folder: FilePath
+    ) -> UiPathEvaluator:
+        weight: Any = 1.0
+        if isinstance(reference, dict):
+            part = Part(self._whole.page, reference, self._whole.place(*place))
+            reference, weight = part.text("ref"), part.any("weight")
+            part.rest()
+        if not isinstance(reference, str):
+            raise self._whole.problem(f"the id of an evaluator is expected, not {shown(reference)}", *place)
+        if reference not in found:
+            message = f"no evaluator in {folder} has the id {shown(reference)}; {nearest(reference, list(found))}"
+            raise self._whole.problem(message, *place)
+        weight = 1.0 if weight is None else weight
+        if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 <= weight < float("inf"):
+            raise self._whole.problem(f"a weight is a number, and not less than 0, not {shown(weight)}", *place)
+        return found[reference].weighing(float(weight))
+
+    def _case(self, case: Part, number: int, extra: dict[str, Any]) -> dict[str, Any]:
+        place: Path = ("cases", number)
+        written: dict[str, Any] = {"id": case.text("id"), "name": case.text("name", "")}
+        written["description"] = case.text("description", "")
+        written["input"] = case.any("inputs")
+        self._draft.trace((*place, "input"), case.page, case.place("inputs"))
+        written["expected_behavior"] = case.text("expected_agent_behavior", "")
+        self._draft.trace((*place, "expected_behavior"), case.page, case.place("expected_agent_behavior"))
+        classes: dict[str, str] = {}
+        written["expect"] = self._expect(case, place, classes)
+        mocks = translate_mocks(case, place, self._draft)
+        written["mocks"] = mocks.written
+        for name in mocks.unavailable:
+            extra[name] = {"type": name}
+            written["expect"][name] = None
+        rest = case.rest(_KNOWN_OF_CASE)
+        rest |= {camel(key): case.any(key) for key in _KEPT_OF_CASE if case.has(key)}
+        written["metadata"] = ({"uipath": rest} if rest else {}) | ({KEY: classes} if classes else {})
+        return {key: value for key, value in written.items() if key in ("id", "input") or value not in ("", {})}
+
+    def _expect(self, case: Part, place: Path, classes: dict[str, str]) -> dict[str, Any]:
+        """What is expected of a case; `classes` are told which class each evaluator of classes expects."""
+        criterias = case.object("evaluation_criterias")
+        if criterias is None:
+            case.rest(_KNOWN_OF_CASE)
+            raise case.problem("'evaluationCriterias' is missing")
+        expected_output = case.any("expected_output")
+        expect: dict[str, Any] = {}
+        for key, criteria in criterias.value.items():
+            evaluator = self._named(key, criterias)
+            if evaluator.id in expect:
+                raise criterias.problem(f"{key!r} has criteria already, by its id or by its name", key)
+            if (of_classes := self._classifying.get(evaluator.id)) is not None:
+                found = classes[evaluator.id] = of_classes.expected(criteria, criterias, key)
+                self._classes.setdefault(evaluator.id, []).append(found)
+                criteria = of_classes.criteria(found)
+            expect[evaluator.id] = _criteria(evaluator, criteria, expected_output, criterias, key)
+            self._draft.trace((*place, "expect", evaluator.id), case.page, criterias.place(key))
+        return expect
+
+    def _named(self, key: str, criterias: Part) -> UiPathEvaluator:
+        if key in self._evaluators:
+            return self._evaluators[key]
+        named = [each for each in self._evaluators.values() if each.name == key]
+        if len(named) == 1:
+            return named[0]
+        known = [name for each in self._evaluators.values() for name in (each.id, each.name) if name]
+        hint = nearest(key, list(dict.fromkeys(known))) if not named else "several evaluators have this name"
+        raise criterias.problem(f"{shown(key)} names no evaluator of this eval set; {hint}", key)
+
+
+def _criteria(evaluator: UiPathEvaluator, criteria: Any, expected_output: Any, criterias: Part, key: str) -> Any:
+    """Criteria as the native grammar has them; null for the default of the evaluator.
+
+    An evaluator of the answer that is not told which one is expected is told by the case, as UiPath does it.
+    """
+    if criteria is not None and not isinstance(criteria, dict):
+        raise criterias.problem(f"criteria are an object or null, not {shown(criteria)}", key)
+    kind = EVALUATORS.get(evaluator.type_id)
+    if kind is None:
+        return criteria or None
+    fields = kind.criteria_type.model_fields
+    if expected_output is not None and "expected_output" in fields and not _has_output(criteria):
+        criteria = {**(criteria or {}), "expectedOutput": expected_output}
+    known = [spelling for name, field in fields.items() for spelling in (name, str(field.alias))]
+    for name in criteria or {}:
+        if name not in known:
+            raise criterias.problem(f"unknown key {shown(name)}; {nearest(name, list(fields))}", key, name)
+    return criteria or None
+
+
+def _has_output(criteria: dict[str, Any] | None) -> bool:
+    return bool(criteria) and bool({"expectedOutput", "expected_output"} & (criteria or {}).keys())

@@ -1,0 +1,5 @@
+"""One question per module: a trajectory and criteria in, a result out."""
+
+from rightcall._lazy import lazy_exports as _lazy_exports
+
+__getattr__, __dir__, __all__ = _lazy_exports(__name__)

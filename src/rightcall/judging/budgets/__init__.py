@@ -1,0 +1,1 @@
+"""Evaluators of what a run took: steps, time, tokens, errors."""

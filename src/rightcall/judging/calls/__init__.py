@@ -1,0 +1,1 @@
+"""Evaluators of the calls an agent made."""

@@ -1,0 +1,54 @@
+"""Were the expected tools called with the expected arguments?"""
+
+from __future__ import annotations
+
+from pydantic import StrictBool
+
+from rightcall.judging.core import Call, Criteria, NotEmpty, ToolCallConfig
+from rightcall.matching.matchers import ArgsPolicy
+from rightcall.values.results import Justification, ToolCallArgsEvaluatorJustification
+
+from ._comparing import Comparison
+from ._pairs import PairingEvaluator, PatternPlan, call_patterns, share
+from ._telling import Subject
+
+
+class ToolCallArgsEvaluationCriteria(Criteria):
+    """The expected calls with their arguments, in any order."""
+
+    tool_calls: NotEmpty[tuple[Call, ...]]
+
+
+class ToolCallArgsEvaluatorConfig(ToolCallConfig):
+    """`subset`: calls may have more arguments than expected. `strict`: the score is 1.0 or 0.0."""
+
+    name: str = "ToolCallArgsEvaluator"
+    strict: StrictBool = False
+    subset: StrictBool = True
+
+
+class ToolCallArgsEvaluator(PairingEvaluator[ToolCallArgsEvaluatorConfig, ToolCallArgsEvaluationCriteria]):
+    """The share of expected calls that were made with the expected arguments.
+
+    Expected and actual calls are paired, as many as can be; the score is pairs divided by calls expected. Order does
+    not count, and neither do extra calls. The same call expected twice must be made twice; nothing called scores
+    0.0. Strict, the score is 1.0 if every expected call is paired, else 0.0. An empty expectation is an error.
+    """
+
+    subject = Subject("tool_calls")
+    type_id = "tool-call-args"
+    config_type = ToolCallArgsEvaluatorConfig
+    criteria_type = ToolCallArgsEvaluationCriteria
+
+    def compile(self, criteria: ToolCallArgsEvaluationCriteria) -> PatternPlan:
+        policy: ArgsPolicy = "subset" if self.config.subset else "exact"
+        return PatternPlan.of(call_patterns(criteria.tool_calls, policy, "tool_calls", self.limits))
+
+    def score(self, pairs: int, expected: int, actual: int) -> float:
+        return share(pairs, expected, strict=self.config.strict)
+
+    def justify(self, comparison: Comparison, pairs: int, expected: int, actual: int) -> Justification:
+        explained, left_out = comparison.explained()
+        return ToolCallArgsEvaluatorJustification(
+            explained_tool_calls_args=explained, alignment=comparison.alignment(), left_out=left_out
+        )

@@ -1,0 +1,228 @@
+"""Expected and actual calls side by side, with what is different about them, within a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate, islice
+
+import msgspec
+
+from rightcall.judging.core import Selection
+from rightcall.limits import Limits
+from rightcall.matching.matchers import CallPattern, ExpectedCalls, Pattern, Relation, relate
+from rightcall.values.results import Alignment, Difference, ExplainedCall, NamedCall, Step, call_text
+
+from ._aligning import Kind, Line, align_calls, align_names, align_start
+
+_LEAST = 96
+"""Bytes that a step or an explained call takes as JSON at the least."""
+_MOST_CANDIDATES = 16
+_MOST_TOLD = 3
+
+
+def too_long_to_align(expected: int, actual: int, limits: Limits) -> tuple[str, ...]:
+    """A warning that there are no details, where a comparison is too long to show its path."""
+    longest = max(expected, actual)
+    if longest <= limits.aligned_calls:
+        return ()
+    return (f"{longest:,} calls are too many to align (at most {limits.aligned_calls:,}): a score, but no details",)
+
+
+def compare_names(expected: Sequence[str], selection: Selection, limits: Limits) -> Comparison:
+    """The comparison of expected names with those of the selected calls."""
+    lines = None if tuple(expected) == selection.names else align_names(expected, selection.names)
+    return Comparison(expected, (), selection, lines, limits)
+
+
+def compare_calls(
+    expected: ExpectedCalls,
+    selection: Selection,
+    limits: Limits,
+    relation: Relation | None = None,
+    *,
+    as_expected: bool = False,
+) -> Comparison:
+    """The comparison of expected calls with the selected ones.
+
+    What is known already need not be found out again: the `relation`, or that the first calls are `as_expected`.
+
+    Raises:
+        LimitError: more comparisons than the limits allow.
+    """
+    if relation is None and (as_expected or expected.is_beginning_of(selection.calls, selection.names)):
+        return Comparison(expected.names, expected.patterns, selection, None, limits)
+    if expected.names_only:
+        lines = align_names(expected.names, selection.names)
+    else:
+        relation = relation or relate(expected, selection.calls, limits)
+        lines = align_calls(relation, expected.names, selection.names)
+    return Comparison(expected.names, expected.patterns, selection, lines, limits)
+
+
+class ComparisonAccount(msgspec.Struct, kw_only=True):
+    """An account of a result that rests on one comparison, made when it is first needed."""
+
+    made: Comparison | None = None
+
+    def compare(self) -> Comparison:
+        """The comparison."""
+        raise NotImplementedError
+
+    @property
+    def comparison(self) -> Comparison:
+        """The comparison, made now or before."""
+        if self.made is None:
+            self.made = self.compare()
+        return self.made
+
+
+class Comparison:
+    """An alignment with the calls it is about.
+
+    Without patterns, only names are compared. Without lines, the first calls are the expected ones.
+    """
+
+    def __init__(
+        self,
+        expected: Sequence[str],
+        patterns: Sequence[Pattern],
+        selection: Selection,
+        lines: Sequence[Line] | None,
+        limits: Limits,
+    ) -> None:
+        self._lines = lines
+        self.expected = expected
+        self.selection = selection
+        self._patterns = patterns
+        self._positions = selection.positions or range(len(selection.calls))
+        # Steps, explained calls and findings together stay within the limit as JSON.
+        self._room = limits.explanation_bytes * 3 // 8
+        self._differences: dict[tuple[int, int], tuple[Difference, ...]] = {}
+
+    @property
+    def lines(self) -> Sequence[Line]:
+        """The lines of the alignment."""
+        if self._lines is None:
+            self._lines = align_start(len(self.expected), len(self.selection.calls))
+        return self._lines
+
+    def names_of(self, *kinds: Kind) -> list[str]:
+        """The expected names on lines of these kinds."""
+        return [self.expected[line.expected] for line in self.lines if line.kind in kinds]
+
+    def alignment(self) -> Alignment:
+        """The steps; in a long alignment those that match are counted, not listed, and so is what has no room."""
+        most = self._room // _LEAST
+        if self._lines is None and len(self.expected) == len(self._positions):
+            return self._all_as_expected(most)
+        lines = self.lines
+        if len(lines) > most:
+            lines = [line for line in lines if line.kind != "match"][:most]
+        expected, positions = self.expected, self._positions
+        steps = [
+            Step("match", expected[line.expected], line.expected, positions[line.actual])
+            if line.kind == "match"
+            else self._step(line)
+            for line in lines
+        ]
+        sizes = [_weight(step.name) + (_size(step.differences) if step.differences else 0) for step in steps]
+        fitting = _fitting(sizes, self._room)
+        return Alignment(tuple(steps[:fitting]), len(self.lines) - fitting)
+
+    def _all_as_expected(self, most: int) -> Alignment:
+        """The steps of calls that are the expected ones, no more and no less; none of them where there are too many."""
+        size = len(self.expected)
+        if size > most or _weight("".join(self.expected)) + _LEAST * size > self._room:
+            return Alignment((), size)
+        return Alignment(tuple([Step("match", name, at, self._positions[at]) for at, name in enumerate(self.expected)]))
+
+    def explained(self) -> tuple[list[ExplainedCall], int]:
+        """What became of each expected call, and how many are left out for want of room."""
+        lines = [line for line in self.lines if line.expected >= 0]
+        calls = [self._explained_call(line) for line in lines[: self._room // _LEAST]]
+        sizes = [_weight(call.name) + _weight(call.text) + _size(call.differences) for call in calls]
+        fitting = _fitting(sizes, self._room)
+        return calls[:fitting], len(lines) - fitting
+
+    def differences(self, index: int, column: int) -> tuple[Difference, ...]:
+        """Where an actual call differs from an expected one."""
+        if not self._patterns:
+            return ()
+        found = self._differences.get((index, column))
+        if found is None:
+            found = self._patterns[index].differences_from(self.selection.calls[column])
+            self._differences[index, column] = found
+        return found
+
+    def expected_call(self, index: int) -> NamedCall:
+        """An expected call by its position and text."""
+        pattern = self._patterns[index] if self._patterns else None
+        if isinstance(pattern, CallPattern) and isinstance(pattern.args, dict) and pattern.args:
+            return NamedCall(index, call_text(pattern.name, pattern.args))
+        return NamedCall(index, call_text(self.expected[index]))
+
+    def actual_call(self, column: int) -> NamedCall:
+        """An actual call by its position in the trajectory and its text."""
+        call = self.selection.calls[column]
+        return NamedCall(self._positions[column], call_text(call.name, call.args))
+
+    def _step(self, line: Line) -> Step:
+        index, column = line.expected, line.actual
+        if line.kind == "missing":
+            return Step("missing", self.expected[index], index)
+        if line.kind == "extra":
+            return Step("extra", self.selection.names[column], None, self._positions[column])
+        differences = self.differences(index, column) if line.kind == "mismatch" else ()
+        position = self._positions[column]
+        return Step(line.kind, self.expected[index], index, position, differences, line.out_of_place)
+
+    def _explained_call(self, line: Line) -> ExplainedCall:
+        index, column = line.expected, line.actual
+        name = self.expected[index]
+        if line.kind == "match" or line.kind == "moved":
+            position = self._positions[column]
+            return ExplainedCall(name, True, f"paired with call {position + 1}", position)
+        nearest = column if column >= 0 else self._nearest(index)
+        if nearest < 0:
+            return ExplainedCall(name, False, "never called")
+        differences = self.differences(index, nearest)
+        position = self._positions[nearest]
+        if not differences and column < 0:
+            return ExplainedCall(name, False, f"call {position + 1} is like it, but paired with another", position)
+        said = told(differences) or "not recorded"
+        return ExplainedCall(name, False, f"nearest is call {position + 1}: {said}", position, differences)
+
+    def _nearest(self, index: int) -> int:
+        """The call of the same name with the fewest differences, though another has it; -1 if there is none."""
+        name = self.expected[index]
+        candidates = (column for column, called in enumerate(self.selection.names) if called == name)
+        return min(
+            islice(candidates, _MOST_CANDIDATES),
+            key=lambda column: len(self.differences(index, column)),
+            default=-1,
+        )
+
+
+def told(differences: Sequence[Difference]) -> str:
+    """Differences in one line; of many, the first ones."""
+    said = "; ".join(map(str, differences[:_MOST_TOLD]))
+    return said if len(differences) <= _MOST_TOLD else f"{said}; … and {len(differences) - _MOST_TOLD} more"
+
+
+def _size(differences: Sequence[Difference]) -> int:
+    """About how many bytes differences take as JSON."""
+    return sum([48 + _weight(each.path) + _weight(each.expected) + _weight(each.actual) for each in differences])
+
+
+def _weight(text: str | None) -> int:
+    """About how many bytes a text takes as JSON, where everything beyond ASCII is escaped."""
+    if text is None:
+        return 0
+    return len(text) if text.isascii() else 6 * len(text)
+
+
+def _fitting(sizes: Sequence[int], room: int) -> int:
+    """How many things of these sizes, and the least that each takes, there is room for."""
+    if sum(sizes) + _LEAST * len(sizes) <= room:
+        return len(sizes)
+    return sum(total <= room for total in accumulate(size + _LEAST for size in sizes))

@@ -1,0 +1,118 @@
+"""Were the expected actions taken: exactly, in order, or as a set?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Literal
+
+from pydantic import StrictBool, model_validator
+
+from rightcall.errors import CriteriaError
+from rightcall.judging.core import Config, Criteria, Evaluator, Listed, Measurement, Selection, ToolName
+from rightcall.limits import Limits
+from rightcall.matching.alignment import common_length
+from rightcall.values.results import ExecutionOrderJustification, Finding, Justification, Told
+
+from ._aligning import Kind
+from ._comparing import Comparison, ComparisonAccount, compare_names, too_long_to_align
+from ._order import OrderPlan, names_bounds
+from ._telling import Rule, Subject, find
+
+Mode = Literal["exact", "ordering", "set"]
+
+_IN_COMMON: dict[Mode, tuple[Kind, ...]] = {"exact": ("match",), "ordering": ("match",), "set": ("match", "moved")}
+
+
+class ExecutionOrderCriteria(Criteria):
+    """The expected actions."""
+
+    expected_output: Listed[tuple[ToolName, ...]]
+
+
+class ExecutionOrderConfig(Config):
+    """Which of the three modes applies; neither flag is the set mode, and both at once are a mistake."""
+
+    name: str = "ExecutionOrder"
+    should_exact_match: StrictBool = False
+    should_consider_ordering: StrictBool = False
+
+    @model_validator(mode="after")
+    def _has_one_mode(self) -> ExecutionOrderConfig:
+        if self.should_exact_match and self.should_consider_ordering:
+            raise ValueError("should_exact_match and should_consider_ordering exclude each other; set one of them")
+        return self
+
+    @property
+    def mode(self) -> Mode:
+        """The mode that the flags stand for."""
+        return "exact" if self.should_exact_match else "ordering" if self.should_consider_ordering else "set"
+
+
+class ExecutionOrderEvaluator(Evaluator[ExecutionOrderConfig, ExecutionOrderCriteria, OrderPlan]):
+    """The share of expected actions that were taken.
+
+    Exact: 1.0 if the two lists are equal, else 0.0. Ordering: length of a longest common subsequence divided by
+    actions expected. Set, the default: actions in common divided by actions expected, each counted as often as it
+    occurs. Nothing taken is 0.0. Nothing expected is an error, but in the exact mode, where it means nothing taken.
+    """
+
+    type_id = "execution-order"
+    config_type = ExecutionOrderConfig
+    criteria_type = ExecutionOrderCriteria
+
+    def compile(self, criteria: ExecutionOrderCriteria) -> OrderPlan:
+        if not criteria.expected_output and self.config.mode != "exact":
+            raise CriteriaError(f"criteria of {self.id!r}: expected_output is empty; expect at least one action")
+        return OrderPlan.of(criteria.expected_output)
+
+    def measure(self, selection: Selection, plan: OrderPlan) -> Measurement:
+        if selection.free and self.config.mode != "set":
+            selection = selection.arranged_by_name(plan.expected, self.limits)
+        score = self._score(selection, plan)
+        warnings = too_long_to_align(len(plan.expected), len(selection.names), self.limits)
+        account = Told() if warnings else ExecutionOrderAccount(selection, plan, self.config.mode, self.limits)
+        return Measurement(score, score, account, warnings)
+
+    def estimate(self, selection: Selection, plan: OrderPlan) -> Measurement:
+        sure = selection.sure()
+        if self.config.mode == "set":
+            missing = selection.doubts is not None and selection.doubts.missing
+            low, high = self._score(sure, plan), 1.0 if missing else self._score(selection, plan)
+        else:
+            low, high = names_bounds(plan, selection, self.limits, exact=self.config.mode == "exact")
+        return Measurement(low, high, ExecutionOrderAccount(sure, plan, self.config.mode, self.limits))
+
+    def _score(self, selection: Selection, plan: OrderPlan) -> float:
+        if self.config.mode == "exact":
+            return float(plan.expected == list(selection.names))
+        if self.config.mode == "ordering":
+            return common_length(plan.expected_ids, plan.numbered(selection.names)) / len(plan.expected)
+        return (Counter(plan.expected) & Counter(selection.names)).total() / len(plan.expected)
+
+
+class ExecutionOrderAccount(ComparisonAccount):
+    """How the expected actions line up with those taken."""
+
+    selection: Selection
+    plan: OrderPlan
+    mode: Mode
+    limits: Limits
+
+    def compare(self) -> Comparison:
+        """The alignment of the actions."""
+        return compare_names(self.plan.expected, self.selection, self.limits)
+
+    def justify(self) -> Justification:
+        """The two sequences, what they have in common, and how they line up."""
+        return ExecutionOrderJustification(
+            mode=self.mode,
+            actual_output=list(self.selection.names),
+            expected_output=self.plan.expected,
+            in_common=self.comparison.names_of(*_IN_COMMON[self.mode]),
+            alignment=self.comparison.alignment(),
+        )
+
+    def find(self) -> tuple[Finding, ...]:
+        """Actions that are missing and, by the mode, those out of order or taken without being expected."""
+        rule = Rule(order=self.mode != "set", extras=self.mode == "exact")
+        return find(self.comparison, rule, Subject("expected_output"))

@@ -1,0 +1,133 @@
+"""Were the expected tools called in the expected order?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+from itertools import repeat
+from typing import ClassVar
+
+import msgspec
+from pydantic import StrictBool
+
+from rightcall.judging.core import Criteria, Evaluator, Measurement, NotEmpty, Selection, ToolCallConfig, ToolName
+from rightcall.limits import Limits
+from rightcall.matching.alignment import common_length
+from rightcall.values.results import Finding, Justification, Told, ToolCallOrderEvaluatorJustification
+
+from ._comparing import Comparison, ComparisonAccount, compare_names, too_long_to_align
+from ._sequences import is_surely_exact, least_in_order, may_be_exact
+from ._telling import Rule, Subject, find
+
+
+class ToolCallOrderEvaluationCriteria(Criteria):
+    """The names of the expected tools, in order; a tool expected twice stands there twice."""
+
+    tool_calls_order: NotEmpty[tuple[ToolName, ...]]
+
+
+class ToolCallOrderEvaluatorConfig(ToolCallConfig):
+    """`strict`: the sequences must be equal, and the score is 1.0 or 0.0."""
+
+    name: str = "ToolCallOrderEvaluator"
+    strict: StrictBool = False
+
+
+class OrderPlan(msgspec.Struct, frozen=True):
+    """Expected names, with a small number for each that rapidfuzz can compare."""
+
+    spends: ClassVar[bool] = False
+    expected: list[str]
+    ids: dict[str, int]
+    expected_ids: list[int]
+    size: int
+
+    @classmethod
+    def of(cls, expected: Iterable[str]) -> OrderPlan:
+        """The plan of these names."""
+        ids: dict[str, int] = {}
+        names = list(expected)
+        return cls(names, ids, [ids.setdefault(name, len(ids)) for name in names], len(names))
+
+    @property
+    def names(self) -> Set[str]:
+        """The tools that are expected."""
+        return self.ids.keys()
+
+    def numbered(self, names: Iterable[str]) -> list[int]:
+        """The numbers of actual names; those that nobody expects share one."""
+        return list(map(self.ids.get, names, repeat(len(self.ids))))
+
+
+class ToolCallOrderEvaluator(Evaluator[ToolCallOrderEvaluatorConfig, ToolCallOrderEvaluationCriteria, OrderPlan]):
+    """The share of expected calls that happened in the expected order.
+
+    The score is the length of a longest common subsequence of expected and actual names, divided by the number
+    expected. Calls in between cost nothing; a name expected twice must be called twice; nothing called scores 0.0.
+    Strict, the score is 1.0 if the sequences are equal, else 0.0. An empty expectation is an error, not a score.
+    """
+
+    type_id = "tool-call-order"
+    config_type = ToolCallOrderEvaluatorConfig
+    criteria_type = ToolCallOrderEvaluationCriteria
+
+    def compile(self, criteria: ToolCallOrderEvaluationCriteria) -> OrderPlan:
+        return OrderPlan.of(criteria.tool_calls_order)
+
+    def measure(self, selection: Selection, plan: OrderPlan) -> Measurement:
+        if selection.free:
+            selection = selection.arranged_by_name(plan.expected, self.limits)
+        score = self._score(selection, plan)
+        warnings = too_long_to_align(len(plan.expected), len(selection.names), self.limits)
+        account = Told() if warnings else OrderAccount(selection, plan, self.config.strict, self.limits)
+        return Measurement(score, score, account, warnings)
+
+    def estimate(self, selection: Selection, plan: OrderPlan) -> Measurement:
+        low, high = names_bounds(plan, selection, self.limits, exact=self.config.strict)
+        account = OrderAccount(selection.sure(), plan, self.config.strict, self.limits)
+        return Measurement(low, high, account)
+
+    def _score(self, selection: Selection, plan: OrderPlan) -> float:
+        if plan.expected == list(selection.names):
+            return 1.0
+        if self.config.strict:
+            return 0.0
+        return common_length(plan.expected_ids, plan.numbered(selection.names)) / len(plan.expected)
+
+
+def names_bounds(plan: OrderPlan, selection: Selection, limits: Limits, *, exact: bool) -> tuple[float, float]:
+    """The bounds of the share of expected names that are in order or, exact, of 1.0 where the calls are just these."""
+    sure = selection.sure()
+    if exact:
+        low = is_surely_exact(selection.rows_of(plan.expected), selection)
+        return float(low), float(may_be_exact(selection.rows_of(plan.expected), selection))
+    surely = least_in_order(sure.rows_of(plan.expected), sure) / plan.size
+    if selection.doubts is not None and selection.doubts.missing:
+        return surely, 1.0
+    best = selection.arranged_by_name(plan.expected, limits) if selection.loose else selection
+    return surely, common_length(plan.expected_ids, plan.numbered(best.names)) / plan.size
+
+
+class OrderAccount(ComparisonAccount):
+    """How the expected names line up with the actual ones."""
+
+    selection: Selection
+    plan: OrderPlan
+    strict: bool
+    limits: Limits
+
+    def compare(self) -> Comparison:
+        """The alignment of the names."""
+        return compare_names(self.plan.expected, self.selection, self.limits)
+
+    def justify(self) -> Justification:
+        """The two sequences, what they have in common, and how they line up."""
+        return ToolCallOrderEvaluatorJustification(
+            actual_tool_calls_order=list(self.selection.names),
+            expected_tool_calls_order=self.plan.expected,
+            lcs=self.comparison.names_of("match"),
+            alignment=self.comparison.alignment(),
+        )
+
+    def find(self) -> tuple[Finding, ...]:
+        """Calls that are missing or out of order and, where the order is strict, those nobody expected."""
+        return find(self.comparison, Rule(order=True, extras=self.strict), Subject("tool_calls_order"))

@@ -1,0 +1,76 @@
+"""Did the expected tools give back the expected outputs?"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import StrictBool, StrictStr
+
+from rightcall.judging.core import Criteria, NotEmpty, ToolCallConfig, ToolName, UserModel
+from rightcall.matching.matchers import OutputPattern
+from rightcall.values.results import Justification, ToolCallOutputEvaluatorJustification
+
+from ._comparing import Comparison
+from ._pairs import PairingEvaluator, PatternPlan, share
+from ._telling import Subject
+
+
+class ExpectedOutput(UserModel):
+    """One expected output: the tool's name and what it should give back, with any matchers in it."""
+
+    name: ToolName
+    output: Any
+    id: StrictStr | None = None
+    """The id of the tool, where tools are told apart as UiPath does."""
+
+
+class ToolCallOutputEvaluationCriteria(Criteria):
+    """The expected outputs, in any order."""
+
+    tool_outputs: NotEmpty[tuple[ExpectedOutput, ...]]
+
+
+class ToolCallOutputEvaluatorConfig(ToolCallConfig):
+    """`compare: text`: outputs are compared as text, to the letter. `strict`: the score is 1.0 or 0.0."""
+
+    name: str = "ToolCallOutputEvaluator"
+    strict: StrictBool = False
+    compare: Literal["value", "text"] = "value"
+
+
+class ToolCallOutputEvaluator(PairingEvaluator[ToolCallOutputEvaluatorConfig, ToolCallOutputEvaluationCriteria]):
+    """The share of expected outputs that the expected tools gave back.
+
+    Expected outputs and actual calls are paired, as many as can be; the score is pairs divided by outputs expected.
+    Outputs are compared as values: text that reads as an object or a list, in JSON or in Python, stands for it.
+    Order does not count; the same output expected twice must be given twice; nothing called scores 0.0. Strict, the
+    score is 1.0 if every expected output is paired, else 0.0. An empty expectation is an error.
+    """
+
+    subject = Subject("tool_outputs", "RC106", "gave another output", "its output was not recorded")
+    type_id = "tool-call-output"
+    config_type = ToolCallOutputEvaluatorConfig
+    criteria_type = ToolCallOutputEvaluationCriteria
+
+    def compile(self, criteria: ToolCallOutputEvaluationCriteria) -> PatternPlan:
+        text = self.config.compare == "text"
+        patterns = [
+            OutputPattern(
+                expected.name,
+                expected.output,
+                text=text,
+                where=f"tool_outputs[{index}].output",
+                limits=self.limits,
+            )
+            for index, expected in enumerate(criteria.tool_outputs)
+        ]
+        return PatternPlan.of(patterns)
+
+    def score(self, pairs: int, expected: int, actual: int) -> float:
+        return share(pairs, expected, strict=self.config.strict)
+
+    def justify(self, comparison: Comparison, pairs: int, expected: int, actual: int) -> Justification:
+        explained, left_out = comparison.explained()
+        return ToolCallOutputEvaluatorJustification(
+            explained_tool_calls_outputs=explained, alignment=comparison.alignment(), left_out=left_out
+        )

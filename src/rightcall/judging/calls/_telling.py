@@ -1,0 +1,120 @@
+"""What went wrong in a comparison, one sentence at a time."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+import msgspec
+
+from rightcall.errors import shown
+from rightcall.values.results import Finding, ordinal_text
+
+from ._aligning import Line
+from ._comparing import Comparison, told
+
+MOST_FINDINGS = 30
+_MOST_NAMES = 1_000
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """What counts as wrong: calls in another order, calls nobody expected, expected calls that were not made."""
+
+    order: bool = False
+    extras: bool = False
+    missing: bool = True
+
+    def is_broken_by(self, line: Line) -> bool:
+        """Whether a line of an alignment is wrong by this rule."""
+        wrong = {"mismatch": True, "missing": self.missing, "extra": self.extras, "moved": self.order}
+        return wrong.get(line.kind, False)
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """What a comparison is about, in the words of its findings."""
+
+    path: str
+    """The key of the criteria that lists the expected calls."""
+    code: str = "RC104"
+    other: str = "was called with other arguments"
+    unknown: str = "its arguments were not recorded"
+    prefix: str = ""
+
+
+def find(comparison: Comparison, rule: Rule, subject: Subject) -> tuple[Finding, ...]:
+    """What is wrong by a rule, in the order of the alignment, up to thirty of them."""
+    wrong = [line for line in comparison.lines if rule.is_broken_by(line)]
+    findings = [_finding(comparison, line, rule, subject) for line in wrong[:MOST_FINDINGS]]
+    if len(wrong) > len(findings):
+        findings.append(Finding(findings[-1].code, f"… and {len(wrong) - len(findings):,} more"))
+    return tuple(findings)
+
+
+def _finding(comparison: Comparison, line: Line, rule: Rule, subject: Subject) -> Finding:
+    code, message, advice = _sentence(comparison, line, rule, subject)
+    return Finding(
+        code,
+        subject.prefix + message,
+        comparison.expected_call(line.expected) if line.expected >= 0 else None,
+        comparison.actual_call(line.actual) if line.actual >= 0 else None,
+        f"{subject.path}[{line.expected}]" if line.expected >= 0 else None,
+        advice,
+    )
+
+
+def _sentence(comparison: Comparison, line: Line, rule: Rule, subject: Subject) -> tuple[str, str, str | None]:
+    """The code, the sentence and, where there is one, the advice of a finding."""
+    if line.kind == "extra":
+        return "RC102", f"`{comparison.actual_call(line.actual).text}` was called, but not expected", None
+    if line.kind == "missing":
+        return "RC101", *_missing(comparison, line.expected)
+    name = comparison.expected[line.expected]
+    if line.kind == "moved":
+        text = comparison.expected_call(line.expected).text if comparison.expected.count(name) > 1 else name
+        return "RC103", f"`{text}` was called {_out_of_order(comparison, line)}", None
+    said = told(comparison.differences(line.expected, line.actual))
+    if not said:
+        return "RC301", f"`{name}`: {subject.unknown}", None
+    call = comparison.selection.calls[line.actual]
+    if subject.code == "RC106" and call.error is not None:
+        if call.output is None:
+            return subject.code, f"`{name}` raised {shown(call.error)} and gave no output", None
+        said += f"; it raised {shown(call.error)}"
+    order = f"; it was called {_out_of_order(comparison, line)}" if rule.order and line.out_of_place else ""
+    return subject.code, f"`{name}` {subject.other}: {said}{order}", None
+
+
+def _missing(comparison: Comparison, index: int) -> tuple[str, str | None]:
+    name, names = comparison.expected[index], comparison.selection.names
+    times = names.count(name)
+    if times:
+        calls = f"the only call of `{name}` is" if times == 1 else f"all {times:,} calls of `{name}` are"
+        return f"`{comparison.expected_call(index).text}` is missing: {calls} paired with other expectations", None
+    others = sorted({other[:100] for other in names[:_MOST_NAMES]})
+    similar = difflib.get_close_matches(name[:100], others, n=1, cutoff=0.75)
+    return f"`{name}` was never called", f"`{similar[0]}` was called: is it the same tool?" if similar else None
+
+
+def _out_of_order(comparison: Comparison, line: Line) -> str:
+    """Which call in place this one is on the wrong side of."""
+    for other in _in_place(comparison):
+        if (other.expected < line.expected) != (other.actual < line.actual):
+            name = _which(comparison, other, line)
+            if line.actual < other.actual:
+                return f"before {name}, expected after it"
+            return f"after {name}, expected before it"
+    return "at another place than expected"
+
+
+def _which(comparison: Comparison, other: Line, line: Line) -> str:
+    """A call by its name and, where several of them were made, which one of them it is."""
+    name, names = comparison.expected[other.expected], comparison.selection.names
+    if name == comparison.expected[line.expected]:
+        return f"`{comparison.expected_call(other.expected).text}`"
+    if names.count(name) < 2:
+        return f"`{name}`"
+    return f"the {ordinal_text(names[: other.actual + 1].count(name))} `{name}`"
+
+
+def _in_place(comparison: Comparison) -> Iterator[Line]:
+    return (line for line in comparison.lines if line.expected >= 0 and line.actual >= 0 and not line.out_of_place)

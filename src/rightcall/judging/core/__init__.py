@@ -1,0 +1,5 @@
+"""What all evaluators share: criteria, selection of calls, the evaluator itself."""
+
+from rightcall._lazy import lazy_exports as _lazy_exports
+
+__getattr__, __dir__, __all__ = _lazy_exports(__name__)

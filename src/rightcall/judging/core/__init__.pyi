@@ -1,0 +1,29 @@
+from ._criteria import (
+    Call as Call,
+    Config as Config,
+    Criteria as Criteria,
+    ExpectedCall as ExpectedCall,
+    Listed as Listed,
+    NotEmpty as NotEmpty,
+    Policy as Policy,
+    Threshold as Threshold,
+    ToolCallConfig as ToolCallConfig,
+    ToolName as ToolName,
+    tool_name as tool_name,
+)
+from ._doubts import Doubts as Doubts
+from ._evaluator import ConfigT as ConfigT, CriteriaT as CriteriaT, Evaluator as Evaluator, Measurement as Measurement
+from ._execution import AgentExecution as AgentExecution
+from ._installed import split_code as split_code
+from ._mistakes import UserModel as UserModel, parse_config as parse_config, parse_criteria as parse_criteria
+from ._overall import Conclusion as Conclusion, OverallEvaluator as OverallEvaluator, Row as Row
+from ._selection import Selection as Selection
+from ._threads import in_thread as in_thread
+from ._unavailable import CODE_OF_YOURS as CODE_OF_YOURS
+from ._waiting import (
+    Execution as Execution,
+    NoPlan as NoPlan,
+    WaitingConfig as WaitingConfig,
+    WaitingEvaluator as WaitingEvaluator,
+    is_score as is_score,
+)

@@ -1,0 +1,302 @@
+"""What all evaluators have in common: criteria in, a result out, and nothing raised in between."""
+
+from __future__ import annotations
+
+import traceback
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Set
+from itertools import chain
+from time import perf_counter
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+import msgspec
+
+from rightcall.errors import ConfigurationError, CriteriaError, LimitError, shown
+from rightcall.limits import DEFAULT_LIMITS, Budget, Limits
+from rightcall.values.results import Account, EvaluationResult, Explanation, Finding, Justification, Told
+from rightcall.values.trajectory import ToolCall, Trajectory
+
+from ._criteria import Config, Criteria
+from ._execution import AgentExecution
+from ._mistakes import parse_config, parse_criteria
+from ._naming import Naming
+from ._selection import Selection, select
+
+
+class Plan(Protocol):
+    """Criteria, compiled for one evaluator."""
+
+    @property
+    def names(self) -> Set[str]:
+        """The tools that are expected."""
+
+    @property
+    def size(self) -> int:
+        """How many calls, or counts, are expected."""
+
+    @property
+    def spends(self) -> bool:
+        """Whether there are matchers in it, so that comparing with it may take many steps."""
+
+
+class Measurement(msgspec.Struct, frozen=True):
+    """A score, or its bounds where the trace leaves it open, and how to explain it."""
+
+    low: float
+    high: float
+    account: Account
+    warnings: tuple[str, ...] = ()
+
+
+ConfigT = TypeVar("ConfigT", bound=Config)
+CriteriaT = TypeVar("CriteriaT", bound=Criteria)
+PlanT = TypeVar("PlanT", bound=Plan)
+
+
+class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
+    """Judges trajectories by one rule. Keeps no state between calls, so one instance serves many threads.
+
+    Raises:
+        ConfigurationError: `config` has a misspelt key, an unknown value or a wrong type.
+        CriteriaError: the default criteria in it are wrong.
+    """
+
+    type_id: str
+    reads_calls: bool = True
+    """Whether the verdict depends on the calls that were made."""
+    waits: ClassVar[bool] = False
+    """Whether it may have to wait for somebody, so that several of them are asked at once."""
+    fingerprint: str = ""
+    """Changes when what judges does, where that is code of the user's."""
+    config_type: ClassVar[type[Any]]
+    criteria_type: ClassVar[type[Any]]
+
+    def __init__(
+        self,
+        id: str | None = None,
+        config: Mapping[str, Any] | ConfigT | None = None,
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        if id is not None and not isinstance(id, str):
+            raise ConfigurationError(f"an evaluator's id is a text, not {shown(id)}")
+        self.id = id or self.type_id
+        self.limits = limits
+        self.config: ConfigT = parse_config(self.config_type, {} if config is None else config, self.id)
+        self._threshold = self.config.threshold
+        self._most_calls = limits.compared_calls
+        self.renames = getattr(self.config, "tool_names", "exact") == "uipath"
+        """Whether calls are named as the expected tools are, by UiPath's rule, before they are compared."""
+        self._default = self._default_criteria()
+
+    def criteria(self, value: Mapping[str, Any] | CriteriaT | None = None) -> CriteriaT:
+        """Criteria, checked and compiled, to be given to `evaluate` as often as there are trajectories.
+
+        `None` stands for the default criteria of the configuration.
+
+        Raises:
+            CriteriaError: they are wrong, or there is no default.
+        """
+        if value is None:
+            if self._default is None:
+                raise CriteriaError(f"{self.id!r} was given no criteria, and its configuration has no default")
+            return self._default
+        criteria: CriteriaT = parse_criteria(self.criteria_type, value, self.id)
+        if self not in criteria.plans:
+            plan = self.compile(criteria)
+            self._check_ids(criteria)
+            if both := plan.names & set(criteria.ignore_tools):
+                raise CriteriaError(f"criteria of {self.id!r}: {shown(min(both))} is both expected and ignored")
+            criteria.plans[self] = plan
+        return criteria
+
+    def evaluate(
+        self,
+        trajectory: Trajectory | Iterable[str | Mapping[str, Any] | ToolCall],
+        criteria: Mapping[str, Any] | CriteriaT | None = None,
+    ) -> EvaluationResult:
+        """What this evaluator says of a trajectory, given as one or as anything `Trajectory.of` takes.
+
+        Raises:
+            CriteriaError: the criteria are wrong or missing.
+            InputError: the trajectory is not one.
+        """
+        checked = criteria if isinstance(criteria, Criteria) else self.criteria(criteria)
+        plan: PlanT | None = checked.plans.get(self)
+        if plan is None:
+            plan = self.criteria(checked).plans[self]
+        if not isinstance(trajectory, Trajectory):
+            trajectory = Trajectory.of(trajectory, limits=self.limits)
+        started = perf_counter()
+        try:
+            if self.renames:
+                trajectory = self._naming(checked).renamed(trajectory)
+            if len(trajectory.calls) > self._most_calls or plan.size > self._most_calls:
+                raise LimitError(f"{max(len(trajectory.calls), plan.size):,} calls; the limit is {self._most_calls:,}")
+            selection = select(trajectory, checked, plan.names)
+            # Entering a budget takes a tenth of the time of a plain comparison, which needs none.
+            if getattr(plan, "spends", False):
+                with Budget(self.limits.steps):
+                    measured = self._measured(selection, plan)
+            else:
+                measured = self._measured(selection, plan)
+        except LimitError as problem:
+            return self._error("RC401", f"limit exceeded: {problem}", trajectory, perf_counter() - started)
+        except Exception as problem:  # noqa: BLE001 - a fault costs this result, never the run; it is no score
+            reason = f"{type(problem).__name__} while judging: {problem}"
+            return self._error("RC402", reason, trajectory, perf_counter() - started, traceback.format_exc())
+        return self._result(measured, trajectory, perf_counter() - started)
+
+    def given_up(self, trajectory: Trajectory, seconds: float) -> EvaluationResult:
+        """The result of an evaluation that was not waited for any longer."""
+        return self._error("RC404", f"{self.id!r} gave no answer within {seconds:g} s", trajectory, seconds)
+
+    async def validate_and_evaluate_criteria(
+        self,
+        agent_execution: AgentExecution,
+        evaluation_criteria: Mapping[str, Any] | CriteriaT | None = None,
+    ) -> EvaluationResult:
+        """What this evaluator says of an execution: `evaluate`, in the calling style of UiPath's documents."""
+        return self.evaluate(agent_execution.trajectory, evaluation_criteria)
+
+    @abstractmethod
+    def compile(self, criteria: CriteriaT) -> PlanT:
+        """Criteria in the form that is quick to compare with. Raises `CriteriaError`."""
+
+    @abstractmethod
+    def measure(self, selection: Selection, plan: PlanT) -> Measurement:
+        """The score of the selected calls, from 0.0 to 1.0. There are no doubts about which calls these are."""
+
+    def bound(self, selection: Selection, plan: PlanT) -> Measurement:
+        """The bounds of the score where the trace leaves open which calls were made, or in which order.
+
+        Every way to fill that in is judged, where they are few. An evaluator that knows its bounds otherwise says so.
+        """
+        worlds = selection.worlds()
+        if worlds is None:
+            return self.estimate(selection, plan)
+        measured = [self.measure(world, plan) for world in worlds]
+        low, high = min([each.low for each in measured]), max([each.high for each in measured])
+        return Measurement(low, high, measured[0].account, measured[0].warnings)
+
+    def estimate(self, selection: Selection, plan: PlanT) -> Measurement:
+        """Bounds that surely hold, where there are too many ways to fill in what the trace leaves open."""
+        return Measurement(0.0, 1.0, Told())
+
+    def _measured(self, selection: Selection, plan: PlanT) -> Measurement:
+        doubts = selection.doubts
+        if doubts is None or not self.reads_calls:
+            return self.measure(selection, plan)
+        bounds = self.bound(selection, plan)
+        if (bounds.low >= self._threshold) == (bounds.high >= self._threshold):
+            return bounds
+        # What one of many ways to fill in the trace would be blamed for is no finding: say what is not known.
+        return msgspec.structs.replace(bounds, account=_InDoubt(bounds.account, doubts.reasons))
+
+    def _check_ids(self, criteria: CriteriaT) -> None:
+        """Refuse ids of tools where nothing is compared with them. Raises `CriteriaError`."""
+        if self.renames:
+            self._naming(criteria)
+        elif any([getattr(each, "id", None) is not None for each in _expected_tools(criteria)]):
+            raise CriteriaError(
+                f"criteria of {self.id!r}: 'id' stands beside 'tool_names: uipath' in the evaluator's configuration"
+            )
+
+    def _naming(self, criteria: CriteriaT) -> Naming:
+        known: Naming | None = criteria.plans.get((self, "naming"))
+        if known is None:
+            known = criteria.plans[self, "naming"] = Naming.of(_expected_tools(criteria))
+        return known
+
+    def _default_criteria(self) -> CriteriaT | None:
+        given = self.config.default_evaluation_criteria
+        return None if given is None else self.criteria(given)
+
+    def _result(self, measured: Measurement, trajectory: Trajectory, seconds: float) -> EvaluationResult:
+        low, high, threshold = measured.low, measured.high, self._threshold
+        passed = low >= threshold
+        if passed != (high >= threshold):
+            return self._not_measured(measured, trajectory, seconds)
+        warnings = trajectory.warnings + measured.warnings if measured.warnings else trajectory.warnings
+        if low != high:
+            warnings = (
+                *warnings,
+                f"the score lies between {low:.4g} and {high:.4g}: the trace did not record enough to tell",
+            )
+        return EvaluationResult(
+            evaluator=self.id,
+            verdict="passed" if passed else "failed",
+            score=low,
+            threshold=threshold,
+            warnings=warnings,
+            evaluation_time=seconds,
+            explanation=Explanation(measured.account),
+        )
+
+    def _not_measured(self, measured: Measurement, trajectory: Trajectory, seconds: float) -> EvaluationResult:
+        reason = (
+            f"not measured: the score lies between {measured.low:.4g} and {measured.high:.4g}, depending on what "
+            "the trace did not record"
+        )
+
+        return EvaluationResult(
+            evaluator=self.id,
+            verdict="not_measured",
+            threshold=self.config.threshold,
+            warnings=(*trajectory.warnings, *measured.warnings, reason),
+            evaluation_time=seconds,
+            explanation=Explanation(_Unmeasured(measured.account, reason)),
+        )
+
+    def _error(
+        self, code: str, reason: str, trajectory: Trajectory, seconds: float, trace: str | None = None
+    ) -> EvaluationResult:
+        return EvaluationResult(
+            evaluator=self.id,
+            verdict="error",
+            threshold=self.config.threshold,
+            error=f"{code} {reason}",
+            traceback=trace,
+            warnings=trajectory.warnings,
+            evaluation_time=seconds,
+            explanation=Explanation(Told(None, (Finding(code, reason),))),
+        )
+
+
+_EXPECTED_TOOLS = ("tool_calls_order", "tool_calls_count", "tool_calls", "tool_outputs", "expected", "never")
+"""The keys of criteria that have expected tools."""
+
+
+def _expected_tools(criteria: Criteria) -> Iterable[Any]:
+    held = [getattr(criteria, key, None) or () for key in _EXPECTED_TOOLS]
+    turns = getattr(criteria, "expected_turns", None) or ()
+    return chain(*held, *[turn for turn in turns if isinstance(turn, tuple)])
+
+
+class _InDoubt(msgspec.Struct, frozen=True):
+    """The account of a result that depends on what the trace leaves open about its calls: it tells what that is."""
+
+    account: Account
+    unknown: tuple[Finding, ...]
+
+    def justify(self) -> Justification | None:
+        return self.account.justify()
+
+    def find(self) -> tuple[Finding, ...]:
+        return self.unknown
+
+
+class _Unmeasured(msgspec.Struct, frozen=True):
+    """The account of a result without a score: first of all, why there is none."""
+
+    account: Account
+    reason: str
+
+    def justify(self) -> Justification | None:
+        return self.account.justify()
+
+    def find(self) -> tuple[Finding, ...]:
+        found = self.account.find()
+        # That calls were not understood says it all.
+        is_told = any([finding.code == "RC304" for finding in found])
+        return found if is_told else (Finding("RC301", self.reason), *found)

@@ -1,0 +1,61 @@
+"""Which of the expected tools a call is of, by UiPath's rule.
+
+Facts of UiPath's package (2.14): a call whose span has a tool id is matched by it alone, with the id of what is
+expected or, where that has none, with its name; other calls are matched by name, after both names are cleaned as the
+LangChain runtime cleans them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from rightcall.errors import CriteriaError, shown
+from rightcall.values.trajectory import ToolCall, Trajectory
+
+_NOT_ALLOWED = re.compile("[^a-zA-Z0-9_-]")
+_LONGEST = 64
+
+
+class Naming(msgspec.Struct, frozen=True):
+    """The expected tools, by what calls of theirs are known by."""
+
+    by_id: dict[str, str]
+    by_name: dict[str, str]
+
+    @classmethod
+    def of(cls, expected: Iterable[Any]) -> Naming:
+        """The naming of expected tools: names, or objects with a `name` and perhaps an `id`.
+
+        Raises:
+            CriteriaError: two tools have one name and different ids.
+        """
+        made = cls({}, {})
+        ids: dict[str, str | None] = {}
+        for each in expected:
+            name, tool_id = (each, None) if isinstance(each, str) else (each.name, each.id)
+            if ids.setdefault(name, tool_id) != tool_id:
+                raise CriteriaError(f"{shown(name)} is expected with different tool ids; give each tool its own name")
+            made.by_id.setdefault(name if tool_id is None else tool_id, name)
+            made.by_name.setdefault(cleaned(name), name)
+        return made
+
+    def renamed(self, trajectory: Trajectory) -> Trajectory:
+        """The trajectory with its calls named as the expected tools are that they are of."""
+        calls = [self._renamed(call) for call in trajectory.calls]
+        return msgspec.structs.replace(trajectory, calls=tuple(calls))
+
+    def _renamed(self, call: ToolCall) -> ToolCall:
+        if call.tool_id is None:
+            name = self.by_name.get(cleaned(call.name), call.name)
+        else:
+            name = self.by_id.get(call.tool_id) or f"{call.name} (tool id {call.tool_id})"
+        return call if name == call.name else msgspec.structs.replace(call, name=name)
+
+
+def cleaned(name: str) -> str:
+    """A tool's name as a runtime shows it to models: blanks as `_`, other signs dropped, at most 64 characters."""
+    return _NOT_ALLOWED.sub("", "_".join(name.split()))[:_LONGEST]

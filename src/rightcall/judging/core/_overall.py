@@ -1,0 +1,64 @@
+"""Evaluators of all cases together: each case is a row, and what they come to is one result."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from rightcall.values.results import Classification, Verdict
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of one case, or one repeat of it, when all are looked at together."""
+
+    case_id: str
+    repeat: int = 0
+    verdict: Verdict
+    score: float | None = None
+    scores: Mapping[str, float | None] = {}
+    """The score of each evaluator of the case, by its key in `expect`."""
+    is_measured: bool = True
+    """Whether there is an answer: false where the agent broke, or no trace belongs to the case."""
+    output: Any = None
+    tools: tuple[str, ...] = ()
+    """The names of the tools that were called, in order."""
+    seconds: float | None = None
+    metadata: Mapping[str, Any] = {}
+
+
+class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
+    """What all rows come to: a score, or why there is none."""
+
+    score: float | None = None
+    reason: str = ""
+    is_error: bool = False
+    classification: Classification | None = None
+    details: Any = None
+
+
+class RowTally(Protocol):
+    """What has been seen of rows so far."""
+
+    def add(self, seen: Any) -> None:
+        """Take what was seen of one more row."""
+
+    def conclude(self) -> Conclusion:
+        """What they come to."""
+
+
+class OverallEvaluator(ABC):
+    """Judges all cases together. Of each row it keeps what `see` gives, which may be far less."""
+
+    id: str
+    threshold: float
+
+    @abstractmethod
+    def see(self, row: Row) -> Any:
+        """What counts of a row. It is called in whatever process judges the case."""
+
+    @abstractmethod
+    def tally(self) -> RowTally:
+        """An empty tally."""

@@ -1,0 +1,198 @@
+"""The calls of a trajectory that an evaluator looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from rightcall.limits import Limits
+from rightcall.matching.alignment import Row, arrange, related_subsequence
+from rightcall.values.trajectory import ToolCall, Trajectory, Usage
+
+from ._criteria import Criteria
+from ._doubts import Doubts, Range, arrangements, groups_of, membership, narrowed, reasons_for, wide, widest_groups
+
+_MOST_WORLDS = 256
+"""Ways to fill in what a trace leaves open, up to which every one of them is judged."""
+_MOST_CALLS = 1_000_000
+"""Calls in all of them together."""
+
+
+class Selection(msgspec.Struct, frozen=True):
+    """The selected calls and their names, in order.
+
+    `positions` are their places in the trajectory, `None` where that is the same. `free` are the ranges in which
+    the order of calls does not count. `doubts` is what the trace leaves open about them; the calls are then all
+    that may be meant, in the order in which they were recorded.
+    """
+
+    calls: Sequence[ToolCall]
+    names: tuple[str, ...]
+    positions: Sequence[int] | None = None
+    free: tuple[Range, ...] = ()
+    output: Any = None
+    """What the run gave back in the end."""
+    turn_outputs: tuple[Any, ...] = ()
+    """What each turn gave back, where that is known."""
+    usage: Usage | None = None
+    """What the whole run took, where that is known."""
+    doubts: Doubts | None = None
+
+    def position(self, index: int) -> int:
+        """The place in the trajectory of the selected call at `index`."""
+        return index if self.positions is None else self.positions[index]
+
+    def only(self, indices: Sequence[int]) -> Selection:
+        """These of the selected calls, given in ascending order."""
+        doubts = None if self.doubts is None else self.doubts.at(indices)
+        return self._at(indices, wide(narrowed(self.free, indices)), doubts)
+
+    def sure(self) -> Selection:
+        """Those of the selected calls that are surely meant."""
+        if self.doubts is None or not self.doubts.members:
+            return self
+        return self.only([index for index in range(len(self.calls)) if index not in self.doubts.members])
+
+    def worlds(self) -> Iterator[Selection] | None:
+        """The selection for every way to fill in what the trace leaves open, the recorded one first.
+
+        None where there are too many of them, or where calls may be missing.
+        """
+        if self.doubts is None:
+            return iter((self,))
+        regrouped = self.doubts.groups is not None
+        most = min(_MOST_WORLDS, _MOST_CALLS // max(1, len(self.calls)))
+        orders = arrangements(len(self.calls), self.doubts, most // 2 if regrouped else most)
+        return None if orders is None else self._worlds(orders, regrouped)
+
+    def _worlds(self, orders: Iterator[list[int]], regrouped: bool) -> Iterator[Selection]:
+        for order in orders:
+            calls = [self.calls[index] for index in order]
+            # Order counts least where groups are widest, so the narrowest and the widest are the bounds of all.
+            yield self._at(order, groups_of(calls) if self.free or regrouped else ())
+            if regrouped:
+                yield self._at(order, widest_groups(calls))
+
+    def _at(self, indices: Sequence[int], free: tuple[Range, ...] = (), doubts: Doubts | None = None) -> Selection:
+        return Selection(
+            [self.calls[index] for index in indices],
+            tuple([self.names[index] for index in indices]),
+            [self.position(index) for index in indices],
+            free,
+            self.output,
+            self.turn_outputs,
+            self.usage,
+            doubts,
+        )
+
+    def arranged(self, rows: Sequence[Row], limits: Limits) -> Selection:
+        """The same calls in the order that suits the expectation best, as far as it does not count or is not known.
+
+        `rows` has, for each expected call, the places of the selected calls that satisfy it.
+        """
+        return self._at(self._best_order(rows, limits))
+
+    def most_in_order(self, rows: Sequence[Row], limits: Limits) -> int:
+        """How many expected calls can be met in order, in the best order that may be theirs."""
+        places = {index: place for place, index in enumerate(self._best_order(rows, limits))}
+        moved = [sorted([places[index] for index in row]) for row in rows]
+        return len(related_subsequence(moved, len(self.calls)))
+
+    def _best_order(self, rows: Sequence[Row], limits: Limits) -> list[int]:
+        return arrange(rows, len(self.calls), self.loose, limits.comparisons // 100)
+
+    def arranged_by_name(self, expected: Sequence[str], limits: Limits) -> Selection:
+        """The same calls in the order whose names suit the expected names best, as far as that may be theirs."""
+        return self.arranged(self.rows_of(expected), limits)
+
+    def rows_of(self, expected: Sequence[str]) -> list[Row]:
+        """For each expected name, the places of the selected calls that have it."""
+        places: dict[str, list[int]] = {}
+        for index, name in enumerate(self.names):
+            places.setdefault(name, []).append(index)
+        return [places.get(name, ()) for name in expected]
+
+    @property
+    def apart(self) -> tuple[tuple[Range, ...], tuple[Range, ...]]:
+        """The ranges in which order does not count, and those in which it is not known; these are the wider ones."""
+        if self.doubts is None or not self.doubts.unordered:
+            return self.free, ()
+        touched = [each for each in self.free if any([_overlap(each, other) for other in self.doubts.unordered])]
+        unknown = wide([*self.doubts.unordered, *touched])
+        return tuple([each for each in self.free if each not in touched]), unknown
+
+    @property
+    def loose(self) -> tuple[Range, ...]:
+        """The ranges in which the order of calls does not count, may not count, or is not known."""
+        if self.doubts is None:
+            return self.free
+        return wide([*self.free, *(self.doubts.groups or ()), *self.doubts.unordered])
+
+
+def select(trajectory: Trajectory, criteria: Criteria, expected_names: Collection[str]) -> Selection:
+    """The calls that criteria are about. The framework's own calls are left out unless they are expected."""
+    if (
+        criteria.takes_all
+        and trajectory.calls_recorded
+        and not trajectory.unordered
+        and not trajectory.has_internal_calls
+    ):
+        return Selection(
+            trajectory.calls, trajectory.names, None, (), trajectory.output, trajectory.turn_outputs, trajectory.usage
+        )
+    kept: list[int] = []
+    members: list[int] = []
+    for position, call in enumerate(trajectory.calls):
+        meant = membership(call, criteria)
+        if meant is False or (call.internal and call.name not in expected_names):
+            continue
+        if meant is None:
+            members.append(len(kept))
+        kept.append(position)
+    return _selection(trajectory, criteria, kept, frozenset(members))
+
+
+def _selection(trajectory: Trajectory, criteria: Criteria, kept: Sequence[int], members: frozenset[int]) -> Selection:
+    recorded = [trajectory.calls[position] for position in kept]
+    calls = recorded if criteria.agent is None else [_made_by(criteria.agent, call) for call in recorded]
+    free: tuple[Range, ...] = ()
+    groups: tuple[Range, ...] | None = None
+    if criteria.parallel == "any_order":
+        free, groups = groups_of(calls), widest_groups(calls, members)
+    unordered = [each for each in wide(narrowed(trajectory.unordered, kept)) if not _is_inside(each, free)]
+    doubts = Doubts(members, tuple(unordered), None if groups == free else groups, not trajectory.calls_recorded)
+    return Selection(
+        calls,
+        tuple([call.name for call in calls]),
+        kept,
+        free,
+        trajectory.output,
+        trajectory.turn_outputs,
+        trajectory.usage,
+        _explained(trajectory, criteria, doubts, recorded),
+    )
+
+
+def _made_by(agent: str, call: ToolCall) -> ToolCall:
+    """A call that is this agent's if it is meant at all."""
+    if call.agent is not None:
+        return call
+    return msgspec.structs.replace(call, agent=agent, unrecorded=call.unrecorded - {"agent"})
+
+
+def _explained(trajectory: Trajectory, criteria: Criteria, doubts: Doubts, calls: Sequence[ToolCall]) -> Doubts | None:
+    """The doubts with their reasons; none where there are none."""
+    if not (doubts.members or doubts.unordered or doubts.missing) and doubts.groups is None:
+        return None
+    return msgspec.structs.replace(doubts, reasons=tuple(reasons_for(trajectory, criteria, doubts, calls)))
+
+
+def _is_inside(inner: Range, ranges: Sequence[Range]) -> bool:
+    """Whether a range lies in one of others: what is not known there does not count either."""
+    return any([first <= inner[0] and inner[1] <= end for first, end in ranges])
+
+
+def _overlap(one: Range, other: Range) -> bool:
+    return one[0] < other[1] and other[0] < one[1]

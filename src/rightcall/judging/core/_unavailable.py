@@ -1,0 +1,102 @@
+"""Evaluators that other tools have and Rightcall does not: known by name, never a pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rightcall.errors import ConfigurationError, nearest, shown
+from rightcall.limits import DEFAULT_LIMITS, Limits
+from rightcall.values.results import EvaluationResult, Explanation, Finding, Told
+from rightcall.values.trajectory import Trajectory
+
+from ._criteria import Config, Criteria
+from ._evaluator import Evaluator, Measurement
+from ._installed import is_code, names_file
+from ._selection import Selection
+
+_JUDGE = "it needs a judge of its own"
+_CLOUD = "it needs a service in the cloud"
+_FIGURE = "it reports a figure, and takes no threshold"
+_DATASET = "it judges all cases together: ask for a classification under 'overall'"
+CODE_OF_YOURS = "its code is yours, and is not imported here"
+
+UNAVAILABLE: dict[str, str] = {
+    "llm-judge-output-strict-json-similarity": "it needs a judge of its own; json-similarity compares JSON without one",
+    "llm-judge-trajectory-simulation": "its tools are simulated by a language model",
+    "binary-classification": _DATASET,
+    "multiclass-classification": _DATASET,
+    "legacy-evaluator": "it is in UiPath's older form, without a version",
+    "custom-metric": "its code is yours, and named in a way that only ADK follows",
+    "llm-mocking": "its tools are simulated by a language model",
+    "input-mocking": "its input is made up by a language model",
+    "user-simulation": "its user is simulated by a language model",
+    "response_evaluation_score": _CLOUD,
+    "safety_v1": _CLOUD,
+    "multi_turn_task_success_v1": _CLOUD,
+    "multi_turn_trajectory_quality_v1": _CLOUD,
+    "multi_turn_tool_use_quality_v1": _CLOUD,
+    "hallucinations_v1": _JUDGE,
+    "per_turn_user_simulator_quality_v1": _JUDGE,
+    "rubric_based_multi_turn_trajectory_quality_v1": _JUDGE,
+    "tool_call_count_v1": _FIGURE,
+    "inference_call_count_v1": _FIGURE,
+    "token_usage_v1": _FIGURE,
+    "invocation_duration_v1": _FIGURE,
+}
+"""Why each of them is not there, by type id."""
+
+
+def unavailable(type_id: str) -> str | None:
+    """Why an evaluator that is known by name is not there; none where it is not known."""
+    known = UNAVAILABLE.get(type_id.removeprefix("uipath-"))
+    return CODE_OF_YOURS if known is None and names_file(type_id) else known
+
+
+class _NoPlan:
+    names: frozenset[str] = frozenset()
+    size = 0
+    spends = False
+
+
+class UnavailableEvaluator(Evaluator[Config, Criteria, _NoPlan]):
+    """Stands for an evaluator that is not available yet: every result of it is an error that says so, by name.
+
+    It has neither configuration nor criteria: nobody could say whether they are right.
+
+    Raises:
+        ConfigurationError: `type_id` is not that of an evaluator known to be unavailable.
+    """
+
+    reads_calls = False
+    config_type = Config
+    criteria_type = Criteria
+
+    def __init__(self, type_id: str, id: str | None = None, *, limits: Limits = DEFAULT_LIMITS) -> None:
+        reason = unavailable(type_id) or (CODE_OF_YOURS if is_code(type_id) else None)
+        if reason is None:
+            raise ConfigurationError(f"no evaluator {shown(type_id)} is known; {nearest(type_id, tuple(UNAVAILABLE))}")
+        self.type_id = type_id
+        self.reason = reason
+        super().__init__(id or type_id, {"default_evaluation_criteria": {}}, limits=limits)
+
+    def compile(self, criteria: Criteria) -> _NoPlan:
+        return _NoPlan()
+
+    def measure(self, selection: Selection, plan: _NoPlan) -> Measurement:
+        return Measurement(0.0, 1.0, self._account())
+
+    def evaluate(self, trajectory: Any, criteria: Any = None) -> EvaluationResult:
+        """An error, whatever the trajectory."""
+        account = self._account()
+        return EvaluationResult(
+            evaluator=self.id,
+            verdict="error",
+            error=f"RC403 {account.findings[0].message}",
+            warnings=trajectory.warnings if isinstance(trajectory, Trajectory) else (),
+            explanation=Explanation(account),
+        )
+
+    def _account(self) -> Told:
+        name = f"{self.id!r} ({self.type_id})" if self.id != self.type_id else repr(self.id)
+        what = "was not judged" if self.reason == CODE_OF_YOURS else "is not yet available"
+        return Told(None, (Finding("RC403", f"{name} {what}: {self.reason}"),))

@@ -1,0 +1,1 @@
+"""Custom evaluators: classes and functions that users write."""

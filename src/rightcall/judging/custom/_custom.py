@@ -1,0 +1,179 @@
+"""Evaluators of the user's own, as all others are."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from pydantic import BaseModel
+
+from rightcall.errors import ConfigurationError, CriteriaError, RightcallError, nearest, shown
+from rightcall.judging.core import (
+    Criteria,
+    Evaluator,
+    Execution,
+    WaitingConfig,
+    WaitingEvaluator,
+    in_thread,
+    parse_config,
+    parse_criteria,
+)
+from rightcall.limits import DEFAULT_LIMITS, Limits
+from rightcall.values.results import EvaluationResult
+
+from ._code import Code, code_of
+from ._judgement import result_of
+
+_OURS = tuple(WaitingConfig.model_fields)
+
+
+class CustomEvaluator(WaitingEvaluator[WaitingConfig, Criteria]):
+    """Judges by code of the user's. A plain function runs in a thread, an asynchronous one among the others.
+
+    What it raises, and whatever it gives back that is no score, is an error; so is an answer that comes too late. It is
+    given copies: whatever it does to them, the result keeps what was recorded.
+    """
+
+    code: ClassVar[Code]
+
+    def __init__(
+        self, id: str | None = None, config: Mapping[str, Any] | None = None, *, limits: Limits = DEFAULT_LIMITS
+    ) -> None:
+        name = id or self.type_id
+        ours, theirs = _split(dict(config or {}), self.code, name)
+        self.settings = _settings(self.code, theirs, name)
+        self.reads_calls = self.code.reads_calls
+        self.fingerprint = f"{self.fingerprint} {self.settings!r}"
+        super().__init__(id, {**_defaults(self.code, self.settings), **ours}, limits=limits)
+        try:
+            self._call = self.code.make(self.settings)
+        except RightcallError:
+            raise
+        except Exception as problem:  # noqa: BLE001 - whatever it is, it is told
+            raise ConfigurationError(f"{self.code.name} cannot be made: {type(problem).__name__}: {problem}") from None
+
+    def criteria(self, value: Any = None) -> Any:
+        """Criteria, checked by the model of the code, if it has one.
+
+        Raises:
+            CriteriaError: they are wrong or missing, or the code takes none.
+        """
+        default = self.config.default_evaluation_criteria
+        value = default if value is None else value
+        model = self.code.criteria
+        if not self.code.takes_criteria:
+            if value not in (None, True, {}):
+                raise CriteriaError(f"{self.id!r} takes no criteria; write 'true', not {shown(value)}")
+            return None
+        if model is None:
+            return value
+        if isinstance(value, model):
+            return value
+        if value is None or value is True:
+            value = {}
+        if isinstance(value, Mapping):
+            value = _known(dict(value), model, f"criteria of {self.id!r}", CriteriaError)
+        return parse_criteria(model, value, self.id)
+
+    async def assess(self, execution: Execution, criteria: Any) -> EvaluationResult:
+        """What the code says."""
+        given = self._arguments(execution, criteria)
+        if inspect.iscoroutinefunction(self._call):
+            return result_of(await self._call(**given), self, execution)
+        value = await in_thread(lambda: self._call(**given))
+        return result_of(await value if inspect.isawaitable(value) else value, self, execution)
+
+    def _arguments(self, execution: Execution, criteria: Any) -> dict[str, Any]:
+        execution = copy.deepcopy(execution)
+        known = {
+            "execution": execution,
+            "trajectory": execution.trajectory,
+            "calls": execution.calls,
+            "output": execution.output,
+            "input": execution.input,
+            "metadata": execution.metadata,
+            "expected_behavior": execution.expected_behavior,
+            "case_id": execution.case_id,
+            "criteria": copy.deepcopy(criteria),
+            "config": self.settings,
+        }
+        return {name: known[name] for name in self.code.wanted}
+
+
+def custom_type(target: Any, name: str, fingerprint: str = "") -> type[Evaluator[Any, Any, Any]]:
+    """The evaluator that a function or a class of the user's is, by whatever name an eval set has for it.
+
+    Raises:
+        ConfigurationError: it cannot be one.
+    """
+    if isinstance(target, type) and issubclass(target, Evaluator):
+        if not isinstance(getattr(target, "type_id", None), str):
+            raise ConfigurationError(f"{name} has no 'type_id', the text by which an evaluator is known")
+        return target
+    if isinstance(target, type) and callable(getattr(target, "get_evaluator_id", None)):
+        from ._base import code_of_base
+
+        code = code_of_base(target, name)
+    else:
+        code = code_of(target, name)
+    return type_of(code, fingerprint)
+
+
+def type_of(code: Code, fingerprint: str = "") -> type[CustomEvaluator]:
+    """The evaluator that some code is."""
+    kind = {"type_id": code.name, "code": code, "fingerprint": fingerprint, "criteria_type": code.criteria or Criteria}
+    return type("CustomEvaluator", (CustomEvaluator,), kind)
+
+
+def _split(given: dict[str, Any], code: Code, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What of a configuration is for every evaluator, and what for this code. A key of both is for both."""
+    ours, theirs = {}, {}
+    for key, value in given.items():
+        plain = _snake(key, WaitingConfig)
+        if plain in _OURS:
+            ours[plain] = value
+        if plain not in _OURS or (code.config is not None and plain in code.config.model_fields):
+            theirs[key] = value
+    if code.config is not None:
+        return ours, _known(theirs, code.config, f"configuration of {name!r}", ConfigurationError)
+    if theirs:
+        unknown = next(iter(theirs))
+        raise ConfigurationError(f"configuration of {name!r}: unknown key {unknown!r}; {nearest(unknown, _OURS)}")
+    return ours, {}
+
+
+def _known(given: dict[str, Any], model: type[BaseModel], subject: str, error: type[RightcallError]) -> dict[str, Any]:
+    """An object with its keys as a model has them; a key that the model does not have is an error, unless it may."""
+    aliases = {field.alias for field in model.model_fields.values()}
+    known = {key if key in aliases else _snake(key, model): value for key, value in given.items()}
+    if model.model_config.get("extra") != "allow":
+        for key in known:
+            if key not in model.model_fields and key not in aliases:
+                raise error(f"{subject}: unknown key {key!r}; {nearest(key, tuple(model.model_fields))}")
+    return known
+
+
+def _snake(key: str, model: type[BaseModel]) -> str:
+    """A key in camelCase as the field that it means, if there is one."""
+    from pydantic.alias_generators import to_snake
+
+    return to_snake(key) if key not in model.model_fields and to_snake(key) in model.model_fields else key
+
+
+def _settings(code: Code, theirs: dict[str, Any], name: str) -> Any:
+    if code.config is None:
+        return None
+    return parse_config(code.config, theirs, name)
+
+
+def _defaults(code: Code, settings: Any) -> dict[str, Any]:
+    """What holds where an eval set does not say otherwise: what the code's own configuration says, or its decorator."""
+    found: dict[str, Any] = {}
+    for key in ("threshold", "timeout"):
+        value: Any = getattr(settings, key, None)
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        found[key] = float(value) if is_number else getattr(code.options, key)
+    found["default_evaluation_criteria"] = getattr(settings, "default_evaluation_criteria", None)
+    return {key: value for key, value in found.items() if value is not None}

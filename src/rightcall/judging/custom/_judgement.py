@@ -1,0 +1,77 @@
+"""What evaluators of the user's own give back."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import msgspec
+from pydantic import BaseModel
+
+from rightcall.errors import InputError, LimitError, shown
+from rightcall.judging.core import Execution, WaitingEvaluator, is_score
+from rightcall.limits import Limits
+from rightcall.values.decoding import admit, dump_json
+from rightcall.values.results import CustomJustification, EvaluationResult, Finding
+
+_REASON = 1_000
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """What an evaluator of the user's own found: a score, why, and whatever else there is to say.
+
+    The score is true, false, or a number from 0 to 1; `None` where what it depends on was not recorded.
+    """
+
+    score: float | bool | None
+    reason: str = ""
+    """One sentence; it is told where the case does not pass."""
+    details: Any = None
+    """Anything that can be written as JSON: an object, a pydantic model, a dataclass."""
+
+
+def result_of(given: Any, evaluator: WaitingEvaluator[Any, Any], execution: Execution) -> EvaluationResult:
+    """The result that a returned value stands for; what stands for none is an error, RC402, never a score."""
+    if isinstance(given, EvaluationResult):
+        return msgspec.structs.replace(given, evaluator=evaluator.id)
+    if not isinstance(given, Judgement):
+        given = Judgement(given) if given is not None else given
+    if not isinstance(given, Judgement):
+        return _refused(None, evaluator, execution)
+    if given.score is None:
+        return evaluator.unmeasured(execution, given.reason or "the evaluator could not tell")
+    if not is_score(given.score):
+        return _refused(given.score, evaluator, execution)
+    details, warnings = plain_details(given.details, evaluator.limits)
+    score, reason = float(given.score), str(given.reason)[:_REASON]
+    justification = CustomJustification(reason=reason, details=details)
+    threshold = evaluator.config.threshold
+    message = reason or f"{evaluator.id!r} scored {score:.4g}, and {threshold:.4g} is needed"
+    findings = () if score >= threshold else (Finding("RC109", message),)
+    return evaluator.scored(execution, score, justification, findings, warnings)
+
+
+def plain_details(details: Any, limits: Limits) -> tuple[Any, tuple[str, ...]]:
+    """Details as plain JSON; where they are none, or too many, they are left out, with a warning."""
+    try:
+        plain = admit(_dumped(details), limits)
+        size = len(dump_json(plain))
+    except (InputError, LimitError, ValueError, TypeError) as problem:
+        return None, (f"the details of the evaluator were left out, they are no JSON: {problem}",)
+    if size > limits.explanation_bytes:
+        most = f"{limits.explanation_bytes:,}"
+        return None, (f"the details of the evaluator were left out: {size:,} characters; the limit is {most}",)
+    return plain, ()
+
+
+def _dumped(details: Any) -> Any:
+    if isinstance(details, BaseModel):
+        return details.model_dump(mode="json")
+    if isinstance(details, msgspec.Struct) or (dataclasses.is_dataclass(details) and not isinstance(details, type)):
+        return msgspec.to_builtins(details)
+    return details
+
+
+def _refused(given: Any, evaluator: WaitingEvaluator[Any, Any], execution: Execution) -> EvaluationResult:
+    wanted = "an evaluator gives back true, false, a number from 0 to 1, or a Judgement"
+    return evaluator.broken(execution, "RC402", f"{evaluator.id!r} gave back {shown(given)}; {wanted}")

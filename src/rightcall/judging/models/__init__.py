@@ -1,0 +1,5 @@
+"""Judges: a question about a run in, a judgement out; or the reason why there is none."""
+
+from rightcall._lazy import lazy_exports as _lazy_exports
+
+__getattr__, __dir__, __all__ = _lazy_exports(__name__)

@@ -1,0 +1,221 @@
+"""What judges have in common: a question is made of a run, asked, and the ruling told."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Awaitable, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, TypeVar
+
+import msgspec
+from pydantic import BeforeValidator, Field, StrictStr, field_validator
+
+from rightcall.errors import ConfigurationError, shown
+from rightcall.judging.core import (
+    Criteria,
+    Execution,
+    UserModel,
+    WaitingConfig,
+    WaitingEvaluator,
+    in_thread,
+    split_code,
+)
+from rightcall.limits import DEFAULT_LIMITS, Limits
+from rightcall.values.results import EvaluationResult
+
+from . import (
+    JudgeError,
+    Question,
+    Rubric,
+    Ruling,
+    Sampling,
+    Settings,
+    ask_callable,
+    ask_endpoint,
+    prompt_text,
+)
+from ._ruling import findings_of, justification_of
+
+_MARGIN = 0.5
+"""Seconds before the end of its time that a judge is given up, so that there is a better reason than the time."""
+
+
+class WrittenRubric(UserModel):
+    """One thing that is either met or not."""
+
+    id: Annotated[StrictStr, Field(min_length=1, max_length=200)]
+    text: Annotated[StrictStr, Field(min_length=1, max_length=10_000)]
+
+
+def _rubrics(value: Any) -> Any:
+    """Rubrics may be texts alone, which are known by their number then."""
+    if not isinstance(value, (list, tuple)):
+        raise ValueError(f"a list of rubrics is expected, not {shown(value)}")
+    return [{"id": f"{n}", "text": one} if isinstance(one, str) else one for n, one in enumerate(value, 1)]
+
+
+Rubrics = Annotated[tuple[WrittenRubric, ...], BeforeValidator(_rubrics)]
+
+
+class JudgeConfig(WaitingConfig):
+    """How a judge is asked. Where it is, and its key, is said by the environment only."""
+
+    timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 120.0
+    """Seconds that one evaluation may take, with all its answers and all attempts to get them."""
+    model: StrictStr = ""
+    """The model; that of the environment, if it is empty."""
+    prompt: StrictStr = ""
+    """What to judge, in words of the user's own."""
+    rubrics: Rubrics = ()
+    """What is to be met by every case."""
+    samples: Annotated[int, Field(strict=True, ge=1, le=31)] = 1
+    """How many answers are asked for. The majority decides, so that it is an odd number."""
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = 0.0
+    """How varied answers are; with none, the model's own default."""
+    max_tokens: Annotated[int, Field(strict=True, ge=1)] | None = None
+    judge: Annotated[Any, Field(exclude=True)] = None
+    """A function to be asked instead of an endpoint; in an eval set its name, `file.py:function`."""
+
+    @field_validator("samples")
+    @classmethod
+    def _is_odd(cls, value: int) -> int:
+        if value % 2 == 0:
+            raise ValueError(f"an odd number is expected, so that there is a majority, not {value}")
+        return value
+
+    @field_validator("judge")
+    @classmethod
+    def _can_be_called(cls, value: Any) -> Any:
+        is_named = isinstance(value, str) and split_code(value) is not None
+        if value is not None and not callable(value) and not is_named:
+            raise ValueError(f"a function is expected, or its name as file.py:function, not {shown(value)}")
+        return value
+
+    @field_validator("prompt")
+    @classmethod
+    def _has_known_placeholders(cls, value: str) -> str:
+        try:
+            prompt_text(value)
+        except ConfigurationError as problem:
+            raise ValueError(str(problem)) from None
+        return value
+
+
+class JudgeCriteria(Criteria):
+    """What is to be met by one case, beside what the configuration says."""
+
+    rubrics: Rubrics = ()
+
+
+ConfigT = TypeVar("ConfigT", bound=JudgeConfig)
+CriteriaT = TypeVar("CriteriaT", bound=JudgeCriteria)
+
+
+class JudgeEvaluator(WaitingEvaluator[ConfigT, CriteriaT]):
+    """Asks a judge about a run. A subclass says what the question is.
+
+    The score is what the judge says, from 0 to 100, divided by 100; with rubrics, the share of them that is met. Of
+    several answers the median counts and, for each rubric, the majority. Whatever is not a judgement is an error: it
+    is never a score.
+    """
+
+    task: ClassVar[str]
+
+    def __init__(
+        self,
+        id: str | None = None,
+        config: Mapping[str, Any] | ConfigT | None = None,
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        super().__init__(id, config, limits=limits)
+        self.fingerprint = _fingerprint(self.config.judge)
+
+    @abstractmethod
+    def question(self, execution: Execution, criteria: CriteriaT, rubrics: tuple[Rubric, ...]) -> Question:
+        """What is asked about an execution. Raises `JudgeError` where there is nothing to ask."""
+
+    @property
+    def lane(self) -> tuple[str, int] | None:
+        """Endpoints are asked by so many at once, whatever evaluators there are."""
+        try:
+            settings = Settings.of_environment()
+        except ConfigurationError:  # it is told when the judge is asked
+            return None
+        return None if self.config.judge is not None else ("judge", settings.concurrency)
+
+    def _default_criteria(self) -> CriteriaT | None:
+        """Without criteria, a run is judged by what the evaluator and the case say."""
+        given = self.config.default_evaluation_criteria
+        return self.criteria({} if given is None else given)
+
+    async def assess(self, execution: Execution, criteria: CriteriaT) -> EvaluationResult:
+        """What the judge says, or why it says nothing."""
+        try:
+            rubrics = _joined(self.config.rubrics, criteria.rubrics)
+            question = self.question(execution, criteria, rubrics)
+            settings, ruling = await self._ask(question)
+        except JudgeError as problem:
+            return self.broken(execution, problem.code, str(problem))
+        except ConfigurationError as problem:
+            return self.broken(execution, "RC601", str(problem))
+        told = justification_of(ruling, self._model(settings), execution, rubrics, settings, self.config.threshold)
+        findings = findings_of(ruling, told, rubrics, len(self.config.rubrics), self.config.threshold)
+        return self.scored(execution, ruling.score, told, findings, ruling.warnings)
+
+    def asked(self) -> str:
+        """What the judge is told to do."""
+        return prompt_text(self.config.prompt) if self.config.prompt else self.task
+
+    async def _ask(self, question: Question) -> tuple[Settings, Ruling]:
+        import asyncio
+
+        settings, config = Settings.of_environment(), self.config
+        if isinstance(config.judge, str):
+            raise JudgeError("RC601", f"the judge {shown(config.judge)} is code of yours, and is not imported here")
+        if config.judge is not None:
+            return settings, await ask_callable(self._answer_of, question, config.samples)
+        settings = _with_model(settings, config.model)
+        sampling = Sampling(settings.model, config.temperature, config.max_tokens)
+        deadline = asyncio.get_running_loop().time() + max(config.timeout - _MARGIN, config.timeout / 2)
+        return settings, await ask_endpoint(question, settings, sampling, config.samples, deadline)
+
+    async def _answer_of(self, question: Question) -> Any:
+        """What the function of the user's gives back, plain or asynchronous."""
+        given = await in_thread(lambda: self.config.judge(question))
+        return await given if isinstance(given, Awaitable) else given
+
+    def _model(self, settings: Settings) -> str:
+        judge = self.config.judge
+        return settings.model if judge is None else str(getattr(judge, "__qualname__", type(judge).__name__))
+
+
+def _fingerprint(judge: Any) -> str:
+    """Changes when the file does that a function is in, as far as that is known."""
+    if judge is None:
+        return ""
+    import inspect
+
+    try:
+        file = inspect.getsourcefile(inspect.unwrap(judge)) if callable(judge) else None
+    except TypeError:
+        file = None
+    if file is None or not Path(file).is_file():
+        return str(judge or "")
+    return f"{getattr(judge, '__qualname__', '')} {sha256(Path(file).read_bytes()).hexdigest()[:32]}"
+
+
+def _with_model(settings: Settings, model: str) -> Settings:
+    return msgspec.structs.replace(settings, model=model) if model else settings
+
+
+def _joined(first: tuple[WrittenRubric, ...], second: tuple[WrittenRubric, ...]) -> tuple[Rubric, ...]:
+    """All rubrics. Those that are known by numbers go on counting. Raises `JudgeError`."""
+    names: dict[str, Rubric] = {}
+    for number, rubric in enumerate((*first, *second), 1):
+        name = f"{number}" if rubric.id.isdecimal() else rubric.id
+        if name in names:
+            raise JudgeError("RC601", f"two rubrics are called {shown(name)}")
+        names[name] = Rubric(name, rubric.text)
+    return tuple(names.values())

@@ -1,0 +1,1 @@
+"""One call against one expectation, and which call is paired with which expectation."""

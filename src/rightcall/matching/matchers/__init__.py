@@ -1,0 +1,5 @@
+"""Does one actual value, or one actual call, satisfy one expected one?"""
+
+from rightcall._lazy import lazy_exports as _lazy_exports
+
+__getattr__, __dir__, __all__ = _lazy_exports(__name__)

@@ -1,0 +1,8 @@
+from ._calls import ArgsPolicy as ArgsPolicy, CallPattern as CallPattern, Pattern as Pattern
+from ._differences import value_differences as value_differences
+from ._equality import equal as equal, freeze as freeze
+from ._expectations import Expectation as Expectation, compile_value as compile_value, is_literal as is_literal
+from ._operators import MATCHERS as MATCHERS
+from ._outputs import OutputPattern as OutputPattern
+from ._relation import Relation as Relation, relate as relate
+from ._sequence import ExpectedCalls as ExpectedCalls

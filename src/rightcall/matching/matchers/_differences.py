@@ -1,0 +1,86 @@
+"""Where an actual value is not what was expected."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from rightcall.errors import LimitError
+from rightcall.limits import Budget, current_budget, spend
+from rightcall.values.results import Difference, text_pair, value_text
+
+from ._equality import equal
+from ._expectations import Expectation, compile_value, is_literal, is_matcher, size_of
+
+_MOST = 20
+_COMPILING = 20
+"""Steps that compiling one value of an expectation takes: a JSON Schema is checked by the schema of schemas."""
+_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,60}")
+
+
+def argument_differences(expected: Any, actual: Mapping[str, Any], policy: str) -> tuple[Difference, ...]:
+    """Where a call's arguments differ from the expected ones, under an argument policy; at most 20 places.
+
+    Where finding the places takes too many steps, the arguments differ as a whole.
+    """
+    if policy == "ignore":
+        return ()
+    if is_matcher(expected) or not isinstance(expected, dict):
+        return value_differences(expected, dict(actual))
+    forgiven = {"subset": actual.keys() - expected.keys(), "superset": expected.keys() - actual.keys()}
+    keys = [key for key in (*expected, *actual) if key not in forgiven.get(policy, ())]
+    found = (step for key in dict.fromkeys(keys) for step in _at_key(expected, actual, key, "$"))
+    return _within_budget(found, expected, actual)
+
+
+def value_differences(expected: Any, actual: Any) -> tuple[Difference, ...]:
+    """Where a value differs from the expected one, leaf by leaf; at most 20 places.
+
+    Where finding the places takes too many steps, the value differs as a whole.
+    """
+    return _within_budget(_walk(expected, actual, "$"), expected, actual)
+
+
+def _within_budget(found: Iterator[Difference], expected: Any, actual: Any) -> tuple[Difference, ...]:
+    if current_budget() is None:
+        with Budget():
+            return _within_budget(found, expected, actual)
+    try:
+        return tuple(islice(found, _MOST))
+    except LimitError:
+        return (Difference("$", *text_pair(expected, actual)),)
+
+
+def _walk(expected: Any, actual: Any, path: str) -> Iterator[Difference]:
+    spend(1)
+    if isinstance(expected, dict) and isinstance(actual, dict) and not is_matcher(expected):
+        for key in dict.fromkeys((*expected, *actual)):
+            yield from _at_key(expected, actual, key, path)
+    elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        for index, (wanted, found) in enumerate(zip(expected, actual, strict=True)):
+            yield from _walk(wanted, found, f"{path}[{index}]")
+    elif not _is_met(expected, actual):
+        yield Difference(path, *text_pair(expected, actual))
+
+
+def _is_met(expected: Any, actual: Any) -> bool:
+    if is_literal(expected):
+        return equal(expected, actual)
+    return _compiled(expected).matches(actual)
+
+
+def _compiled(expected: Any) -> Expectation:
+    spend(_COMPILING * size_of(expected))
+    return compile_value(expected)
+
+
+def _at_key(expected: Mapping[str, Any], actual: Mapping[str, Any], key: str, path: str) -> Iterator[Difference]:
+    path = f"{path}.{key}" if _PLAIN_KEY.fullmatch(key) else f"{path}[{value_text(key)}]"
+    if key not in expected:
+        yield Difference(path, None, value_text(actual[key]))
+    elif key in actual:
+        yield from _walk(expected[key], actual[key], path)
+    elif is_literal(expected[key]) or not _compiled(expected[key]).matches_absence():
+        yield Difference(path, value_text(expected[key]), None)

@@ -1,0 +1,226 @@
+"""Expected values, compiled once into something that can be asked quickly."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+from rightcall.errors import ExpectationError, InputError
+from rightcall.limits import DEFAULT_LIMITS, Limits, spend
+from rightcall.values.decoding import admit
+
+from ._equality import equal, holds_nan, is_delicate, same_kinds
+
+_FEW = 32
+"""Steps up to which an expectation leaves it to whoever tries it often to spend them."""
+_NODES = 16
+"""Values that Python compares by itself in one step, and that our own code compares in four."""
+TEXT = 4096
+"""Characters of a text that are compared or searched in one step."""
+
+
+class Expectation(ABC):
+    """What one value should be. Immutable, and safe to share between threads."""
+
+    __slots__ = ()
+
+    cost: int = 1
+    """The steps that a matcher which tries this in a loop spends for each try.
+
+    What a try costs beyond that, because the actual value or the expectation itself is large, is spent by the
+    expectation, from the budget of the evaluation.
+    """
+
+    @abstractmethod
+    def matches(self, actual: Any) -> bool:
+        """Whether `actual` is what was expected."""
+
+    def matches_absence(self) -> bool:
+        """Whether it is right that there is no value at all."""
+        return False
+
+
+class Literal(Expectation):
+    """Exactly this JSON value."""
+
+    __slots__ = ("cost", "delicate", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.delicate = is_delicate(value)
+        self.cost = 1 + size_of(value) // (_NODES // 4 if self.delicate else _NODES)
+
+    def matches(self, actual: Any) -> bool:
+        return bool(self.value == actual) and (not self.delicate or same_kinds(self.value, actual))
+
+
+class NanLiteral(Expectation):
+    """Exactly this JSON value, which holds a NaN."""
+
+    __slots__ = ("cost", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.cost = 1 + size_of(value) // (_NODES // 4)
+
+    def matches(self, actual: Any) -> bool:
+        return equal(self.value, actual)
+
+
+class Foreign(Expectation):
+    """Whatever a Python object's own `__eq__` accepts."""
+
+    __slots__ = ("_decider",)
+
+    def __init__(self, decider: object) -> None:
+        self._decider = decider
+
+    def matches(self, actual: Any) -> bool:
+        return bool(self._decider == actual)
+
+
+class Several(Expectation):
+    """An expectation made of others, each of which is tried at most once. If they are many, it spends for them."""
+
+    __slots__ = ("_limits", "_steps", "cost")
+
+    def __init__(self, parts: Iterable[Expectation], limits: Limits) -> None:
+        steps = 1 + sum([part.cost for part in parts])
+        self._steps = steps if steps > _FEW else 0
+        self.cost = 1 if self._steps else steps
+        self._limits = limits
+
+
+class ObjectOf(Several):
+    """An object with these keys, each with its own expectation; with `open`, it may have more."""
+
+    __slots__ = ("_items", "_open")
+
+    def __init__(self, items: dict[str, Expectation], limits: Limits = DEFAULT_LIMITS, *, open: bool = False) -> None:
+        super().__init__(items.values(), limits)
+        self._items = items
+        self._open = open
+
+    def matches(self, actual: Any) -> bool:
+        if self._steps:
+            spend(self._steps, self._limits)
+        if not isinstance(actual, dict) or not (self._open or self._items.keys() >= actual.keys()):
+            return False
+        return all(
+            item.matches(actual[key]) if key in actual else item.matches_absence() for key, item in self._items.items()
+        )
+
+
+class ListOf(Several):
+    """A list of as many values, each with its own expectation."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: list[Expectation], limits: Limits = DEFAULT_LIMITS) -> None:
+        super().__init__(items, limits)
+        self._items = items
+
+    def matches(self, actual: Any) -> bool:
+        if self._steps:
+            spend(self._steps, self._limits)
+        if not isinstance(actual, list) or len(actual) != len(self._items):
+            return False
+        return all(item.matches(value) for item, value in zip(self._items, actual, strict=True))
+
+
+def compile_value(value: Any, limits: Limits = DEFAULT_LIMITS, *, where: str = "$") -> Expectation:
+    """The expectation that a value, with the `$` matchers and foreign objects in it, stands for.
+
+    Raises:
+        ExpectationError: naming the path of an unknown matcher or a wrong operand, or what is too deep.
+    """
+    return Compiler(limits).compile(admit_expected(value, limits, where), where)
+
+
+def admit_expected(value: Any, limits: Limits, where: str) -> Any:
+    """A plain copy of an expected value that keeps the objects whose `__eq__` decides.
+
+    Raises:
+        ExpectationError: too deep, endless, or an object whose keys are not text.
+    """
+    try:
+        return admit(value, limits, where=where, foreign=True)
+    except InputError as problem:
+        raise ExpectationError(str(problem)) from None
+
+
+class Compiler:
+    """Turns plain expected values into expectations, matchers included."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+
+    def compile(self, value: Any, where: str) -> Expectation:
+        """The expectation of a value whose objects must have exactly the expected keys."""
+        return self._compile(value, where, open=False)
+
+    def compile_open(self, value: Any, where: str) -> Expectation:
+        """The expectation of a value whose objects, at every depth, may have more keys."""
+        return self._compile(value, where, open=True)
+
+    def _compile(self, value: Any, where: str, *, open: bool) -> Expectation:
+        if not _needs_walk(value, open):
+            return literal_of(value)
+        if isinstance(value, list):
+            items = [self._compile(item, f"{where}[{n}]", open=open) for n, item in enumerate(value)]
+            return ListOf(items, self.limits)
+        if not isinstance(value, dict):
+            return Foreign(value)
+        if is_matcher(value):
+            from ._operators import compile_matcher
+
+            return compile_matcher(value, where, self)
+        fields = {key: self._compile(item, f"{where}.{key}", open=open) for key, item in value.items()}
+        return ObjectOf(fields, self.limits, open=open)
+
+
+def literal_of(value: Any) -> Literal | NanLiteral:
+    """The expectation of exactly this JSON value."""
+    return NanLiteral(value) if holds_nan(value) else Literal(value)
+
+
+def is_matcher(value: Any) -> bool:
+    """Whether an expected object is written as a matcher: one of its keys begins with `$`."""
+    return isinstance(value, dict) and any(key.startswith("$") for key in value)
+
+
+def is_any(value: Any) -> bool:
+    """Whether an expected value is `{"$any": true}`. Objects whose `__eq__` decides are not asked."""
+    return isinstance(value, dict) and value.keys() == {"$any"} and value["$any"] is True
+
+
+def is_literal(value: Any) -> bool:
+    """Whether an expected value has neither a matcher, a foreign object nor a NaN in it."""
+    return not _needs_walk(value, open=False) and not holds_nan(value)
+
+
+def _needs_walk(value: Any, open: bool) -> bool:
+    if isinstance(value, dict):
+        return open or any(key.startswith("$") or _needs_walk(item, open) for key, item in value.items())
+    if isinstance(value, list):
+        return any(_needs_walk(item, open) for item in value)
+    return not isinstance(value, (str, int, float, bool, type(None)))
+
+
+def holds_foreign(value: Any) -> bool:
+    """Whether an object that is not a JSON value is anywhere in a value."""
+    if isinstance(value, dict):
+        return any(map(holds_foreign, value.values()))
+    if isinstance(value, list):
+        return any(map(holds_foreign, value))
+    return not isinstance(value, (str, int, float, bool, type(None)))
+
+
+def size_of(value: Any) -> int:
+    """How large a JSON value is: how many values it has in it, long texts counted as several."""
+    if isinstance(value, dict):
+        return 1 + sum(map(size_of, value.values()))
+    if isinstance(value, list):
+        return 1 + sum(map(size_of, value))
+    return 1 + len(value) // TEXT if isinstance(value, str) else 1

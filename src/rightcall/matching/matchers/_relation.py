@@ -1,0 +1,135 @@
+"""Which actual calls satisfy which expected ones."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from itertools import repeat
+
+import msgspec
+
+from rightcall.errors import LimitError
+from rightcall.limits import DEFAULT_LIMITS, Limits
+from rightcall.matching.alignment import Row
+from rightcall.values.trajectory import ToolCall
+
+from ._calls import Projection
+from ._sequence import ExpectedCalls, Lookup
+
+_FEW = 64
+"""Comparisons of expected with actual calls of one name up to which no index is worth its making."""
+
+_NONE: tuple[int, ...] = ()
+
+
+class Relation(msgspec.Struct, frozen=True):
+    """For each expected call, the positions of the actual calls that satisfy it.
+
+    `sure` holds those that do, `possible` also those of which the trace did not record enough to tell. Where all is
+    recorded the two are one object.
+    """
+
+    sure: list[Row]
+    possible: list[Row]
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the trace recorded everything the comparison needs."""
+        return self.sure is self.possible
+
+
+def relate(expected: ExpectedCalls, calls: Sequence[ToolCall], limits: Limits = DEFAULT_LIMITS) -> Relation:
+    """Which calls satisfy which expected ones.
+
+    Literal expectations are looked up in an index of the calls; only matchers are tried call by call.
+
+    Raises:
+        LimitError: more comparisons than the limits allow.
+    """
+    return _Relating(expected, calls, limits).relation()
+
+
+class _Relating:
+    """Expected and actual calls while they are compared."""
+
+    def __init__(self, expected: ExpectedCalls, calls: Sequence[ToolCall], limits: Limits) -> None:
+        self._expected = expected
+        self._calls = calls
+        self._budget = limits.comparisons
+        self._sure: list[Row] = [_NONE] * len(expected)
+        self._unknown: dict[int, Row] = {}
+
+    def relation(self) -> Relation:
+        positions: dict[str, list[int]] = {}
+        for position, call in enumerate(self._calls):
+            if (held := positions.get(call.name)) is None:
+                positions[call.name] = [position]
+            else:
+                held.append(position)
+        lookups = [lookup for lookup in self._expected.lookups if lookup.name in positions]
+        # The work is added up before it begins: what is too much is refused at once.
+        self._spend(sum([len(positions[lookup.name]) * len(lookup.trials) for lookup in lookups]))
+        for lookup in lookups:
+            of_name = positions[lookup.name]
+            if lookup.projection is None or len(of_name) * len(lookup.numbers) <= _FEW:
+                for number in lookup.numbers:
+                    self._try_each(number, of_name)
+            else:
+                self._look_up(lookup, lookup.projection, of_name)
+        return Relation(self._sure, self._possible() if self._unknown else self._sure)
+
+    def _try_each(self, number: int, positions: Row) -> None:
+        pattern, calls = self._expected.patterns[number], self._calls
+        if pattern.accepts_all:
+            self._sure[number] = positions
+            return
+        row: list[int] = []
+        undecided: list[int] = []
+        for position in positions:
+            holds = pattern.accepts(calls[position])
+            if holds:
+                row.append(position)
+            elif holds is None:
+                undecided.append(position)
+        self._sure[number] = row
+        if undecided:
+            self._unknown[number] = undecided
+
+    def _look_up(self, lookup: Lookup, projection: Projection, positions: Row) -> None:
+        alone = len(positions) == len(self._calls)
+        keys = projection(self._calls if alone else [self._calls[position] for position in positions])
+        index: dict[Hashable, Row] = dict(zip(keys, zip(positions), strict=True))
+        undecided: Row = _NONE
+        if len(index) < len(keys) or None in index:
+            index, undecided = self._index(lookup, keys, positions)
+        for number, found in zip(lookup.numbers, map(index.get, lookup.keys, repeat(_NONE)), strict=True):
+            self._sure[number] = found
+        for number in lookup.confusable:
+            self._try_each(number, self._sure[number])
+        if undecided:
+            self._unknown.update(dict.fromkeys(lookup.numbers, undecided))
+
+    def _index(self, lookup: Lookup, keys: Sequence[Hashable], positions: Row) -> tuple[dict[Hashable, Row], Row]:
+        """The positions by key, several to a key, and those that the trace says too little about."""
+        pattern = self._expected.patterns[lookup.numbers[0]]
+        index: dict[Hashable, list[int]] = {}
+        undecided: list[int] = []
+        for position, key in zip(positions, keys, strict=True):
+            if key is not None:
+                index.setdefault(key, []).append(position)
+            elif pattern.accepts(self._calls[position]) is None:
+                undecided.append(position)
+        return dict(index), undecided
+
+    def _possible(self) -> list[Row]:
+        return [self._joined(row, self._unknown.get(number)) for number, row in enumerate(self._sure)]
+
+    def _joined(self, row: Row, undecided: Row | None) -> Row:
+        if undecided is None or not row:
+            return row if undecided is None else undecided
+        self._spend(len(row) + len(undecided))
+        return sorted((*row, *undecided))
+
+    def _spend(self, comparisons: int) -> None:
+        self._budget -= comparisons
+        if self._budget < 0:
+            raise LimitError("comparing each expected call with each actual one takes more comparisons than allowed")

@@ -1,0 +1,5 @@
+"""Readers turn traces and logs of messages into trajectories."""
+
+from rightcall._lazy import lazy_exports as _lazy_exports
+
+__getattr__, __dir__, __all__ = _lazy_exports(__name__)

@@ -1,0 +1,5 @@
+"""What a span stands for, by the conventions of instrumentations."""
+
+from rightcall._lazy import lazy_exports as _lazy_exports
+
+__getattr__, __dir__, __all__ = _lazy_exports(__name__)

@@ -1,0 +1,30 @@
+from ._agents import agent_name as agent_name
+from ._conventions import (
+    CONVENTIONS as CONVENTIONS,
+    MERGED as MERGED,
+    SPAN_NAMES as SPAN_NAMES,
+    WRAPPED_IN_MESSAGES as WRAPPED_IN_MESSAGES,
+    Convention as Convention,
+    convention_by_attributes as convention_by_attributes,
+    says as says,
+)
+from ._envelopes import (
+    Envelope as Envelope,
+    adk_output as adk_output,
+    content_blocks as content_blocks,
+    converse_blocks as converse_blocks,
+    llamaindex_output as llamaindex_output,
+)
+from ._kinds import (
+    CONVERSATION_KEYS as CONVERSATION_KEYS,
+    GROUP_KEYS as GROUP_KEYS,
+    SESSION_KEYS as SESSION_KEYS,
+    CallShape as CallShape,
+    groups_of as groups_of,
+    is_like_call as is_like_call,
+    kind_of as kind_of,
+    shape_of as shape_of,
+    tools_of as tools_of,
+)
+from ._roles import Role as Role
+from ._suspicion import reads_like_error as reads_like_error

@@ -1,0 +1,256 @@
+"""What frameworks wrap around arguments and outputs, and how it comes off.
+
+Each function knows one wrapping, leaves everything else as it is, and may learn more of the call on the way. It
+is named in the table of conventions by those that use it: elsewhere the same object is what the tool returned.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rightcall.reading.spans import NOTHING, Record, UnparsableError, arguments, outcome
+
+Envelope = Callable[[Any, Record, Mapping[str, Any]], Any]
+
+_REPR = re.compile(
+    r"content=(?P<quote>['\"])(?P<text>.*?)(?P=quote) (?:name=|tool_call_id=|artifact=|status=|id=)", re.S
+)
+_REPR_ID = re.compile(r"tool_call_id='([^']*)'")
+
+
+def callback_input(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+    """LangChain's callback as OpenLLMetry stores it: `inputs`, else `input_str`, with the call's id in `kwargs`."""
+    if not isinstance(value, dict) or "input_str" not in value:
+        return value
+    kwargs = value.get("kwargs")
+    if isinstance(kwargs, dict) and isinstance(kwargs.get("tool_call_id"), str):
+        call.call_id = call.call_id or kwargs["tool_call_id"]
+    inputs = value.get("inputs")
+    if isinstance(inputs, dict):
+        return inputs
+    try:
+        return arguments(value["input_str"])
+    except UnparsableError:
+        return NOTHING
+
+
+def mcp_input(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+    """OpenLLMetry's MCP client: `{"tool_name": …, "arguments": …}`."""
+    if isinstance(value, dict) and "tool_name" in value and "arguments" in value:
+        return value["arguments"]
+    return value
+
+
+def python_call(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+    """A Python call kept as `{"args": […], "kwargs": {…}}`: positional arguments have no names of their own.
+
+    Where the span carries the tool's parameters, their order names them; else nothing certain is known.
+    """
+    if not isinstance(value, dict) or not value or not value.keys() <= {"args", "kwargs", "sanitize_inputs_outputs"}:
+        return value
+    positional, named = value.get("args", []), value.get("kwargs", {})
+    if not isinstance(positional, list) or not isinstance(named, dict):
+        return value
+    if not positional:
+        return named
+    names = _parameter_names(attributes.get("tool.parameters"))
+    if len(names) < len(positional):
+        return NOTHING
+    return {**dict(zip(names, positional, strict=False)), **named}
+
+
+def smolagents_call(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+    """Smolagents' call of a tool: `{"args", "kwargs", "sanitize_inputs_outputs"}`."""
+    if isinstance(value, dict) and "sanitize_inputs_outputs" in value:
+        return python_call(value, call, attributes)
+    return value
+
+
+def llamaindex_call(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+    """LlamaIndex's `FunctionTool.acall`, whose arguments OpenInference keeps as `{"args", "kwargs"}`."""
+    if call.span and call.span.name.endswith(("Tool.call", "Tool.acall", "Tool.__call__")):
+        return python_call(value, call, attributes)
+    return value
+
+
+def tool_message(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+    """LangChain's ToolMessage: dumped, constructed, flat, or as Python writes it; alone or under `output`."""
+    if value.__class__ is dict and not ("output" in value or "type" in value or "lc" in value):
+        return value
+    if isinstance(value, dict) and value.keys() <= {"output", "kwargs"} and "output" in value:
+        inner = tool_message(value["output"], call, attributes)
+        return inner if inner is not value["output"] or "kwargs" in value else value
+    if isinstance(value, str):
+        return _written_tool_message(value, call)
+    message = _message_fields(value)
+    if message is None:
+        return value
+    call.call_id = call.call_id or _text(message.get("tool_call_id"))
+    content = outcome(message.get("content"))
+    if message.get("status") == "error":
+        call.failed = True
+        call.error = call.error or _text(message.get("content"))
+    return content_blocks(content, call, attributes)
+
+
+def langsmith_output(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+    """LangSmith's run outputs: `{"output": …}`, and `{}` where the tool raised."""
+    if value == {}:
+        return NOTHING
+    if isinstance(value, dict) and value.keys() == {"output"}:
+        return tool_message(value["output"], call, attributes)
+    return value
+
+
+def llamaindex_output(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+    """LlamaIndex's ToolOutput, and the ToolCallResult around it that has arguments and id as well."""
+    if not isinstance(value, dict):
+        return value
+    if "tool_kwargs" in value and "tool_output" in value:
+        call.call_id = call.call_id or _text(value.get("tool_id"))
+        if call.args is NOTHING and isinstance(value["tool_kwargs"], dict):
+            call.args = value["tool_kwargs"]
+        value = value["tool_output"]
+    if not isinstance(value, dict) or "raw_output" not in value:
+        return value
+    if value.get("is_error"):
+        call.failed = True
+        call.error = call.error or _text(value["raw_output"]) or _text(value.get("content"))
+    return outcome(value["raw_output"])
+
+
+def adk_output(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+    """Google ADK: `{"id", "name", "response"}` around; `{"result": x}` for what is no object; `{"error": …}`."""
+    if isinstance(value, dict) and value.keys() == {"id", "name", "response"}:
+        value = value["response"]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {"error"}:
+        call.failed = True
+        call.error = call.error or _text(value["error"])
+    if value.keys() == {"result"} and not isinstance(value["result"], dict):
+        return outcome(value["result"])
+    return value
+
+
+def mcp_output(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+    """OpenLLMetry's MCP client: `{"result": …, "is_error": true}` around the text the server returned."""
+    if not isinstance(value, dict) or "result" not in value or not value.keys() <= {"result", "is_error"}:
+        return value
+    if '"tool_name"' not in str(attributes.get("traceloop.entity.input", "")):
+        return value
+    call.failed = call.failed or value.get("is_error") is True
+    return outcome(value["result"])
+
+
+def mcp_result(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+    """MCP's own result: blocks of content, and whether it is an error."""
+    if isinstance(value, dict) and isinstance(value.get("content"), list) and "isError" in value:
+        call.failed = call.failed or value["isError"] is True
+        value = value["content"]
+    return content_blocks(value, call, attributes)
+
+
+def content_blocks(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+    """Blocks `{"type": "text", "text": …}`, as Anthropic and MCP have them: one stands for its text."""
+    return _unblocked(value, _is_text_block)
+
+
+def converse_blocks(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+    """Blocks `{"json": …}` and `{"text": …}`, as Bedrock's Converse and Strands have them."""
+    return _unblocked(value, _is_converse_block)
+
+
+def uipath_output(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+    """UiPath: of an object with `content`, the content is the output."""
+    if value.__class__ is dict and "content" in value:
+        content = value["content"]
+        return outcome(content, keeps_quotes=True) if content.__class__ is str else content
+    return value
+
+
+def foreign_input(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+    """Arguments in a wrapping of a framework whose convention the span does not follow: they are not known.
+
+    A span that has lost the mark of its convention is read by another, which leaves such a wrapping on.
+    """
+    if not isinstance(value, dict):
+        return value
+    is_call = isinstance(value.get("args"), list) and isinstance(value.get("kwargs"), dict)
+    return NOTHING if is_call or {"input_str", "tags"} <= value.keys() else value
+
+
+def foreign_output(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+    """The same for what a call gave back."""
+    inner = value["output"] if isinstance(value, dict) and value.keys() == {"output"} else value
+    if isinstance(inner, str):
+        return NOTHING if _REPR.match(inner) else value
+    if isinstance(inner, list):
+        return NOTHING if inner and all(map(_is_converse_block, inner)) else value
+    if not isinstance(inner, dict):
+        return value
+    is_adk = inner.keys() == {"id", "name", "response"} and inner["name"] == call.name
+    is_wrapped = is_adk or "raw_output" in inner or _message_fields(inner) is not None
+    return NOTHING if is_wrapped else value
+
+
+def _written_tool_message(text: str, call: Record) -> Any:
+    found = _REPR.match(text)
+    if not found:
+        return text
+    call_id = _REPR_ID.search(text, found.end() - 20)
+    call.call_id = call.call_id or (call_id.group(1) if call_id else None)
+    if "status='error'" in text[found.end("text") :]:
+        call.failed = True
+    quote = found["quote"]
+    try:
+        return outcome(arguments(f"{quote}{found['text']}{quote}"))
+    except UnparsableError:
+        return outcome(found["text"])
+
+
+def _message_fields(value: Any) -> Mapping[str, Any] | None:
+    if not isinstance(value, dict):
+        return None
+    if value.get("lc") == 1 and isinstance(value.get("kwargs"), dict):
+        names = value.get("id")
+        held: Mapping[str, Any] = value["kwargs"]
+        return held if isinstance(names, list) and "ToolMessage" in names else None
+    if value.get("type") != "tool":
+        return None
+    data: Mapping[str, Any] | None = value.get("data")
+    if isinstance(data, dict):
+        return data
+    return value if "tool_call_id" in value and "content" in value else None
+
+
+def _parameter_names(parameters: Any) -> list[str]:
+    try:
+        parameters = arguments(parameters)
+    except UnparsableError:
+        return []
+    if not isinstance(parameters, dict):
+        return []
+    properties = parameters.get("properties")
+    return list(properties if isinstance(properties, dict) else parameters)
+
+
+def _unblocked(value: Any, is_block: Callable[[Any], bool]) -> Any:
+    if not isinstance(value, list) or not value or not all(is_block(block) for block in value):
+        return value
+    held = [block["json"] if "json" in block else outcome(block["text"]) for block in value]
+    return held[0] if len(held) == 1 else held
+
+
+def _is_text_block(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
+
+
+def _is_converse_block(block: Any) -> bool:
+    return isinstance(block, dict) and (block.keys() == {"json"} or block.keys() == {"text"})
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

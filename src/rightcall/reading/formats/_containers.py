@@ -1,0 +1,86 @@
+"""Every container of spans: what tells it apart, and how its spans are had."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from rightcall.reading.spans import Item, Loose
+
+from ._exports import (
+    agents_spans,
+    dataframe_span,
+    is_agents_span,
+    is_dataframe_row,
+)
+from ._jaeger import is_jaeger, jaeger_spans
+from ._mlflow import is_mlflow_trace, mlflow_spans
+from ._otlp import is_otlp, otlp_items
+from ._sdk import is_live_span, is_sdk_span, live_span, sdk_span
+from ._zipkin import is_zipkin_span, zipkin_span
+
+MESSAGES = "messages"
+"""The format that is no container of spans: a log of messages."""
+
+
+class Container(msgspec.Struct, frozen=True):
+    """One way to write spans as JSON documents."""
+
+    name: str
+    recognises: Callable[[Any], bool]
+    items: Callable[[Any], Iterable[Item]]
+
+
+def _alone(make: Callable[[Any], Item]) -> Callable[[Any], Iterable[Item]]:
+    return lambda document: (make(document),)
+
+
+CONTAINERS = (
+    Container("mlflow", is_mlflow_trace, mlflow_spans),
+    Container("jaeger", is_jaeger, jaeger_spans),
+    Container("otlp", is_otlp, otlp_items),
+    Container("sdk", is_sdk_span, _alone(sdk_span)),
+    Container("zipkin", is_zipkin_span, _alone(zipkin_span)),
+    Container("openai-agents", is_agents_span, agents_spans),
+    Container("dataframe", is_dataframe_row, _alone(dataframe_span)),
+)
+"""Phoenix's REST spans are read as `sdk`, its OTLP and Tempo's as `otlp`."""
+
+
+def items_of(document: Any, input_format: str | None = None) -> Iterator[Item]:
+    """The spans and log records of a decoded document; what is none of these comes back loose."""
+    if isinstance(document, list):
+        if not any([_container(item, input_format) or is_live_span(item) for item in document]):
+            yield Loose(document)
+            return
+        for item in document:
+            yield from items_of(item, input_format)
+        return
+    container = _container(document, input_format)
+    if container:
+        yield from container.items(document)
+    elif is_live_span(document):
+        yield live_span(document)
+    else:
+        yield from _wrapped(document, input_format)
+
+
+def _container(document: Any, input_format: str | None) -> Container | None:
+    if input_format == MESSAGES:
+        return None
+    for container in CONTAINERS:
+        if input_format in (None, container.name) and container.recognises(document):
+            return container
+    return None
+
+
+def _wrapped(document: Any, input_format: str | None) -> Iterator[Item]:
+    # Servers wrap lists of spans in an object: {"data": […], "next_cursor": …}, {"spans": […]}.
+    for key in ("data", "spans") if isinstance(document, dict) and input_format != MESSAGES else ():
+        held = document.get(key)
+        if isinstance(held, list) and any(_container(item, input_format) for item in held):
+            yield from items_of(held, input_format)
+            return
+    yield Loose(document)

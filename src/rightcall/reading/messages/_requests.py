@@ -1,0 +1,395 @@
+"""What the model asked for over a run, each request once, however often prompts repeat it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from copy import copy
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from rightcall.reading.spans import NOTHING, Record, are_told_apart, has_made_up_id
+from rightcall.values.decoding import dump_json
+
+from ._message_log import Exchange
+from ._threads import BEFORE, Threads, doubtful_places, falls_silent, steps_up
+
+Key = tuple[Any, int | None, str, bytes | str]
+"""Where and in which turn a request was made, its name and its arguments."""
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+
+# OpenLLMetry gives the id of the item in OpenAI's Responses for the id of the call.
+_ITEM = "fc_"
+_MOST_NAMESAKES = 64
+
+
+class Requests:
+    """Requests gathered from conversations that repeat one another.
+
+    A request with an id is known by it, and by how often that id was answered before in the conversation: an id is free
+    again once it was answered. Without an id, or with one of another kind, the k-th of its name and arguments in a turn
+    of a conversation is the k-th such request known of that turn in the same context; a context is the tool call inside
+    which it was held. What a model was shown of turns whose answers are known, or of the time before the run, is never
+    new.
+    """
+
+    def __init__(self) -> None:
+        self.known: list[Record] = []
+        self.is_doubtful = False
+        """Requests were shown of which cannot be told whether they were made before the run."""
+        self.heard: set[int] = set()
+        """The turns of which models, or logs, tell."""
+        self.are_turns_doubtful = False
+        """A message of the user was shown of which cannot be told whether anything was said in it."""
+        self.is_placed = True
+        """Whether it is known in which call, if any, the conversation is held that is read."""
+        self._threads = Threads()
+        self._past: set[int] = set()
+        self._answered: set[tuple[int | None, int]] = set()
+        self.contexts: dict[int, Any] = {}
+        self.saw_messages = False
+        self.strays: list[Record] = []
+        """Results whose requests were not found."""
+        self._by_id: dict[tuple[str, int], list[Record]] = {}
+        self._by_key: dict[Key, list[Record]] = {}
+        self._written: dict[int, tuple[Record, bytes | str]] = {}
+        self._groups = 0
+
+    @property
+    def made(self) -> list[Record]:
+        """The requests that were made in this run."""
+        return [record for record in self.known if id(record) not in self._past]
+
+    def add(
+        self,
+        before: Sequence[Exchange],
+        after: Sequence[Exchange],
+        context: Any = None,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        turn: int = 0,
+        of_model: bool = True,
+    ) -> None:
+        """Take in one conversation of a turn: what a model, or an agent, was given, and what it answered."""
+        self.are_turns_doubtful = self.are_turns_doubtful or falls_silent(before)
+        place = None if context is None else id(context)
+        is_first = not self._threads.is_known(place)
+        turns = self._threads.turns_of(before, turn, place)
+        reading = _Reading(self, context, start_ns, end_ns, turn)
+        reading.doubts = doubtful_places(before, turns, of_model or bool(self._answered), is_first)
+        reading.take_all(before, turns)
+        reading.answering = of_model
+        reading.take_all(after, [turn] * len(after))
+        reading.place_stray_results()
+        reading.part_doubtful_groups()
+        if of_model:
+            self.heard.add(turn)
+        if of_model and after:
+            self._answered.add((place, turn))
+
+    def add_log(self, said: Sequence[Exchange], turn: int | None = None, asked: str | None = None) -> None:
+        """Take in a log of messages: a whole conversation, or what there was of one when a turn ended."""
+        self.is_placed = True
+        self.are_turns_doubtful = self.are_turns_doubtful or falls_silent(said)
+        if turn is None:
+            turns: Sequence[int | None] = steps_up(said, asked)
+            self._threads.remember(said, turns)
+        else:
+            turns = self._threads.turns_of(said, turn, asked=asked)
+        reading = _Reading(self, None, None, None, turn)
+        self.heard.update([each for each in turns if each is not None] if turn is None else [turn])
+        reading.take_all(said, turns)
+        reading.place_stray_results()
+        reading.part_doubtful_groups()
+
+    def is_shown_again(self, context: Any, turn: int | None, shown_in: int | None) -> bool:
+        """Whether a request not known, shown in one turn and made in another, was made where all are known."""
+        place = None if context is None else id(context)
+        if turn is None or turn == shown_in:
+            return False
+        return turn == BEFORE or (place, turn) in self._answered
+
+    def with_id(self, call_id: str | None, name: str = "", use: int = 0) -> Record | None:
+        """The request with an id, answered `use` times before; of several with one id, the one with the name."""
+        found = self._by_id.get((call_id or "", use), ())
+        for record in found:
+            if not name or not record.name or record.name == name:
+                return record
+        return None
+
+    def new_group(self) -> str:
+        """The name of a group of calls asked for at once."""
+        self._groups += 1
+        return f"turn-{self._groups}"
+
+    def is_past(self, record: Record) -> bool:
+        """Whether a request was made before the run began."""
+        return id(record) in self._past
+
+    def keep(self, call: Record, key: Key, context: Any, use: int = 0, is_past: bool = False) -> Record:
+        """Keep a request seen for the first time. What is kept is a copy: a message may be met again."""
+        record = copy(call)
+        record.turn = key[1]
+        record.is_parent_known = self.is_placed
+        if is_past:
+            self._past.add(id(record))
+        record.order = len(self.known)
+        self.known.append(record)
+        self.contexts[id(record)] = context
+        self._by_key.setdefault(key, []).append(record)
+        self.name_by_id(record, record.call_id, use)
+        return record
+
+    def written(self, call: Record) -> bytes | str:
+        """The arguments of a call as text that is equal for equal ones."""
+        known = self._written.get(id(call))
+        if known is None:
+            # Held with the text, the call keeps its id to itself.
+            known = self._written[id(call)] = (call, key_of(call.args))
+        return known[1]
+
+    def name_by_id(self, record: Record, call_id: str | None, use: int = 0) -> None:
+        """Let a request be found by an id."""
+        if not call_id:
+            return
+        if not record.call_id or has_made_up_id(record):
+            record.call_id = call_id
+        named = self._by_id.setdefault((call_id, use), [])
+        if record not in named:
+            named.append(record)
+
+    def nth(self, key: Key, position: int) -> Record | None:
+        """The request of a name and arguments at a position, if as many are known."""
+        found = self._by_key.get(key, ())
+        return found[position] if position < len(found) else None
+
+
+class _Reading:
+    """One conversation on its way into the requests."""
+
+    def __init__(
+        self, requests: Requests, context: Any, start_ns: int | None, end_ns: int | None, turn: int | None
+    ) -> None:
+        self._requests = requests
+        self._shown_in = turn
+        self._context = context
+        self._start_ns, self._end_ns = start_ns, end_ns
+        self._counts: dict[Key, int] = {}
+        self._waiting: dict[int, Record] = {}
+        self._open: dict[str, dict[int, Record]] = {}
+        """The requests of each id that wait for their results."""
+        self._uses: dict[str, int] = {}
+        """How often each id was answered so far."""
+        self._of_user: set[str] = set()
+        """Ids of calls that a simulated user made, and that wait for their results."""
+        self._stray: list[Record] = []
+        self._group: str | None = None
+        self._last: list[Record] = []
+        """What the messages before asked for, where nothing has come between."""
+        self._last_by: str | None = None
+        self._joined: list[list[Record]] = []
+        """Calls that messages in a row asked for."""
+        self._has_history = False
+        self.answering = False
+        self.doubts: frozenset[int] = frozenset()
+        """Messages of which cannot be told whether they were said before the run began."""
+
+    def take_all(self, said: Sequence[Exchange], turns: Iterable[int | None]) -> None:
+        """Take in messages, each with the turn it was said in."""
+        for place, (exchange, turn) in enumerate(zip(said, turns, strict=True)):
+            count = len(self._requests.known)
+            self._take(exchange, turn)
+            if place in self.doubts and len(self._requests.known) > count:
+                self._requests.is_doubtful = True
+
+    def _take(self, exchange: Exchange, turn: int | None) -> None:
+        requests = self._requests
+        requests.saw_messages = True
+        context = self._context
+        if exchange.parent_id is not None:
+            context = requests.with_id(exchange.parent_id) or context
+        if not exchange.calls or not (exchange.item or self._goes_on(exchange)):
+            self._group, self._last = None, []
+        made = [self._call(call, context, turn) for call in exchange.calls]
+        self._last_by = exchange.parent_id
+        if self._last and not exchange.item:
+            self._joined.append([*self._last, *made])
+        self._last = [*self._last, *made]
+        self._of_user.update([call.call_id for call in exchange.of_user if call.call_id])
+        for result in exchange.results:
+            if result.call_id in self._of_user:
+                self._of_user.discard(result.call_id)
+            elif not result.of_user:
+                self._result(result)
+
+    def _goes_on(self, exchange: Exchange) -> bool:
+        """Whether a message asks for more while nothing has come back of what the message before it asked for."""
+        is_waiting = all([id(record) in self._waiting for record in self._last])
+        return bool(self._last) and is_waiting and exchange.parent_id == self._last_by
+
+    def part_doubtful_groups(self) -> None:
+        """Forget that calls of several messages are a group where not all results followed: they may be missing."""
+        for records in self._joined:
+            if not all([_is_answered(record) for record in records]):
+                for record in records:
+                    record.group = None
+
+    def _call(self, call: Record, context: Any, turn: int | None) -> Record:
+        requests = self._requests
+        key = (id(context) if context is not None else None, turn, call.name, requests.written(call))
+        position = self._counts.get(key, 0)
+        self._counts[key] = position + 1
+        use = self._uses.get(call.call_id or "", 0)
+        known = self._same(call, key, position, use)
+        if known is None:
+            self._group = self._group or requests.new_group()
+            is_past = requests.is_shown_again(context, turn, self._shown_in)
+            known = requests.keep(call, key, context, use, is_past)
+            known.group = self._group
+            known.asked_ns, known.answered_ns = self._start_ns, self._end_ns
+        else:
+            self._group = self._group or known.group
+            requests.name_by_id(known, call.call_id if call.call_id != known.call_id else None, use)
+            known.turn = turn if known.turn is None else known.turn
+            known.name = known.name or call.name
+            if known.args is NOTHING:
+                known.args = call.args
+        self._has_history = self._has_history or not self.answering
+        self._waiting[id(known)] = known
+        if call.call_id:
+            self._open.setdefault(call.call_id, {})[id(known)] = known
+        return known
+
+    def _same(self, call: Record, key: Key, position: int, use: int) -> Record | None:
+        requests = self._requests
+        if call.call_id:
+            known = requests.with_id(call.call_id, call.name, use)
+            if known and (NOTHING in (known.args, call.args) or known.args == call.args):
+                return None if self._is_older(known) else known
+        known = requests.nth(key, position)
+        if known is None or are_told_apart(known, call):
+            return None
+        # A server that keeps the conversation is sent new messages only: an answer given later is another one.
+        answered = known.answered_ns
+        later = self._start_ns is not None and answered is not None and self._start_ns >= answered
+        return None if self.answering and later and not self._has_history else known
+
+    def _is_older(self, known: Record) -> bool:
+        """Whether a request was made before the turn in which the model makes one of the same id now."""
+        if not self.answering or self._shown_in is None:
+            return False
+        return self._requests.is_past(known) or (known.turn is not None and known.turn < self._shown_in)
+
+    def _result(self, result: Record) -> None:
+        request = self._with_id_of(result) or self._waiting_for(result)
+        if request is None:
+            self._stray.append(result)
+        else:
+            self._waiting.pop(id(request), None)
+            self._free_id(request, result.call_id or request.call_id)
+            self._answer(request, result)
+
+    def _with_id_of(self, result: Record) -> Record | None:
+        """The request with the id of a result: one that waits, else one known from elsewhere or answered before."""
+        call_id = result.call_id
+        if not call_id:
+            return None
+        waiting = self._open.get(call_id)
+        if waiting:
+            # Few calls share an id; of many, all results belong to the first one that waits.
+            few = list(islice(waiting.values(), _MOST_NAMESAKES))
+            return next((record for record in few if record.name == result.name), few[0])
+        use = self._uses.get(call_id, 0)
+        return self._requests.with_id(call_id, use=use) or self._requests.with_id(call_id, use=max(use - 1, 0))
+
+    def _free_id(self, request: Record, call_id: str | None) -> None:
+        """Let an id stand for another call from now on, if it was this request's and is answered now."""
+        waiting = self._open.get(call_id or "")
+        if call_id and waiting and waiting.pop(id(request), None):
+            self._uses[call_id] = self._uses.get(call_id, 0) + 1
+
+    def _answer(self, request: Record, result: Record) -> None:
+        if result.call_id and request.call_id and request.call_id.startswith(_ITEM):
+            request.call_id = None
+            self._requests.name_by_id(request, result.call_id)
+        if self._is_approved(request, result):
+            request.withheld, request.turn = "", self._shown_in
+            request.output, request.failed, request.error = result.output, result.failed, result.error
+        request.withheld = request.withheld or result.withheld
+        if not _is_answered(request):
+            request.output, request.failed, request.error = result.output, result.failed, result.error
+
+    def _is_approved(self, request: Record, result: Record) -> bool:
+        """Whether the log of a later turn has a result of a call that was refused: it was made then, under its old id.
+
+        Spans do not count. They may show the refusal again in a format that does not say that it was one.
+        """
+        if not request.withheld or result.withheld or self._start_ns is not None:
+            return False
+        return self._shown_in is not None and request.turn is not None and request.turn < self._shown_in
+
+    def place_stray_results(self) -> None:
+        """Give results without a request before them to a later one of their id, or to earlier conversations' in order.
+
+        A conversation with at least as many results as are known repeats them from the first; one with fewer has
+        only new ones.
+        """
+        strays = [result for result in self._stray if not self._answer_later_request(result)]
+        if not strays:
+            return
+        contexts = self._requests.contexts
+        known = [record for record in self._requests.known if contexts[id(record)] is self._context]
+        answered = [record for record in known if _is_answered(record)]
+        repeats = len(strays) >= len(answered) and all(
+            [record.output == result.output for record, result in zip(answered, strays, strict=False)]
+        )
+        places = known if repeats else [record for record in known if not _is_answered(record)]
+        for place, result in enumerate(strays):
+            if place < len(places) and _may_answer(result, places[place]):
+                self._answer(places[place], result)
+            else:
+                self._requests.strays.append(result)
+
+    def _answer_later_request(self, result: Record) -> bool:
+        waiting = self._open.get(result.call_id or "")
+        if not waiting:
+            return False
+        self._answer(waiting.pop(next(iter(waiting))), result)
+        return True
+
+    def _waiting_for(self, result: Record) -> Record | None:
+        for record in self._waiting.values():
+            if _may_answer(result, record):
+                return record
+        return None
+
+
+def _may_answer(result: Record, request: Record) -> bool:
+    """Whether a result can be a request's, going by name and id."""
+    if result.name and result.name != request.name:
+        return False
+    return not result.call_id or not request.call_id or request.call_id.startswith(_ITEM)
+
+
+def _is_answered(record: Record) -> bool:
+    return record.failed or record.output is not NOTHING
+
+
+def key_of(args: Any) -> bytes | str:
+    """Arguments as text that is equal for equal ones."""
+    if args is NOTHING:
+        return b""
+    try:
+        written = _encode(args)
+    except (OverflowError, UnicodeError, msgspec.MsgspecError, RecursionError):
+        return dump_json(_sorted(args))
+    # The fast encoder writes NaN as null.
+    return dump_json(_sorted(args)) if b"null" in written else written
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    return [_sorted(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,5 @@
+"""The spans and messages of one run, made into a trajectory."""
+
+from rightcall._lazy import lazy_exports as _lazy_exports
+
+__getattr__, __dir__, __all__ = _lazy_exports(__name__)

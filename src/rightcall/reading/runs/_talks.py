@@ -1,0 +1,79 @@
+"""What was said in a run: the messages that its spans and log records carry, each read once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from rightcall.reading.conventions import CallShape, Role
+from rightcall.reading.messages import Carriers, Conversation, Requests
+from rightcall.reading.spans import LogRecord, Span
+
+from ._tree import Tree
+from ._turns import Turns
+from ._unread import Unread
+
+_MOST_AROUND = 8
+
+
+class Talks:
+    """The conversations of a run, by the span that carries them."""
+
+    def __init__(self, spans: Sequence[Span], roles: Mapping[int, Role], logs: Iterable[LogRecord]) -> None:
+        self._spans, self._roles, self._logs = spans, roles, logs
+        self._carriers = Carriers()
+        self._carried: dict[int, Conversation] = {}
+        self._logged: list[Conversation] | None = None
+
+    def of(self, span: Span) -> Conversation:
+        """What a span says, or else the log records that belong to it."""
+        carried = self._carried_by(span)
+        if carried or span.span_id is None:
+            return carried
+        return next((said for said in self._by_logs() if said.span_id == span.span_id), carried)
+
+    def tell(self, requests: Requests, turns: Turns, tree: Tree, unread: Unread) -> None:
+        """Tell what was asked for in each conversation, as far as spans and log records show it."""
+        held = [(span, self._carried_by(span)) for span in self._spans if span.kind.__class__ is not CallShape]
+        found = [(said, turns.of(span)) for span, said in held if said]
+        turn_of = {span.span_id: turns.of(span) for span in self._spans} if self._by_logs() else {}
+        found += [(said, turn_of.get(said.span_id, turns.at(said.start_ns))) for said in self._by_logs()]
+        _note_copies([said for said, _ in found])
+        found.sort(key=lambda pair: (not pair[0].of_model, pair[0].start_ns or 0))
+        contexts = {span.span_id: tree.enclosing(span) for span in self._spans} if found else {}
+        placed = {span.span_id: tree.is_known_around(span) for span in self._spans} if found else {}
+        for said, turn in found:
+            unread.note_messages([*said.input, *said.output], " of a span")
+            context = contexts.get(said.span_id)
+            requests.is_placed = placed.get(said.span_id, True)
+            requests.add(said.input, said.output, context, said.start_ns, said.end_ns, turn or 0, said.of_model)
+
+    def _carried_by(self, span: Span) -> Conversation:
+        known = self._carried.get(id(span))
+        if known is None:
+            known = self._carried[id(span)] = self._carriers.carried(span, self._roles.get(id(span)))
+        return known
+
+    def _by_logs(self) -> list[Conversation]:
+        if self._logged is None:
+            self._logged = self._carriers.carried_by_logs(self._logs)
+        return self._logged
+
+
+def _note_copies(conversations: Iterable[Conversation]) -> None:
+    """Take a model's span around those of others for the agent's, where it lists the calls that they ask for.
+
+    It lists at once what the others ask for one after another (Vercel).
+    """
+    around: list[Conversation] = []
+    timed = [said for said in conversations if said.of_model and said.start_ns is not None and said.end_ns is not None]
+    for said in sorted(timed, key=lambda said: (said.start_ns or 0, -(said.end_ns or 0))):
+        around = [other for other in around if (other.end_ns or 0) >= (said.end_ns or 0)][-_MOST_AROUND:]
+        asked = _asked_for(said)
+        for other in around:
+            if asked and asked < _asked_for(other):
+                other.of_model = False
+        around.append(said)
+
+
+def _asked_for(said: Conversation) -> set[str]:
+    return {call.call_id for exchange in said.output for call in exchange.calls if call.call_id}

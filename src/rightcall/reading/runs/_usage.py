@@ -1,0 +1,133 @@
+"""What a run took, by its spans: how long it ran, and how many tokens its models were given and gave back."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from rightcall.reading.conventions import CallShape, Role
+from rightcall.reading.spans import Span
+from rightcall.values.trajectory import Usage
+
+from ._answers import KEYS
+
+_INPUT = (
+    "gen_ai.usage.input_tokens",
+    "gen_ai.usage.prompt_tokens",
+    "llm.token_count.prompt",
+    "ai.usage.inputTokens",
+    "ai.usage.promptTokens",
+)
+_OUTPUT = (
+    "gen_ai.usage.output_tokens",
+    "gen_ai.usage.completion_tokens",
+    "llm.token_count.completion",
+    "ai.usage.outputTokens",
+    "ai.usage.completionTokens",
+)
+Counts = tuple[int | None, int | None]
+"""Tokens that a model was given, and that it gave back."""
+
+_MCP = "mcp"
+_MOST_DIGITS = 15
+_MOST_TOKENS = 10**_MOST_DIGITS
+"""More than that nobody pays for: a count beyond it is a mistake in the trace."""
+
+
+def usage_of(spans: Sequence[Span], roles: Mapping[int, Role]) -> Usage | None:
+    """What a run took; none where its spans do not say.
+
+    Agents repeat the sum of what their models took, and two instrumentations may record one call of a model, one
+    around the other. So a span counts only if none of the spans inside it has a count of its own. Of two such spans
+    that different instrumentations made at the same time, with the same counts, one counts.
+    """
+    counted = {id(span): _counts(span.attributes) for span in spans if id(span) in roles}
+    spent = [span for span in spans if counted.get(id(span), (None, None)) != (None, None)]
+    inner = _without_those_around(spent, spans) if len(spent) > 1 else spent
+    counts = [counted[id(span)] for span in _once_each(inner, counted)]
+    usage = Usage(
+        duration_ns=_extent(spans),
+        input_tokens=_sum([given for given, _ in counts]),
+        output_tokens=_sum([made for _, made in counts]),
+    )
+    return None if usage == Usage() else usage
+
+
+def _without_those_around(spent: Sequence[Span], spans: Sequence[Span]) -> list[Span]:
+    parents = {span.span_id: span.parent_id for span in spans if span.span_id is not None}
+    around: set[str] = set()
+    for span in spent:
+        above = span.parent_id
+        while above is not None and above not in around:
+            around.add(above)
+            above = parents.get(above)
+    return [span for span in spent if span.span_id is None or span.span_id not in around]
+
+
+def _once_each(spent: Sequence[Span], counted: Mapping[int, Counts]) -> Sequence[Span]:
+    """The spans without those that a span of another instrumentation stands for already."""
+    scopes = {span.scope for span in spent}
+    if len(scopes) < 2:
+        return spent
+    kept: list[Span] = []
+    waiting: dict[tuple[Counts, str], deque[Span]] = defaultdict(deque)
+    for span in sorted(spent, key=lambda span: span.start_ns or 0):
+        counts = counted[id(span)]
+        twins = [waiting[counts, scope] for scope in scopes if scope != span.scope]
+        if not any([_take_twin(queue, span) for queue in twins]):
+            kept.append(span)
+            waiting[counts, span.scope].append(span)
+    return kept
+
+
+def _take_twin(queue: deque[Span], span: Span) -> bool:
+    """Whether a span that is waiting was still running when this one began; it then waits no longer."""
+    while queue and (queue[0].end_ns or 0) <= (span.start_ns or 0):
+        queue.popleft()
+    return bool(queue) and queue.popleft() is not None
+
+
+def _counts(attributes: Mapping[str, Any]) -> Counts:
+    return _first(attributes, _INPUT), _first(attributes, _OUTPUT)
+
+
+def _is_of_agent(span: Span) -> bool:
+    return bool(span.kind) or not KEYS.isdisjoint(span.attributes.keys())
+
+
+def _first(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:
+    for key in keys:
+        held = attributes.get(key)
+        if isinstance(held, str) and held.isdecimal() and len(held) <= _MOST_DIGITS:
+            held = int(held)  # some tables keep every value of an attribute as text
+        if isinstance(held, (int, float)) and not isinstance(held, bool) and 0 <= held <= _MOST_TOKENS:
+            return int(held)
+    return None
+
+
+def _sum(figures: Collection[int | None]) -> int | None:
+    known = [figure for figure in figures if figure is not None]
+    return sum(known) if known and len(known) == len(figures) else None
+
+
+def _extent(spans: Sequence[Span]) -> int | None:
+    """From the first beginning to the last end; none where a span has no times, or they go backwards.
+
+    Calls of tools alone do not tell how long the agent took that made them, nor do the servers of MCP that answer them.
+    Servers and queues around the agent took longer than it did: where anything else says what it stands for, they do
+    not count.
+    """
+    if all([span.kind.__class__ is CallShape for span in spans]):
+        return None
+    known = [span for span in spans if _is_of_agent(span)]
+    calls = [span.kind for span in known if isinstance(span.kind, CallShape)]
+    if calls and len(calls) == len(known) and all([kind.convention.name == _MCP for kind in calls]):
+        return None
+    spans = known if len(calls) < len(known) else spans
+    starts = [span.start_ns for span in spans if span.start_ns is not None]
+    ends = [span.end_ns for span in spans if span.end_ns is not None]
+    if len(starts) < len(spans) or len(ends) < len(spans):
+        return None
+    extent = max(ends) - min(starts)
+    return extent if extent >= 0 else None

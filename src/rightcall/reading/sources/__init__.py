@@ -1,0 +1,1 @@
+"""Files and streams: opened, bounded, and sorted into runs."""

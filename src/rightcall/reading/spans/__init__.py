@@ -1,0 +1,5 @@
+"""Spans and log records as plain values, and the raw values in them."""
+
+from rightcall._lazy import lazy_exports as _lazy_exports
+
+__getattr__, __dir__, __all__ = _lazy_exports(__name__)

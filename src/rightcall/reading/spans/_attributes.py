@@ -1,0 +1,225 @@
+"""Attributes of spans: OTLP's typed values, and bags of them that decode on demand."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable, Iterator, KeysView, Mapping
+from typing import Any
+
+import msgspec
+
+from rightcall.errors import InputError
+from rightcall.values.decoding import decode_json
+
+_MAXIMUM_DEPTH = 200
+_KIND = "openinference.span.kind"
+_OPENED = ("tool.parameters", "metadata")
+_NULL = msgspec.Raw(b"null")
+
+
+class Attribute(msgspec.Struct, gc=False):
+    """An attribute as OTLP writes it, its value undecoded."""
+
+    key: str = ""
+    value: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class RawAttributes(msgspec.Struct, gc=False, eq=False):
+    """Attributes whose values stay undecoded JSON until somebody asks for them: a mapping, as far as we need one.
+
+    Model spans repeat whole conversations; skipping those is most of the speed of reading a file. Where a key
+    stands is known by the span's shape, which many spans share.
+    """
+
+    shape: Any
+    places: dict[str, int]
+    held: tuple[Attribute, ...]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of an attribute, decoded; the default where it is absent or cannot be decoded."""
+        place = self.places.get(key)
+        if place is None:
+            return default
+        raw = self.held[place].value
+        try:
+            text = _decode_text(raw).stringValue
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            return _decoded_tolerantly(bytes(raw))
+        return text if text is not msgspec.UNSET else _decoded_tolerantly(bytes(raw))
+
+    def raw(self, keys: tuple[str, ...]) -> tuple[bytes, ...]:
+        """The values of these attributes, undecoded."""
+        held, places = self.held, self.places
+        return tuple([bytes(held[places[key]].value) for key in keys])
+
+    def keys(self) -> KeysView[str]:
+        """The names of the attributes."""
+        return self.places.keys()
+
+    def __getitem__(self, key: str) -> Any:
+        return self.get(key)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.places)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+
+def undecoded(text: str) -> tuple[Attribute, ...] | None:
+    """The attributes in a JSON object of plain values, each of them as OTLP would write it; none where it is no object.
+
+    A value counts as a text until somebody asks for it, and is then what it is.
+    """
+    try:
+        held = _decode_object(text)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+    return tuple(
+        [Attribute(key, msgspec.Raw(b'{"stringValue":%b}' % raw)) for key, raw in held.items() if raw != _NULL]
+    )
+
+
+def plain_value(value: Any, depth: int = 0) -> Any:
+    """The plain value of an OTLP `AnyValue`, in camelCase or snake_case, with or without explicit nulls."""
+    if not isinstance(value, Mapping) or depth > _MAXIMUM_DEPTH:
+        return None
+    for key, held in value.items():
+        convert = _KINDS.get(key)
+        if convert is not None and held is not None:
+            return convert(held, depth + 1)
+    return None
+
+
+def restored(attributes: dict[str, Any]) -> dict[str, Any]:
+    """Attributes as they were recorded, where Phoenix keeps them in a form of its own.
+
+    It opens the JSON in some of them and gives each part a name with dots, and calls a kind of span unknown that nobody
+    recorded.
+    """
+    if attributes.get(_KIND) == "UNKNOWN":
+        del attributes[_KIND]
+    for name in _OPENED:
+        parts = [key for key in attributes if key.startswith(f"{name}.")]
+        if parts and name not in attributes:
+            start = len(name) + 1
+            attributes[name] = unnested([(key[start:], attributes.pop(key)) for key in parts])
+    return attributes
+
+
+def plain_attributes(attributes: Any) -> dict[str, Any]:
+    """Attributes given as an object, or as a list of `{"key": …, "value": …}`."""
+    if isinstance(attributes, Mapping):
+        return dict(attributes)
+    return _pairs(attributes, 0)
+
+
+def _pairs(values: Any, depth: int) -> dict[str, Any]:
+    if not isinstance(values, list):
+        return {}
+    return {
+        pair["key"]: plain_value(pair.get("value"), depth)
+        for pair in values
+        if isinstance(pair, Mapping) and isinstance(pair.get("key"), str)
+    }
+
+
+def _list(held: Any, depth: int) -> list[Any]:
+    values = held.get("values") if isinstance(held, Mapping) else held
+    return [plain_value(item, depth) for item in values] if isinstance(values, list) else []
+
+
+def _object(held: Any, depth: int) -> dict[str, Any]:
+    return _pairs(held.get("values") if isinstance(held, Mapping) else held, depth)
+
+
+def _integer(held: Any, depth: int) -> Any:
+    try:
+        return int(held)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _number(held: Any, depth: int) -> Any:
+    try:
+        return float(held)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _bytes(held: Any, depth: int) -> Any:
+    # Attributes of bytes are rare and no convention has one; text is what a report can show.
+    try:
+        return base64.b64decode(held).decode()
+    except (binascii.Error, ValueError, TypeError):
+        return held if isinstance(held, str) else None
+
+
+def _same(held: Any, depth: int) -> Any:
+    return held
+
+
+_KINDS = {
+    "stringValue": _same,
+    "string_value": _same,
+    "boolValue": _same,
+    "bool_value": _same,
+    "intValue": _integer,
+    "int_value": _integer,
+    "doubleValue": _number,
+    "double_value": _number,
+    "arrayValue": _list,
+    "array_value": _list,
+    "kvlistValue": _object,
+    "kvlist_value": _object,
+    "bytesValue": _bytes,
+    "bytes_value": _bytes,
+}
+
+
+class _Text(msgspec.Struct, gc=False):
+    stringValue: str | msgspec.UnsetType = msgspec.UNSET  # noqa: N815
+
+
+_decode_text = msgspec.json.Decoder(_Text).decode
+_decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
+def _decoded_tolerantly(raw: bytes) -> Any:
+    try:
+        return plain_value(decode_json(raw))
+    except InputError:
+        return None
+
+
+def unnested(entries: Iterable[tuple[str, Any]]) -> Any:
+    """The object or list that dotted keys stand for: `0.message.role` is in the first one's message."""
+    root: dict[str, Any] = {}
+    for key, value in entries:
+        steps = key.split(".", 64)
+        place = root
+        for step in steps[:-1]:
+            inner = place.get(step)
+            if not isinstance(inner, dict):
+                inner = place[step] = {}
+            place = inner
+        place.setdefault(steps[-1], value)
+    return _listed(root)
+
+
+def by_number(digits: str) -> tuple[int, str]:
+    """What sorts decimal numbers, of any length."""
+    plain = digits.lstrip("0")
+    return len(plain), plain
+
+
+def _listed(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if value and all(key.isdecimal() for key in value):
+        return [_listed(value[key]) for key in sorted(value, key=by_number)]
+    return {key: _listed(item) for key, item in value.items()}

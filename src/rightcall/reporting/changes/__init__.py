@@ -1,0 +1,5 @@
+"""What changed between runs: verdicts, scores, and the paths that agents took."""
+
+from rightcall._lazy import lazy_exports as _lazy_exports
+
+__getattr__, __dir__, __all__ = _lazy_exports(__name__)

@@ -1,0 +1,167 @@
+"""What changed in a path: which calls came, went, changed places or have other arguments."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, pairwise
+from typing import Any, Literal
+
+import msgspec
+
+from rightcall.limits import DEFAULT_LIMITS
+from rightcall.matching.alignment import common_subsequence
+from rightcall.matching.matchers import equal
+from rightcall.values.results import Difference, text_pair, value_text
+from rightcall.values.trajectory import Trajectory
+
+_MOST_DIFFERENCES = 20
+_VALUE_WIDTH = 40
+_plain_text = json.JSONEncoder(sort_keys=True, default=repr).encode
+
+Pairs = list[tuple[int, int]]
+
+
+class Called(msgspec.Struct, frozen=True):
+    """What counts of a call: its tool and its arguments, `None` where they were not recorded."""
+
+    name: str
+    args: Mapping[str, Any] | None = None
+
+
+class PathChange(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One change of a path.
+
+    `swapped`: the call and `other` changed places. `earlier`: the call is made before `other` now; `later`: after it.
+    `removed` and `added`: a call that one path has and the other has not, so many `times`. `arguments`: the same
+    call with other arguments; `differences` says where, with what was there before as expected.
+    """
+
+    kind: Literal["swapped", "earlier", "later", "removed", "added", "arguments"]
+    name: str
+    other: str = ""
+    times: int = 1
+    differences: tuple[Difference, ...] = ()
+
+
+def called(trajectory: Trajectory | None) -> tuple[Called, ...]:
+    """The path of a trajectory. Calls whose order it does not settle are put in an order of their own."""
+    if trajectory is None:
+        return ()
+    made = [Called(call.name, None if "args" in call.unrecorded else call.args) for call in trajectory.calls]
+    for first, end in trajectory.unordered:
+        made[first:end] = sorted(made[first:end], key=_text)
+    return tuple(made)
+
+
+def path_changes(before: Sequence[Called], after: Sequence[Called]) -> tuple[PathChange, ...]:
+    """What makes one path of another: moves first, then what is gone, what is new, and arguments.
+
+    Equal calls are lined up first, then calls of one name. What was not recorded on either side has not changed.
+    Paths with more calls than `limits.aligned_calls` are compared by how often each tool was called.
+    """
+    if list(map(_text, before)) == list(map(_text, after)):
+        return ()
+    if max(len(before), len(after)) > DEFAULT_LIMITS.aligned_calls:
+        return (*_counted("removed", _names(before), _names(after)), *_counted("added", _names(after), _names(before)))
+    in_place = _in_place(before, after)
+    moved = _leftovers(in_place, before, after)
+    pairs = sorted([*in_place, *moved])
+    gone = Counter(_names(before)) - Counter([before[first].name for first, _ in pairs])
+    new = Counter(_names(after)) - Counter([after[second].name for _, second in pairs])
+    return (
+        *dict.fromkeys(_moves(in_place, moved, before)),
+        *[PathChange("removed", name, times=times) for name, times in gone.items()],
+        *[PathChange("added", name, times=times) for name, times in new.items()],
+        *_other_arguments(pairs, before, after),
+    )
+
+
+def _names(path: Sequence[Called]) -> list[str]:
+    return [call.name for call in path]
+
+
+def _counted(kind: Literal["removed", "added"], these: Sequence[str], others: Sequence[str]) -> list[PathChange]:
+    return [PathChange(kind, name, times=times) for name, times in (Counter(these) - Counter(others)).items()]
+
+
+def _text(call: Called) -> str:
+    return _plain_text([call.name, call.args])
+
+
+def _in_place(before: Sequence[Called], after: Sequence[Called]) -> Pairs:
+    """Pairs of positions that rise on both sides: equal calls, and between these calls of one name."""
+    anchors = _common([_text(call) for call in before], [_text(call) for call in after])
+    pairs = list(anchors)
+    for (first, second), (end, other_end) in pairwise([(-1, -1), *anchors, (len(before), len(after))]):
+        if end > first + 1 and other_end > second + 1:
+            between = _common(_names(before[first + 1 : end]), _names(after[second + 1 : other_end]))
+            pairs += [(first + 1 + one, second + 1 + two) for one, two in between]
+    return sorted(pairs)
+
+
+def _common(before: Sequence[str], after: Sequence[str]) -> Pairs:
+    ids: dict[str, int] = {}
+    numbered = [ids.setdefault(text, len(ids)) for text in before]
+    return common_subsequence(numbered, [ids.setdefault(text, len(ids)) for text in after])
+
+
+def _leftovers(in_place: Pairs, before: Sequence[Called], after: Sequence[Called]) -> Pairs:
+    """Pairs of what is not in place: equal calls first, then the first of a name with the first of that name."""
+    left = set(range(len(before))) - {first for first, _ in in_place}
+    free = set(range(len(after))) - {second for _, second in in_place}
+    pairs: Pairs = []
+    for key in (_text, lambda call: call.name):
+        waiting: dict[str, list[int]] = {}
+        for position in sorted(free, reverse=True):
+            waiting.setdefault(key(after[position]), []).append(position)
+        for position in sorted(left):
+            if places := waiting.get(key(before[position])):
+                pairs.append((position, places.pop()))
+        left -= {first for first, _ in pairs}
+        free -= {second for _, second in pairs}
+    return sorted(pairs)
+
+
+def _moves(in_place: Pairs, moved: Pairs, before: Sequence[Called]) -> Iterator[PathChange]:
+    """What each call that is not in place was moved past."""
+    firsts, seconds = [first for first, _ in in_place], [second for _, second in in_place]
+    for first, second in moved:
+        old, new = bisect_left(firsts, first), bisect_left(seconds, second)
+        passed = [before[place].name for place in firsts[min(old, new) : max(old, new)]]
+        name = before[first].name
+        if len(passed) == 1:
+            yield PathChange("swapped", *((name, passed[0]) if new > old else (passed[0], name)))
+        elif passed:
+            yield PathChange("later", name, passed[-1]) if new > old else PathChange("earlier", name, passed[0])
+
+
+def _other_arguments(pairs: Pairs, before: Sequence[Called], after: Sequence[Called]) -> Iterator[PathChange]:
+    for first, second in pairs:
+        old, new = before[first].args, after[second].args
+        if old is not None and new is not None:
+            found = tuple(islice(_differences(dict(old), dict(new), ""), _MOST_DIFFERENCES))
+            if found:
+                yield PathChange("arguments", before[first].name, differences=found)
+
+
+def _differences(old: Any, new: Any, path: str) -> Iterator[Difference]:
+    """Where two values differ, leaf by leaf. Both are plain data: a `$` in them means nothing."""
+    if equal(old, new):
+        return
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in dict.fromkeys((*old, *new)):
+            below = f"{path}.{key}" if path else key
+            if key not in new:
+                yield Difference(below, value_text(old[key], _VALUE_WIDTH), None)
+            elif key not in old:
+                yield Difference(below, None, value_text(new[key], _VALUE_WIDTH))
+            else:
+                yield from _differences(old[key], new[key], below)
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for index, (one, other) in enumerate(zip(old, new, strict=True)):
+            yield from _differences(one, other, f"{path}[{index}]")
+    else:
+        yield Difference(path, *text_pair(old, new))

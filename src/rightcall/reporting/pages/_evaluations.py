@@ -1,0 +1,241 @@
+"""What each evaluator says of a case: its score, and what it compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from rightcall.reporting.reports import Path, order_text, paths_of
+from rightcall.values.results import (
+    AnswersJustification,
+    BudgetsJustification,
+    CaseResult,
+    ComparedAnswer,
+    EvaluationResult,
+    FinalOutputJustification,
+    ForbiddenToolsJustification,
+    Source,
+    Step,
+    ToolCallCountEvaluatorJustification,
+    ToolTrajectoryEvaluatorJustification,
+    Verdict,
+    call_text,
+    figure_text,
+)
+from rightcall.values.trajectory import ToolCall
+
+from ._judged import JudgedView, judged_view
+from ._marking import Change, Marked, change_of, marked_pair
+from ._texts import Shown, shown_text
+
+MOST_STEPS = 400
+"""How many lines of one comparison a page has."""
+_MOST_CHANGES = 20
+_CALL = 300
+_TEXT = 4_000
+
+
+class StepView(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of a comparison: what was expected beside what was called, and what is wrong about it."""
+
+    kind: str
+    expected: str = ""
+    place: str = ""
+    """Where that is written, as the line of a file."""
+    actual: str = ""
+    number: int = 0
+    """Which call it is, from 1; 0 for none."""
+    note: str = ""
+    changes: tuple[Change, ...] = ()
+    more_changes: int = 0
+
+
+class TableView(msgspec.Struct, frozen=True):
+    """Expected and actual calls side by side: of a turn, or of the whole conversation."""
+
+    title: str
+    steps: tuple[StepView, ...]
+    left_out: int = 0
+
+
+class CheckView(msgspec.Struct, frozen=True):
+    """How often a tool was to be called, and how often it was."""
+
+    tool: str
+    expected: str
+    actual: int
+    holds: bool
+
+
+class BudgetView(msgspec.Struct, frozen=True):
+    """A figure of the run and its limit, and how they compare, as the kind of a sign."""
+
+    what: str
+    limit: str
+    actual: str
+    kind: str
+
+
+class AnswerView(msgspec.Struct, frozen=True):
+    """An expected and an actual answer, marked where they part, and the differences inside of them."""
+
+    title: str
+    expected: Marked
+    actual: Marked
+    changes: tuple[Change, ...] = ()
+
+
+class EvaluationView(msgspec.Struct, frozen=True, kw_only=True):
+    """What one evaluator says of a case."""
+
+    evaluator: str
+    verdict: Verdict
+    score: float | None
+    threshold: float
+    rule: str = ""
+    """How calls were compared, such as `IN_ORDER, arguments subset`."""
+    tables: tuple[TableView, ...] = ()
+    checks: tuple[CheckView, ...] = ()
+    budgets: tuple[BudgetView, ...] = ()
+    answers: tuple[AnswerView, ...] = ()
+    forbidden: tuple[str, ...] = ()
+    made: tuple[str, ...] = ()
+    """The calls of forbidden tools that were made."""
+    judged: JudgedView | None = None
+    error: Shown | None = None
+    traceback: Shown | None = None
+    warnings: tuple[Shown, ...] = ()
+
+
+def evaluation_views(result: CaseResult, most_steps: int = MOST_STEPS) -> tuple[EvaluationView, ...]:
+    """What each evaluator says, those that did not pass first. Without steps, calls are not compared."""
+    ordered = sorted(result.results, key=lambda one: one.passed)
+    return tuple([_evaluation(result, one, most_steps) for one in ordered])
+
+
+def signs_of(views: Sequence[EvaluationView]) -> dict[int, str]:
+    """What a comparison says of each call, by its number: the first that does not just say it is right."""
+    signs: dict[int, str] = {}
+    for view in views:
+        for table in view.tables:
+            for step in table.steps:
+                if step.number and signs.get(step.number, "match") == "match":
+                    signs[step.number] = step.kind
+    return signs
+
+
+def _evaluation(result: CaseResult, one: EvaluationResult, most_steps: int) -> EvaluationView:
+    details = one.details
+    rule = ""
+    forbidden: tuple[str, ...] = ()
+    made: tuple[str, ...] = ()
+    if isinstance(details, ForbiddenToolsJustification):
+        forbidden, made = _short(details.forbidden), _short(details.made)
+    if isinstance(details, ToolTrajectoryEvaluatorJustification):
+        rule = f"{details.match_type}, arguments {details.args_match}"[:100]
+    return EvaluationView(
+        evaluator=one.evaluator[:200],
+        verdict=one.verdict,
+        score=one.score,
+        threshold=one.threshold,
+        rule=rule,
+        tables=tuple(_tables(result, one, most_steps)),
+        checks=tuple(_checks(details)[:MOST_STEPS]),
+        budgets=tuple(_budgets(details)),
+        answers=tuple([_answer(each) for each in _answers(details)[:MOST_STEPS]]),
+        forbidden=forbidden,
+        made=made,
+        judged=judged_view(details),
+        error=shown_text(one.error, _TEXT) if one.error else None,
+        traceback=shown_text(one.traceback, _TEXT) if one.traceback else None,
+        warnings=tuple([shown_text(warning, _TEXT) for warning in one.warnings[:10] if warning not in result.warnings]),
+    )
+
+
+def _tables(result: CaseResult, one: EvaluationResult, most_steps: int) -> Iterator[TableView]:
+    calls = result.trajectory.calls if result.trajectory is not None else ()
+    paths = list(paths_of(result, one)) if most_steps else []
+    for number, path in enumerate(paths, 1):
+        steps = [step for step in path.alignment.steps if step.kind != "extra" or _shows(path, step)]
+        views = tuple([_step(step, path, calls) for step in steps[:most_steps]])
+        left = len(steps) - len(views) + path.alignment.left_out
+        yield TableView(f"Turn {number}" if len(paths) > 1 else "", views, left)
+
+
+def _shows(path: Path, step: Step) -> bool:
+    return path.shows_extras or path.is_told(step)
+
+
+def _step(step: Step, path: Path, calls: Sequence[ToolCall]) -> StepView:
+    kind, source = path.kind(step), path.source(step)
+    call = calls[step.actual] if step.actual is not None and step.actual < len(calls) else None
+    args = None if call is None or "args" in call.unrecorded else call.args
+    note = ""
+    if kind == "moved" or (step.kind == "mismatch" and step.out_of_place and path.heeds_order):
+        note = order_text(step, path.alignment.steps)
+    if kind == "not_measured":
+        note = "not recorded"
+    if kind == "extra" and not path.is_told(step):
+        note = "allowed"
+    return StepView(
+        kind=kind,
+        expected=_expected(step, path, source) if step.expected is not None else "",
+        place=f"line {source.line}" if source is not None else "",
+        actual=call_text(step.name, args, _CALL, 80) if step.actual is not None else "",
+        number=step.actual + 1 if step.actual is not None else 0,
+        note=note[:_CALL],
+        changes=tuple([change_of(each) for each in step.differences[:_MOST_CHANGES]]),
+        more_changes=max(0, len(step.differences) - _MOST_CHANGES),
+    )
+
+
+def _expected(step: Step, path: Path, source: Source | None) -> str:
+    """What was expected: as it is written if a line says just that, else as a finding has it, else the name."""
+    if source is not None and path.is_alone(source):
+        line = source.excerpt.strip().removeprefix("- ").rstrip(",")
+        if line.startswith(step.name):
+            return line[:_CALL]
+    for placed in path.problems:
+        named = placed.finding.expected
+        if named is not None and named.position == step.expected:
+            return named.text[:_CALL]
+    return step.name[:_CALL]
+
+
+def _short(texts: Sequence[str]) -> tuple[str, ...]:
+    return tuple([text[:_CALL] for text in texts[:MOST_STEPS]])
+
+
+def _checks(details: object) -> list[CheckView]:
+    if not isinstance(details, ToolCallCountEvaluatorJustification):
+        return []
+    checks = [
+        CheckView(check.tool[:200], f"{check.operator} {check.expected:,}", check.actual, check.holds)
+        for check in details.checks
+    ]
+    return sorted(checks, key=lambda check: check.holds)
+
+
+def _budgets(details: object) -> Iterator[BudgetView]:
+    for each in details.budgets[:MOST_STEPS] if isinstance(details, BudgetsJustification) else ():
+        kind = "not_measured" if each.holds is None else "match" if each.holds else "mismatch"
+        actual = "not recorded" if each.actual is None else figure_text(each.actual)
+        yield BudgetView(each.what[:200], figure_text(each.at_most), actual, kind)
+
+
+def _answers(details: object) -> list[ComparedAnswer]:
+    if isinstance(details, AnswersJustification):
+        return details.answers
+    if isinstance(details, FinalOutputJustification):
+        return [ComparedAnswer(details.expected, details.actual, differences=details.differences)]
+    return []
+
+
+def _answer(answer: ComparedAnswer) -> AnswerView:
+    title = f"Turn {answer.turn + 1}" if answer.turn is not None else ""
+    expected, actual = answer.expected[:_TEXT], answer.actual[:_TEXT]
+    is_matcher = expected.startswith('{"$')
+    pair = (Marked(expected, ""), Marked(actual, "")) if is_matcher else marked_pair(expected, actual)
+    changes = tuple([change_of(each) for each in answer.differences[:_MOST_CHANGES] if each.path not in ("", "$")])
+    return AnswerView(title, *pair, changes)

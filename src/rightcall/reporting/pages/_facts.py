@@ -1,0 +1,61 @@
+"""What is known of a run: from its header, or from a report of it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from rightcall.reporting.reports import Report, seconds_text
+from rightcall.reporting.store import Header
+
+from ._times import When, when
+
+_SHORT_ID = 4
+_TEXT = 200
+
+
+class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """A run: what it goes by, when it began, how long it took, and everything else by name."""
+
+    id: str
+    """What it goes by in addresses."""
+    name: str
+    """What it goes by on a page."""
+    subject: str
+    """Its eval set."""
+    started: When | None = None
+    took: str = ""
+    known: tuple[tuple[str, str], ...] = ()
+    is_running: bool = False
+    is_finished: bool = True
+    """Whether it came to its end; a run that is neither this nor running was broken off."""
+
+
+def facts_of(header: Header, id: str = "", *, is_running: bool = False) -> RunFacts:
+    """What a header says. `id` is what the run goes by in addresses, that of the header by default."""
+    known = (("agent", header.agent or "recorded traces"), ("eval set", header.evalset), *header.known())
+    return RunFacts(
+        id=id or header.id,
+        name=header.id[:_SHORT_ID],
+        subject=header.evalset[:_TEXT],
+        started=when(header.started),
+        took=_took(header.seconds),
+        known=tuple([(name[:_TEXT], value[:_TEXT]) for name, value in known if value]),
+        is_running=is_running,
+        is_finished=header.finished is not None,
+    )
+
+
+def report_facts(report: Report) -> RunFacts:
+    """What a report says of its run; there may be none, where recorded traces were scored."""
+    known = (("run", report.run_id), ("agent", report.agent), ("eval set", report.subject), *report.facts)
+    return RunFacts(
+        id=report.run_id[:_TEXT],
+        name=report.run_id[:_TEXT] or "Report",
+        subject=report.subject[:_TEXT],
+        took=_took(report.seconds),
+        known=tuple([(name[:_TEXT], value[:_TEXT]) for name, value in known if value]),
+    )
+
+
+def _took(seconds: float | None) -> str:
+    return seconds_text(seconds) if seconds is not None else ""

@@ -1,0 +1,5 @@
+"""Trajectories and results as text, for people and for machines: each module reads them, and nothing else."""
+
+from rightcall._lazy import lazy_exports as _lazy_exports
+
+__getattr__, __dir__, __all__ = _lazy_exports(__name__)

@@ -1,0 +1,173 @@
+"""The diagnosis: each problem at its place in the user's own file, beside what was called."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from rightcall.values.results import CODES, CaseResult, EvaluationResult, PlacedFinding, tells_unmeasured
+
+from ._characters import fit, wrap
+from ._concise import ending
+from ._gutter import Gutter
+from ._headlines import headline
+from ._marks import MARKS
+from ._overall import matrices, matrix_lines
+from ._paper import NARROWEST, Line, Paper
+from ._paths import Path, paths_of
+from ._report import Report
+
+_LINES_OF_A_TRACEBACK = 8
+_LINES_PRINTED = 4
+_LINES_OF_A_MESSAGE = 6
+_MOST_OF_A_CASE = 12
+
+
+def full_lines(report: Report, paper: Paper, max_detail: int = 10) -> Iterator[Line]:
+    """All results: a line for each case that did not pass, a diagnosis for the first `max_detail`, and the totals."""
+    bad: list[CaseResult] = []
+    not_passed, passed = 0, report.totals.passed
+    for result in report.results():
+        if result.passed:
+            continue
+        not_passed += 1
+        yield headline(result, paper)
+        if len(bad) < max_detail:
+            bad.append(result)
+    if passed:
+        told = f"{passed:,} more" if not_passed else f"{passed:,} passed"
+        yield ((f"  {paper.glyph(MARKS['passed'])} ", "green"), told)
+    for result in bad:
+        yield from diagnosis(result, paper, report.run_id)
+    if not_passed > len(bad):
+        yield ()
+        hidden = not_passed - len(bad)
+        yield ((f"{hidden:,} more without details here; --max-detail {not_passed} shows all", "dim"),)
+    yield ()
+    for names, found in matrices(report.overall):
+        yield ((f"{paper.text(names)}:", "bold"),)
+        yield from ((f"  {paper.text(line)}",) for line in matrix_lines(found, plain=paper.plain))
+        yield ()
+    for line in ending(report):
+        style = "yellow" if line.startswith("note") else ""
+        yield from (((piece, style),) for piece in wrap(paper.text(line), max(NARROWEST, paper.width)))
+
+
+def full_report(report: Report, paper: Paper, max_detail: int = 10) -> Iterator[str]:
+    """The same as plain text, piece by piece."""
+    for line in full_lines(report, paper, max_detail):
+        yield "".join([part if isinstance(part, str) else part[0] for part in line]).rstrip() + "\n"
+
+
+def diagnosis(result: CaseResult, paper: Paper, run_id: str = "") -> Iterator[Line]:
+    """What is wrong with one case, problem by problem, each below an empty line. Nothing for one that passed.
+
+    With the id of the run, it ends with how to see all the calls.
+    """
+    if result.passed:
+        return
+    # Several expectations may say the same of the same lines: once is enough, and the headline names them all.
+    blocks = list(dict.fromkeys([tuple(block) for block in _blocks(result, paper)]))
+    for block in blocks[:_MOST_OF_A_CASE]:
+        yield ()
+        yield from block
+    if (left := len(blocks) - _MOST_OF_A_CASE) > 0:
+        yield ()
+        yield ((f"{left:,} more problems of this case", "dim"),)
+    if run_id and result.trajectory is not None and result.trajectory.calls:
+        command = f"rightcall show {run_id} --case {shlex.quote(result.case_id)}"
+        yield from Gutter((result.source,), paper).told("help", f"`{command}` for the whole path")
+
+
+def case_name(result: CaseResult) -> str:
+    """What a result is known by."""
+    return result.case_id if not result.repeat else f"{result.case_id} (repeat {result.repeat + 1})"
+
+
+def _blocks(result: CaseResult, paper: Paper) -> Iterator[Iterator[Line]]:
+    told: set[int] = set()
+    for one in result.results:
+        if one.passed:
+            continue
+        for path in paths_of(result, one):
+            if path.problems:
+                told.update(map(id, path.problems))
+                yield _path_block(result, path, paper)
+        mine = [placed for placed in result.findings if placed.expectation == one.evaluator]
+        rest = [placed for placed in _without_preamble(mine) if id(placed) not in told]
+        told.update(map(id, mine))
+        for placed in rest:
+            yield _block(result, placed, one, paper)
+    for placed in result.findings:
+        if id(placed) not in told:
+            yield _block(result, placed, None, paper)
+    if not result.findings:
+        yield _unexplained(result, paper)
+
+
+def _without_preamble(placed: list[PlacedFinding]) -> list[PlacedFinding]:
+    """Findings without the one that only says that something was not measured, where another says what."""
+    told = [each for each in placed if not each.finding.message.startswith("not measured: ")]
+    return told or placed
+
+
+def _path_block(result: CaseResult, path: Path, paper: Paper) -> Iterator[Line]:
+    head = path.problems[0]
+    gutter = Gutter((*path.sources, head.source), paper)
+    calls = result.trajectory.calls if result.trajectory is not None else ()
+    yield from _title(head, paper)
+    yield gutter.arrow(head.source, case_name(result))
+    yield from gutter.path(path, calls)
+    for placed in path.problems:
+        if placed.finding.help:
+            yield from gutter.told("help", placed.finding.help)
+    yield from _recording(result, head, gutter)
+
+
+def _block(result: CaseResult, placed: PlacedFinding, one: EvaluationResult | None, paper: Paper) -> Iterator[Line]:
+    gutter = Gutter((placed.source,), paper)
+    yield from _title(placed, paper)
+    yield gutter.arrow(placed.source, case_name(result))
+    outcome = result.outcome if one is None else None
+    traceback = outcome.traceback if outcome is not None else one.traceback if one is not None else None
+    if traceback:
+        yield from _tail(traceback, _LINES_OF_A_TRACEBACK, gutter, paper)
+    else:
+        yield from gutter.single(placed.source, placed.finding.code)
+    if outcome is not None and outcome.error is not None and outcome.stdout.strip():
+        yield gutter.bar((" printed:", "dim"))
+        yield from _tail(outcome.stdout, _LINES_PRINTED, gutter, paper)
+    if placed.finding.help:
+        yield from gutter.told("help", placed.finding.help)
+    yield from _recording(result, placed, gutter)
+
+
+def _unexplained(result: CaseResult, paper: Paper) -> Iterator[Line]:
+    gutter = Gutter((result.source,), paper)
+    yield (("error", "bold red"), (f": {result.verdict.replace('_', ' ')}, score {result.score}", "bold"))
+    yield gutter.arrow(result.source, case_name(result))
+    yield from gutter.single(result.source, "")
+
+
+def _title(placed: PlacedFinding, paper: Paper) -> Iterator[Line]:
+    finding = placed.finding
+    word, style = ("note", "bold yellow") if tells_unmeasured(finding.code) else ("error", "bold red")
+    name = CODES[finding.code].name if finding.code in CODES else ""
+    label = paper.text(f"{word}[{finding.code}{f' {name}' if name else ''}]")
+    message = fit(paper.text(finding.message[:10_000]), _LINES_OF_A_MESSAGE * paper.width, plain=paper.plain)
+    first, *others = wrap(f"{label}: {message}", paper.width, 2)
+    yield ((first[: len(label)], style), (first[len(label) :], "bold"))
+    yield from ((("  " + piece, "bold"),) for piece in others)
+
+
+def _recording(result: CaseResult, placed: PlacedFinding, gutter: Gutter) -> Iterator[Line]:
+    """Of what was not measured: what the reader of the trace says about the setting that records it."""
+    if placed.finding.code == "RC301":
+        for warning in result.notes[:3]:
+            yield from gutter.told("note", warning)
+
+
+def _tail(text: str, lines: int, gutter: Gutter, paper: Paper) -> Iterator[Line]:
+    """The last lines of a text that an agent or its trouble left."""
+    for line in text[-20_000:].rstrip().splitlines()[-lines:]:
+        yield gutter.bar(" ", *paper.pieces(line.replace("\t", "    "), max(NARROWEST, paper.width - 6)))

@@ -1,0 +1,47 @@
+"""Everything, for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from rightcall.values.decoding import dump_json
+from rightcall.values.results import CaseResult
+from rightcall.version import __version__
+
+from ._escaping import unobeyed_json
+from ._report import Report
+
+
+def json_report(report: Report) -> Iterator[str]:
+    """The results as one JSON document, piece by piece.
+
+    `rightcall` is the version that wrote it, `evalset` what was expected, `cases` each result with its evaluations,
+    findings and the trajectory that was judged, `totals` the cases by verdict, and `evaluators` the results of each
+    evaluator by verdict with their mean score, `overall` what is said of all cases together, `notes` what else there is
+    to say of the run.
+    """
+    yield unobeyed_json(dump_json({"rightcall": __version__, "evalset": report.subject}))[:-1] + ', "cases": ['
+    cases = report.documents() if report.documents is not None else map(CaseResult.to_json, report.results())
+    separator = "\n"
+    for case in cases:
+        yield separator + unobeyed_json(case)
+        separator = ",\n"
+    evaluators = msgspec.to_builtins(dict(report.evaluators))
+    told = {"totals": msgspec.to_builtins(report.totals), "evaluators": evaluators}
+    told["overall"] = msgspec.to_builtins(report.overall)
+    told["notes"] = list(report.notes)
+    yield f"\n], {dump_json(told)[1:]}\n"
+
+
+def json_case(result: CaseResult, evidence: str) -> str:
+    """A result as `to_json` writes it, of which `json_evidence` has written all but what it is known by."""
+    return f"{dump_json({'case_id': result.case_id, 'repeat': result.repeat})[:-1]}, {evidence[1:]}"
+
+
+def json_evidence(result: CaseResult) -> str:
+    """All of a result but what it is known by, its case and repeat, as a JSON object."""
+    plain = result.to_plain()
+    del plain["case_id"], plain["repeat"]
+    return dump_json(plain)

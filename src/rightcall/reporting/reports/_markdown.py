@@ -1,0 +1,148 @@
+"""A report as Markdown: the comment of a pull request, the summary of a step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rightcall.reporting.changes import CaseChange, Comparison
+from rightcall.values.results import CaseResult, Classification, EvaluatorTotals
+
+from ._changes import change_words, score_words, totals_words
+from ._escaping import code_span
+from ._overall import matrices, matrix_table
+from ._report import Report
+
+COMMENT_BYTES = 65_536
+"""What GitHub takes as a comment, in characters; bytes are never fewer."""
+
+_RESERVE = 512
+_MOST_FINDINGS = 20
+_MOST_EVALUATORS = 50
+_SENTENCE = 500
+_CELL = 40
+_MARKS = {"passed": "✅", "failed": "❌", "error": "💥", "not_measured": "❔"}
+_WORDS = {"passed": "passed", "failed": "failed", "error": "in error", "not_measured": "not measured"}
+
+
+def markdown_report(report: Report, changes: Comparison | None = None, baseline: str = "") -> Iterator[str]:
+    """A report as Markdown, short enough for a comment.
+
+    Totals come first, then what changed against a baseline run if there is one, flips before everything else, then
+    the findings of cases that did not pass: code, sentence, place. What does not fit is counted. All that agents and
+    eval sets say stands in code, where Markdown obeys nothing.
+    """
+    return bounded_markdown(report, COMMENT_BYTES, changes, baseline)
+
+
+def bounded_markdown(
+    report: Report, most_bytes: int, changes: Comparison | None = None, baseline: str = ""
+) -> Iterator[str]:
+    """The same within so many bytes. Half of what is left after the totals is for changes, at most."""
+    head = "".join(_head(report))
+    room = most_bytes - _RESERVE - len(head.encode())
+    yield head
+    if changes is not None:
+        told = "".join(_fitting(_change_blocks(changes, baseline), room // 2, "changed cases"))
+        room -= len(told.encode())
+        yield told
+    yield from _fitting(_failure_blocks(report), room, "results that did not pass")
+
+
+def _fitting(blocks: Iterator[str], room: int, what: str) -> Iterator[str]:
+    """Blocks as long as there is room, and how many there are besides. The first is a heading."""
+    left_out = 0
+    for block in blocks:
+        size = len(block.encode())
+        if left_out or size > room:
+            left_out += 1
+            continue
+        room -= size
+        yield block
+    if left_out:
+        yield f"\n… and {left_out:,} more {what}\n"
+
+
+def _head(report: Report) -> Iterator[str]:
+    totals = report.totals
+    has_passed = totals.exit_code == 0 and all(each.verdict == "passed" for each in report.overall)
+    mark = _MARKS["passed"] if has_passed else _MARKS["failed"]
+    yield f"### {mark} Rightcall: {totals}\n\n"
+    known = [("eval set", report.subject), ("agent", report.agent), ("run", report.run_id)]
+    named = [f"{what} {code_span(name)}" for what, name in known if name]
+    yield " · ".join([*named, f"{report.seconds:.2f}s"]) + "\n"
+    if report.evaluators:
+        yield "\n"
+    for evaluator, counts in list(report.evaluators.items())[:_MOST_EVALUATORS]:
+        yield f"- {code_span(evaluator)}: {_counts(counts)}\n"
+    if len(report.evaluators) > _MOST_EVALUATORS:
+        yield f"- … and {len(report.evaluators) - _MOST_EVALUATORS:,} more evaluators\n"
+    for overall in report.overall[:_MOST_EVALUATORS]:
+        mark, said = _MARKS[overall.verdict], code_span(overall.reason[:_SENTENCE])
+        yield f"\n{mark} overall {code_span(overall.evaluator)} {_WORDS[overall.verdict]}: {said}\n"
+    for names, found in matrices(report.overall):
+        yield from _matrix(names, found)
+
+
+def _matrix(names: str, found: Classification) -> Iterator[str]:
+    head, *rows = matrix_table(found)
+    yield f"\n{code_span(names[:_SENTENCE])}:\n\n"
+    yield "| " + " | ".join([code_span(cell[:_CELL]) for cell in head]) + " |\n"
+    yield "| " + " | ".join(["---", *["---:"] * (len(head) - 1)]) + " |\n"
+    for row in rows:
+        yield "| " + " | ".join([code_span(row[0][:_CELL]), *row[1:]]) + " |\n"
+
+
+def _counts(counts: EvaluatorTotals) -> str:
+    numbers = {"passed": counts.passed, "failed": counts.failed}
+    numbers |= {"in error": counts.error, "not measured": counts.not_measured}
+    told = [f"{number:,} {name}" for name, number in numbers.items() if number]
+    if counts.mean_score is not None:
+        told.append(f"mean score {counts.mean_score:.3f}")
+    return ", ".join(told)
+
+
+def _change_blocks(changes: Comparison, baseline: str) -> Iterator[str]:
+    against = f" against {code_span(baseline)}" if baseline else ""
+    told = [f"{code_span(what)} {change}" for what, change in totals_words(changes)[:_MOST_EVALUATORS]]
+    yield f"\n#### Changed{against}\n\n{' · '.join(told)}\n\n"
+    if not changes.cases:
+        yield "Every case is as it was.\n"
+    for change in changes.cases:
+        yield _change_block(change)
+
+
+def _change_block(change: CaseChange) -> str:
+    case = code_span(change.case_id)
+    if change.before is None or change.after is None:
+        side, which = (change.after, "this run") if change.before is None else (change.before, "the baseline")
+        verdict = _WORDS[side.verdict] if side is not None else ""
+        return f"- {case}: only in {which}, {verdict}\n"
+    old, new = change.before.verdict, change.after.verdict
+    became = f"{_WORDS[old]} → {_WORDS[new]}" if change.is_flip else f"{_WORDS[new]} on both"
+    marks = f"{_MARKS[old]}→{_MARKS[new]}" if change.is_flip else _MARKS[new]
+    words = " · ".join([*score_words(change), *change_words(change)])
+    return f"- {marks} {case}: {became}{f', {code_span(words, _SENTENCE)}' if words else ''}\n"
+
+
+def _failure_blocks(report: Report) -> Iterator[str]:
+    is_first = True
+    for result in report.results():
+        if not result.passed:
+            block = _failure_block(result)
+            yield f"\n#### Not passed\n\n{block}" if is_first else block
+            is_first = False
+
+
+def _failure_block(result: CaseResult) -> str:
+    repeat = f" (repeat {result.repeat + 1})" if result.repeat else ""
+    lines = [f"- {_MARKS[result.verdict]} {code_span(result.case_id)}{repeat}: {_WORDS[result.verdict]}"]
+    for placed in result.findings[:_MOST_FINDINGS]:
+        finding = placed.finding
+        sentence = code_span(finding.message, _SENTENCE)
+        advice = f" ({code_span(finding.help, _SENTENCE)})" if finding.help else ""
+        lines.append(f"  - **{code_span(finding.code)}** {sentence}{advice} at {code_span(str(placed.source))}")
+    if len(result.findings) > _MOST_FINDINGS:
+        lines.append(f"  - … and {len(result.findings) - _MOST_FINDINGS:,} more findings")
+    if not result.findings:
+        lines[0] += f" at {code_span(str(result.source))}"
+    return "\n".join(lines) + "\n"

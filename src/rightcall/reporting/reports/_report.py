@@ -1,0 +1,37 @@
+"""What a report is made of, whatever its format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import msgspec
+
+from rightcall.values.results import CaseResult, EvaluatorTotals, OverallResult, Totals
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """The results of a run, or of recorded traces, and what they come to.
+
+    A format is a function of a report that gives the text piece by piece. It prints nothing and opens nothing.
+    """
+
+    results: Callable[[], Iterator[CaseResult]]
+    """The complete results, in order, one at a time. They can be asked for again."""
+    totals: Totals
+    evaluators: Mapping[str, EvaluatorTotals] = {}
+    overall: tuple[OverallResult, ...] = ()
+    """What evaluators say of all cases together."""
+    subject: str = ""
+    """What was expected: the eval set, or the one expectation."""
+    seconds: float = 0.0
+    run_id: str = ""
+    """Empty where nothing was run."""
+    agent: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
+    """What else is known of the run, by name, such as its branch."""
+    notes: tuple[str, ...] = ()
+    """What there is to say of the run as a whole."""
+    warnings: Mapping[str, int] = {}
+    """What the reader of the traces warned of, with the number of cases it is about."""
+    documents: Callable[[], Iterator[str]] | None = None
+    """The same results as `to_json` writes them, where they are written already."""

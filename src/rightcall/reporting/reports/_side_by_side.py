@@ -1,0 +1,201 @@
+"""Why a case did not pass, as an assertion tells it: one line that names the call, then expected beside actual."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rightcall.values.results import (
+    CaseResult,
+    EvaluationResult,
+    Finding,
+    PlacedFinding,
+    Step,
+    call_text,
+    tells_unmeasured,
+    value_text,
+)
+from rightcall.values.trajectory import ToolCall
+
+from ._characters import cell_count, fit
+from ._headlines import fared
+from ._marks import MARKS, difference_texts, order_text
+from ._paper import Paper
+from ._paths import Path, paths_of
+
+if TYPE_CHECKING:  # a quarter of a second, which whoever only reports runs should not pay
+    from rightcall.cases.evalsets import Case, Check
+
+_BY_WEIGHT = ("RC107", "RC104", "RC106", "RC108", "RC101", "RC105", "RC103", "RC102")
+"""What the first line tells of several problems: first what names an argument."""
+_PREAMBLE = "not measured: "
+_LONGEST = 300
+_MOST_PROBLEMS = 12
+_MOST_PATHS = 5
+_LINES_OF_A_TRACEBACK = 12
+_ANYTHING = "…"
+_SHORTER = (("` was called with other arguments: $.", "`: "), ("` was called with other arguments: ", "`: "))
+
+
+def summary(result: CaseResult) -> str:
+    """What went wrong, in one line: the gravest problem with its call and argument, how many more, how much holds."""
+    problems = _problems(result)
+    if not problems:
+        return f"{result.verdict.replace('_', ' ')}, score {result.score}"
+    text = _phrase(problems[0].finding)
+    held = [_held(result, one) for one in result.results if not one.passed]
+    more = [f"and {len(problems) - 1:,} more"] if len(problems) > 1 else []
+    told = "; ".join([*more, ", ".join(held)] if held else more)
+    return Paper().text(fit(text, _LONGEST) + (f" ({told})" if told else ""))
+
+
+def side_by_side(case: Case, result: CaseResult, paper: Paper) -> Iterator[str]:
+    """The lines below the summary: expected and actual calls in two columns, then every other problem.
+
+    Nothing for a case that passed.
+    """
+    told: set[tuple[str, str]] = set()
+    for check, one in zip(case.checks, result.results, strict=False):
+        paths = [path for path in paths_of(result, one) if path.problems] if not one.passed else []
+        # Several expectations may say the same of the same calls: once is enough, and the summary names them all.
+        fresh = [path for path in paths if not {_identity(each) for each in path.problems} <= told]
+        for path in fresh[:_MOST_PATHS]:
+            told |= {_identity(each) for each in path.problems}
+            yield from _table(check, path, _calls(result), paper)
+    yield from _others(result, told, paper)
+    yield from _evidence(result, paper)
+
+
+def _held(result: CaseResult, one: EvaluationResult) -> str:
+    """How much of an expectation holds; where nothing can be counted, its name alone."""
+    share = fared(result, one)
+    return one.evaluator if share.replace(".", "").isdigit() else f"{one.evaluator} {share}"
+
+
+def _problems(result: CaseResult) -> list[PlacedFinding]:
+    """The findings, each once, the gravest first."""
+    each = list({_identity(placed): placed for placed in result.findings}.values())
+    told = [placed for placed in each if not placed.finding.message.startswith(_PREAMBLE)] or each
+    return sorted(told, key=lambda placed: _weight(placed.finding.code))
+
+
+def _identity(placed: PlacedFinding) -> tuple[str, str]:
+    return placed.finding.code, placed.finding.message
+
+
+def _weight(code: str) -> int:
+    return _BY_WEIGHT.index(code) if code in _BY_WEIGHT else len(_BY_WEIGHT)
+
+
+def _phrase(finding: Finding) -> str:
+    """A finding as short as it goes: `search`: query: "laptop" ≠ "phone"."""
+    for long, short in _SHORTER:
+        if long in finding.message:
+            return finding.message.replace(long, short, 1)
+    return finding.message
+
+
+def _calls(result: CaseResult) -> Sequence[ToolCall]:
+    return result.trajectory.calls if result.trajectory is not None else ()
+
+
+def _table(check: Check, path: Path, calls: Sequence[ToolCall], paper: Paper) -> Iterator[str]:
+    if path.place.startswith("expected_turns"):
+        yield f"turn {int(path.place.removeprefix('expected_turns').strip('[]')) + 1}:"
+    expected = dict(check.lists()).get(path.place, ())
+    steps, shown = path.shown_steps()
+    texts = [_pair(steps[place], path, expected, calls, check, paper) for place in shown]
+    column, rest = _columns(texts, paper.width - 5)
+    yield f"  {'expected':<{column}}   actual"
+    before = -1
+    for place, (left, right) in zip(shown, texts, strict=True):
+        if place > before + 1:
+            yield f"  {paper.glyph(('⋮', '...'))}"
+        before = place
+        yield from _row(steps[place], path, left, right, column, rest, paper)
+    left_out = len(steps) - before - 1 + path.alignment.left_out
+    if left_out:
+        yield f"  {paper.glyph(('…', '...'))} {left_out:,} more"
+
+
+def _columns(texts: Sequence[tuple[str, str]], room: int) -> tuple[int, int]:
+    """How wide the two columns are: as wide as what stands in them, else what one leaves to the other."""
+    left = max([cell_count(text) for text, _ in texts], default=0)
+    right = max([cell_count(text) for _, text in texts], default=0)
+    if left + right > room:
+        left = max(min(left, room // 2), room - right)
+    left = max(left, len("expected"))
+    return left, max(20, room - left)
+
+
+def _pair(
+    step: Step, path: Path, expected: Sequence[Any], calls: Sequence[ToolCall], check: Check, paper: Paper
+) -> tuple[str, str]:
+    """What was expected at a step and what was called, each with its number."""
+    left = right = ""
+    if step.expected is not None:
+        item = expected[step.expected] if step.expected < len(expected) else step.name
+        left = f"{step.expected + 1} {_written(item)}"
+    if step.actual is not None:
+        call = calls[step.actual] if step.actual < len(calls) else None
+        is_open = path.kind(step) == "not_measured"
+        right = f"{step.actual + 1} {_made(step.name, call, check)}{'(?)' if is_open else ''}"
+    return paper.text(left), paper.text(right)
+
+
+def _written(item: Any) -> str:
+    if isinstance(item, str):
+        return item
+    if hasattr(item, "output"):
+        return f"{item.name} → {value_text(item.output)}"
+    args = getattr(item, "args", None)
+    shown = {key: _ANYTHING if value == {"$any": True} else value for key, value in (args or {}).items()}
+    text = call_text(str(getattr(item, "name", item)), None if args is None else shown)
+    return text.replace(f'"{_ANYTHING}"', _ANYTHING)
+
+
+def _made(name: str, call: ToolCall | None, check: Check) -> str:
+    """A call as the expectation looks at it: by its name, its output, or its arguments."""
+    if call is None or check.evaluator.type_id in ("tool-call-order", "execution-order"):
+        return name
+    if check.evaluator.type_id == "tool-call-output":
+        return name if "output" in call.unrecorded else f"{name} → {value_text(call.output)}"
+    return call_text(name, call.args)
+
+
+def _row(step: Step, path: Path, left: str, right: str, column: int, rest: int, paper: Paper) -> Iterator[str]:
+    kind = path.kind(step)
+    is_fine = kind == "match" or (kind == "extra" and not path.is_told(step))
+    mark = " " if is_fine else paper.glyph(MARKS[kind])
+    shown = fit(left, column, plain=paper.plain)
+    yield f"{mark} {shown}{' ' * (column - cell_count(shown))}   {fit(right, rest, plain=paper.plain)}".rstrip()
+    if kind == "mismatch" and (cell_count(left) > column or cell_count(right) > rest):
+        yield from [f"      {text}" for text in difference_texts(step.differences, paper.width - 6, paper)]
+    if kind == "moved" and step.actual is not None and len(path.problems) > 1:
+        yield f"      {order_text(step, path.alignment.steps)}"
+
+
+def _others(result: CaseResult, told: set[tuple[str, str]], paper: Paper) -> Iterator[str]:
+    """The problems that no table shows, one a line, and advice on all of them."""
+    problems = _problems(result)
+    others = [placed for placed in problems if _identity(placed) not in told]
+    if len(problems) > 1 or told:
+        for placed in others[:_MOST_PROBLEMS]:
+            mark = paper.glyph(MARKS["not_measured" if tells_unmeasured(placed.finding.code) else "failed"])
+            yield f"{mark} {fit(paper.text(placed.finding.message), 3 * paper.width, plain=paper.plain)}"
+        if len(others) > _MOST_PROBLEMS:
+            yield f"  and {len(others) - _MOST_PROBLEMS:,} more problems"
+    for advice in dict.fromkeys([placed.finding.help for placed in problems if placed.finding.help]):
+        yield f"help: {paper.text(str(advice))}"
+
+
+def _evidence(result: CaseResult, paper: Paper) -> Iterator[str]:
+    """Of what could not be judged: what the reader says about recording it, and where an agent or evaluator broke."""
+    if result.verdict == "not_measured":
+        yield from [f"note: {paper.text(warning)}" for warning in result.notes[:3]]
+    broken: list[EvaluationResult] = [one for one in result.results if one.traceback]
+    trace = result.outcome.traceback if result.outcome is not None else None
+    trace = trace or (broken[0].traceback if broken else None)
+    if trace:
+        for line in trace[-20_000:].rstrip().splitlines()[-_LINES_OF_A_TRACEBACK:]:
+            yield f"  {fit(paper.text(line), 2 * paper.width, plain=paper.plain)}"

@@ -1,0 +1,300 @@
+"""The results of a run, one line each: the file `cases.jsonl`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import msgspec
+
+from rightcall.errors import InputError, StoreError
+from rightcall.limits import DEFAULT_LIMITS
+from rightcall.values.decoding import dump_json, load_json
+from rightcall.values.results import CaseResult, without_details
+
+from ._folders import telling
+from ._header import Header, put_header, read_header
+from ._lines import Lines
+from ._seals import SealedLines
+
+FILE = "cases.jsonl"
+_SYNC_EVERY = 0.05
+_REMOVED = "{}: another program removed this folder while the run lasted; nothing of the run is kept"
+_CHANGED = (
+    "{}: changed by another program while the run lasted; what is told here is right, but it cannot be read again"
+)
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One line of a journal: a result, and the digest of the case as it was."""
+
+    digest: str
+    result: CaseResult
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A line of a journal, and where it stands in the file: its first byte, the one after its last, its number."""
+
+    begin: int
+    end: int
+    number: int
+    entry: Entry
+    mark: int = 0
+    """By which the same line is known when it is read again by this process."""
+
+
+class Journal:
+    """A journal that is written to, by one process at a time.
+
+    Each line is handed to the system at once. `sync` puts what there is on the disk, and its seal, which is its length
+    and its hash, into the header: once the writer has gone, only what is sealed counts. A sync is due 50 ms after
+    the last one; sync before a result is printed.
+
+    The folder may be removed meanwhile. Then results are still taken, and can be had from here.
+
+    Raises:
+        StoreError: the file cannot be written, another process writes to it, or another program has changed it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lines = Lines(folder / FILE, alone=True)
+        try:
+            self.header = read_header(folder)
+            """The header as it is in the folder by now."""
+            self._lines.take_over(self.header.journal, is_final=self.header.finished is not None)
+        except StoreError:
+            self._lines.close()
+            raise
+        self._synced = monotonic()
+        self._is_synced = False
+        self._is_broken = False
+        self._is_removed = False
+        self.trouble: str | None = None
+        """Why the run cannot be read from its folder, once it is closed: another program was at it."""
+
+    def append(self, result: CaseResult, digest: str) -> None:
+        """Add a result. A line that does not fit on the disk leaves no trace. Raises `StoreError`.
+
+        A result that is too large to be read again is kept without its calls and details, and says so.
+        """
+        line = _line(result, digest)
+        if len(line) > DEFAULT_LIMITS.text_bytes:
+            line = _line(_without_details(result, len(line)), digest)
+        if self.header.finished is not None:  # the run goes on: a line after the seal is not a change by others
+            self._put(msgspec.structs.replace(self.header, finished=None))
+        self._lines.append(line)
+        self._is_synced = False
+        self.sync_if_due()
+
+    def sync_if_due(self) -> bool:
+        """Put what there is on the disk, if the last time is long enough ago. Whether all of it is there now.
+
+        Raises:
+            StoreError: the disk refused.
+        """
+        if not self._is_synced and monotonic() - self._synced >= _SYNC_EVERY:
+            self.sync()
+        return self._is_synced
+
+    def sync(self) -> None:
+        """See to it that everything so far is on the disk, and sealed. Raises `StoreError`."""
+        if self._is_synced or self._is_broken:
+            return
+        self._is_broken = True  # a disk that failed once may say yes the next time, and have lost what it had
+        self._lines.sync()
+        self._is_broken = False
+        self._put(msgspec.structs.replace(self.header, journal=self._lines.seal))
+        self._is_synced = True
+        self._synced = monotonic()
+
+    def close(self) -> None:
+        """Put everything on the disk, and write no more. Raises `StoreError`."""
+        try:
+            self._is_synced = False  # whatever another program has put into the header meanwhile: here is the truth
+            self.sync()
+        finally:
+            self._close()
+
+    def replace_header(self, header: Header) -> None:
+        """Put another header into the folder, with the seal of this journal. Raises `StoreError`."""
+        if not self._is_broken:
+            self._put(msgspec.structs.replace(header, journal=self._lines.seal))
+
+    def entries(self) -> Iterator[Entry]:
+        """Every line that this journal has or had, also where its folder is gone. Raises `StoreError`."""
+        if self.trouble is None:
+            return read_journal(self._folder)
+        return (_entry(load_json(line)) for line in self._lines.written())
+
+    def _close(self) -> None:
+        if self._is_broken or self._lines.is_as_written():
+            self._lines.close()
+            return
+        # The file stays open: there is no other way to what was written.
+        is_removed = self._is_removed or not self._folder.exists()
+        self.trouble = _REMOVED.format(self._folder) if is_removed else _CHANGED.format(self._lines.path)
+
+    def results(self) -> Iterator[CaseResult]:
+        """The result of every case and repeat, the last one where there are several. Raises `StoreError`."""
+        return last_results(self.entries)
+
+    def _put(self, header: Header) -> None:
+        self.header = header
+        if self._is_removed:
+            return
+        try:
+            put_header(self._folder, header)
+        except FileNotFoundError:
+            self._is_removed = True
+        except OSError:
+            with telling(self._folder):
+                raise
+
+
+def read_journal(folder: Path) -> Iterator[Entry]:
+    """The results in a run's folder that are sealed, in the order they were written.
+
+    Of a run without a seal every whole line counts; a last one that is torn is left out.
+
+    Raises:
+        StoreError: the file cannot be read, a line in it is not a result, or another program has changed it. The latter
+            is known when all lines have been read.
+    """
+    return (line.entry for line in JournalReading(folder).lines())
+
+
+class JournalReading:
+    """A run's journal, read once, and further as it grows."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._path = folder / FILE
+        self._sealed = SealedLines(self._path)
+        self._number = 0
+
+    @property
+    def end(self) -> int:
+        """Where the lines end that were read."""
+        return self._sealed.end
+
+    def lines(self) -> Iterator[Line]:
+        """The lines that were not read before. Raises `StoreError`, as `read_journal` does."""
+        lines = sealed_lines(self._folder, self._sealed)
+        for line in lines:
+            self._number += 1
+            with damage_told_last(lines):
+                told = _line_at(self._path, line, self._sealed.end - len(line), self._number)
+            yield told
+
+
+def sealed_lines(folder: Path, lines: SealedLines | None = None) -> Iterator[bytes]:
+    """The lines of a run's journal as they are, as far as they count by now. Raises `StoreError`.
+
+    Of a run that is being written, those count as well that wait for their seal. It comes in a moment, or never: then
+    they are the tail of a run that was killed, and their author is not known.
+    """
+    header = read_header(folder)
+    lines = lines or SealedLines(folder / FILE)
+    is_over = header.finished is not None
+    return lines.read(header.journal, is_final=is_over, is_growing=not is_over and is_being_written(folder))
+
+
+@contextmanager
+def damage_told_last(lines: Iterator[bytes]) -> Iterator[None]:
+    """Where a line is damaged, look at the others first: if another program was at them, that is what is wrong.
+
+    Raises:
+        StoreError: another program has changed the lines, or what was wrong with the one.
+    """
+    try:
+        yield
+    except StoreError:
+        for _ in lines:
+            continue
+        raise
+
+
+def read_lines(folder: Path, begin: int = 0, number: int = 0) -> Iterator[Line]:
+    """The lines of a run's journal from a place on, at which `number` lines have been read, as far as the seal goes.
+
+    Nothing tells whether another program has changed them: for that a journal has to be read from its beginning.
+
+    Raises:
+        StoreError: the file cannot be read, or a line in it is no result.
+    """
+    path, header = folder / FILE, read_header(folder)
+    seal = None if header.finished is None and is_being_written(folder) else header.journal
+    if not path.exists():
+        return
+    with telling(path), path.open("rb") as lines:
+        lines.seek(begin)
+        for number, line in enumerate(lines, start=number + 1):  # noqa: B020 - it counts on
+            if not line.endswith(b"\n") or (seal is not None and begin + len(line) > seal.length):
+                return
+            yield _line_at(path, line, begin, number)
+            begin += len(line)
+
+
+def _line_at(path: Path, line: bytes, begin: int, number: int) -> Line:
+    try:
+        return Line(begin, begin + len(line), number, _entry(load_json(line)), hash(line))
+    except InputError as problem:
+        raise StoreError(
+            f"{path}:{number}: this line is damaged ({problem}); take it out, and what it told is run again"
+        ) from None
+
+
+def last_results(entries: Callable[[], Iterator[Entry]]) -> Iterator[CaseResult]:
+    """Of each case and repeat the last result, in the order of the journal; the entries are gone through twice.
+
+    A case that was changed and run again when a run was resumed has two lines, of which the second counts.
+    """
+    last = {(entry.result.case_id, entry.result.repeat): number for number, entry in enumerate(entries())}
+    for number, entry in enumerate(entries()):
+        if last[entry.result.case_id, entry.result.repeat] == number:
+            yield entry.result
+
+
+def is_being_written(folder: Path) -> bool:
+    """Whether a process has the journal of a run open to write to it. What cannot be told counts as no."""
+    import fcntl
+
+    try:
+        descriptor = os.open(folder / FILE, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _line(result: CaseResult, digest: str) -> bytes:
+    return (dump_json({"digest": digest, **result.to_plain()}) + "\n").encode()
+
+
+def _without_details(result: CaseResult, size: int) -> CaseResult:
+    told = f"too large to be kept whole ({size:,} bytes): its calls, its details and what was printed are left out"
+    return msgspec.structs.replace(
+        result,
+        trajectory=None,
+        results=tuple([without_details(each) for each in result.results]),
+        outcome=msgspec.structs.replace(result.outcome, stdout="") if result.outcome is not None else None,
+        warnings=(told,),
+    )
+
+
+def _entry(fields: Any) -> Entry:
+    if not isinstance(fields, dict) or not isinstance(digest := fields.pop("digest", None), str):
+        raise InputError("not a line of a run's journal")
+    return Entry(digest, CaseResult.from_plain(fields))

@@ -1,0 +1,257 @@
+"""The folders of runs: made, found, resumed."""
+
+from __future__ import annotations
+
+import platform
+import re
+import secrets
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rightcall.errors import StoreError
+from rightcall.values.results import CaseResult, EvaluatorTotals, OverallResult, Tally, Totals, Verdict
+from rightcall.version import __version__
+
+from ._folders import make_private, telling
+from ._header import FILE as HEADER_FILE, Header, Sample, read_header, write_header
+from ._journal import Entry, Journal, JournalReading, Line, is_being_written, last_results, read_journal, read_lines
+from ._seals import Seal
+from ._spans import RunSpans, SpanFile, SpanIndex, has_spans
+from ._verdicts import read_verdicts
+
+RUNS = Path(".rightcall") / "runs"
+"""Where runs are kept, below the folder that commands are given in."""
+
+_NAME = re.compile(r"\d{8}T\d{6}\.\d{3}Z-([0-9a-f]{6})", re.ASCII)
+_SHOWN = 4
+
+
+class Run(msgspec.Struct, frozen=True):
+    """The folder of one run."""
+
+    folder: Path
+    header: Header
+
+    @property
+    def short_id(self) -> str:
+        """The beginning of its id, for people."""
+        return self.header.id[:_SHOWN]
+
+    @property
+    def needed(self) -> int | None:
+        """How many repeats of a case have to pass; `None` means all."""
+        needed = self.header.options.get("min_repeat_pass")
+        return needed if isinstance(needed, int) else None
+
+    def verdicts(self) -> dict[str, Verdict]:
+        """The verdict of each case, all its repeats taken together, without reading its results.
+
+        Raises:
+            StoreError: the journal cannot be read.
+        """
+        tally = Tally(self.needed)
+        for (case_id, _), verdict in read_verdicts(self.folder).items():
+            tally.count(case_id, verdict)
+        return tally.verdicts()
+
+    def entries(self) -> Iterator[Entry]:
+        """Every line of its journal that counts. Raises `StoreError`."""
+        return read_journal(self.folder)
+
+    def reading(self) -> JournalReading:
+        """Its journal, to be read once, and further as it grows."""
+        return JournalReading(self.folder)
+
+    def lines(self, begin: int = 0, number: int = 0) -> Iterator[Line]:
+        """The lines of its journal from a place on, at which `number` lines have been read. Raises `StoreError`."""
+        return read_lines(self.folder, begin, number)
+
+    @property
+    def is_being_written(self) -> bool:
+        """Whether a process is at work on it now, as far as that can be told."""
+        return is_being_written(self.folder)
+
+    def results(self) -> Iterator[CaseResult]:
+        """The result of every case and repeat, the last one where there are several, in the order of the journal.
+
+        Raises:
+            StoreError: the journal cannot be read, or another program has changed it or the totals in the header.
+                Then there is no result at all.
+        """
+        self.check()
+        return last_results(self.entries)
+
+    def journal(self) -> Journal:
+        """Its journal, to be written to. Raises `StoreError`."""
+        return Journal(self.folder)
+
+    def spans(self, case_id: str, repeat: int = 0) -> RunSpans:
+        """The spans of one run of a case, as they were recorded; none where the run did not keep them.
+
+        Whoever asks for those of many cases holds a `SpanIndex`, which goes through the file once.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+        return SpanIndex(self.folder).spans(case_id, repeat)
+
+    @property
+    def has_spans(self) -> bool:
+        """Whether it kept spans."""
+        return has_spans(self.folder)
+
+    def span_file(self) -> SpanFile:
+        """The file with its spans, to be written to by whoever has its journal. Raises `StoreError`."""
+        return SpanFile(self.folder)
+
+    def finish(
+        self,
+        totals: Totals,
+        evaluators: dict[str, EvaluatorTotals],
+        seconds: float,
+        *,
+        is_complete: bool,
+        overall: tuple[OverallResult, ...] = (),
+        sample: Sample | None = None,
+        journal: Journal | None = None,
+    ) -> Run:
+        """Note how it came out; with the `journal` at hand, whatever else stands in the folder. Raises `StoreError`."""
+        finished = _now().isoformat() if is_complete else None
+        header = msgspec.structs.replace(
+            self.header,
+            totals=totals,
+            evaluators=evaluators,
+            seconds=seconds,
+            finished=finished,
+            overall=overall,
+            sample=sample,
+        )
+        if journal is not None:
+            journal.replace_header(header)
+            return Run(self.folder, journal.header)
+        header = msgspec.structs.replace(header, journal=read_header(self.folder).journal)
+        write_header(self.folder, header)
+        return Run(self.folder, header)
+
+    def check(self) -> None:
+        """See that the journal and the header are what the run has written. Raises `StoreError` where they are not."""
+        counted = Totals.of(self.verdicts().values())
+        header = read_header(self.folder)
+        if header.totals is None or header.finished is None or header.sample is not None:
+            return
+        # The journal may have more: cases that were taken out of the eval set before the run was resumed.
+        pairs = zip(msgspec.structs.astuple(header.totals), msgspec.structs.astuple(counted), strict=True)
+        if any([told > found for told, found in pairs]):
+            raise StoreError(
+                f"{self.folder}: changed by another program: {HEADER_FILE} tells of {header.totals}, and the journal "
+                f"of {counted}; run the eval set again"
+            )
+
+
+def create_run(runs: Path, **known: Any) -> Run:
+    """A new run, in a folder of its own, for its owner alone.
+
+    Args:
+        runs: The folder of all runs; it is made if it is not there.
+        known: What the header says of it: `agent`, `evalset`, `evalset_hash` and so on.
+
+    Raises:
+        StoreError: the folder cannot be made.
+    """
+    with telling(runs):
+        _make_parents(runs)
+    while True:
+        now, identity = _now(), secrets.token_hex(3)
+        folder = runs / f"{now:%Y%m%dT%H%M%S}.{now.microsecond // 1000:03}Z-{identity}"
+        with telling(folder):
+            try:
+                make_private(folder)
+                break
+            except FileExistsError:
+                continue  # another run began in the same millisecond, with the same id
+    header = Header(
+        id=identity,
+        started=now.isoformat(),
+        rightcall=__version__,
+        python=platform.python_version(),
+        platform=platform.platform(),
+        journal=Seal(),
+        **known,
+    )
+    write_header(folder, header)
+    return Run(folder, header)
+
+
+def open_run(name: str, runs: Path = RUNS) -> Run:
+    """A run by its folder, by the beginning of its id or of its folder's name, by a branch, or `last`.
+
+    Of a branch the newest run is meant.
+
+    Raises:
+        StoreError: there is no such run, or there are several, or it cannot be read.
+    """
+    if (Path(name) / HEADER_FILE).is_file():
+        return _opened(Path(name))
+    folders = list_runs(runs)
+    if not folders:
+        raise StoreError(f"{runs}: there are no runs here yet")
+    if name == "last":
+        return _opened(folders[-1])
+    found = [folder for folder in folders if folder.name.startswith(name) or _id(folder).startswith(name)]
+    if name and len(found) == 1:
+        return _opened(found[0])
+    if name and found:
+        raise StoreError(f"several runs begin with {name!r:.80}: {', '.join([folder.name for folder in found[:5]])}")
+    for folder in reversed(folders):
+        run = _opened(folder)
+        if run.header.branch == name:
+            return run
+    raise StoreError(f"no run {name!r:.80} in {runs}; the last one is {_id(folders[-1])}")
+
+
+def list_runs(runs: Path) -> list[Path]:
+    """The folders of runs, oldest first; other things that lie there are left out. Raises `StoreError`."""
+    if not runs.is_dir():
+        return []
+    with telling(runs):
+        named = [folder for folder in runs.iterdir() if _NAME.fullmatch(folder.name)]
+        return sorted([folder for folder in named if (folder / HEADER_FILE).is_file()])
+
+
+def run_folder(runs: Path, name: str) -> Path | None:
+    """The folder of a run by its own name, among those that `list_runs` lists; none where there is none."""
+    if not _NAME.fullmatch(name):
+        return None  # anything else could lead out of here
+    return folder if ((folder := runs / name) / HEADER_FILE).is_file() else None
+
+
+def _opened(folder: Path) -> Run:
+    return Run(folder, read_header(folder))
+
+
+def _id(folder: Path) -> str:
+    return folder.name.rpartition("-")[2]
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _make_parents(runs: Path) -> None:
+    """The folders above a run's own, each for its owner alone where it is made now."""
+    missing = []
+    while not runs.exists():
+        missing.append(runs)
+        runs = runs.parent
+    for folder in reversed(missing):
+        try:
+            make_private(folder)
+        except FileExistsError:
+            continue  # another run made it in the meantime
+    if missing:
+        runs = missing[0]
+    next(runs.iterdir(), None)

@@ -1,0 +1,209 @@
+"""What is in the journal of a run: a row a case, and where its result stands in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from sys import intern
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from rightcall.errors import StoreError
+from rightcall.reporting.pages import CaseRow, Choice, Group, Grouping, RunCounts, ToolTotal, case_key, key_of, row_of
+from rightcall.reporting.store import Line, Run, SpanIndex
+from rightcall.values.redaction import redacted, redacted_text
+from rightcall.values.results import (
+    Aggregates,
+    CaseResult,
+    EvaluatorTotals,
+    Tally,
+    Totals,
+    Verdict,
+    gravity,
+    measures_of,
+)
+
+from ._columns import Columns
+from ._redacting import RedactedSpans
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A row, and where its result stands."""
+
+    row: CaseRow
+    begin: int
+    number: int
+    written: tuple[str, int, int]
+    """Where the case is written: its file, line and column."""
+    mark: int
+    """By which its line is known."""
+    measures: tuple[int, ...]
+    """What each evaluator said: numbers into the index's list of such."""
+
+
+class Index:
+    """The rows of a run, read once, and further as its journal grows.
+
+    Of a case that was run again, the last line counts. A last line that is not whole yet is waited for. Rows stand in
+    the order of gravity, then as the cases are written in their file, then by repeat.
+    """
+
+    def __init__(self, run: Run, *, redacts: bool = True) -> None:
+        self.run = run
+        self._stamp: tuple[int, ...] = ()
+        self._was_over = False
+        self._redacts = redacts
+        self.columns = Columns()
+        self._entries: dict[str, Entry] = {}
+        self._lines: dict[int, str] = {}
+        self._reading = run.reading()
+        self._seen: dict[tuple[str, Verdict, float | None], int] = {}
+        self._sorted: list[Entry] | None = None
+        self._grouping = Grouping()
+        self._spans = SpanIndex(run.folder)
+        self._named: dict[str, str | None] = {}
+        self._tools: tuple[ToolTotal, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @property
+    def weight(self) -> int:
+        """How much memory it takes, in rows: fifty calls take about as much as one row."""
+        return len(self._entries) + len(self.columns) // 50
+
+    def extend(self, run: Run, stamp: tuple[int, ...] = ()) -> None:
+        """Read what has been written since; `stamp` tells which file the journal is, its size and its time.
+
+        Raises:
+            StoreError: the journal cannot be read, or another program has changed it.
+        """
+        self.run, self._stamp, self._was_over = run, stamp, run.header.finished is not None
+        for line in self._reading.lines():
+            self._take(line)
+            self._sorted = self._tools = None
+
+    def goes_on_with(self, run: Run, stamp: tuple[int, ...]) -> bool:
+        """Whether the journal of a run, with this stamp, begins as what was read, so that only the rest has to be.
+
+        Once a run is over, its journal does not grow any more: whatever has another stamp then is read anew. So is one
+        of which more was read than is sealed, when its writer has gone.
+        """
+        if run.header.finished is not None and self._was_over:
+            return stamp == self._stamp
+        seal = run.header.journal
+        if seal is not None and self._reading.end > seal.length and not run.is_being_written:
+            return False
+        return stamp[:1] == self._stamp[:1] and stamp[1] >= self._reading.end
+
+    def entries(self) -> list[Entry]:
+        """Every row, in order."""
+        if self._sorted is None:
+            self._sorted = sorted(self._entries.values(), key=_place)
+        return self._sorted
+
+    def entry(self, key: str) -> Entry | None:
+        """The row that goes by this key."""
+        return self._entries.get(key)
+
+    def entry_on(self, line: int) -> Entry | None:
+        """The row whose result stands on a line; none where a later line has taken its place."""
+        key = self._lines.get(line)
+        return self._entries[key] if key is not None else None
+
+    def repeats(self, case_id: str) -> list[Entry]:
+        """Every row of a case, by repeat."""
+        key = case_key(case_id)
+        found = [entry for name, entry in self._entries.items() if name.partition(".")[0] == key]
+        return sorted(found, key=lambda entry: entry.row.repeat)
+
+    def selected(self, choice: Choice) -> list[CaseRow]:
+        """The rows that are asked for, on all pages, in order."""
+        return [entry.row for entry in self.entries() if choice.accepts(entry.row)]
+
+    def result(self, entry: Entry) -> CaseResult:
+        """The whole result of a row, read from the journal now, as it may be shown. Raises `StoreError`."""
+        line = next(self.run.lines(entry.begin, entry.number - 1), None)
+        if line is None or line.mark != entry.mark:
+            raise StoreError(f"{self.run.folder}: the journal has changed while it was read; look again")
+        return self._shown(line.entry.result)
+
+    def spans(self, result: CaseResult) -> tuple[Mapping[str, Any], int]:
+        """The spans of a result, where the run kept them, and how many it could not keep. Raises `StoreError`."""
+        found = self._spans.spans(result.case_id, result.repeat)
+        return RedactedSpans(found) if self._redacts else found, found.left_out
+
+    def tools(self) -> tuple[ToolTotal, ...]:
+        """How often each tool was called so far, and how often that failed, the one called most first."""
+        if self._tools is None:
+            counts = self.columns.counts(self._lines)
+            totals = [ToolTotal(name, calls, errors) for name, (calls, errors) in counts.items()]
+            self._tools = tuple(sorted(totals, key=lambda total: (-total.calls, total.name)))
+        return self._tools
+
+    def totals(self) -> Totals:
+        """How many cases there are so far, by verdict."""
+        tally = Tally(self.run.needed)
+        for entry in self._entries.values():
+            tally.count(entry.row.key.partition(".")[0], entry.row.verdict)
+        return tally.totals()
+
+    def evaluators(self) -> dict[str, EvaluatorTotals]:
+        """What each evaluator says over all results so far."""
+        seen, aggregates = list(self._seen), Aggregates()
+        for entry in self._entries.values():
+            aggregates.add([seen[number] for number in entry.measures])
+        return aggregates.by_evaluator()
+
+    def counts(self) -> RunCounts:
+        """What the rows come to so far; of a run that keeps examples only, what those stand for."""
+        header = self.run.header
+        if header.sample is None or header.totals is None:
+            return replace(self._grouping.counts(self.totals(), self.evaluators()), tools=self.tools())
+        groups = tuple([Group(code, self._name(tool), results) for code, tool, results in header.sample.groups])
+        counted = self._grouping.counts(header.totals, header.evaluators)
+        return replace(counted, tools=self.tools(), groups=groups, calls=None)
+
+    def tool(self, key: str) -> str | None:
+        """The name of the tool that goes by this key."""
+        return next((name for name in self.columns.tools() if key_of(name) == key), None)
+
+    def _shown(self, result: CaseResult) -> CaseResult:
+        return redacted(result) if self._redacts else result
+
+    def _name(self, name: str) -> str:
+        """The name of a tool, as it may be shown: the same object where that is all of it."""
+        if self._redacts and name not in self._named:
+            shown = redacted_text(name)
+            self._named[name] = None if shown == name else shown
+        return self._named.get(name) or name
+
+    def _take(self, line: Line) -> None:
+        result = line.entry.result
+        calls = result.trajectory.calls if result.trajectory is not None else ()
+        names = [self._name(call.name) for call in calls]
+        # Of a case that passed a row tells nothing but names, and looking for secrets everywhere takes time.
+        is_plain = result.passed and all([call.name is name for call, name in zip(calls, names, strict=True)])
+        row = row_of(result if is_plain else self._shown(result))
+        before = self._entries.pop(row.key, None)
+        if before is not None:
+            del self._lines[before.number]
+            self._grouping.remove(before.row)
+        self._grouping.add(row)
+        source = result.source
+        measures = [(intern(name), verdict, score) for name, verdict, score in measures_of(result.results)]
+        self._entries[row.key] = Entry(
+            row,
+            line.begin,
+            line.number,
+            (intern(source.file), source.line, source.column),
+            line.mark,
+            tuple([self._seen.setdefault(measure, len(self._seen)) for measure in measures]),
+        )
+        self._lines[line.number] = row.key
+        self.columns.add(line.number, calls, names)
+
+
+def _place(entry: Entry) -> tuple[int, tuple[str, int, int], int, str]:
+    return gravity(entry.row.verdict), entry.written, entry.row.repeat, entry.row.key

@@ -1,0 +1,178 @@
+"""The runs that are shown: found by name, read as far as they are asked for, never written to."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from rightcall.errors import StoreError
+from rightcall.reporting.pages import Changes
+from rightcall.reporting.store import Run, list_runs, open_run, run_folder
+from rightcall.values.results import Verdict
+
+from ._index import Index
+from ._redacting import redacted_run
+from ._shelf import Shelf
+
+_ROWS = 60_000
+_HEADERS = 500
+_VERDICTS = 250_000
+_CHANGES = 50_000
+_FILES = ("run.json", "cases.jsonl", "spans.jsonl")
+ALONE = "run"
+"""What a run goes by that is shown alone, from a folder of any name."""
+
+
+class _Header(msgspec.Struct, frozen=True):
+    run: Run
+    stamp: tuple[int, ...]
+    weight: int = 1
+
+
+class _Verdicts(msgspec.Struct, frozen=True):
+    verdicts: Mapping[str, Verdict]
+    stamp: tuple[int, ...]
+
+    @property
+    def weight(self) -> int:
+        return 1 + len(self.verdicts)
+
+
+class _Changes(msgspec.Struct, frozen=True):
+    changes: Changes
+    stamps: tuple[tuple[int, ...], ...]
+
+    @property
+    def weight(self) -> int:
+        return self.changes.weight
+
+
+class Library:
+    """A folder of runs, or one run's own folder.
+
+    A run goes by the name of its folder: others that lie there, and links that lead elsewhere, are not there for the
+    viewer. What was read is kept within bounds, so memory does not grow with the number of runs. Secrets are left out,
+    unless it does not redact.
+    """
+
+    def __init__(self, folder: Path, *, redacts: bool = True, rows: int = _ROWS, headers: int = _HEADERS) -> None:
+        self.folder = folder
+        self.redacts = redacts
+        self.is_alone = (folder / _FILES[0]).is_file()
+        self._headers: Shelf[_Header] = Shelf(headers)
+        self._indices: Shelf[Index] = Shelf(rows)
+        self._verdicts: Shelf[_Verdicts] = Shelf(_VERDICTS)
+        self._changes: Shelf[_Changes] = Shelf(_CHANGES)
+
+    @property
+    def kept(self) -> dict[str, int]:
+        """How many things of each kind are in memory."""
+        return {
+            "headers": len(self._headers),
+            "indices": len(self._indices),
+            "verdicts": len(self._verdicts),
+            "changes": len(self._changes),
+        }
+
+    def names(self) -> list[str]:
+        """The names of all runs, the newest first. Raises `StoreError`."""
+        if self.is_alone:
+            return [ALONE]
+        return [folder.name for folder in reversed(list_runs(self.folder)) if _is_plain(folder)]
+
+    def run(self, name: str) -> Run | None:
+        """A run, as its header is now; none where there is none of this name. Raises `StoreError`."""
+        folder = self._folder(name)
+        if folder is None:
+            return None
+        stamp = _stamp(folder / _FILES[0])
+        kept = self._headers.get(name)
+        if kept is None or kept.stamp != stamp:
+            opened = open_run(str(folder))
+            kept = _Header(redacted_run(opened) if self.redacts else opened, stamp)
+            self._headers.put(name, kept)
+        return kept.run
+
+    def index(self, name: str, run: Run) -> Index:
+        """The rows of a run, with all that its journal has by now. Raises `StoreError`."""
+        index = self._indices.get(name)
+        stamp = _stamp(run.folder / _FILES[1])
+        if index is None or not index.goes_on_with(run, stamp):
+            index = Index(run, redacts=self.redacts)
+        try:
+            index.extend(run, stamp)
+        except StoreError:
+            self._indices.drop(name)  # what was read of a journal that another program has changed does not count
+            raise
+        self._indices.put(name, index)
+        return index
+
+    def verdicts(self, name: str, run: Run) -> Mapping[str, Verdict]:
+        """The verdict of each case of a run by now. Raises `StoreError`."""
+        is_growing = run.header.finished is None and run.is_being_written
+        stamp = (*_stamps(run.folder), is_growing)
+        kept = self._verdicts.get(name)
+        if kept is None or kept.stamp != stamp:
+            kept = _Verdicts(run.verdicts(), stamp)
+            self._verdicts.put(name, kept)
+        return kept.verdicts
+
+    def changes(self, before: str, after: str, make: Callable[[], Changes]) -> Changes:
+        """What changed between two runs, made now unless it was made from the same journals before."""
+        folders = [self._folder(name) for name in (before, after)]
+        stamps = tuple([_stamps(folder) for folder in folders if folder is not None])
+        kept = self._changes.get(f"{before} {after}")
+        if kept is None or kept.stamps != stamps:
+            kept = _Changes(make(), stamps)
+            self._changes.put(f"{before} {after}", kept)
+        return kept.changes
+
+    def readable(self, names: list[str]) -> Iterator[tuple[str, Run]]:
+        """Those of the runs whose headers can be read."""
+        for name in names:
+            try:
+                run = self.run(name)
+            except StoreError:
+                continue  # its own page says what is wrong with it
+            if run is not None:
+                yield name, run
+
+    def _folder(self, name: str) -> Path | None:
+        if self.is_alone:
+            return self.folder if name == ALONE and _has_plain_files(self.folder) else None
+        folder = run_folder(self.folder, name)
+        return folder if folder is not None and _is_plain(folder) else None
+
+
+def _is_plain(folder: Path) -> bool:
+    return not folder.is_symlink() and _has_plain_files(folder)
+
+
+def _has_plain_files(folder: Path) -> bool:
+    """Whether the files of a run are what they seem: a link could lead anywhere, a pipe would never end."""
+    return all(_kind(folder / file) in (None, stat.S_IFREG) for file in _FILES)
+
+
+def _kind(path: Path) -> int | None:
+    try:
+        return stat.S_IFMT(os.lstat(path).st_mode)
+    except OSError:
+        return None
+
+
+def _stamps(folder: Path) -> tuple[int, ...]:
+    """What changes when the results of a run do: a line of the journal counts, or does not, by what the header says."""
+    return _stamp(folder / _FILES[0]) + _stamp(folder / _FILES[1])
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    """What changes when a file does: which one it is, its size, and when it was written."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return 0, 0, 0
+    return found.st_ino, found.st_size, found.st_mtime_ns

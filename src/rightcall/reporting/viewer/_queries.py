@@ -1,0 +1,35 @@
+"""What an address asks for: some of the cases, a page of them. Whatever it is, it is a valid question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import get_args
+
+from rightcall.reporting.pages import Choice
+from rightcall.values.results import Verdict
+
+_LONGEST = 200
+_MOST_DIGITS = 6
+
+
+def choice_of(query: Mapping[str, str]) -> Choice:
+    """Which cases an address asks for; a verdict that there is not means all."""
+    verdict = query.get("verdict", "")
+    return Choice(
+        verdict=verdict if verdict in get_args(Verdict) else "",
+        rule=query.get("rule", "")[:_LONGEST],
+        tool=query.get("tool", "")[:_LONGEST],
+        q=query.get("q", "").strip()[:_LONGEST],
+    )
+
+
+def number_of(query: Mapping[str, str], key: str) -> int:
+    """The number that an address gives under a key; 1 where it gives none."""
+    text = query.get(key, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else 1
+
+
+def page_of(query: Mapping[str, str], count: int, size: int) -> tuple[int, int]:
+    """The number of the page that is asked for, and how many there are; one that there is not is the nearest."""
+    last = max(1, -(-count // size))
+    return min(max(1, number_of(query, "page")), last), last

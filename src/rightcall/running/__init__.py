@@ -1,0 +1,1 @@
+"""Agents, run case by case in processes of their own."""

@@ -1,0 +1,5 @@
+"""What can be run: Python functions and objects, ADK agents, commands, HTTP endpoints."""
+
+from rightcall._lazy import lazy_exports as _lazy_exports
+
+__getattr__, __dir__, __all__ = _lazy_exports(__name__)

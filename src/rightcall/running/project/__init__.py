@@ -1,0 +1,5 @@
+"""Projects: what their files say, and which agents belong to them."""
+
+from rightcall._lazy import lazy_exports as _lazy_exports
+
+__getattr__, __dir__, __all__ = _lazy_exports(__name__)

@@ -1,0 +1,90 @@
+"""Options that a project keeps in a file: `rightcall.toml`, or `[tool.rightcall]` in `pyproject.toml`."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rightcall.errors import DocumentError, InputError, nearest
+from rightcall.running.places import OWN_FILE, PROJECT_FILE, project_of
+
+_MOST_BYTES = 1 << 20
+_SIZE = re.compile(r"(\d{1,18})\s*([kmgt]?)i?b?", re.IGNORECASE)
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+class Configuration(msgspec.Struct, frozen=True):
+    """What a project's file says, and where the file lies."""
+
+    folder: Path
+    values: dict[str, Any] = {}
+    path: Path | None = None
+
+
+def is_configured(folder: Path) -> bool:
+    """Whether a folder itself has options in one of the two files; a file that cannot be read has none."""
+    if (folder / OWN_FILE).is_file():
+        return True
+    try:
+        return "rightcall" in _decoded(folder / PROJECT_FILE)[1].get("tool", {})
+    except InputError:
+        return False
+
+
+def load_configuration(place: Path, known: Iterable[str] | None = None) -> Configuration:
+    """What the project of a place says of these options; they may be written with `-` or `_`.
+
+    Without `known` every option is taken as it is.
+
+    Raises:
+        InputError: the file cannot be read, or names an option that is not known.
+    """
+    folder = project_of(place)
+    if folder is None:
+        return Configuration(place)
+    own = folder / OWN_FILE
+    path = own if own.is_file() else folder / PROJECT_FILE
+    text, document = _decoded(path)
+    values = document if path == own else document.get("tool", {}).get("rightcall", {})
+    if not isinstance(values, dict):
+        raise InputError(f"{path}: tool.rightcall is a table of options, not {type(values).__name__}")
+    options = {name.replace("_", "-") for name in (values if known is None else known)}
+    for key in values:
+        if key.replace("_", "-") not in options:
+            line = _line_of(key, text)
+            raise DocumentError(f"{path}:{line}:1: unknown option {key!r}; {nearest(key, sorted(options))}", line, 1)
+    return Configuration(folder, {key.replace("-", "_"): value for key, value in values.items()}, path)
+
+
+def bytes_of(text: str) -> int:
+    """The number of bytes of a size such as `1000000`, `500MB` or `2G`; the units are powers of 1024.
+
+    Raises:
+        InputError: it is no size.
+    """
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise InputError(f"{text!r:.40} is no size; write 1000000, 500MB or 2GB")
+    return int(found[1]) * _UNITS[found[2].lower()]
+
+
+def _decoded(path: Path) -> tuple[str, dict[str, Any]]:
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise InputError(f"{path}: larger than {_MOST_BYTES:,} bytes")
+        text = path.read_text(encoding="utf-8")
+        return text, tomllib.loads(text)
+    except OSError as problem:
+        raise InputError(f"{path}: {problem.strerror or problem}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
+        raise InputError(f"{path}: {problem}") from None
+
+
+def _line_of(key: str, text: str) -> int:
+    found = re.search(rf"^\s*[\"']?{re.escape(key)}[\"']?\s*=", text, re.MULTILINE)
+    return text.count("\n", 0, found.end()) + 1 if found else 1

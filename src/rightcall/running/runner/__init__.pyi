@@ -1,0 +1,19 @@
+from ._events import (
+    CaseFinished as CaseFinished,
+    CaseStarted as CaseStarted,
+    Event as Event,
+    Quiet as Quiet,
+    RunFinished as RunFinished,
+    RunStarted as RunStarted,
+    WorkerReplaced as WorkerReplaced,
+)
+from ._keeping import KeptAgent as KeptAgent
+from ._plan import (
+    DEFAULT_MEMORY as DEFAULT_MEMORY,
+    DEFAULT_TIMEOUT as DEFAULT_TIMEOUT,
+    Job as Job,
+    Plan as Plan,
+    RunOptions as RunOptions,
+)
+from ._supervision import run as run
+from ._system import hide_memory as hide_memory

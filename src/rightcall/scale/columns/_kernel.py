@@ -1,0 +1,224 @@
+"""Rows of trajectories in, rows of scores out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rightcall.cases.evalsets import Case, Check
+from rightcall.cases.verdicts import Judging, waits
+from rightcall.errors import InputError
+from rightcall.values.results import CaseResult, EvaluationResult
+
+from ._calls import Calls
+from ._classes import ClassScorer
+from ._conforming import conforming, with_readable_texts
+from ._names import NamesRule, NamesScorer
+from ._outcomes import NOT_SCORED, Causes, Measured, Outcome, Outcomes, Scored, packed
+from ._plan import Plan
+from ._rows import trajectory_of
+from ._schema import SCORES
+from ._sights import CaseSight
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+_AT_ONCE = 1_000
+"""Rows that are judged in the ordinary way at a time."""
+_STRANGER = Outcome("not_measured", error="it belongs to no case")
+_encode = msgspec.msgpack.Encoder(order="deterministic").encode
+
+
+def score_batch(batch: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
+    """The scores of trajectories: a row each, in their order, with the columns of `SCORES`.
+
+    A row that cannot be read is an error of that row; what the plan does not look at is not read. There is no I/O in
+    here, and nothing is kept: the same rows and the same plan give the same scores wherever, whenever and in whatever
+    batches they are scored.
+
+    Raises:
+        InputError: the batch has no column of calls, or a column of another type than it should have.
+    """
+    known = conforming(batch, plan.fields)
+    try:
+        return _Scoring(known, plan).scores()
+    except UnicodeDecodeError:  # hardly any text is not UTF-8, and looking takes time
+        return _Scoring(with_readable_texts(known), plan).scores()
+
+
+class _Scoring:
+    """A batch while it is scored."""
+
+    def __init__(self, batch: pa.RecordBatch, plan: Plan) -> None:
+        self._batch, self._plan = batch, plan
+        self._calls = Calls(batch, frozenset().union(*[sight.names for sight in plan.sights]))
+        self._odd = self._calls.odd_rows(batch)
+        self._outcomes = Outcomes()
+        self._numbers = [-1] * batch.num_rows
+        self._causes: list[Causes] = [b""] * batch.num_rows
+
+    def scores(self) -> pa.RecordBatch:
+        cases = self._cases()
+        self._score_by_codes(cases)
+        self._score_others(cases)
+        columns = {
+            "id": _first_of(self._batch, "id", "trace_id"),
+            "case_id": self._case_ids(cases),
+            "seconds": self._seconds(),
+            **self._outcomes.columns(self._numbers, self._causes),
+        }
+        return pa.RecordBatch.from_arrays([columns[name] for name in SCORES.names], schema=SCORES)
+
+    def _cases(self) -> Sequence[int]:
+        """The case of each row, by its place in the plan; -1 where there is none."""
+        joining = self._plan.joining()
+        if joining is None:
+            return [0] * self._batch.num_rows
+        places = {case.id: place for place, case in enumerate(self._plan.cases)}
+        named = _texts(self._batch, "case_id")
+        found = map(joining.case_named, named, _texts(self._batch, "trace_id"))
+        return [-1 if case is None else places[case.id] for case in found]
+
+    def _score_by_codes(self, cases: Sequence[int]) -> None:
+        """Score the rows of cases that look at nothing but what calls are coded by."""
+        by_case: dict[int, list[int]] = {}
+        for row, case in enumerate(cases):
+            by_case.setdefault(case, []).append(row)
+        bounds = list(self._calls.rows())
+        for place, rows in by_case.items():
+            if place < 0:
+                self._note(rows, [(self._outcomes.number(_STRANGER), b"")] * len(rows))
+            elif (sight := self._plan.sights[place]).parts and sight.names <= self._calls.code_of.keys():
+                coded = [row for row in rows if row not in self._odd] if self._odd else rows
+                scorer = _CaseScorer(sight, self._calls, self._outcomes)
+                self._note(coded, scorer.scored([bounds[row] for row in coded]))
+
+    def _note(self, rows: Sequence[int], scored: Iterable[Scored]) -> None:
+        numbers, causes = self._numbers, self._causes
+        for row, found in zip(rows, scored, strict=True):
+            numbers[row], causes[row] = found
+
+    def _score_others(self, cases: Sequence[int]) -> None:
+        """Score the other rows in the ordinary way."""
+        rows = [row for row, number in enumerate(self._numbers) if number < 0]
+        known: dict[bytes, Scored] = {}
+        for first in range(0, len(rows), _AT_ONCE):
+            chosen = rows[first : first + _AT_ONCE]
+            held = self._batch.take(pa.array(chosen, pa.int64())).to_pylist()
+            sights = [self._plan.sights[cases[row]] for row in chosen]
+            self._note(chosen, self._judged(held, sights, known))
+
+    def _judged(
+        self, rows: Iterable[dict[str, Any]], sights: Iterable[CaseSight], known: dict[bytes, Scored]
+    ) -> list[Scored]:
+        with Judging() as judging:
+            waiting = [self._submitted(row, sight, judging, known) for row, sight in zip(rows, sights, strict=True)]
+            return [found if isinstance(found, tuple) else self._of_result(found.result()) for found in waiting]
+
+    def _submitted(
+        self, row: dict[str, Any], sight: CaseSight, judging: Judging, known: dict[bytes, Scored]
+    ) -> Scored | Future[CaseResult]:
+        """What comes of a row, or who will have its result where somebody has to be waited for."""
+        try:
+            trajectory = trajectory_of(row)
+        except InputError as problem:
+            return self._outcomes.number(Outcome("error", error=str(problem))), b""
+        case = sight.case
+        if waits(case) or not case.checks:
+            return judging.submit(case, trajectory)
+        key = _key(row, case) if sight.is_repeatable else b""
+        if (found := known.get(key)) is None:
+            results = [check.evaluator.evaluate(trajectory, check.criteria) for check in case.checks]
+            outcome = Outcome.of(case.checks, [Measured.of(result) for result in results])
+            found = self._outcomes.number(outcome), self._causes_of(results)
+            if key:
+                known[key] = found
+        return found
+
+    def _of_result(self, result: CaseResult) -> Scored:
+        return self._outcomes.number(Outcome.of_result(result)), self._causes_of(result.results)
+
+    def _causes_of(self, results: Iterable[EvaluationResult]) -> Causes:
+        return packed([number for result in results for number in self._outcomes.causes(result)])
+
+    def _case_ids(self, cases: Sequence[int]) -> pa.Array:
+        if not self._plan.is_eval_set:
+            return pa.nulls(len(cases), pa.string())
+        ids = pa.array([case.id for case in self._plan.cases], pa.string())
+        return ids.take(pa.array([None if case < 0 else case for case in cases], pa.int32()))
+
+    def _seconds(self) -> pa.Array:
+        if "duration_ns" not in self._batch.schema.names:
+            return pa.nulls(self._batch.num_rows, pa.float64())
+        return pc.divide(self._batch.column("duration_ns").cast(pa.float64()), 1e9)
+
+
+class _CaseScorer:
+    """Scores rows of one case by the codes of their calls."""
+
+    def __init__(self, sight: CaseSight, calls: Calls, outcomes: Outcomes) -> None:
+        checks = sight.case.checks
+        self._weighing = _Weighing(checks, outcomes)
+        number_of = self._weighing.alone if len(checks) == 1 else self._weighing.noted
+        self._scorers = [
+            NamesScorer(check, part, calls, outcomes, number_of)
+            if isinstance(part, NamesRule)
+            else ClassScorer(check, part, calls, outcomes, number_of)
+            for check, part in zip(checks, sight.parts, strict=True)
+        ]
+
+    def scored(self, bounds: Sequence[tuple[int, int]]) -> list[Scored]:
+        """The outcomes of rows."""
+        scored = [scorer.scored(bounds) for scorer in self._scorers]
+        return scored[0] if len(scored) == 1 else [self._weighing.together(row) for row in zip(*scored, strict=True)]
+
+
+class _Weighing:
+    """What evaluators of one case say, weighed into outcomes."""
+
+    def __init__(self, checks: Sequence[Check], outcomes: Outcomes) -> None:
+        self._checks, self._outcomes = checks, outcomes
+        self._measured: list[Measured] = []
+        self._numbers: dict[tuple[int, ...], int] = {}
+
+    def alone(self, measured: Measured) -> int:
+        """The number of the outcome, where there is one evaluator."""
+        return self._outcomes.number(Outcome.of(self._checks, [measured]))
+
+    def noted(self, measured: Measured) -> int:
+        """A number for what one of several evaluators says, until the others have spoken."""
+        self._measured.append(measured)
+        return len(self._measured) - 1
+
+    def together(self, scored: Sequence[Scored]) -> Scored:
+        """The outcome of what all evaluators say of one row."""
+        if NOT_SCORED in scored:
+            return NOT_SCORED
+        said = tuple([number for number, _ in scored])
+        number = self._numbers.get(said)
+        if number is None:
+            outcome = Outcome.of(self._checks, [self._measured[each] for each in said])
+            number = self._numbers[said] = self._outcomes.number(outcome)
+        return number, packed([cause for _, causes in scored for cause in causes])
+
+
+def _key(row: dict[str, Any], case: Case) -> bytes:
+    """By what the verdict of a row is known again."""
+    return _encode((case.id, {name: value for name, value in row.items() if name not in ("id", "trace_id", "case_id")}))
+
+
+def _texts(batch: pa.RecordBatch, name: str) -> list[str | None]:
+    if name not in batch.schema.names:
+        return [None] * batch.num_rows
+    texts: list[str | None] = batch.column(name).to_pylist()
+    return texts
+
+
+def _first_of(batch: pa.RecordBatch, *names: str) -> pa.Array:
+    """The first of some columns that has a value, in each row."""
+    held = [batch.column(name) for name in names if name in batch.schema.names]
+    return pc.coalesce(*held) if held else pa.nulls(batch.num_rows, pa.string())

@@ -1,0 +1,220 @@
+"""Counts scores, batch by batch, in memory that does not grow with their number."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rightcall.values.results import EvaluatorTotals, Totals, Verdict, group_words
+
+from ._summary import BARS, Example, RuleCount, Slow, Summary
+
+A_RULE = 10
+"""How many rows are remembered of each evaluator, code and tool."""
+_MOST_RULES = 1_000
+_GROUPS_TOLD = 10
+_MOST_GROUPS = 100_000
+_EXAMPLES = 5
+_SLOWEST = 5
+_UNMET = 10
+_RULE = ["evaluator", "code", "tool"]
+_NO_CASE = "it belongs to no case"
+"""What the kernel says of a row of no case."""
+
+Rule = tuple[str, str, str]
+"""An evaluator, a code and a tool."""
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a row of scores is: its file, and its number there, from 0."""
+
+    file: str
+    row: int
+
+
+class Counting:
+    """Takes batches of scores, one after the other; afterwards it knows what they come to."""
+
+    def __init__(self, exemplars: int = A_RULE) -> None:
+        self._rows = self._no_case = 0
+        self._verdicts: Counter[Verdict] = Counter()
+        self._bars: Counter[int] = Counter()
+        self._score, self._scored = 0.0, 0
+        self._groups: Counter[tuple[str, str]] = Counter()
+        self._other_groups = 0
+        self._evaluators: dict[str, Counter[Verdict]] = {}
+        self._scores: dict[str, tuple[float, int]] = {}
+        self._slowest: list[Slow] = []
+        self._examples: dict[str, list[Example]] = {"error": [], "not_measured": []}
+        self._cases: set[str] = set()
+        self._exemplars = exemplars
+        self.exemplars: dict[Rule, list[Place]] = {}
+        """Rows of each rule that was broken, so many at most."""
+
+    def add(self, batch: pa.RecordBatch, file: str = "", first: int = 0) -> None:
+        """Count a batch, whose first row has this number in its file."""
+        self._rows += batch.num_rows
+        verdicts, cases = batch.column("verdict"), batch.column("case_id")
+        # Where there is one expectation for all rows, none of them names a case, and all belong to it.
+        strange = pc.fill_null(pc.equal(batch.column("error"), _NO_CASE), False)
+        self._no_case += strange.true_count
+        self._verdicts.update(dict(_counts(verdicts.filter(pc.invert(strange)))))
+        self._cases.update(cases.unique().drop_null().to_pylist())
+        self._count_scores(batch.column("score").drop_null())
+        self._count_measures(batch.column("measures"))
+        self._count_problems(batch, file, first)
+        self._look_for_slow(batch)
+        for verdict, examples in self._examples.items():
+            if len(examples) < _EXAMPLES:
+                chosen = pc.and_(pc.equal(verdicts, verdict), pc.invert(strange))
+                examples += _examples(batch.filter(chosen).slice(0, _EXAMPLES - len(examples)))
+
+    def merge(self, other: Counting) -> None:
+        """Count what another has counted, as if its rows came after those that were counted here."""
+        self._rows += other._rows
+        self._no_case += other._no_case
+        self._verdicts.update(other._verdicts)
+        self._bars.update(other._bars)
+        self._score, self._scored = self._score + other._score, self._scored + other._scored
+        self._other_groups += other._other_groups
+        self._cases |= other._cases
+        for group, rows in other._groups.items():
+            self._count_group(group, rows)
+        for name, verdicts in other._evaluators.items():
+            self._evaluators.setdefault(name, Counter()).update(verdicts)
+            (total, count), (more, others) = self._scores.get(name, (0.0, 0)), other._scores[name]
+            self._scores[name] = total + more, count + others
+        self._slowest = _slowest([*self._slowest, *other._slowest])
+        for verdict, examples in self._examples.items():
+            examples += other._examples[verdict][: _EXAMPLES - len(examples)]
+        for rule, places in other.exemplars.items():
+            if missing := self._missing(rule):
+                self.exemplars.setdefault(rule, []).extend(places[:missing])
+
+    def summary(self, cases: Iterable[str] = (), *, failed_parts: int = 0) -> Summary:
+        """What was counted comes to. `cases` are those that rows should belong to."""
+        unmet = [case for case in cases if case not in self._cases]
+        largest = sorted(self._groups.items(), key=lambda item: (-item[1], item[0]))
+        counts = self._verdicts
+        return Summary(
+            rows=self._rows,
+            totals=Totals(counts["passed"], counts["failed"], counts["not_measured"], counts["error"]),
+            no_case=self._no_case,
+            mean_score=self._score / self._scored if self._scored else None,
+            scores=tuple([self._bars[bar] for bar in range(BARS)]),
+            groups=tuple([RuleCount(code, tool, rows) for (code, tool), rows in largest[:_GROUPS_TOLD]]),
+            more_groups=max(0, len(largest) - _GROUPS_TOLD) + self._other_groups,
+            evaluators={name: self._totals(name) for name in self._evaluators},
+            slowest=tuple(self._slowest),
+            errors=tuple(self._examples["error"]),
+            not_measured=tuple(self._examples["not_measured"]),
+            unmet=tuple(unmet[:_UNMET]),
+            unmet_cases=len(unmet),
+            failed_parts=failed_parts,
+        )
+
+    def rows_of(self, code: str, tool: str) -> int:
+        """How many rows broke a rule by a tool."""
+        return self._groups[code, tool]
+
+    def _count_scores(self, scores: pa.Array) -> None:
+        if len(scores):
+            self._score += pc.sum(scores).as_py()
+            self._scored += len(scores)
+            bars = pc.min_element_wise(pc.floor(pc.multiply(scores, BARS)), BARS - 1)
+            self._bars.update({int(bar): count for bar, count in _counts(bars)})
+
+    def _count_measures(self, measures: pa.Array) -> None:
+        flat = pa.RecordBatch.from_struct_array(measures.flatten())
+        grouped = pa.Table.from_batches([flat]).group_by(["evaluator", "verdict"], use_threads=False)
+        for row in grouped.aggregate([("score", "sum"), ("score", "count"), ("verdict", "count")]).to_pylist():
+            self._evaluators.setdefault(row["evaluator"], Counter())[row["verdict"]] += row["verdict_count"]
+            total, count = self._scores.get(row["evaluator"], (0.0, 0))
+            self._scores[row["evaluator"]] = total + (row["score_sum"] or 0.0), count + row["score_count"]
+
+    def _totals(self, evaluator: str) -> EvaluatorTotals:
+        counts, (total, count) = self._evaluators[evaluator], self._scores[evaluator]
+        mean = total / count if count else None
+        return EvaluatorTotals(counts["passed"], counts["failed"], counts["not_measured"], counts["error"], mean)
+
+    def _count_problems(self, batch: pa.RecordBatch, file: str, first: int) -> None:
+        diagnoses = batch.column("diagnoses")
+        found = diagnoses.flatten()
+        if not len(found):
+            return
+        columns = {name: pc.fill_null(found.field(name), "") for name in _RULE}
+        flat = pa.table({**columns, "row": pc.list_parent_indices(diagnoses)})
+        once = flat.group_by(["row", "code", "tool"], use_threads=False).aggregate([])
+        for row in once.group_by(["code", "tool"], use_threads=False).aggregate([("row", "count")]).to_pylist():
+            self._count_group((row["code"], row["tool"]), row["row_count"])
+        self._choose(flat, file, first)
+
+    def _count_group(self, group: tuple[str, str], rows: int) -> None:
+        if group in self._groups or len(self._groups) < _MOST_GROUPS:
+            self._groups[group] += rows
+        else:
+            self._other_groups += 1
+
+    def _choose(self, flat: pa.Table, file: str, first: int) -> None:
+        """Keep the places of the first rows of each rule that has not enough of them yet."""
+        rules = flat.group_by(_RULE, use_threads=False).aggregate([("row", "min")])
+        for found in sorted(rules.to_pylist(), key=lambda rule: int(rule["row_min"])):
+            rule = found["evaluator"], found["code"], found["tool"]
+            missing = self._missing(rule)
+            if not missing:
+                continue
+            mine = flat.filter(_all([pc.equal(flat.column(name), found[name]) for name in _RULE]))
+            rows = mine.column("row").unique().to_pylist()
+            self.exemplars.setdefault(rule, []).extend([Place(file, first + row) for row in rows[:missing]])
+
+    def _missing(self, rule: Rule) -> int:
+        """How many rows of a rule are still worth remembering."""
+        if rule not in self.exemplars and len(self.exemplars) >= _MOST_RULES:
+            return 0
+        return self._exemplars - len(self.exemplars.get(rule, ()))
+
+    def _look_for_slow(self, batch: pa.RecordBatch) -> None:
+        seconds = batch.column("seconds")
+        if seconds.null_count == len(seconds):
+            return
+        if len(self._slowest) == _SLOWEST:
+            # Those that took as long as the last one, too: of these the ids decide, not which batch came first.
+            batch = batch.filter(pc.greater_equal(seconds, self._slowest[-1].seconds))
+        # Arrow would put a missing id behind all others, and a missing id is shown as an empty one.
+        ids = pc.fill_null(batch.column("id"), "")
+        rows = pa.table({"id": ids, "seconds": batch.column("seconds")})
+        found = rows.sort_by([("seconds", "descending"), ("id", "ascending")]).slice(0, _SLOWEST)
+        slow = [Slow(row["id"], row["seconds"]) for row in found.to_pylist() if row["seconds"]]
+        self._slowest = _slowest([*self._slowest, *slow])
+
+
+def _slowest(rows: list[Slow]) -> list[Slow]:
+    return sorted(rows, key=lambda one: (-one.seconds, one.id))[:_SLOWEST]
+
+
+def _counts(values: pa.Array) -> Iterator[tuple[Any, int]]:
+    for each in pc.value_counts(values).to_pylist():
+        yield each["values"], each["counts"]
+
+
+def _all(claims: list[Any]) -> Any:
+    first, *others = claims
+    for claim in others:
+        first = pc.and_(first, claim)
+    return first
+
+
+def _examples(rows: pa.RecordBatch) -> Iterator[Example]:
+    for row in rows.to_pylist():
+        told = [
+            f"{each['tool']}: {group_words(each['code'], each['tool'])}"
+            if each["tool"]
+            else group_words(each["code"], "")
+            for each in (row["diagnoses"] or [])[:1]
+        ]
+        yield Example(row["id"] or "", row["error"] or (told[0] if told else ""))

@@ -1,0 +1,128 @@
+"""A command's work: what has to be scored, what is scored already, and what it comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+
+from rightcall.errors import InputError, StoreError
+from rightcall.scale.columns import Plan
+
+from ._counting import Counting
+from ._fragments import Fragment, Reading
+from ._output import SUMMARY, Output
+from ._planning import Cut, find_fragments
+from ._spans import sort_spans
+from ._summarising import count_fragment
+
+_ASKED_AT_ONCE = 16
+
+
+class Job:
+    """The fragments of an input and their files of scores in one folder; a context manager, which holds the folder.
+
+    What is scored already by the same plan from the same input is not scored again.
+
+    Raises:
+        InputError: the input cannot be found or read.
+        StoreError: the folder cannot be made, belongs to another command, or holds scores of something else.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[str],
+        plan: Plan,
+        out: str,
+        reading: Reading = Reading(),  # noqa: B008 - it is frozen
+        *,
+        cut: Cut = Cut(),  # noqa: B008 - it is frozen
+        complain: Callable[[InputError], None] | None = None,
+    ) -> None:
+        self.plan, self.out = plan, out
+        self._output = Output(out)
+        self._held = ExitStack()
+        self.fragments: list[Fragment] = find_fragments(sources, plan, reading, cut=cut, out=out, complain=complain)
+        self.done: dict[str, int] = {}
+        """Files that are there already, and how many rows each has."""
+        self.counted: dict[str, Counting] = {}
+        """What files of scores come to that somebody has counted."""
+        self._sorted: dict[str, Fragment] = {}
+        self.waiting: list[Fragment] = []
+        """What is still to be scored."""
+
+    def __enter__(self) -> Job:
+        self._output.make()
+        self._held.enter_context(self._output.locked())
+        try:
+            self._look()
+            self._output.remove(SUMMARY)
+            self._output.clean()
+            self.waiting = self.ready(self.waiting)
+        except BaseException:  # nobody leaves what was not entered, and another command waits for the folder
+            self._held.close()
+            raise
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._held.close()
+
+    def ready(self, fragments: Sequence[Fragment]) -> list[Fragment]:
+        """The same fragments, and what they are read from: spans have to be sorted into buckets first.
+
+        Raises:
+            InputError: the spans cannot be read, or not be sorted.
+        """
+        if all([fragment.bucket is not None or fragment.kind != "spans" for fragment in fragments]):
+            return list(fragments)
+        if not self._sorted:
+            folder = self._held.enter_context(self._output.room())
+            self._sorted = {each.file: each for each in sort_spans(self.fragments, folder)}
+        return [self._sorted[fragment.file] for fragment in fragments]
+
+    def _look(self) -> None:
+        wanted = {fragment.file: fragment for fragment in self.fragments}
+        mine = self._output.mine(self._output.names())
+        found = dict(zip(mine, self._fingerprints(mine), strict=True))
+        for name, fingerprint in found.items():
+            if name not in wanted and fingerprint is not None:
+                raise StoreError(
+                    f"{self.out}: {name} has scores of something that is not asked for; choose an empty folder, or "
+                    "remove those scores"
+                )
+        for fragment in self.fragments:
+            fingerprint = found.get(fragment.file)
+            if fingerprint is not None and fingerprint[0] == fragment.fingerprint:
+                self.done[fragment.file] = fingerprint[1]
+            else:
+                self.waiting.append(fragment)
+
+    def _fingerprints(self, names: Iterable[str]) -> list[tuple[str, int] | None]:
+        if self._output.place.is_local:
+            return [self._output.fingerprint(name) for name in names]
+        with ThreadPoolExecutor(_ASKED_AT_ONCE) as asking:
+            return list(asking.map(self._output.fingerprint, names))
+
+    def count(self) -> Counting:
+        """Count all scores, of this command and of those before it, in the order of the fragments.
+
+        What each fragment comes to may have been counted already, by whoever scored it: see `counted`.
+
+        Raises:
+            StoreError: a file of scores cannot be read, or is another command's.
+        """
+        there = set(self._output.names())
+        scored = [fragment for fragment in self.fragments if fragment.file in there]
+        if not self._output.place.is_local:
+            self._check_nobody_else_wrote(scored)
+        total = Counting()
+        for fragment in scored:
+            total.merge(self.counted.get(fragment.file) or count_fragment(fragment, self._output))
+        return total
+
+    def _check_nobody_else_wrote(self, fragments: Sequence[Fragment]) -> None:
+        """Where there are no locks, see to it that the files are still those that were written."""
+        found = self._fingerprints([fragment.file for fragment in fragments])
+        for fragment, held in zip(fragments, found, strict=True):
+            if held is None or held[0] != fragment.fingerprint:
+                raise StoreError(f"{self.out}: another command has written {fragment.file} in the meantime")

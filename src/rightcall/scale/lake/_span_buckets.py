@@ -1,0 +1,138 @@
+"""Spans scattered over tables, in buckets that hold whole runs and can be read one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from rightcall.cases.verdicts import CASE_ATTRIBUTE
+from rightcall.errors import ConfigurationError
+from rightcall.limits import DEFAULT_LIMITS, Limits
+from rightcall.reading import (
+    Beginnings,
+    Grouping,
+    Scattered,
+    check_grouping,
+    group_columns,
+    known_columns,
+    table_groups,
+    table_outline,
+    table_spans,
+)
+from rightcall.values.trajectory import Trajectory
+
+from ._span_tables import SpanTable
+from ._spilling import RUN, Spilling, spilled
+from ._uniting import United
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BUCKET_BYTES = 32 << 20
+_MOST_BUCKETS = 1_024
+
+
+class SpanBucket(msgspec.Struct, frozen=True):
+    """All spans of some runs, in a file of its own. It can be sent to another process of the same machine."""
+
+    number: int
+    path: str
+    grouping: Grouping
+    metadata_attributes: tuple[str, ...]
+    limits: Limits
+    begun: Beginnings = frozenset()
+    """How runs of agents begin, in all buckets: a run that made no call counts if it begins like one of them."""
+
+    def trajectories(self) -> Iterator[Trajectory]:
+        """The trajectories of the runs in it, in the order in which they began.
+
+        Raises:
+            InputError: its file cannot be read.
+        """
+        return self._scattered(spilled(self.path)).trajectories(self.begun)
+
+    def begun_as(self, wanted: Beginnings) -> Beginnings:
+        """In which of these ways those of its runs begin that have an agent or a model at work."""
+        runs: set[str] = set()
+        for batch in spilled(self.path):
+            names = batch.column(RUN).to_pylist()
+            outline = table_outline(batch, known_columns(batch.schema, self.path), self.limits)
+            runs.update([names[row] for row, root in outline.roots if root in wanted])
+        return self._scattered(spilled(self.path, runs)).begun() & wanted
+
+    def _scattered(self, batches: Iterable[pa.RecordBatch]) -> Scattered:
+        spans = (
+            span
+            for batch in batches
+            for span in table_spans(batch, known_columns(batch.schema, self.path), self.limits)
+        )
+        return Scattered(spans, self.grouping, self.metadata_attributes, self.limits)
+
+
+def bucket_count(size: int) -> int:
+    """How many buckets suit so many bytes of spans, unpacked; it depends on nothing else."""
+    return max(1, min(-(-size // _BUCKET_BYTES), _MOST_BUCKETS))
+
+
+def span_buckets(
+    tables: Sequence[SpanTable],
+    folder: str,
+    count: int,
+    *,
+    grouping: Grouping = "auto",
+    metadata_attributes: tuple[str, ...] = (CASE_ATTRIBUTE,),
+    limits: Limits = DEFAULT_LIMITS,
+) -> list[SpanBucket]:
+    """The spans of tables, sorted into as many buckets, each of them a file in the folder.
+
+    What lies in a bucket depends on the spans and on the count alone; the trajectories of all buckets together do not
+    even depend on the count. The tables are read twice: first for what says which traces belong together, where any
+    may, and then whole. Not more than a few batches of rows are held at a time.
+
+    Raises:
+        ConfigurationError: the grouping is `file`, which tables know nothing of, or there are no buckets.
+        InputError: a table is none of spans, or cannot be read; or the folder cannot be written.
+        UnknownNameError: the grouping is unknown.
+    """
+    check_grouping(grouping)
+    if count < 1:
+        raise ConfigurationError(f"spans cannot be sorted into {count} buckets; give one or more")
+    united = _united(tables, grouping, limits)
+    spilling = Spilling(folder, count)
+    roots: set[tuple[str, str]] = set()
+    for table in tables:
+        columns = known_columns(table.schema, table.name)
+        for batch in table.batches(columns.needed):
+            outline = table_outline(batch, columns, limits)
+            spilling.add(batch, [united.top(trace) for trace in outline.traces])
+            roots.update([root for _, root in outline.roots])
+    paths = spilling.finish()
+    buckets = [SpanBucket(at, path, grouping, metadata_attributes, limits) for at, path in enumerate(paths)]
+    begun = _begun(buckets, frozenset(roots)) if grouping == "auto" else frozenset()
+    return [msgspec.structs.replace(bucket, begun=begun) for bucket in buckets]
+
+
+def _united(tables: Sequence[SpanTable], grouping: Grouping, limits: Limits) -> United:
+    united = United()
+    for table in tables:
+        columns = known_columns(table.schema, table.name)
+        needed = group_columns(columns, grouping)
+        for batch in table.batches(needed) if needed else ():
+            united.add(table_groups(batch, columns, grouping, limits))
+    return united
+
+
+def _begun(buckets: list[SpanBucket], roots: Beginnings) -> Beginnings:
+    """In which of these ways runs begin that have an agent or a model at work.
+
+    One such run is enough, so most often the first bucket tells all, and the others are looked at only for what no run
+    of an agent was found to begin with.
+    """
+    begun: Beginnings = frozenset()
+    for bucket in buckets:
+        if begun == roots:
+            break
+        begun |= bucket.begun_as(roots - begun)
+    return begun

@@ -1,0 +1,5 @@
+"""Scores many recorded traces: here, or in worker processes."""
+
+from rightcall._lazy import lazy_exports as _lazy_exports
+
+__getattr__, __dir__, __all__ = _lazy_exports(__name__)

@@ -1,0 +1,245 @@
+"""Scores by a cluster of Ray: one task for each part of the input, and one file of scores from each."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from rightcall.errors import MissingExtraError, RightcallError, StoreError
+
+from .columns import SCORES, Plan, score_batch
+from .lake import Fragment, Job, Reading, Summary, score_fragment, write_summary
+from .sending import sendable
+
+if TYPE_CHECKING:
+    from ray.data import Dataset
+
+_RETRIES = 3
+_AHEAD = 2
+"""Tasks that wait for each processor of the cluster."""
+_PATIENCE = 0.2
+
+
+def score(
+    sources: Sequence[str],
+    plan: Plan,
+    *,
+    out: str,
+    reading: Reading = Reading(),  # noqa: B008 - it is frozen
+    workers: int | None = None,
+) -> Summary:
+    """Score tables and files into the folder `out`, and say what all of it comes to.
+
+    What is there already, by whatever engine it was scored, is not scored again. All nodes have to see the input and
+    the folder under the same addresses. The session of Ray that there is, or a cluster that is running, is used; where
+    there is none, one is started on this machine, and ended.
+
+    Args:
+        sources: Paths, patterns, folders, Delta tables, addresses in object stores.
+        plan: What the rows are held against.
+        out: A folder, or an address in an object store.
+        reading: How files are read.
+        workers: How many tasks may run at once; as many as the cluster has processors by default.
+
+    Raises:
+        InputError: the input cannot be found or read.
+        MissingExtraError: Ray is not installed.
+        RightcallError: a part of the input could not be scored, or Rightcall is missing on a node.
+        StoreError: the folder cannot be written, or holds scores of something else.
+    """
+    problems: list[object] = []
+    with Job(sources, plan, out, reading) as job:
+        failed = score_job(job, workers, complain=problems.append)
+        cases = [case.id for case in plan.cases] if plan.is_eval_set else []
+        summary = job.count().summary(cases, failed_parts=failed)
+        if problems:
+            raise RightcallError(f"{failed} parts could not be scored, the first because: {problems[0]}")
+        write_summary(out, summary)
+    return summary
+
+
+def score_job(
+    job: Job,
+    workers: int | None = None,
+    *,
+    tell: Callable[[Fragment, int, bool], None] = lambda fragment, rows, is_done: None,
+    complain: Callable[[object], None],
+    stop: Callable[[], bool] = lambda: False,
+) -> int:
+    """Score what waits in a job, and say how many parts could not be scored.
+
+    `tell` hears of each part that is done, `complain` of each that cannot be; `stop` is asked several times a second.
+
+    Raises:
+        KeyboardInterrupt: it was asked to stop.
+        MissingExtraError: Ray is not installed.
+        RightcallError: Rightcall is missing on a node.
+        StoreError: the scores cannot be written.
+    """
+    if not job.waiting:
+        return 0
+    with _cluster(workers) as processors:
+        tasks = _Tasks(job, workers or _AHEAD * processors)
+        try:
+            return tasks.run(tell, complain, stop)
+        finally:
+            tasks.cancel()
+
+
+def score_dataset(dataset: Dataset, plan: Plan) -> Dataset:
+    """The scores of a dataset of trajectories: a row each, with the columns of `SCORES` and no others.
+
+    Needs what `ray.data` needs, pandas among it. Nothing is computed before the result is asked for.
+    """
+    function = sendable(__name__, "score_table", msgspec.msgpack.encode(plan))
+    return dataset.map_batches(function, batch_format="pyarrow", zero_copy_batch=True)
+
+
+def score_table(table: Any, encoded: bytes) -> Any:
+    """The scores of a table of trajectories, by a plan that was encoded."""
+    import pyarrow as pa
+
+    plan = _decoded(encoded)
+    return pa.Table.from_batches([score_batch(batch, plan) for batch in table.to_batches()], SCORES)
+
+
+class Told(msgspec.Struct, frozen=True):
+    """What a task says of its part: how many rows there were, or why it could not be scored."""
+
+    rows: int = 0
+    problem: str = ""
+    is_fatal: bool = False
+    """Whether no other part could be scored either: there is no room for scores."""
+
+
+def score_sent(fragment: bytes, plan: bytes, out: str, folder: str) -> bytes:
+    """Score a fragment, as a task: all that goes in and comes out is encoded. Paths are meant from `folder`."""
+    with suppress(OSError):
+        os.chdir(folder)
+    try:
+        told = Told(score_fragment(msgspec.msgpack.decode(fragment, type=Fragment), _decoded(plan), out))
+    except RightcallError as problem:
+        told = Told(problem=str(problem), is_fatal=isinstance(problem, StoreError))
+    return msgspec.msgpack.encode(told)
+
+
+@lru_cache(maxsize=4)
+def _decoded(plan: bytes) -> Plan:
+    """A plan that a process compiles once for all of its tasks."""
+    return msgspec.msgpack.decode(plan, type=Plan)
+
+
+class _Tasks:
+    """The tasks of a job, some of them under way."""
+
+    def __init__(self, job: Job, most: int) -> None:
+        import ray
+
+        function = sendable(__name__, "score_sent", msgspec.msgpack.encode(job.plan), job.out, os.getcwd())
+        self._task: Any = ray.remote(max_retries=_RETRIES, num_cpus=1)(function)
+        self._waiting, self._most = deque(job.ready(job.waiting)), most
+        self._running: dict[Any, Fragment] = {}
+
+    def run(
+        self,
+        tell: Callable[[Fragment, int, bool], None],
+        complain: Callable[[object], None],
+        stop: Callable[[], bool],
+    ) -> int:
+        import ray
+
+        failed = 0
+        while self._waiting or self._running:
+            while self._waiting and len(self._running) < self._most:
+                fragment = self._waiting.popleft()
+                self._running[self._task.remote(msgspec.msgpack.encode(fragment))] = fragment
+            for reference in ray.wait(list(self._running), timeout=_PATIENCE)[0]:
+                fragment = self._running.pop(reference)
+                told = _told(reference, fragment)
+                if told.is_fatal:
+                    raise StoreError(told.problem)
+                tell(fragment, told.rows, True)
+                if told.problem:
+                    failed += 1
+                    complain(told.problem)
+            if stop():
+                raise KeyboardInterrupt
+        return failed
+
+    def cancel(self) -> None:
+        import ray
+
+        for reference in self._running:
+            ray.cancel(reference, force=True)
+
+
+def _told(reference: Any, fragment: Fragment) -> Told:
+    import ray
+
+    try:
+        return msgspec.msgpack.decode(ray.get(reference), type=Told)
+    except ray.exceptions.RayTaskError as problem:
+        if isinstance(problem, ImportError):
+            raise RightcallError(str(problem.cause)) from None
+        return Told(problem=f"{fragment}: a defect in Rightcall: {' '.join(str(problem.cause).split())}")
+    except ray.exceptions.RayError as problem:
+        reason = str(problem).strip().partition("\n")[0]
+        return Told(problem=f"{fragment}: {_RETRIES + 1} workers of Ray died while they scored it: {reason}")
+
+
+@contextmanager
+def _cluster(workers: int | None) -> Iterator[int]:
+    """A session of Ray, and how many processors it has; one that was there before stays."""
+    ray = _ray()
+    if ray.is_initialized():
+        yield _processors(ray)
+        return
+    with _same_signals():
+        _start(ray, workers)
+    try:
+        yield _processors(ray)
+    finally:
+        ray.shutdown()
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise MissingExtraError("Ray is not installed; to score by it: pip install 'rightcall[ray]'") from None
+    return ray
+
+
+def _start(ray: Any, workers: int | None) -> None:
+    quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
+    try:
+        ray.init(address=os.environ.get("RAY_ADDRESS", "auto"), **quiet)
+    except ConnectionError as problem:
+        if "RAY_ADDRESS" in os.environ:
+            raise RightcallError(f"the cluster that RAY_ADDRESS names cannot be had: {problem}") from None
+        # A cluster for this one command has nothing to report to anybody.
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        ray.init(address="local", num_cpus=workers, include_dashboard=False, **quiet)
+
+
+def _processors(ray: Any) -> int:
+    return max(1, int(ray.cluster_resources().get("CPU", 1)))
+
+
+@contextmanager
+def _same_signals() -> Iterator[None]:
+    """Leave signals to those who handled them before: Ray takes SIGTERM."""
+    is_main = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    if is_main:
+        signal.signal(signal.SIGTERM, before)

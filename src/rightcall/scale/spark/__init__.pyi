@@ -1,0 +1,4 @@
+from ._frames import score as score
+from ._session import spark_session as spark_session
+from ._spans import trajectories as trajectories
+from ._tables import score_tables as score_tables

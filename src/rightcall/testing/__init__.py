@@ -1,0 +1,1 @@
+"""Assertions for tests, and the pytest plugin."""

@@ -1,0 +1,206 @@
+"""A whole eval set as one assertion: an agent is run over it, and every case has to pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import msgspec
+
+from rightcall.cases.evalsets import EvalSet, selected
+from rightcall.cases.extensions import load_eval_set_with_code
+from rightcall.cases.verdicts import judge_run
+from rightcall.errors import AgentError, CheckFailedError, CriteriaError, InputError, NotMeasuredError, shown
+from rightcall.reporting.store import case_digest, commit_of, create_run, file_digest, files_digest
+from rightcall.running.project import agent_files, home_of, load_configuration
+from rightcall.running.runner import DEFAULT_TIMEOUT, CaseFinished, Job, Plan, RunOptions, run
+from rightcall.values.results import Aggregates, CaseResult, Tally, measures_of
+
+from ._outcomes import Problem, at_the_users_line, problem_of, raise_or_keep
+
+_ENDINGS = (".test.json", ".evalset.json", ".yaml", ".yml")
+_MOST_DETAILED = 10
+_MOST_NAMED = 50
+
+
+class Options(msgspec.Struct, frozen=True):
+    """How an evaluation is done."""
+
+    repeat: int = 1
+    min_repeat_pass: int | None = None
+    cases: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    timeout: float | None = None
+    workers: int = 0
+    runs: Path | None = None
+
+
+@at_the_users_line
+def evaluate(
+    eval_set: str | Path | EvalSet,
+    agent: str | None = None,
+    *,
+    repeat: int = 1,
+    min_repeat_pass: int | None = None,
+    cases: Sequence[str] = (),
+    tags: Sequence[str] = (),
+    timeout: float | None = None,
+    workers: int = 0,
+    runs: str | Path | None = None,
+) -> tuple[CaseResult, ...]:
+    """Run an agent over an eval set, and raise unless every case passes. It waits until all of them are done.
+
+    Args:
+        eval_set: An eval set, its file in any format, or a folder with such files.
+        agent: The agent by name, such as `shop/agent.py:answer`, `module:function`, or the folder of an agent of ADK;
+            left out, the agent that the eval set or the project's configuration names.
+        repeat: How often each case is run.
+        min_repeat_pass: How often it has to pass; every time by default.
+        cases: Globs of ids; only such cases are run.
+        tags: Only cases with one of these are run.
+        timeout: Seconds that a case may take.
+        workers: How many processes; 0 for as many as there are cores.
+        runs: Where to keep a run of each eval set; by default none is kept.
+
+    Returns:
+        The result of every case and repeat, in the order of the file.
+
+    Raises:
+        CheckFailedError: a case failed.
+        NotMeasuredError: none failed, but one could not be measured: the agent crashed, nothing was recorded.
+        RightcallError: the agent or the eval set cannot be loaded.
+    """
+    __tracebackhide__ = True
+    _check(agent, repeat, min_repeat_pass)
+    where = Path(runs) if runs is not None else None
+    options = Options(repeat, min_repeat_pass, tuple(cases), tuple(tags), timeout, workers, where)
+    done = [_Evaluation(agent, one, options).carry_out() for one in _eval_sets(eval_set)]
+    results = [result for found, _ in done for result in found]
+    problems = [problem for _, bad in done for problem in bad]
+    if problems:
+        raise_or_keep(_summed_up(problems, results))
+    return tuple(results)
+
+
+class _Evaluation:
+    """One eval set, run and judged."""
+
+    def __init__(self, agent: str | None, eval_set: EvalSet, options: Options) -> None:
+        self._agent, self._home = _agent_of(agent, eval_set)
+        self._eval_set = eval_set
+        self._options = options
+        chosen = selected(eval_set.cases, options.cases, options.tags)
+        self._cases = {case.id: case for case in chosen}
+        self._results: dict[tuple[str, int], CaseResult] = {}
+
+    def carry_out(self) -> tuple[list[CaseResult], list[Problem]]:
+        """Every result, and the problem of each case that did not pass."""
+        began = monotonic()
+        jobs = [Job.of(case, repeat) for repeat in range(self._options.repeat) for case in self._cases.values()]
+        plan = Plan(agent=self._agent, project=str(self._home), jobs=jobs, total=len(jobs))
+        timeout = self._options.timeout or self._eval_set.timeout or DEFAULT_TIMEOUT
+        options = RunOptions(workers=self._options.workers, timeout=timeout, answers=self._answers())
+        with closing(run(plan, options)) as events:  # type: ignore[type-var]
+            for event in events:
+                if isinstance(event, CaseFinished):
+                    case = self._cases[event.case_id]
+                    result = judge_run(case, event.outcome, event.trajectory, event.repeat)
+                    self._results[event.case_id, event.repeat] = result
+        ordered = [self._results[case, repeat] for case in self._cases for repeat in range(self._options.repeat)]
+        tally = Tally(self._options.min_repeat_pass)
+        for result in ordered:
+            tally.add(result)
+        if self._options.runs is not None:
+            self._keep(self._options.runs, ordered, tally, monotonic() - began)
+        return ordered, list(self._problems(tally))
+
+    def _answers(self) -> list[str]:
+        """Where an agent could read what is expected of it."""
+        return [self._eval_set.path, *([str(self._options.runs)] if self._options.runs is not None else [])]
+
+    def _problems(self, tally: Tally) -> Iterator[Problem]:
+        for case in self._cases.values():
+            verdict = tally.verdict(case.id)
+            repeats = [self._results[case.id, repeat] for repeat in range(self._options.repeat)]
+            worst = next((result for result in repeats if result.verdict == verdict), repeats[0])
+            problem = problem_of(case, worst) if verdict != "passed" else None
+            if problem is not None:
+                yield problem
+
+    def _keep(self, runs: Path, results: Sequence[CaseResult], tally: Tally, seconds: float) -> None:
+        files = agent_files(self._agent, self._home)
+        digest = files_digest(files) if files else None
+        commit, branch = commit_of(Path.cwd())
+        kept = create_run(
+            runs,
+            commit=commit,
+            branch=branch,
+            agent=self._agent,
+            agent_hash=digest,
+            evalset=self._eval_set.path,
+            evalset_hash=file_digest(self._eval_set.path),
+            options={"repeat": self._options.repeat, "min_repeat_pass": self._options.min_repeat_pass},
+        )
+        journal, aggregates = kept.journal(), Aggregates()
+        for result in results:
+            journal.append(result, case_digest(self._cases[result.case_id], self._agent, digest, None))
+            aggregates.add(measures_of(result.results))
+        journal.close()
+        kept.finish(tally.totals(), aggregates.by_evaluator(), seconds, is_complete=True, journal=journal)
+
+
+def _check(agent: Any, repeat: Any, needed: Any) -> None:
+    if agent is not None and not isinstance(agent, str):
+        raise AgentError(f"an agent is run in processes of its own, so name it: 'file.py:function', not {shown(agent)}")
+    if not isinstance(repeat, int) or repeat < 1:
+        raise CriteriaError(f"repeat is a number from 1, not {shown(repeat)}")
+    if needed is not None and not 1 <= needed <= repeat:
+        raise CriteriaError(f"min_repeat_pass is from 1 to {repeat}, which is how often a case is run, not {needed}")
+
+
+def _eval_sets(given: str | Path | EvalSet) -> list[EvalSet]:
+    if isinstance(given, EvalSet):
+        return [given]
+    path = Path(given)
+    if not path.is_dir():
+        return [_with_code(given)]
+    files = sorted([file for file in path.rglob("*") if file.name.endswith(_ENDINGS) and file.is_file()])
+    if not files:
+        raise InputError(f"{path} has no eval sets: no file in it ends in {', '.join(_ENDINGS)}")
+    return [_with_code(file) for file in files]
+
+
+def _with_code(file: str | Path) -> EvalSet:
+    remedy = "load it with load_eval_set_with_code(…, trust=True)"
+    return load_eval_set_with_code(file, remedy=remedy)
+
+
+def _agent_of(agent: str | None, eval_set: EvalSet) -> tuple[str, Path]:
+    if agent is not None:
+        return agent, Path.cwd()
+    path = Path(eval_set.path)
+    if eval_set.agent is not None:
+        return eval_set.agent, home_of(eval_set.agent, path, False, "name it in evaluate(…)")
+    configuration = load_configuration(path.resolve().parent)
+    if isinstance(named := configuration.values.get("agent"), str):
+        return named, configuration.folder
+    raise AgentError(f"{path} names no agent: add `agent:` to it, or name one in evaluate(…)")
+
+
+def _summed_up(problems: Sequence[Problem], results: Sequence[CaseResult]) -> Problem:
+    """All cases that did not pass as one exception, which begins with the gravest."""
+    graver = sorted(problems, key=lambda each: not isinstance(each, CheckFailedError))
+    if len(graver) == 1:
+        return graver[0]
+    kind = CheckFailedError if isinstance(graver[0], CheckFailedError) else NotMeasuredError
+    total = len({result.case_id for result in results})
+    first, _, _ = str(graver[0]).partition("\n")
+    lines = [f"{first}, and {len(graver) - 1:,} more of {total:,} cases did not pass"]
+    for number, each in enumerate(graver[:_MOST_NAMED]):
+        lines += ["", str(each)] if number < _MOST_DETAILED else [str(each).partition("\n")[0]]
+    if len(graver) > _MOST_NAMED:
+        lines.append(f"and {len(graver) - _MOST_NAMED:,} more cases")
+    return kind("\n".join(lines), tuple([result for each in graver for result in each.results]))

@@ -1,0 +1,209 @@
+"""Assertions one rule at a time: `calls(trace).in_order("search", "book").never("delete")`."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, TypeVar
+
+import msgspec
+
+from rightcall.cases.evalsets import Check, compile_expectation
+from rightcall.cases.verdicts import judge
+from rightcall.errors import CriteriaError
+from rightcall.judging import EVALUATORS
+from rightcall.values.results import CaseResult, Source
+from rightcall.values.trajectory import Trajectory
+
+from ._outcomes import at_the_users_line, calling_place, deliver, unnamed
+from ._subjects import trajectory_of, written_call
+
+_CallsT = TypeVar("_CallsT", bound="Calls")
+
+
+class Scope(msgspec.Struct, frozen=True, kw_only=True):
+    """Which calls rules look at, and how they compare arguments."""
+
+    args: str = "subset"
+    ignore_tools: tuple[str, ...] = ()
+    agent: str | None = None
+    top_level: bool = False
+    parallel: str = "in_order"
+
+    def criteria(self) -> dict[str, Any]:
+        """What every kind of criteria says of the calls it looks at."""
+        return {
+            "ignore_tools": list(self.ignore_tools),
+            "agent": self.agent,
+            "top_level": self.top_level,
+            "parallel": self.parallel,
+        }
+
+
+@at_the_users_line
+def calls(
+    subject: Any,
+    *,
+    args: str = "subset",
+    ignore_tools: tuple[str, ...] | list[str] = (),
+    agent: str | None = None,
+    top_level: bool = False,
+    parallel: str = "in_order",
+) -> Calls:
+    """The calls of a run, to be held against one rule after the other. Each rule raises at once if it does not hold.
+
+    Args:
+        subject: What the agent did: a trajectory, what `capture` captured, a path, spans, messages, a list of calls.
+        args: How arguments are compared: `subset`, `exact`, `superset` or `ignore`.
+        ignore_tools: Tools whose calls are left out.
+        agent: Only this agent's calls count.
+        top_level: Only calls that no other tool made count.
+        parallel: With `any_order`, calls of one parallel group may come in any order.
+
+    Raises:
+        InputError: no calls can be read from the subject.
+    """
+    scope = Scope(args=args, ignore_tools=tuple(ignore_tools), agent=agent, top_level=top_level, parallel=parallel)
+    return Calls(trajectory_of(subject), scope, calling_place())
+
+
+class Calls:
+    """The calls of one run. Every rule gives them back, so that rules can be chained.
+
+    An expected call is a name, `{name: arguments}`, or a `ToolCall`. Each rule raises `CheckFailedError` if it does not
+    hold, `NotMeasuredError` if nobody can tell, `CriteriaError` if it makes no sense. Calls that no rule was asked of
+    are a `RuntimeWarning`: a test that says `calls(trace)` and no more checks nothing.
+    """
+
+    def __init__(self, trajectory: Trajectory, scope: Scope, place: Source) -> None:
+        self.trajectory = trajectory
+        self.results: list[CaseResult] = []
+        """The result of each rule so far."""
+        self._scope = scope
+        self._place = place
+        self._is_asked = False
+
+    def exactly(self: _CallsT, *expected: Any) -> _CallsT:
+        """These calls in this order, and no others."""
+        __tracebackhide__ = True
+        return self._path("exactly", "EXACT", expected)
+
+    def exactly_in_any_order(self: _CallsT, *expected: Any) -> _CallsT:
+        """These calls and no others, in whatever order."""
+        __tracebackhide__ = True
+        return self._path("exactly_in_any_order", "UNORDERED", expected)
+
+    def in_order(self: _CallsT, *expected: Any) -> _CallsT:
+        """These calls in this order; others may come in between."""
+        __tracebackhide__ = True
+        return self._path("in_order", "IN_ORDER", expected)
+
+    def in_any_order(self: _CallsT, *expected: Any) -> _CallsT:
+        """Each of these calls, in whatever order; there may be others."""
+        __tracebackhide__ = True
+        return self._path("in_any_order", "ANY_ORDER", expected)
+
+    def only(self: _CallsT, *expected: Any) -> _CallsT:
+        """No call that is not one of these; not all of them need to be made."""
+        __tracebackhide__ = True
+        return self._path("only", "SUBSET", expected)
+
+    def none(self: _CallsT) -> _CallsT:
+        """No calls at all."""
+        __tracebackhide__ = True
+        return self._hold("none", "tool-trajectory", {"expected": []}, {"match_type": "EXACT"})
+
+    def never(self: _CallsT, *forbidden: Any) -> _CallsT:
+        """None of these calls; with arguments, none with such arguments."""
+        __tracebackhide__ = True
+        return self._hold("never", "forbidden-tools", {"never": self._given("never", forbidden)})
+
+    def at_most(self: _CallsT, times: int, tool: str) -> _CallsT:
+        """So many calls of a tool, or fewer."""
+        __tracebackhide__ = True
+        return self._count("at_most", "<=", times, tool)
+
+    def at_least(self: _CallsT, times: int, tool: str) -> _CallsT:
+        """So many calls of a tool, or more."""
+        __tracebackhide__ = True
+        return self._count("at_least", ">=", times, tool)
+
+    def times(self: _CallsT, times: int, tool: str) -> _CallsT:
+        """Exactly so many calls of a tool."""
+        __tracebackhide__ = True
+        return self._count("times", "=", times, tool)
+
+    def called(self: _CallsT, tool: str, /, **arguments: Any) -> _CallsT:
+        """A call of a tool with these arguments, wherever it stands; `args` says whether it may have others."""
+        __tracebackhide__ = True
+        expected: dict[str, Any] = {"name": tool, "args": arguments} if arguments else {"name": tool}
+        policy = {"match_type": "ANY_ORDER", "args_match": self._scope.args if arguments else "ignore"}
+        return self._hold("called", "tool-trajectory", {"expected": [expected]}, policy)
+
+    def returned(self: _CallsT, tool: str, output: Any) -> _CallsT:
+        """A call of a tool that gave back this output."""
+        __tracebackhide__ = True
+        return self._hold("returned", "tool-call-output", {"tool_outputs": [{"name": tool, "output": output}]})
+
+    def answered(self: _CallsT, output: Any) -> _CallsT:
+        """The final answer of the run."""
+        __tracebackhide__ = True
+        return self._hold("answered", "final-output", {"output": output})
+
+    @at_the_users_line
+    def meets(self: _CallsT, key: str, criteria: Any, **settings: Any) -> _CallsT:
+        """Any rule there is, by its key in `expect` or its type id, such as `.meets("tool-f1", […], threshold=0.8)`.
+
+        The criteria say themselves which calls they look at.
+        """
+        __tracebackhide__ = True
+        self._is_asked = True
+        written = {"criteria": list(criteria) if isinstance(criteria, tuple) else criteria, **settings}
+        [check] = compile_expectation({key: written}, calling_place())
+        return self._judge(check)
+
+    @at_the_users_line
+    def _path(self: _CallsT, key: str, match: str, expected: tuple[Any, ...]) -> _CallsT:
+        __tracebackhide__ = True
+        config = {"match_type": match, "args_match": self._scope.args}
+        return self._hold(key, "tool-trajectory", {"expected": self._given(key, expected)}, config)
+
+    @at_the_users_line
+    def _count(self: _CallsT, key: str, sign: str, times: int, tool: str) -> _CallsT:
+        __tracebackhide__ = True
+        return self._hold(key, "tool-call-count", {"tool_calls_count": {tool: (sign, times)}})
+
+    @at_the_users_line
+    def _hold(
+        self: _CallsT, key: str, type_id: str, criteria: dict[str, Any], config: dict[str, Any] | None = None
+    ) -> _CallsT:
+        __tracebackhide__ = True
+        self._is_asked = True
+        evaluator = EVALUATORS[type_id](key, config)
+        place = calling_place()
+        checked = evaluator.criteria({**criteria, **self._scope.criteria()})
+        return self._judge(Check(key, evaluator, checked, lambda _: place))
+
+    def _judge(self: _CallsT, check: Check) -> _CallsT:
+        __tracebackhide__ = True
+        case = unnamed([check], check.source(None))
+        result = judge(case, self.trajectory)
+        self.results.append(result)
+        deliver(case, result)
+        return self
+
+    @at_the_users_line
+    def _given(self, key: str, expected: tuple[Any, ...]) -> list[Any]:
+        """Expected calls; a rule without any would hold for whatever was called, or is better said otherwise."""
+        self._is_asked = True
+        if not expected:
+            raise CriteriaError(f"{key}() names no call; name at least one, or say none() if nothing may be called")
+        return [written_call(item) for item in expected]
+
+    def __del__(self) -> None:
+        if not self._is_asked:
+            warnings.warn_explicit(
+                "calls(…) was asked for, but nothing was checked; add a rule, such as .in_order('search')",
+                RuntimeWarning,
+                self._place.file,
+                self._place.line,
+            )

@@ -1,0 +1,126 @@
+"""What becomes of a result in a test: nothing, an exception, or one that waits for others."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from rightcall.cases.evalsets import Case, Check
+from rightcall.errors import CheckFailedError, NotMeasuredError, RightcallError
+from rightcall.reporting.reports import Paper, side_by_side, summary
+from rightcall.values.redaction import redacted, redacted_text
+from rightcall.values.results import CaseResult, Source
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+Problem = CheckFailedError | NotMeasuredError
+Listener = Callable[[Case, CaseResult], None]
+
+waiting: ContextVar[list[Problem] | None] = ContextVar("rightcall_waiting", default=None)
+"""Where problems are put that are to be raised together; `None` where each is raised at once."""
+_listeners: list[Listener] = []
+_MARGIN = 6
+
+
+def at_the_users_line(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """A function whose exceptions, where they are ours, are raised without the way they took through our code.
+
+    pytest then shows the line of the test and the sentence. A defect of ours keeps its traceback.
+    """
+
+    @wraps(function)
+    def told(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        __tracebackhide__ = True
+        try:
+            return function(*args, **kwargs)
+        except (CheckFailedError, RightcallError) as problem:
+            raise problem.with_traceback(None)  # noqa: B904 - it is the same exception
+
+    return told
+
+
+def deliver(case: Case, result: CaseResult) -> CaseResult:
+    """The result, if it passed. Otherwise its problem is raised, or kept for the end of a `soft` block.
+
+    Raises:
+        CheckFailedError: the agent did something else than expected.
+        NotMeasuredError: nobody can tell.
+    """
+    __tracebackhide__ = True
+    for listener in tuple(_listeners):
+        listener(case, result)
+    problem = problem_of(case, result)
+    if problem is not None:
+        raise_or_keep(problem)
+    return result
+
+
+def raise_or_keep(problem: Problem) -> None:
+    """Raise a problem, or keep it for the end of a `soft` block."""
+    __tracebackhide__ = True
+    kept = waiting.get()
+    if kept is None:
+        raise problem
+    kept.append(problem)
+
+
+def problem_of(case: Case, result: CaseResult, width: int | None = None) -> Problem | None:
+    """The exception that tells why a case did not pass, without secrets; none if it did. Its results are whole."""
+    if result.passed:
+        return None
+    paper = Paper(width=width or _width())
+    named = f"{paper.text(result.case_id)}: " if result.case_id else ""
+    shown = redacted(result)
+    text = redacted_text("\n".join([named + summary(shown), *side_by_side(case, shown, paper)]))
+    if result.verdict == "failed":
+        return CheckFailedError(text, (result,))
+    return NotMeasuredError(text, (result,))
+
+
+def together(problems: Sequence[Problem]) -> Problem:
+    """Several problems as one: a failure if one of them is, for that is known whatever else is not."""
+    if len(problems) == 1:
+        return problems[0]
+    kind = CheckFailedError if any(isinstance(each, CheckFailedError) for each in problems) else NotMeasuredError
+    graver = sorted(problems, key=lambda each: not isinstance(each, CheckFailedError))
+    first, _, _ = str(graver[0]).partition("\n")
+    others = len(problems) - 1
+    lines = [f"{first}, and {others:,} more assertion{'s' * (others > 1)} failed"]
+    for number, each in enumerate(problems, start=1):
+        head, *below = str(each).splitlines()
+        lines += ["", f"{number}. {head}", *[f"   {line}" for line in below]]
+    return kind("\n".join(lines), tuple([result for each in problems for result in each.results]))
+
+
+def unnamed(checks: Sequence[Check], place: Source) -> Case:
+    """A case made of checks alone."""
+    return Case(id="", source=place, checks=tuple(checks))
+
+
+def calling_place() -> Source:
+    """The line of the test that is asserting something: the nearest frame that is not ours."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).startswith("rightcall."):
+        frame = frame.f_back
+    return Source(frame.f_code.co_filename, frame.f_lineno, 1)
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Have every result told to a listener, whatever becomes of it, while the block lasts."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
+
+def _width() -> int:
+    """How wide lines may be: as the terminal is, without the margin that test runners put before them."""
+    return max(60, min(160, shutil.get_terminal_size((120, 24)).columns) - _MARGIN)

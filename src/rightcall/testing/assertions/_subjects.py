@@ -1,0 +1,116 @@
+"""What an assertion is about: anything that calls can be read from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rightcall.errors import InputError, shown
+from rightcall.judging import AgentExecution
+from rightcall.running.tracing import Captured
+from rightcall.values.trajectory import ToolCall, Trajectory
+
+_FIELDS = frozenset(ToolCall.__struct_fields__)
+_MOST_COUNTED = 100
+
+
+def trajectory_of(subject: Any) -> Trajectory:
+    """The one trajectory in what a test has in its hands.
+
+    - a `Trajectory`, what `capture` captured, or an `AgentExecution`;
+    - a path, bytes or a decoded document: a trace or a log of messages, in any format that `read` knows;
+    - what an SDK gave back: a message, or the completion around it;
+    - a list of spans, of messages, or of calls: names, `{"search": {"query": "laptop"}}`, `{"name": …, "args": …}`
+      or `ToolCall`s. A call that is given by its name alone has no recorded arguments.
+
+    An empty list says nothing about calls: there may have been none, or nobody recorded them. `Trajectory()` says that
+    there were none.
+
+    Raises:
+        InputError: nothing can be read from it, or it holds several runs.
+    """
+    if isinstance(subject, Trajectory):
+        return subject
+    if isinstance(subject, Captured):
+        return subject.trajectory()
+    if isinstance(subject, AgentExecution):
+        return subject.trajectory
+    if isinstance(subject, (str, bytes, bytearray, os.PathLike, Mapping)) or hasattr(subject, "read"):
+        return _only_one(subject)
+    if hasattr(type(subject), "model_dump"):
+        from rightcall.reading import read_messages
+
+        return read_messages(subject)  # what an SDK gave back: a message, or a completion that holds one
+    if isinstance(subject, Iterable):
+        return _listed(list(subject))
+    raise InputError(f"no calls can be read from {shown(subject)}; give a trajectory, a trace, spans or messages")
+
+
+def written_call(item: Any) -> Any:
+    """An expected call, however it is given, as criteria have it: a name, or `{"name": …, "args": …}`.
+
+    Raises:
+        InputError: it is none.
+    """
+    if isinstance(item, ToolCall):
+        return {"name": item.name} if "args" in item.unrecorded else {"name": item.name, "args": item.args}
+    if isinstance(item, Mapping) and not (item.keys() <= {"name", "args"} and isinstance(item.get("name"), str)):
+        if len(item) != 1:
+            raise InputError(f"an expected call is a name or {{name: arguments}}, not {shown(item)}")
+        [(name, args)] = item.items()
+        return {"name": name, "args": args}
+    if not isinstance(item, (str, Mapping)):
+        raise InputError(f"an expected call is a name or {{name: arguments}}, not {shown(item)}")
+    return item
+
+
+def _only_one(source: Any) -> Trajectory:
+    from rightcall.reading import read
+
+    found = []
+    for trajectory in read(source):
+        found.append(trajectory)
+        if len(found) > _MOST_COUNTED:
+            break
+    if len(found) != 1:
+        count = f"more than {_MOST_COUNTED}" if len(found) > _MOST_COUNTED else str(len(found) or "no")
+        raise InputError(f"{shown(source)} has {count} runs, and an assertion is about one; choose one with read(…)")
+    return found[0]
+
+
+def _listed(items: Sequence[Any]) -> Trajectory:
+    if not items:
+        return Trajectory(calls_recorded=False)
+    if all([_is_call(item) for item in items]):
+        return Trajectory.of([_made(item) for item in items])
+    from rightcall.reading import read_messages, read_spans
+
+    if all([_is_live_span(item) for item in items]):
+        return read_spans(items)
+    if any([not isinstance(item, Mapping) for item in items]):
+        return read_messages(items)
+    return _only_one(items)
+
+
+def _is_call(item: Any) -> bool:
+    if isinstance(item, Mapping):
+        is_spelt_out = isinstance(item.get("name"), str) and item.keys() <= _FIELDS
+        return is_spelt_out or _is_short(item)
+    return isinstance(item, (str, ToolCall))
+
+
+def _is_short(item: Mapping[Any, Any]) -> bool:
+    """Whether an object is `{name: arguments}`."""
+    return len(item) == 1 and all([isinstance(args, Mapping) or args is None for args in item.values()])
+
+
+def _made(item: Any) -> Any:
+    if isinstance(item, Mapping) and "name" not in item:
+        [(name, args)] = item.items()
+        return {"name": name} if args is None else {"name": name, "args": args}
+    return item
+
+
+def _is_live_span(item: Any) -> bool:
+    return hasattr(item, "attributes") and hasattr(item, "start_time") and not isinstance(item, Mapping)

@@ -1,0 +1,109 @@
+"""Which agent an eval set is run with, and the processes that agents are kept in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from rightcall.cases.evalsets import Case, EvalSet
+from rightcall.cases.verdicts import judge_run
+from rightcall.errors import AgentError
+from rightcall.reporting.store import files_digest
+from rightcall.running.project import Configuration, agent_files, bytes_of, home_of, is_elsewhere, load_configuration
+from rightcall.running.runner import DEFAULT_MEMORY, DEFAULT_TIMEOUT, Job, KeptAgent, RunOptions
+from rightcall.values.results import CaseResult
+
+if TYPE_CHECKING:
+    import pytest
+
+
+class ChosenAgent(msgspec.Struct, frozen=True):
+    """An agent by name, where it is looked for, and the digest of its files, if they are known."""
+
+    name: str
+    home: Path
+    digest: str | None
+
+
+class Agents:
+    """The agents of one process of pytest, each in a process of its own until the session is over."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._configurations: dict[Path, Configuration] = {}
+        self._chosen: dict[str, ChosenAgent] = {}
+        self._kept: dict[tuple[str, Path, float, int], KeptAgent] = {}
+        self._recorded: dict[str, dict[str, list[Any]]] = {}
+
+    def run(self, eval_set: EvalSet, case: Case) -> CaseResult:
+        """The result of running a case.
+
+        Raises:
+            AgentError: there is no agent for it, or it cannot be loaded.
+            RightcallError: the recording that is to be replayed, or the project's configuration, cannot be read.
+        """
+        agent = self.choose(eval_set)
+        if case.mocks and is_elsewhere(agent.name):
+            raise AgentError(f"{case.source}: nobody can stand in for the tools of {agent.name!r:.80}: no Python agent")
+        options = self._options(eval_set)
+        key = (agent.name, agent.home, options.timeout, options.max_memory)
+        if key not in self._kept:
+            self._kept[key] = KeptAgent(agent.name, str(agent.home), options)
+        finished = self._kept[key].run(Job.of(case, recording=self._recording(eval_set, case)))
+        return judge_run(case, finished.outcome, finished.trajectory)
+
+    def choose(self, eval_set: EvalSet) -> ChosenAgent:
+        """The agent of an eval set: named on the command line, by the file, or by the configuration."""
+        if eval_set.path not in self._chosen:
+            name, home = self._named(eval_set)
+            files = agent_files(name, home)
+            self._chosen[eval_set.path] = ChosenAgent(name, home, files_digest(files) if files else None)
+        return self._chosen[eval_set.path]
+
+    def close(self) -> None:
+        """End all processes."""
+        for kept in self._kept.values():
+            kept.close()
+        self._kept.clear()
+
+    def _named(self, eval_set: EvalSet) -> tuple[str, Path]:
+        config, path = self._config, Path(eval_set.path)
+        if given := config.getoption("rightcall_agent"):
+            return str(given), config.invocation_params.dir
+        if eval_set.agent is not None:
+            trust = bool(config.getoption("rightcall_trust"))
+            return eval_set.agent, home_of(eval_set.agent, path, trust, "give --rightcall-trust")
+        if written := config.getini("rightcall_agent"):
+            return str(written), config.rootpath
+        configuration = self._configuration(path)
+        if isinstance(written := configuration.values.get("agent"), str):
+            return written, configuration.folder
+        raise AgentError(f"{path} names no agent: add `agent:` to it, or give --rightcall-agent")
+
+    def _options(self, eval_set: EvalSet) -> RunOptions:
+        written = self._configuration(Path(eval_set.path)).values
+        timeout, memory = written.get("timeout"), written.get("max_memory")
+        return RunOptions(
+            timeout=float(timeout or eval_set.timeout or DEFAULT_TIMEOUT),
+            max_memory=bytes_of(str(memory)) if memory is not None else DEFAULT_MEMORY,
+        )
+
+    def _configuration(self, path: Path) -> Configuration:
+        folder = path.resolve().parent
+        if folder not in self._configurations:
+            self._configurations[folder] = load_configuration(folder)
+        return self._configurations[folder]
+
+    def _recording(self, eval_set: EvalSet, case: Case) -> list[Any] | None:
+        if not self._config.getoption("rightcall_replay"):
+            return None
+        from rightcall.running.mocking import Recording
+        from rightcall.running.places import recording_path
+
+        if eval_set.path not in self._recorded:
+            answers = self._recorded.setdefault(eval_set.path, {})
+            for entry in Recording.load(recording_path(eval_set.path)).entries:
+                answers.setdefault(entry.case, []).append(msgspec.to_builtins(entry))
+        return self._recorded[eval_set.path].get(case.id, [])

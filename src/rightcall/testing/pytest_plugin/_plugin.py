@@ -1,0 +1,147 @@
+"""The hooks. What they need is imported when an eval set or an assertion of ours is met, and not before."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from rightcall.running.tracing import Captured
+
+    from ._agents import Agents
+    from ._records import Records
+
+_SUFFIXES = (".yaml", ".yml", ".json")
+_MARK = "evalset"
+_FIXTURE = "captured_calls"
+_ATTRIBUTE = "rightcall_records"
+"""Where a report carries the results behind it, as plain data that crosses from pytest-xdist's workers."""
+
+collected: pytest.StashKey[list[dict[str, Any]]] = pytest.StashKey()
+"""The records of results that a test came to."""
+
+
+class Plugin:
+    """What Rightcall does in one session of pytest."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        for glob in config.getini("rightcall_evalsets"):
+            if Path(glob).is_absolute():
+                raise pytest.UsageError(f"rightcall_evalsets: {glob}: globs are meant from the root folder")
+        self._config = config
+        self._began = monotonic()
+        self._listed: set[Path] | None = None
+        self._agents: Agents | None = None
+        self._records: Records | None = None
+
+    @property
+    def agents(self) -> Agents:
+        """The agents that eval sets of this process are run with."""
+        if self._agents is None:
+            from ._agents import Agents
+
+            self._agents = Agents(self._config)
+        return self._agents
+
+    @pytest.fixture
+    def captured_calls(self) -> Iterator[Captured]:
+        """The calls that are made while the test runs: a `Captured`, as `rightcall.capture()` gives it."""
+        from rightcall.running.tracing import capture
+
+        with capture() as captured:
+            yield captured
+
+    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+        """Eval sets that are named on the command line, or that the configuration lists."""
+        if file_path.suffix not in _SUFFIXES:
+            return None
+        if not parent.session.isinitpath(file_path) and not self._is_listed(file_path):
+            return None
+        from ._collecting import EvalSetFile
+
+        return EvalSetFile.from_parent(parent, path=file_path)
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """A test with the mark, once for each case."""
+        if any(metafunc.definition.iter_markers(_MARK)):
+            from ._marking import parametrize
+
+            parametrize(metafunc, self._config)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Take note of what a test with the mark finds out about its case, and of calls in whatever event loop."""
+        is_marked = item.get_closest_marker(_MARK) is not None
+        if not is_marked and _FIXTURE not in getattr(item, "fixturenames", ()):
+            return (yield)
+        from ._marking import following, noting
+
+        with following(item, _FIXTURE), noting(item) if is_marked else nullcontext():
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[Any]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Have reports carry results, and tell problems in as few words as there are."""
+        report = yield
+        if call.when == "call" and (records := item.stash.get(collected, None)):
+            setattr(report, _ATTRIBUTE, list(records))
+            records.clear()
+        if call.excinfo is not None and "rightcall.testing.assertions" in sys.modules:
+            from ._wording import shorten
+
+            shorten(report, call.excinfo.value)
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep results as they come, in the process that hears of all of them."""
+        records = getattr(report, _ATTRIBUTE, ())
+        if records and not hasattr(self._config, "workerinput"):
+            if self._records is None:
+                from ._records import Records
+
+                self._records = Records(self._config)
+            self._records.add(records)
+
+    def pytest_assertrepr_compare(self, op: str, left: object, right: object) -> list[str] | None:
+        """Two trajectories that are not equal, side by side."""
+        if op != "==" or "rightcall.values.trajectory" not in sys.modules:
+            return None
+        from ._wording import compared
+
+        return compared(left, right)
+
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        """Close the runs, and write the reports that were asked for."""
+        self.pytest_unconfigure()
+        if self._records is not None:
+            is_complete = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+            self._records.finish(monotonic() - self._began, is_complete=is_complete)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Say where the results are."""
+        reports = self._config.getoption("rightcall_report")
+        if self._records is not None:
+            for line, style in self._records.told():
+                terminalreporter.write_line(line, **style)
+        elif reports and not hasattr(self._config, "workerinput"):
+            terminalreporter.write_line(f"rightcall: no results, so no report: {', '.join(reports)}", yellow=True)
+
+    def pytest_unconfigure(self) -> None:
+        """End the processes of agents."""
+        agents, self._agents = self._agents, None
+        if agents is not None:
+            agents.close()
+
+    def _is_listed(self, path: Path) -> bool:
+        if self._listed is None:
+            root, globs = self._config.rootpath, self._config.getini("rightcall_evalsets")
+            self._listed = {found.resolve() for glob in globs for found in root.glob(glob)}
+        return bool(self._listed) and path.resolve() in self._listed

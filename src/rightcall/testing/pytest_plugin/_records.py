@@ -1,0 +1,131 @@
+"""What a session leaves behind: a run for each eval set and agent, and the reports that were asked for."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from rightcall.cases.evalsets import Case
+from rightcall.errors import RightcallError
+from rightcall.reporting.store import RUNS, Journal, Run, case_digest, commit_of, create_run, file_digest
+from rightcall.values.results import Aggregates, CaseResult, Tally, Totals, measures_of
+
+from ._writing import write_report
+
+if TYPE_CHECKING:
+    import pytest
+
+_NONE = "none"
+_LOST = "results were not kept"
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """A result, and what it is a result of, in a form that crosses from one process to another."""
+
+    evalset: str
+    agent: str
+    agent_hash: str | None
+    digest: str
+    result: str
+    """The result of the case as JSON."""
+
+
+def record_of(case: Case, result: CaseResult, evalset: str, agent: str, agent_hash: str | None) -> dict[str, Any]:
+    """The record of a result, as plain data."""
+    digest = case_digest(case, agent, agent_hash, None)
+    record = Record(evalset=evalset, agent=agent, agent_hash=agent_hash, digest=digest, result=result.to_json())
+    return msgspec.structs.asdict(record)
+
+
+class Records:
+    """The runs of one session, written as results come. Where that fails, tests go on, and the summary says so."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self._runs: dict[tuple[str, str], tuple[Run, Journal]] = {}
+        self._finished: list[tuple[Run, Totals]] = []
+        self._written: list[str] = []
+        self._problems: dict[str, None] = {}
+
+    def add(self, records: Sequence[dict[str, Any]]) -> None:
+        """Keep results."""
+        for record in [Record(**each) for each in records]:
+            try:
+                _, journal = self._run(record)
+                journal.append(CaseResult.from_json(record.result), record.digest)
+            except RightcallError as problem:
+                self._problems[str(problem)] = None
+
+    def finish(self, seconds: float, *, is_complete: bool) -> None:
+        """Close the runs, and write the reports."""
+        for run, journal in self._runs.values():
+            try:
+                journal.close()
+                if journal.trouble is not None:
+                    self._problems[journal.trouble] = None
+                self._finished.append(_finished(run, journal, seconds, is_complete))
+            except RightcallError as problem:
+                self._problems[str(problem)] = None
+        for path in self._config.getoption("rightcall_report"):
+            try:
+                file = self._config.invocation_params.dir / path
+                write_report(file, self._finished, seconds, [f"{_LOST}: {problem}" for problem in self._problems])
+                self._written.append(path)
+            except RightcallError as problem:
+                self._problems[str(problem)] = None
+        self._close()
+
+    def told(self) -> Iterator[tuple[str, dict[str, bool]]]:
+        """What to say about them at the end, each line with its style."""
+        for run, totals in self._finished:
+            named = "" if self._temporary is not None else f"  run {run.short_id}"
+            style = {"green": True} if totals.exit_code == 0 else {"red": True}
+            yield f"rightcall: {run.header.evalset}: {totals}{named}", style
+        for path in self._written:
+            yield f"rightcall: report written to {path}", {}
+        for problem in self._problems:
+            yield f"rightcall: {_LOST}: {problem}", {"red": True, "bold": True}
+
+    def _run(self, record: Record) -> tuple[Run, Journal]:
+        key = (record.evalset, record.agent)
+        if key not in self._runs:
+            commit, branch = commit_of(self._config.rootpath)
+            run = create_run(
+                self._folder(),
+                commit=commit,
+                branch=branch,
+                agent=record.agent,
+                agent_hash=record.agent_hash,
+                evalset=record.evalset,
+                evalset_hash=file_digest(self._config.invocation_params.dir / record.evalset),
+                options={"pytest": True},
+            )
+            self._runs[key] = run, run.journal()
+        return self._runs[key]
+
+    def _folder(self) -> Path:
+        config = self._config
+        given, written = config.getoption("rightcall_runs"), config.getini("rightcall_runs")
+        if (given or written) == _NONE:
+            self._temporary = self._temporary or tempfile.TemporaryDirectory(prefix="rightcall-")
+            return Path(self._temporary.name)
+        return config.invocation_params.dir / given if given else config.rootpath / (written or RUNS)
+
+    def _close(self) -> None:
+        if self._temporary is not None:
+            self._temporary.cleanup()
+
+
+def _finished(run: Run, journal: Journal, seconds: float, is_complete: bool) -> tuple[Run, Totals]:
+    tally, aggregates = Tally(), Aggregates()
+    for result in journal.results():
+        tally.add(result)
+        aggregates.add(measures_of(result.results))
+    totals = tally.totals()
+    finished = run.finish(totals, aggregates.by_evaluator(), seconds, is_complete=is_complete, journal=journal)
+    return finished, totals

@@ -1,0 +1,1 @@
+"""Values that everything else passes around: trajectories, results, decoded data, redacted text."""

@@ -1,0 +1,5 @@
+"""One bounded decoder for all data from outside: JSON, Python literals and Python values."""
+
+from rightcall._lazy import lazy_exports as _lazy_exports
+
+__getattr__, __dir__, __all__ = _lazy_exports(__name__)

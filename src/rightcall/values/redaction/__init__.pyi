@@ -1,0 +1,11 @@
+from ._names import secret_name as secret_name
+from ._results import (
+    redacted as redacted,
+    redacted_differences as redacted_differences,
+    redacted_document as redacted_document,
+    redacted_overall as redacted_overall,
+    redacted_trajectory as redacted_trajectory,
+)
+from ._shapes import SHAPES as SHAPES
+from ._texts import redacted_address as redacted_address, redacted_text as redacted_text
+from ._values import redacted_value as redacted_value

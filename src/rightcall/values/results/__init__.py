@@ -1,0 +1,5 @@
+"""What we found: verdicts, scores, findings and alignments, and their JSON form."""
+
+from rightcall._lazy import lazy_exports as _lazy_exports
+
+__getattr__, __dir__, __all__ = _lazy_exports(__name__)

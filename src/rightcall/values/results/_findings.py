@@ -1,0 +1,58 @@
+"""What went wrong, one sentence at a time."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from rightcall.values.trajectory import Trajectory
+
+_QUOTED = re.compile(r"`([^`(]{1,200})")
+_LONGEST_NAME = 200
+
+
+class NamedCall(msgspec.Struct, frozen=True):
+    """A call that a finding is about: its position in its own list, from 0, and its text."""
+
+    position: int
+    text: str
+
+
+class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One thing that went wrong: a stable code, one sentence, and the calls it is about."""
+
+    code: str
+    """Such as `RC101`; `rightcall explain RC101` says more."""
+    message: str
+    expected: NamedCall | None = None
+    actual: NamedCall | None = None
+    path: str | None = None
+    """Which part of the criteria it is about, such as `tool_calls[2]`."""
+    help: str | None = None
+    """What to do about it, where there is something specific to say."""
+
+    @property
+    def tool(self) -> str:
+        """The tool that it is about: of the call it names, or the first word in it that is quoted; else empty."""
+        call = self.expected or self.actual
+        if call is not None:
+            return tool_in(call.text)
+        if self.path is not None and self.path.startswith("tool_calls_count."):
+            return self.path.partition(".")[2][:_LONGEST_NAME]
+        quoted = _QUOTED.search(self.message) if self.code in ("RC301", "RC506") else None
+        return quoted[1] if quoted else ""
+
+
+def missing_calls(trajectory: Trajectory) -> Finding:
+    """Why it is not known which calls were made, of a trajectory that says that some may be missing."""
+    if trajectory.not_understood:
+        return Finding("RC304", f"calls may be missing that were not understood: {trajectory.not_understood}")
+    if trajectory.calls:
+        return Finding("RC301", "the trace may lack calls, so what was called is not all known")
+    return Finding("RC301", "the trace has no tool data, so it is not known which calls were made")
+
+
+def tool_in(text: str) -> str:
+    """The name of the tool in the text of a call; of a very long one, its beginning."""
+    return text.partition("(")[0][:_LONGEST_NAME]

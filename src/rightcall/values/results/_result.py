@@ -1,0 +1,176 @@
+"""The result of judging one trajectory by one evaluator."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Protocol, TypeAlias
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from rightcall.errors import InputError, LimitError, shown
+from rightcall.limits import Budget
+from rightcall.values.decoding import dump_json, load_json
+
+from ._findings import Finding
+from ._justifications import KNOWN_JUSTIFICATIONS, Justification
+
+Verdict: TypeAlias = Literal["passed", "failed", "not_measured", "error"]
+
+
+class Account(Protocol):
+    """How to explain a result, if anybody asks."""
+
+    def justify(self) -> Justification | None:
+        """The details: what the evaluator saw and how it got to its score."""
+
+    def find(self) -> tuple[Finding, ...]:
+        """What went wrong."""
+
+
+class Told(msgspec.Struct, frozen=True):
+    """An account whose answers are there already."""
+
+    justification: Justification | None = None
+    findings: tuple[Finding, ...] = ()
+
+    def justify(self) -> Justification | None:
+        """The details."""
+        return self.justification
+
+    def find(self) -> tuple[Finding, ...]:
+        """What went wrong."""
+        return self.findings
+
+
+class Explanation(msgspec.Struct, eq=False):
+    """Details and findings, each made when it is first read: results are many, readers few."""
+
+    account: Account
+    made_details: Justification | UnsetType | None = UNSET
+    made_findings: tuple[Finding, ...] | UnsetType = UNSET
+
+    @property
+    def details(self) -> Justification | None:
+        """The details, made now or before."""
+        if self.made_details is UNSET:
+            try:
+                with Budget():
+                    self.made_details = self.account.justify()
+            except Exception:  # noqa: BLE001 - a score stands though nobody can explain it; `findings` say why
+                self.made_details = None
+        return self.made_details
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings, made now or before."""
+        if self.made_findings is UNSET:
+            try:
+                with Budget():
+                    self.made_findings = self.account.find()
+            except LimitError as problem:
+                self.made_findings = (Finding("RC401", f"not explained: limit exceeded: {problem}"),)
+            except Exception as problem:  # noqa: BLE001 - as above
+                self.made_findings = (Finding("RC402", f"not explained: {type(problem).__name__}: {problem}"),)
+        return self.made_findings
+
+    def told(self) -> Told:
+        """Details and findings as plain data."""
+        return Told(self.details, self.findings)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Explanation) and self.told() == other.told()
+
+    def __hash__(self) -> int:
+        return hash(Explanation)
+
+    def __repr__(self) -> str:
+        return "Explanation(…)"  # made when it is read, and printing a result is not reading its details
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Explanation, (self.told(),))
+
+
+class EvaluationResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What one evaluator says of one trajectory.
+
+    `verdict` is `passed` or `failed` where there is a score; `not_measured` where the trace did not record what the
+    verdict depends on; `error` where judging broke off. The last two have no score: an error is never a 0.0.
+    """
+
+    evaluator: str
+    verdict: Verdict
+    score: float | None = None
+    threshold: float = 1.0
+    error: str | None = None
+    traceback: str | None = None
+    warnings: tuple[str, ...] = ()
+    evaluation_time: float = 0.0
+    """Seconds spent on the score; details are made when read and are not counted."""
+    explanation: Explanation = msgspec.field(default_factory=lambda: Explanation(Told()))
+
+    @property
+    def passed(self) -> bool:
+        """Whether the verdict is `passed`, and nothing else."""
+        return self.verdict == "passed"
+
+    @property
+    def details(self) -> Any:
+        """The justification: what the evaluator saw and how it got to its score. `None` where there is none."""
+        return self.explanation.details
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What went wrong, one finding each, in the order of the expectations."""
+        return self.explanation.findings
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """The result as JSON text, details and findings included, from which `from_json` makes it again."""
+        return dump_json(plain_result(self), indent=indent)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> EvaluationResult:
+        """The result that `to_json` wrote.
+
+        Raises:
+            InputError: the text is not such a result.
+        """
+        if not isinstance(text, (str, bytes)):
+            raise InputError(f"a saved result is text, not {shown(text)}")
+        try:
+            return restored_result(msgspec.convert(load_json(text), SavedResult, strict=True))
+        except msgspec.ValidationError as problem:
+            raise InputError(f"not a saved result: {problem}") from None
+
+
+def plain_result(result: EvaluationResult) -> Any:
+    """A result as plain data, details and findings included."""
+    fields = {name: getattr(result, name) for name in result.__struct_fields__ if name != "explanation"}
+    fields |= {"passed": result.passed, "details": result.details, "findings": result.findings}
+    return msgspec.to_builtins(fields)
+
+
+def without_details(result: EvaluationResult) -> EvaluationResult:
+    """A result that says what went wrong, but no more how it came to its score."""
+    return msgspec.structs.replace(result, explanation=Explanation(Told(None, result.findings)))
+
+
+def restored_result(saved: SavedResult) -> EvaluationResult:
+    """The result that was saved."""
+    values = {name: getattr(saved, name) for name in EvaluationResult.__struct_fields__ if name != "explanation"}
+    return EvaluationResult(**values, explanation=Explanation(Told(saved.details, saved.findings)))
+
+
+class SavedResult(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """The JSON form of a result."""
+
+    evaluator: str
+    verdict: Verdict
+    passed: bool
+    score: float | None
+    threshold: float
+    error: str | None
+    traceback: str | None
+    warnings: tuple[str, ...]
+    evaluation_time: float
+    details: KNOWN_JUSTIFICATIONS | None
+    findings: tuple[Finding, ...]

@@ -1,0 +1,165 @@
+"""The path an agent took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+import msgspec
+from msgspec.structs import force_setattr
+
+from rightcall.errors import InputError, nearest, shown
+from rightcall.limits import DEFAULT_LIMITS, Limits
+from rightcall.values.decoding import admit
+
+from ._call import ToolCall
+from ._order import in_order
+from ._usage import Usage
+from ._withheld import WithheldCall
+
+NOT_UNDERSTOOD = "not_understood"
+"""The key of the metadata under which readers keep what they did not understand."""
+
+NOT_UNDERSTOOD_NOTE = "calls that were not understood: "
+"""How the warning begins that says the same."""
+
+_FIELDS = ToolCall.__struct_fields__
+
+
+class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """The calls of one run of an agent, in order, with what the run was given and gave back.
+
+    `unordered` holds ranges of calls (first, one past the last) whose order among themselves the trace does not
+    settle, such as parallel calls on a coarse clock: a verdict that depends on their order is not measured.
+    """
+
+    calls: tuple[ToolCall, ...] = ()
+    input: Any = None
+    output: Any = None
+    trace_id: str | None = None
+    metadata: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    unordered: tuple[tuple[int, int], ...] = ()
+    turn_inputs: tuple[Any, ...] = ()
+    """What each turn of a conversation was given, in order; empty where there was one turn, or turns are not known."""
+    turn_outputs: tuple[Any, ...] = ()
+    """What each turn of a conversation gave back, in order; empty where only the last answer is known."""
+    calls_recorded: bool = True
+    """Whether all calls are here: without tool data, or where calls were not understood, that is not known."""
+    usage: Usage | None = None
+    """How long the run took and how many tokens, where that was recorded."""
+    withheld: tuple[WithheldCall, ...] = ()
+    """Calls that were asked for and not carried out: deferred, or refused by a person."""
+
+    @classmethod
+    def of(
+        cls,
+        calls: Iterable[str | Mapping[str, Any] | ToolCall],
+        *,
+        input: Any = None,
+        output: Any = None,
+        trace_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        turn_inputs: Iterable[Any] = (),
+        turn_outputs: Iterable[Any] = (),
+        usage: Usage | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> Trajectory:
+        """A trajectory of names, `{"name": …, "args": …, "output": …}` objects and `ToolCall`s, mixed.
+
+        The calls keep their order, unless they have start times: those decide. Where only some have one, the order of
+        all is not known. Arguments and outputs that are not given count as not recorded.
+
+        Raises:
+            InputError: something in `calls` is none of these, has an unknown key, or is not a JSON value.
+        """
+        if isinstance(calls, (str, bytes, Mapping)) or not isinstance(calls, Iterable):
+            raise InputError(f"a trajectory is a list of calls, not a {type(calls).__name__}")
+        made = [_call(item, position, limits) for position, item in enumerate(calls)]
+        untimed = sum(call.start_ns is None for call in made)
+        is_mixed = 0 < untimed < len(made)
+        return cls(
+            calls=tuple(made[position] for position in in_order(made)),
+            input=admit(input, limits),
+            output=admit(output, limits),
+            trace_id=trace_id,
+            metadata=admit(metadata or {}, limits),
+            turn_inputs=tuple([admit(each, limits) for each in turn_inputs]),
+            turn_outputs=tuple([admit(each, limits) for each in turn_outputs]),
+            usage=usage,
+            warnings=(f"{untimed} calls have no start time; they are put last",) if is_mixed else (),
+            unordered=((0, len(made)),) if is_mixed else (),
+        )
+
+    def __post_init__(self) -> None:
+        calls: Any = self.calls
+        if calls.__class__ is not tuple:
+            force_setattr(self, "calls", tuple(calls) if isinstance(calls, Iterable) else (calls,))
+        if not all([isinstance(call, ToolCall) for call in self.calls]):
+            raise InputError("the calls of a trajectory are ToolCalls; Trajectory.of takes names and objects, too")
+        # Every evaluator asks for these, so they are made once, here, and not when the first one asks.
+        self.__dict__["_names"] = tuple([call.name for call in self.calls])
+        self.__dict__["_has_internal_calls"] = True in [call.internal for call in self.calls]
+
+    def __copy__(self) -> Trajectory:
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the tools called, in order."""
+        return self.__dict__["_names"]  # type: ignore[no-any-return]
+
+    @property
+    def has_internal_calls(self) -> bool:
+        """Whether any call is the framework's own."""
+        return self.__dict__["_has_internal_calls"]  # type: ignore[no-any-return]
+
+    @property
+    def not_understood(self) -> str:
+        """Which item of the trace may be a call that was not understood; an empty text where there is none."""
+        held = self.metadata.get(NOT_UNDERSTOOD)
+        return held if isinstance(held, str) and not self.calls_recorded else ""
+
+    def concurrent(self, first: ToolCall, second: ToolCall) -> bool:
+        """Whether two calls ran at the same time without one being made by the other."""
+        if first.start_ns is None or first.end_ns is None or second.start_ns is None or second.end_ns is None:
+            return False
+        if not (first.start_ns < second.end_ns and second.start_ns < first.end_ns):
+            return False
+        return not (self._made_by(first, second) or self._made_by(second, first))
+
+    def _made_by(self, call: ToolCall, maker: ToolCall) -> bool:
+        above, seen = call.parent_id, set()
+        while above is not None and above not in seen:
+            if above == maker.span_id:
+                return True
+            seen.add(above)
+            above = self._parents.get(above)
+        return False
+
+    @cached_property
+    def _parents(self) -> dict[str, str | None]:
+        return {call.span_id: call.parent_id for call in self.calls if call.span_id is not None}
+
+
+def _call(item: Any, position: int, limits: Limits) -> ToolCall:
+    if isinstance(item, ToolCall):
+        return _call_from_object({**msgspec.structs.asdict(item), "unrecorded": [*item.unrecorded]}, position, limits)
+    if isinstance(item, str):
+        return ToolCall(name=str.__str__(item))
+    if isinstance(item, Mapping):
+        return _call_from_object(item, position, limits)
+    raise InputError(f"calls[{position}] is a {type(item).__name__}; a call is a name, an object or a ToolCall")
+
+
+def _call_from_object(item: Mapping[Any, Any], position: int, limits: Limits) -> ToolCall:
+    where = f"calls[{position}]"
+    for key in item:
+        if key not in _FIELDS:
+            raise InputError(f"{where} has the unknown key {shown(key)}; {nearest(str(key), _FIELDS)}")
+    fields = {key: admit(value, limits, where=f"{where}.{key}") for key, value in item.items()}
+    try:
+        return msgspec.convert(fields, ToolCall, strict=True)
+    except msgspec.ValidationError as problem:
+        raise InputError(f"{where}: {problem}") from None

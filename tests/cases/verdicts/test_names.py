@@ -1,0 +1,51 @@
+"""Names in rules that hold because a tool is not called, where there is no such tool."""
+
+from pathlib import Path
+
+from rightcall.cases.evalsets import load_eval_set
+from rightcall.cases.verdicts import ToolNames
+
+
+def notes(folder: Path, cases: str, *made: str) -> list[str]:
+    """The notes of cases, where these tools were called."""
+    path = folder / "evals.yaml"
+    path.write_text(f"cases:\n{cases}")
+    names = ToolNames(load_eval_set(path).cases)
+    names.add(names.seen_in(made))
+    return list(names.notes())
+
+
+def test_a_forbidden_tool_that_no_trace_has_is_noted_with_the_nearest_name(tmp_path: Path) -> None:
+    found = notes(tmp_path, "- {id: a, expect: {never: [Search_KB]}}", "search_kb", "pay")
+
+    assert found == ["note: no trace has a tool `Search_KB`, which `never` names; did you mean `search_kb`?"]
+
+
+def test_a_count_that_holds_without_calls_is_noted_and_no_other(tmp_path: Path) -> None:
+    counts = '{drop: 0, wipe: "<= 2", pay: ">= 1", book: 1}'
+
+    found = notes(tmp_path, f"- {{id: a, expect: {{counts: {counts}}}}}", "search")
+
+    assert [note.split("`")[1] for note in found] == ["drop", "wipe"]
+
+
+def test_a_tool_that_was_called_anywhere_is_known(tmp_path: Path) -> None:
+    assert notes(tmp_path, "- {id: a, expect: {never: [pay]}}", "pay") == []
+
+
+def test_a_tool_that_is_mocked_or_expected_in_another_case_is_known(tmp_path: Path) -> None:
+    cases = """
+- {id: a, expect: {never: [pay, refund]}}
+- {id: b, expect: {calls: [pay]}}
+- {id: c, expect: {order: [search]}, mocks: {refund: {returns: 1}}}
+"""
+    assert notes(tmp_path, cases, "search") == []
+
+
+def test_of_many_unknown_names_ten_are_told_and_the_others_counted(tmp_path: Path) -> None:
+    names = ", ".join([f"tool_{number}" for number in range(13)])
+
+    found = notes(tmp_path, f"- {{id: a, expect: {{never: [{names}]}}}}")
+
+    assert len(found) == 11
+    assert found[-1] == "note: no trace has 3 more tools that such rules name"

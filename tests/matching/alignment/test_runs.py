@@ -1,0 +1,26 @@
+"""Longest increasing runs."""
+
+from itertools import combinations
+
+from hypothesis import given, strategies as st
+
+from rightcall.matching.alignment import longest_run
+
+
+@given(st.permutations(range(8)).flatmap(lambda values: st.integers(0, 8).map(lambda size: values[:size])))
+def test_a_run_increases_and_is_as_long_as_any(values: list[int]) -> None:
+    run = longest_run(values)
+
+    assert run == sorted(run)
+    assert [values[place] for place in run] == sorted(values[place] for place in run)
+    longest = max(
+        size
+        for size in range(len(values) + 1)
+        for chosen in combinations(values, size)
+        if list(chosen) == sorted(chosen)
+    )
+    assert len(run) == longest
+
+
+def test_of_two_longest_runs_the_one_that_starts_earlier_is_taken() -> None:
+    assert longest_run([0, 2, 1]) == [0, 1]

@@ -1,0 +1,229 @@
+"""Every matcher spends the steps of one budget: what takes too many is refused, and soon."""
+
+from collections.abc import Callable
+from itertools import permutations
+from time import thread_time
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import example, given, strategies as st
+from tests.matching.matchers.test_schema import VALUES
+from tests.sampling import examples
+
+from rightcall import Limits, Trajectory
+from rightcall.errors import LimitError
+from rightcall.judging import EVALUATORS
+from rightcall.limits import DEFAULT_LIMITS, Budget, current_budget
+from rightcall.matching.matchers import MATCHERS, compile_value, value_differences
+
+SLOW = 2.0
+"""How much slower than a quiet one a machine may be that runs the tests."""
+LONG = "ab" * 500_000
+
+
+def rows(size: int) -> list[Any]:
+    return [{"i": number} for number in range(size)]
+
+
+def deep(expected: Any, levels: int, key: str) -> Any:
+    for _ in range(levels):
+        expected = {key: expected}
+    return expected
+
+
+NASTY: dict[str, tuple[Any, Any]] = {
+    "$any": ({"$any": True}, rows(100_000)),
+    "$regex": ({"$regex": "[ab]*a[ab]{900}c"}, LONG),
+    "$approx": ({"$unordered": [{"$approx": number} for number in range(3_000)]}, list(range(3_000))),
+    "$gt": ({"$contains": {"$contains": {"$gt": 5}}}, [[1] * 2_000] * 2_000),
+    "$gte": ({"$unordered": [{"$gte": number} for number in range(3_000)]}, list(range(3_000))),
+    "$lt": ({"$anyOf": [{"$contains": {"$lt": -number}} for number in range(2_000)]}, list(range(2_000))),
+    "$lte": ({"$allOf": [{"$not": {"$contains": {"$lte": -number}}} for number in range(1, 2_000)]}, [1] * 2_000),
+    "$startsWith": ({"$contains": {"$contains": {"$startsWith": "x"}}}, [["a"] * 2_000] * 2_000),
+    "$endsWith": ({"$contains": {"$endsWith": LONG}}, ["a" + LONG[1:]] * 100_000),
+    "$ignoreCase": ({"$contains": {"$ignoreCase": LONG}}, [LONG] * 20_000 + [LONG.upper()]),
+    "$type": ({"$contains": {"$type": ["null"] * 100_000}}, [1] * 200_000),
+    "$in": ({"$contains": {"$in": [f"x{number}" for number in range(2_000)]}}, ["a"] * 5_000),
+    "$contains": ({"$contains": [[0] * 2_000, 1]}, [[[0] * 2_000, 0]] * 200_000),
+    "$length": ({"$contains": {"$length": {"$in": list(range(5, 3_000))}}}, ["a"] * 5_000),
+    "$subset": ({"$contains": {"$subset": {str(n): {"$any": True} for n in range(500)}}}, [{"a": 1}] * 9_000),
+    "$unordered": ({"$unordered": [{"$contains": number} for number in range(800)]}, [list(range(800))] * 800),
+    "$not": ({"$not": {"$contains": {"$not": {"$contains": 1}}}}, [[0] * 2_000 + [1]] * 2_000),
+    "$allOf": ({"$allOf": [{"$contains": {"$gte": 0}}] * 3_000}, [-1] * 3_000 + [0]),
+    "$anyOf": ({"$anyOf": [{"$unordered": [{"$gt": n}] * 30} for n in range(3_000)]}, [0] * 30),
+    "$schema": ({"$schema": {"items": {"anyOf": [{"minimum": n} for n in range(1_000)]}}}, [-1] * 1 + [-1] * 5_000),
+    "$present": ({"$contains": {"$contains": {"a": {"$present": True}}}}, [[{}] * 2_000] * 2_000),
+    "$absent": ({"$contains": {"$contains": {"a": {"$absent": True}}}}, [[{"a": 1}] * 2_000] * 2_000),
+    "$literal": ({"$contains": {"$literal": rows(2_000)}}, [rows(1_999)] * 60_000),
+}
+
+
+def test_there_is_a_nasty_case_for_each_matcher() -> None:
+    assert set(NASTY) == set(MATCHERS)
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_a_nasty_value_takes_a_bounded_time(name: str) -> None:
+    expected, actual = NASTY[name]
+    evaluator = EVALUATORS["final-output"]()
+    criteria = evaluator.criteria({"output": expected})
+    # Not by `Trajectory.of`, which copies: most of these values have one list in them many times.
+    trajectory = msgspec.structs.replace(Trajectory.of([]), output=actual)
+
+    began = thread_time()
+    result = evaluator.evaluate(trajectory, criteria)
+    findings = result.findings
+    seconds = thread_time() - began
+
+    assert seconds < 2 * SLOW
+    assert result.verdict in ("passed", "failed") or (result.error or "").startswith("RC401 limit exceeded"), (
+        result.error
+    )
+    assert result.passed or findings
+
+
+SCHEMAS: dict[str, tuple[Any, Any, str]] = {
+    "unique items": ({"type": "array", "uniqueItems": True}, rows(10_000), "passed"),
+    "many unique items": ({"type": "array", "uniqueItems": True}, rows(300_000), "error"),
+    "unevaluated properties": (
+        {"allOf": [{"properties": {"c": {"$ref": "#"}}}], "unevaluatedProperties": False},
+        deep({}, 30, "c"),
+        "passed",
+    ),
+    "a bomb of references": (
+        {
+            "$ref": "#/$defs/d0",
+            "$defs": {
+                **{f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(24)},
+                "d24": {"type": "integer"},
+            },
+        },
+        1,
+        "passed",
+    ),
+    "a bomb of schemas": (
+        {"$ref": "#/$defs/x", "$defs": {"x": {"items": {"oneOf": [{"$ref": "#/$defs/x"}, {"maxItems": 0}]}}}},
+        [[[]] * 30] * 30,
+        "failed",
+    ),
+    "numbers of one hash": ({"uniqueItems": True}, [number * (2**61 - 1) for number in range(20_000)], "passed"),
+    "a value that is large and a schema that is, too": (
+        {"items": {"not": {"enum": rows(1_000)}}},
+        [rows(1_000)] * 1_000,
+        "error",
+    ),
+    "many patterns": (
+        {"patternProperties": {f"{number}$": {} for number in range(1_100)}},
+        dict.fromkeys(map(str, range(1_100))),
+        "error",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_json_schema_takes_a_bounded_time(name: str) -> None:
+    schema, actual, verdict = SCHEMAS[name]
+    evaluator = EVALUATORS["final-output"]()
+    criteria = evaluator.criteria({"output": {"$schema": schema}})
+    # Not by `Trajectory.of`, which copies: most of these values have one list in them many times.
+    trajectory = msgspec.structs.replace(Trajectory.of([]), output=actual)
+
+    began = thread_time()
+    result = evaluator.evaluate(trajectory, criteria)
+    seconds = thread_time() - began
+
+    assert result.verdict == verdict, result.error
+    assert seconds < 2 * SLOW
+
+
+def test_an_evaluation_that_takes_too_many_steps_is_an_error_without_a_score() -> None:
+    evaluator = EVALUATORS["tool-call-args"](limits=Limits(steps=100))
+    made = [{"name": "a", "args": {"x": list(range(20))}}] * 20
+    wanted = [{"name": "a", "args": {"x": {"$contains": -1}}}] * 20
+
+    result = evaluator.evaluate(made, {"tool_calls": wanted})
+
+    assert (result.verdict, result.score) == ("error", None)
+    assert result.error == "RC401 limit exceeded: comparing with what is expected takes more than 100 steps"
+    assert [finding.code for finding in result.findings] == ["RC401"]
+    assert current_budget() is None
+
+
+def test_each_evaluation_has_a_budget_of_its_own() -> None:
+    evaluator = EVALUATORS["final-output"](limits=Limits(steps=60))
+    criteria = evaluator.criteria({"output": {"$contains": 99}})
+    trajectory = Trajectory.of([], output=list(range(100)))
+
+    assert [evaluator.evaluate(trajectory, criteria).verdict for _ in range(10)] == ["passed"] * 10
+
+
+def test_all_matchers_of_an_evaluation_share_one_budget() -> None:
+    evaluator = EVALUATORS["tool-call-args"](limits=Limits(steps=60))
+    made = [{"name": "a", "args": {"x": list(range(100))}}]
+
+    def verdict(times: int) -> str:
+        wanted = {"name": "a", "args": {"x": {"$allOf": [{"$contains": 99}] * times}}}
+        return evaluator.evaluate(made, {"tool_calls": [wanted]}).verdict
+
+    assert (verdict(1), verdict(2)) == ("passed", "error")
+
+
+def test_outside_of_an_evaluation_a_matcher_has_a_budget_of_its_own() -> None:
+    expectation = compile_value({"$contains": {"$contains": 5}}, Limits(steps=1_000))
+
+    assert not expectation.matches([[1] * 50] * 20)
+    with pytest.raises(LimitError, match="more than 1,000 steps"):
+        expectation.matches([[1] * 50] * 200)
+    assert not expectation.matches([[1] * 50] * 20)
+
+
+def test_a_budget_inside_of_another_leaves_that_as_it_was() -> None:
+    with Budget(10) as outer:
+        with Budget(5) as inner:
+            inner.spend(5)
+            assert current_budget() is inner
+        assert current_budget() is outer
+        assert outer.left == 10
+
+    assert current_budget() is None
+
+
+def test_differences_that_take_too_long_to_find_are_told_as_one() -> None:
+    expected, actual = [list(range(1_000)) for _ in range(2)], [[*range(999), -1] for _ in range(2)]
+
+    assert [each.path for each in value_differences(expected, actual)] == ["$[0][999]", "$[1][999]"]
+    with Budget(1_500):
+        assert [each.path for each in value_differences(expected, actual)] == ["$"]
+
+
+MATCHER = st.sampled_from([{"$gt": 0}, {"$type": "string"}, {"$any": True}, {"$contains": 1}, {"$not": 1}])
+
+
+def by_trying(expected: list[Any], actual: list[Any]) -> bool:
+    tests: list[Callable[[Any], bool]] = [compile_value(item).matches for item in expected]
+    return len(expected) == len(actual) and any(
+        all(test(value) for test, value in zip(tests, order, strict=True)) for order in permutations(actual)
+    )
+
+
+@examples(200)
+@given(st.lists(VALUES | MATCHER, max_size=5), st.lists(VALUES, max_size=5))
+@example([1, {"$gt": 0}], [True, 1])
+@example([{"$any": True}, 1], [1.0, 2])
+@example([float("nan")], [float("nan")])
+def test_a_list_in_any_order_is_one_of_its_orders(expected: list[Any], actual: list[Any]) -> None:
+    assert compile_value({"$unordered": expected}).matches(actual) == by_trying(expected, actual)
+
+
+@given(st.lists(VALUES | MATCHER, max_size=6), st.randoms())
+def test_a_list_is_itself_in_any_order(expected: list[Any], random: Any) -> None:
+    plain = [item for item in expected if not isinstance(item, dict)]
+    shuffled = random.sample(plain, len(plain))
+
+    assert compile_value({"$unordered": plain}).matches(shuffled)
+    assert not compile_value({"$unordered": [*plain, "more"]}).matches([*shuffled, "less"])
+
+
+def test_the_steps_of_an_evaluation_are_a_limit_among_the_others() -> None:
+    assert DEFAULT_LIMITS.steps == 1_000_000

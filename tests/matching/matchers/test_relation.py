@@ -1,0 +1,153 @@
+"""Which calls satisfy which expected ones: the same as asking each pair, however it is found out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+from msgspec.structs import replace
+
+from rightcall import Limits, ToolCall
+from rightcall.errors import LimitError
+from rightcall.limits import DEFAULT_LIMITS
+from rightcall.matching.matchers import CallPattern, ExpectedCalls, OutputPattern, Pattern, relate
+
+NAMES = st.sampled_from(["a", "b"])
+VALUES = st.sampled_from([0, False, 1, True, 2, 2.0, "x", None, [1], [True], {"k": [1]}, float("nan")])
+ARGS = st.dictionaries(st.sampled_from("pq"), VALUES, max_size=2)
+EXPECTED_ARGS = ARGS | st.just({"$any": True}) | st.dictionaries(st.just("p"), st.just({"$gt": 0}))
+EXPECTED_OUTPUTS = VALUES | st.sampled_from([{"$any": True}, {"$type": "number"}, {"content": 2}, "[1]"])
+BY_ARGS = st.builds(CallPattern, NAMES, EXPECTED_ARGS, st.sampled_from(["exact", "subset", "superset", "ignore"]))
+BY_OUTPUT = st.builds(OutputPattern, NAMES, EXPECTED_OUTPUTS, text=st.booleans())
+
+
+def _call(name: str, args: Any, output: Any, hidden: frozenset[str], error: str | None) -> ToolCall:
+    return ToolCall(
+        name,
+        None if "args" in hidden else args,
+        None if "output" in hidden else output,
+        error=error,
+        unrecorded=hidden,
+    )
+
+
+HIDDEN = st.sampled_from([frozenset[str]()] * 4 + [frozenset({"args"}), frozenset({"output"})])
+CALLS = st.builds(_call, NAMES, ARGS, VALUES | st.just("[1]"), HIDDEN, st.sampled_from([None, None, "broke"]))
+
+
+def one_by_one(patterns: Sequence[Pattern], calls: Sequence[ToolCall], *accepted: bool | None) -> list[list[int]]:
+    """For each pattern the calls of its name of which it says one of these."""
+    return [
+        [place for place, call in enumerate(calls) if call.name == pattern.name and pattern.accepts(call) in accepted]
+        for pattern in patterns
+    ]
+
+
+@pytest.mark.parametrize("most", [4, 40], ids=["few", "many"])
+@pytest.mark.parametrize("kind", [BY_ARGS, BY_OUTPUT], ids=["arguments", "outputs"])
+@given(data=st.data())
+def test_a_relation_is_what_each_pair_says(kind: Any, most: int, data: Any) -> None:
+    least = most // 2
+    # The same values again and again: so many calls of one name are looked up in an index.
+    patterns = data.draw(st.lists(kind, min_size=1, max_size=5)) * (most // 4)
+    calls = data.draw(st.lists(CALLS, min_size=min(least, 8), max_size=8)) * (most // 4)
+
+    relation = relate(ExpectedCalls(patterns), calls)
+
+    assert [list(row) for row in relation.sure] == one_by_one(patterns, calls, True)
+    assert [list(row) for row in relation.possible] == one_by_one(patterns, calls, True, None)
+    assert relation.is_certain == (one_by_one(patterns, calls, None) == [[]] * len(patterns))
+
+
+@pytest.mark.parametrize("kind", [BY_ARGS, BY_OUTPUT], ids=["arguments", "outputs"])
+@given(data=st.data())
+def test_calls_begin_with_the_expected_ones_where_each_is_surely_satisfied(kind: Any, data: Any) -> None:
+    patterns = data.draw(st.lists(kind, max_size=3))
+    calls = data.draw(st.lists(CALLS, max_size=4))
+    if data.draw(st.booleans()):  # so that it is often true
+        calls = [_satisfying(pattern) for pattern in patterns] + calls
+
+    begins = ExpectedCalls(patterns).is_beginning_of(calls, tuple([call.name for call in calls]))
+
+    pairs = zip(patterns, calls, strict=False)
+    assert begins == (
+        len(calls) >= len(patterns)
+        and all(pattern.name == call.name and pattern.accepts(call) is True for pattern, call in pairs)
+    )
+
+
+def _satisfying(pattern: Any) -> ToolCall:
+    held = pattern.args if isinstance(pattern, CallPattern) else pattern.output
+    return ToolCall(pattern.name, held if isinstance(held, dict) else {}, held)
+
+
+def limited(comparisons: int) -> Limits:
+    return replace(DEFAULT_LIMITS, comparisons=comparisons)
+
+
+def test_trying_matchers_is_paid_for_and_looking_values_up_is_not() -> None:
+    calls = [ToolCall("a", {"p": 2}) for _ in range(10)] + [ToolCall("other", {"p": 2})] * 5
+    matchers = ExpectedCalls([CallPattern("a", {"p": {"$gt": 1}})] * 3 + [CallPattern("a", {"$any": True})])
+    values = ExpectedCalls([CallPattern("a", {"p": 2})] * 3)
+
+    assert [len(row) for row in relate(matchers, calls, limited(30)).sure] == [10, 10, 10, 10]
+    with pytest.raises(LimitError):
+        relate(matchers, calls, limited(29))
+    assert [len(row) for row in relate(values, calls, limited(0)).sure] == [10, 10, 10]
+
+
+def test_joining_what_is_sure_with_what_is_possible_is_paid_for() -> None:
+    unknown = ToolCall("a", None, unrecorded=frozenset({"args"}))
+    calls = [unknown, ToolCall("a", {"p": 2}), unknown]
+    expected = ExpectedCalls([CallPattern("a", {"p": 2})])
+
+    assert [list(row) for row in relate(expected, calls, limited(3)).possible] == [[0, 1, 2]]
+    with pytest.raises(LimitError):
+        relate(expected, calls, limited(2))
+
+
+def test_expected_calls_know_their_names_and_whether_they_expect_more() -> None:
+    names = ExpectedCalls([CallPattern("b"), CallPattern("a", {"$any": True}), CallPattern("b")])
+
+    assert (names.names, names.name_set, names.names_only, len(names)) == (
+        ("b", "a", "b"),
+        frozenset({"a", "b"}),
+        True,
+        3,
+    )
+    assert not ExpectedCalls([CallPattern("b"), CallPattern("a", {"p": 1})]).names_only
+
+
+@pytest.mark.parametrize(
+    ("pattern", "call"),
+    [
+        (OutputPattern("a", None), ToolCall("a", {}, None, unrecorded=frozenset({"output"}))),
+        (OutputPattern("a", None), ToolCall("a", {}, None, error="broke")),
+        (OutputPattern("a", 1), ToolCall("a", {}, True)),
+        (CallPattern("a", {"p": {"$gt": 0}}), ToolCall("a", {"p": {"$gt": 0}})),
+        (CallPattern("a", {"p": [1]}), ToolCall("a", {"p": [True]})),
+        (CallPattern("a", {"p": float("nan")}), ToolCall("a", {"p": 0})),
+    ],
+    ids=["an unknown output", "an error", "a boolean", "the text of a matcher", "a boolean inside", "not a number"],
+)
+@pytest.mark.parametrize("number", [1, 20])
+def test_what_python_calls_equal_is_looked_at_again(pattern: Pattern, call: ToolCall, number: int) -> None:
+    expected, calls = ExpectedCalls([pattern] * number), [call] * number
+
+    assert not expected.is_beginning_of(calls, ("a",) * number)
+    assert [list(row) for row in relate(expected, calls).sure] == [[]] * number
+
+
+@pytest.mark.parametrize("policy", ["exact", "subset"])
+def test_lists_and_objects_are_found_among_many(policy: Any) -> None:
+    values = [[number] for number in range(10)] + [{"k": [number]} for number in range(10)]
+    patterns = [CallPattern("a", {"p": value}, policy) for value in values]
+    calls = [ToolCall("a", {"p": value, **more}) for value in values for more in ({}, {"q": 1})]
+    calls += [ToolCall("a", {"q": 1}), ToolCall("b", {"p": [1]})]
+
+    relation = relate(ExpectedCalls(patterns), calls)
+
+    assert [list(row) for row in relation.sure] == one_by_one(patterns, calls, True)
+    assert {len(row) for row in relation.sure} == {2 if policy == "subset" else 1}

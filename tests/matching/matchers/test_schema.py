@@ -1,0 +1,233 @@
+"""`$schema` says what jsonschema says, in time that jsonschema does not promise."""
+
+from functools import cache
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import example, given, strategies as st
+from tests.sampling import examples
+
+from rightcall.errors import ExpectationError, LimitError
+from rightcall.matching.matchers import compile_value, equal
+
+DRAFTS = {
+    "draft 3": jsonschema.Draft3Validator,
+    "draft 4": jsonschema.Draft4Validator,
+    "draft 6": jsonschema.Draft6Validator,
+    "draft 7": jsonschema.Draft7Validator,
+    "draft 2019-09": jsonschema.Draft201909Validator,
+    "draft 2020-12": jsonschema.Draft202012Validator,
+}
+
+KEYS = st.sampled_from(["a", "b", "default", "enum", "pattern", "properties"])
+SCALARS = st.sampled_from([None, True, False, 0, 1, 1.0, 2, 2.5, -3, 1e300, "", "a", "abc", "ab1"])
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=8,
+)
+PATTERNS = st.sampled_from(["^a", "b$", "^[a-z]+$", "1", "^(default|enum)$"])
+TYPES = st.sampled_from(["string", "number", "integer", "boolean", "array", "object", "null"])
+SMALL = st.integers(0, 3)
+REFERENCES = st.sampled_from(["#/$defs/x", "#/$defs/y", "#/definitions/x"])
+
+
+@cache
+def simple(draft: str) -> st.SearchStrategy[dict[str, Any]]:
+    """Keywords without schemas in them."""
+    keywords: dict[str, st.SearchStrategy[Any]] = {
+        "type": TYPES | st.lists(TYPES, min_size=1, max_size=3, unique=True),
+        "enum": st.lists(VALUES, min_size=1, max_size=3, unique_by=repr),
+        "pattern": PATTERNS,
+        "minLength": SMALL,
+        "maxLength": SMALL,
+        "minItems": SMALL,
+        "maxItems": SMALL,
+        "uniqueItems": st.booleans(),
+        "minimum": st.sampled_from([0, 1, 1.5]),
+        "maximum": st.sampled_from([0, 1, 2.5]),
+    }
+    if draft != "draft 3":
+        keywords |= {
+            "multipleOf": st.sampled_from([1, 2, 0.5, 3]),
+            "minProperties": SMALL,
+            "maxProperties": SMALL,
+            "required": st.lists(KEYS, min_size=1, max_size=2, unique=True),
+        }
+    if draft in ("draft 3", "draft 4"):
+        keywords |= {"exclusiveMinimum": st.booleans(), "exclusiveMaximum": st.booleans()}
+    else:
+        keywords |= {"const": VALUES, "exclusiveMinimum": st.sampled_from([0, 1]), "exclusiveMaximum": SMALL}
+    if draft in ("draft 2019-09", "draft 2020-12"):
+        keywords |= {"dependentRequired": st.dictionaries(KEYS, st.lists(KEYS, max_size=2, unique=True), max_size=2)}
+    pairs = st.sampled_from(sorted(keywords)).flatmap(lambda key: st.tuples(st.just(key), keywords[key]))
+    schemas = st.lists(pairs, max_size=3).map(dict)
+    if draft in ("draft 3", "draft 4"):  # an exclusive bound needs its bound
+        return schemas.map(
+            lambda each: {"minimum": 0, "maximum": 2, **each} if any("excl" in k for k in each) else each
+        )
+    return schemas
+
+
+def combined(draft: str, inner: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    """Keywords with schemas in them, among others."""
+    several = st.lists(inner, min_size=1, max_size=3)
+    named = st.dictionaries(KEYS, inner, max_size=3)
+    keywords: dict[str, st.SearchStrategy[Any]] = {
+        "properties": named,
+        "patternProperties": st.dictionaries(PATTERNS, inner, max_size=2),
+        "additionalProperties": inner,
+        "items": inner,
+    }
+    if draft == "draft 3":
+        keywords |= {"extends": inner | several, "disallow": st.lists(TYPES | inner, min_size=1, max_size=2)}
+    else:
+        keywords |= {"allOf": several, "anyOf": several, "oneOf": several, "not": inner}
+    if draft not in ("draft 3", "draft 4"):
+        keywords |= {"contains": inner, "propertyNames": inner}
+    if draft in ("draft 7", "draft 2019-09", "draft 2020-12"):
+        keywords |= {"if": inner, "then": inner, "else": inner}
+    if draft in ("draft 2019-09", "draft 2020-12"):
+        keywords |= {"dependentSchemas": named, "minContains": SMALL, "maxContains": SMALL}
+    else:
+        keywords |= {"dependencies": named}
+    if draft == "draft 2020-12":
+        # jsonschema takes the keys of an `additionalProperties` of draft 2019-09 for names of properties.
+        keywords |= {"prefixItems": several, "unevaluatedProperties": inner, "unevaluatedItems": inner}
+    else:
+        keywords |= {"items": inner | several}
+    pairs = st.sampled_from(sorted(keywords)).flatmap(lambda key: st.tuples(st.just(key), keywords[key]))
+    parts = st.lists(pairs, min_size=1, max_size=4).map(dict)
+    return st.builds(lambda one, other: {**one, **other}, simple(draft), parts)
+
+
+@cache
+def schemas(draft: str) -> st.SearchStrategy[dict[str, Any]]:
+    """Schemas of a draft, with references into definitions that do not lead back."""
+    plain: st.SearchStrategy[Any] = st.recursive(simple(draft), lambda inner: combined(draft, inner), max_leaves=5)
+    referring = st.recursive(
+        simple(draft) | st.builds(lambda target: {"$ref": target}, REFERENCES),
+        lambda inner: combined(draft, inner),
+        max_leaves=5,
+    )
+    definitions = st.fixed_dictionaries({"x": plain, "y": plain})
+    return st.builds(lambda one, defs: {**one, "$defs": defs, "definitions": defs}, referring, definitions)
+
+
+@pytest.mark.parametrize("draft", DRAFTS)
+@examples(60)
+@given(data=st.data())
+def test_the_verdict_is_that_of_jsonschema(draft: str, data: st.DataObject) -> None:
+    kind = DRAFTS[draft]
+    schema = {**data.draw(schemas(draft)), "$schema": kind.META_SCHEMA.get("$id") or kind.META_SCHEMA["id"]}
+    values = data.draw(st.lists(VALUES, min_size=1, max_size=4))
+    expectation = compile_value({"$schema": schema})
+
+    for value in values:
+        assert expectation.matches(value) == kind(schema).is_valid(value), value
+
+
+@examples(300)
+@given(st.lists(VALUES, max_size=6))
+@example([1, True])
+@example([0, False])
+@example([1, 1.0])
+@example([[1], [True]])
+@example([{"a": 1, "b": 2}, {"b": 2.0, "a": 1}])
+@example(["\ud83d\ude00", "😀"])
+@example([float("nan"), float("nan")])
+def test_items_are_unique_where_no_two_of_them_are_equal(items: list[Any]) -> None:
+    pairs = [(one, other) for index, one in enumerate(items) for other in items[:index]]
+
+    is_unique = compile_value({"$schema": {"uniqueItems": True}}).matches(items)
+
+    assert is_unique == (not any(equal(one, other) for one, other in pairs))
+
+
+@pytest.mark.parametrize("name", ["default", "enum", "examples", "const", "properties", "patternProperties", "$ref"])
+def test_a_property_may_be_called_like_a_keyword(name: str) -> None:
+    expectation = compile_value({"$schema": {"properties": {name: {"items": {"pattern": "^a"}}}}})
+
+    assert expectation.matches({name: ["abc"]})
+    assert not expectation.matches({name: ["bcd"]})
+
+
+@pytest.mark.parametrize("keyword", ["const", "enum", "default", "examples"])
+def test_what_is_data_in_a_schema_is_not_taken_for_a_schema(keyword: str) -> None:
+    data = {"pattern": "(", "$ref": "http://127.0.0.1:9/x", "type": 5}
+    schema = {keyword: data if keyword in ("const", "default") else [data]}
+
+    assert compile_value({"$schema": schema}).matches(data)
+
+
+def test_patterns_of_properties_run_on_the_linear_engine() -> None:
+    evil = {"a" * 40 + "!": 1}
+    for schema in (
+        {"patternProperties": {"(a+)+$": False}},
+        {"patternProperties": {"(a+)+$": {}}, "additionalProperties": {"type": "integer"}},
+        {"patternProperties": {"(a+)+$": {}}, "unevaluatedProperties": {"type": "integer"}},
+        {"$ref": "#/default", "default": {"patternProperties": {"(a+)+$": {}}}},
+        {"propertyNames": {"not": {"pattern": "(a+)+$"}}},
+    ):
+        assert compile_value({"$schema": schema}).matches(evil)
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ({"$ref": "#/nowhere"}, "'#/nowhere' leads nowhere"),
+        ({"$ref": "other.json"}, "leads outside the schema"),
+        ({"$dynamicRef": "https://json-schema.org/draft/2020-12/schema"}, "leads outside the schema"),
+        ({"$ref": "#/default", "default": 5}, "leads to 5, not a schema"),
+        ({"$ref": "#/default", "default": {"type": 7}}, "is not a JSON Schema"),
+        ({"properties": {"a": {"$schema": "http://json-schema.org/draft-07/schema#"}}}, "of another draft"),
+        ({"$schema": "http://json-schema.org/draft-03/schema#", "type": "text"}, "no type 'text'"),
+        ({"$defs": {"unused": {"pattern": "("}}}, "unclosed group"),
+    ],
+)
+def test_a_schema_that_cannot_be_followed_is_refused(schema: dict[str, Any], message: str) -> None:
+    with pytest.raises(ExpectationError, match=message):
+        compile_value({"$schema": schema})
+
+
+def test_references_are_relative_to_the_id_of_their_part() -> None:
+    part = {"$id": "https://example.com/part", "$ref": "#/$defs/n", "$defs": {"n": {"type": "string"}}}
+    schema = {"$ref": "#/$defs/part", "$defs": {"part": part, "n": {"type": "integer"}}}
+
+    assert compile_value({"$schema": schema}).matches("a")
+    assert compile_value({"$schema": {**schema, "$ref": "https://example.com/part"}}).matches("a")
+    assert not compile_value({"$schema": schema}).matches(1)
+
+
+def test_a_tree_is_judged_by_a_schema_that_refers_to_itself() -> None:
+    schema = {"$dynamicAnchor": "t", "properties": {"c": {"items": {"$dynamicRef": "#t"}}, "n": {"type": "integer"}}}
+    expectation = compile_value({"$schema": {**schema, "unevaluatedProperties": False}})
+
+    assert expectation.matches({"n": 1, "c": [{"n": 2}, {"c": []}]})
+    assert not expectation.matches({"c": [{"c": [{"m": 1}]}]})
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [{"$ref": "#"}, {"allOf": [{"$ref": "#"}]}, {"$dynamicRef": "#"}, {"not": {"$ref": "#"}}],
+    ids=str,
+)
+def test_a_schema_without_end_is_an_error_that_says_so(schema: dict[str, Any]) -> None:
+    with pytest.raises(LimitError, match="refers to itself without end"):
+        compile_value({"$schema": schema}).matches(1)
+
+
+@pytest.mark.parametrize(
+    ("value", "of", "holds"),
+    [
+        (10**400, 0.1, True),
+        (10**400, 0.3, False),
+        (1e308, 0.5, True),
+        (1e308, 0.123456789, False),
+        (float("nan"), 0.1, False),
+        (float("inf"), 2, False),
+    ],
+)
+def test_multiples_of_numbers_beyond_a_float_are_exact(value: float, of: float, holds: bool) -> None:
+    assert compile_value({"$schema": {"multipleOf": of}}).matches(value) is holds

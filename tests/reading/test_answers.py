@@ -1,0 +1,228 @@
+"""What a run was asked and what it answered is found wherever the trace keeps it, and is never a whole state."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.reading import corpus
+from tests.reading.traces import call, request, span
+
+from rightcall.reading import read, read_spans
+from rightcall.values.trajectory import Trajectory
+
+WITHOUT_CONTENT = (
+    "agent-framework/trip-nosensitive",
+    "anthropic-tool-runner/trip",
+    "autogen-dup-native+oi/trip",
+    "autogen/",
+    "google-adk/abort-2.13.0",
+    "google-adk/nested-2.13.0",
+    "google-adk/trip-2.13.0",
+    "mcp-sdk/",
+    "mlflow-manual/trip-semconv",
+    "pydantic-ai/trip-pkg2-fmt5-nocontent",
+)
+"""Recordings whose spans hold neither question nor answer; those with `-span` at the end do."""
+
+WITHOUT_QUESTION = ("crewai-", "semantic-kernel/")
+BROKEN_OFF = ("/abort", "vercel-ai/trip-v4")
+SPANS = [name for name in corpus.names() if "otlp.json" in corpus.inputs(name)]
+
+
+def has_no_content(run: str) -> bool:
+    return run.startswith(WITHOUT_CONTENT) and not run.endswith(("-span", "-content"))
+
+
+def one(document: Any) -> Trajectory:
+    [trajectory] = read(document)
+    return trajectory
+
+
+def said(attributes: dict[str, Any], *more: dict[str, Any], **keys: Any) -> tuple[Any, Any]:
+    """Question and answer of an agent with these attributes."""
+    agent = span(1, {"openinference.span.kind": "AGENT", **attributes}, endTimeUnixNano="90000", **keys)
+    trajectory = one(request(agent, *more))
+    return trajectory.input, trajectory.output
+
+
+@pytest.mark.parametrize("run", SPANS)
+def test_the_question_and_the_answer_of_a_recording_are_those_of_the_user(run: str) -> None:
+    [trajectory] = read(corpus.inputs(run)["otlp.json"])
+    asked = "visa?" if "/nested" in run or "/recursion" in run else "Book me a trip from Tokyo to Paris."
+    lost = has_no_content(run)
+
+    assert trajectory.input == (None if lost or run.startswith(WITHOUT_QUESTION) else asked)
+    assert trajectory.output == (None if lost or any(part in run for part in BROKEN_OFF) else "Trip booked.")
+
+
+@pytest.mark.parametrize("run", SPANS)
+@pytest.mark.parametrize("around", ["a caller elsewhere", "a server", "a server and a queue"])
+def test_what_lies_around_an_agent_does_not_hide_its_answer(run: str, around: str) -> None:
+    document = json.loads(corpus.inputs(run)["otlp.json"])
+    before = list(read(document))
+    for resource in document["resourceSpans"]:
+        for scoped in resource["scopeSpans"]:
+            for each in list(scoped["spans"]):
+                if not each.get("parentSpanId"):
+                    each["parentSpanId"] = "00f067aa0ba902b7"
+                    if around != "a caller elsewhere":
+                        scoped["spans"] += _server(each, around)
+    after = list(read(document))
+
+    assert [(each.input, each.output) for each in after] == [(each.input, each.output) for each in before]
+
+
+def _server(inner: dict[str, Any], around: str) -> list[dict[str, Any]]:
+    """An HTTP server's span around another, and perhaps a queue's between the two."""
+    server = {
+        **inner,
+        "name": f"POST /{inner['traceId']}",
+        "spanId": "00f067aa0ba902b7",
+        "attributes": [],
+        "events": [],
+    }
+    server.pop("parentSpanId")
+    if around == "a server":
+        return [server]
+    queue = {**server, "name": "chat receive", "parentSpanId": "00f067aa0ba902b8"}
+    return [{**server, "spanId": "00f067aa0ba902b8"}, queue]
+
+
+@pytest.mark.parametrize(
+    ("held", "answer"),
+    [
+        ("It was shipped.", "It was shipped."),
+        ('"It was shipped."', '"It was shipped."'),
+        ('{"total": 3}', '{"total": 3}'),
+        ({"messages": [{"type": "human", "content": "x"}, {"type": "ai", "content": "Shipped."}]}, "Shipped."),
+        ({"messages": [{"type": "human", "data": {"content": "x"}}, {"type": "ai", "data": {"content": "y"}}]}, "y"),
+        ({"messages": ["content='x' additional_kwargs={}", "content='It\\'s y' additional_kwargs={}"]}, "It's y"),
+        ({"messages": [{"role": "assistant", "content": "x", "tool_calls": [{"name": "a", "args": {}}]}]}, None),
+        ({"messages": [{"role": "user", "content": "x"}]}, None),
+        ({"raw": "Shipped.", "tasks_output": [], "token_usage": {}}, "Shipped."),
+        ({"raw": "Shipped.", "expected_output": "a word", "agent": "billing"}, "Shipped."),
+        ("StopEvent(result=AgentOutput(response=ChatMessage(role='assistant')))", None),
+        ("StopEvent(result=AgentOutput(response=ChatMessage(role='assistant', blocks=[…", None),
+        ("result=AgentOutput(response=ChatMessage(role='assistant'))", None),
+        ("Sum(a=1) is what you want, and f(x=2) as well.", "Sum(a=1) is what you want, and f(x=2) as well."),
+        ({"messages": ["ChatMessage(_role=<ChatRole.USER: 'user'>)"], "last_message": "ChatMessage(_role='a')"}, None),
+        ({"chat_message": {"source": "a", "type": "TextMessage", "content": "Hi."}, "inner_messages": []}, "Hi."),
+        ({"messages": [{"source": "user", "type": "TextMessage", "content": "x"}], "stop_reason": None}, None),
+        ({"content": {"parts": [{"text": "Hi."}], "role": "model"}, "author": "a", "invocation_id": "1"}, "Hi."),
+        ({"error_code": "E", "author": "a", "invocation_id": "1"}, None),
+        ({"outputs": {"messages": [{"role": "assistant", "content": "Hi."}]}, "kwargs": {}}, "Hi."),
+        ({"choices": [{"message": {"role": "assistant", "content": "Hi."}}]}, "Hi."),
+        ({"object": "response", "output": [{"type": "message", "role": "assistant", "content": "Hi."}]}, "Hi."),
+        ({"response": "Hi."}, '{"response": "Hi."}'),
+        ({"output": [{"role": "admin"}]}, '{"output": [{"role": "admin"}]}'),
+    ],
+)
+def test_the_answer_is_the_text_of_the_last_message_and_never_a_whole_state(held: Any, answer: Any) -> None:
+    assert said({"output.value": held if isinstance(held, str) else json.dumps(held)}) == (None, answer)
+
+
+def test_an_answer_that_is_written_as_json_is_the_value_it_stands_for() -> None:
+    kind = {"output.mime_type": "application/json"}
+
+    assert said({"output.value": '{"total": 3}', **kind})[1] == {"total": 3}
+    assert said({"output.value": '"Shipped."', **kind})[1] == "Shipped."
+    assert said({"mlflow.spanOutputs": "[1, 2]"})[1] == [1, 2]
+
+
+def test_an_answer_of_pydantic_ai_is_an_object_where_the_model_gave_one() -> None:
+    text = json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": '{"total": 3}'}]}])
+    asked = json.dumps([{"role": "assistant", "parts": [{"type": "tool_call", "name": "final_result"}]}])
+
+    assert said({"final_result": '{"total": 3}', "pydantic_ai.all_messages": asked})[1] == {"total": 3}
+    assert said({"final_result": '{"total": 3}', "pydantic_ai.all_messages": text})[1] == '{"total": 3}'
+
+
+@pytest.mark.parametrize(
+    ("held", "question"),
+    [
+        ("Where is it?", "Where is it?"),
+        ({"q": "Where is it?"}, "Where is it?"),
+        ({"args": ["Where is it?"], "kwargs": {}}, "Where is it?"),
+        ({"args": ["Where is it?", 3], "kwargs": {}}, None),
+        ({"task": "Where is it?", "stream": False, "reset": True}, "Where is it?"),
+        ({"new_message": {"role": "user", "parts": [{"text": "Where?"}]}, "invocation_id": None}, "Where?"),
+        ({"prompt": "Where?", "system": "Be kind."}, "Where?"),
+        ({"inputs": {"messages": [{"type": "human", "content": "Where?"}]}, "tags": [], "kwargs": {}}, "Where?"),
+        ({"messages": [{"role": "user", "content": "Hi."}, {"role": "user", "content": "Where?"}]}, "Where?"),
+        ({"order": 7, "text": "Where?"}, {"order": 7, "text": "Where?"}),
+        ({"agent": "Agent(role='a')", "task": "Task(description='b')"}, None),
+    ],
+)
+def test_the_question_is_what_the_user_said_last(held: Any, question: Any) -> None:
+    text = held if isinstance(held, str) else json.dumps(held)
+
+    assert said({"input.value": text}) == (question, None)
+
+
+def test_a_model_answers_for_an_agent_that_says_nothing() -> None:
+    model = {
+        "openinference.span.kind": "LLM",
+        "llm.input_messages.0.message.role": "user",
+        "llm.input_messages.0.message.content": "Where is it?",
+    }
+    asks = {**model, "llm.output_messages.0.message.role": "assistant"}
+    asks["llm.output_messages.0.message.tool_calls.0.tool_call.function.name"] = "search"
+    answers = {**model, "llm.input_messages.1.message.role": "tool", "llm.output_messages.0.message.role": "assistant"}
+    answers["llm.output_messages.0.message.content"] = "At home."
+    spans = [span(2, asks, parent=1), call(3, parent=1), span(4, answers, parent=1)]
+
+    assert said({}, *spans) == ("Where is it?", "At home.")
+    assert said({}, *spans[:2]) == ("Where is it?", None)
+
+
+@pytest.mark.parametrize(
+    ("made", "answer"),
+    [
+        ({"finish_reason": "stop", "content": "At home.", "usage": {}, "thought": None}, "At home."),
+        ({"finish_reason": "function_calls", "content": [{"id": "1", "name": "a", "arguments": "{}"}]}, None),
+        (
+            {
+                "generations": [
+                    [{"text": "At home.", "message": {"lc": 1, "id": ["AIMessage"], "kwargs": {"content": "At home."}}}]
+                ]
+            },
+            "At home.",
+        ),
+        ({"id": "1", "model": "m"}, None),
+    ],
+)
+def test_the_result_of_a_model_without_messages_is_opened(made: dict[str, Any], answer: str | None) -> None:
+    told = {"openinference.span.kind": "LLM", "output.value": json.dumps(made), "output.mime_type": "application/json"}
+
+    assert said({}, span(2, told, parent=1)) == (None, answer)
+
+
+def test_a_model_that_is_asked_beside_the_agent_has_no_answer_for_the_user() -> None:
+    title = {"openinference.span.kind": "LLM", "llm.output_messages.0.message.role": "assistant"}
+    title["llm.output_messages.0.message.content"] = "A title"
+
+    assert said({"output.value": "At home."}, span(95, title)) == (None, "At home.")
+
+
+def test_what_a_sub_agent_answers_inside_of_a_call_is_no_answer_to_the_user() -> None:
+    inner = span(3, {"openinference.span.kind": "AGENT", "output.value": "90 days"}, parent=2)
+
+    assert said({}, call(2, parent=1, endTimeUnixNano="9000"), inner) == (None, None)
+
+
+def test_of_agents_one_after_the_other_the_first_was_asked_and_the_last_answers() -> None:
+    first = span(1, {"openinference.span.kind": "AGENT", "input.value": "one", "output.value": "1"})
+    second = span(2, {"openinference.span.kind": "AGENT", "input.value": "two", "output.value": "2"})
+    third = span(3, {"openinference.span.kind": "AGENT"})
+
+    assert (one(request(second, first)).input, one(request(second, first)).output) == ("one", "2")
+    assert one(request(first, second, third)).output is None
+
+
+def test_the_documented_wrapper_around_a_run_hides_nothing() -> None:
+    wrapper = span(1, {"rightcall.case.id": "refund"}, name="agent", endTimeUnixNano="9000")
+    agent = span(2, {"gen_ai.operation.name": "invoke_agent", "final_result": "Refunded."}, parent=1)
+
+    assert read_spans(request(wrapper, agent)["resourceSpans"][0]["scopeSpans"][0]["spans"]).output == "Refunded."

@@ -1,0 +1,138 @@
+"""Which traces are a run does not depend on what else lies in a source, nor on where their parents are."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.reading import corpus
+from tests.reading.traces import call, request, span
+
+from rightcall.reading import Grouping, read
+from rightcall.values.trajectory import Trajectory
+
+ELSEWHERE = "00f067aa0ba902b7"
+SUB_AGENT = "strands/nested-0.2.1"
+
+
+def recording(run: str) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(corpus.inputs(run)["otlp.json"])
+    return document
+
+
+def spans_of(document: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        span for resource in document["resourceSpans"] for scoped in resource["scopeSpans"] for span in scoped["spans"]
+    ]
+
+
+def together(*documents: dict[str, Any]) -> list[Trajectory]:
+    return list(read([json.dumps(document).encode() for document in documents]))
+
+
+def health(number: int, **more: Any) -> dict[str, Any]:
+    return request(span(number, {"http.route": "/health"}, name="GET /health", traceId=f"{number:032x}", **more))
+
+
+def names(trajectories: list[Trajectory]) -> list[tuple[str, ...]]:
+    return sorted(trajectory.names for trajectory in trajectories)
+
+
+@pytest.mark.parametrize("parent", [None, ELSEWHERE])
+@pytest.mark.parametrize("checks", [1, 2, 60])
+def test_health_checks_are_no_runs_beside_an_agent_wherever_its_caller_is(parent: str | None, checks: int) -> None:
+    document = recording("pydantic-ai/trip-pkg2-fmt5")
+    for each in spans_of(document):
+        if not each.get("parentSpanId") and parent:
+            each["parentSpanId"] = parent
+    [alone] = together(document)
+    [found] = together(document, *[health(number, parentSpanId=ELSEWHERE) for number in range(1, checks + 1)])
+
+    assert found == alone
+    assert found.output == "Trip booked."
+
+
+def test_a_request_that_made_no_call_is_a_run_if_it_begins_as_others_do() -> None:
+    served = request(
+        span(1, name="POST /chat", parentSpanId=ELSEWHERE),
+        span(2, {"gen_ai.operation.name": "chat"}, parent=1),
+        call(3, parent=1),
+    )
+    idle = request(span(9, name="POST /chat", traceId="a" * 32, parentSpanId=ELSEWHERE))
+
+    assert names(together(served, idle, health(20))) == [(), ("search",)]
+
+
+def test_making_an_agent_is_no_run_however_it_begins() -> None:
+    served = request(span(1, name="POST /chat"), span(2, {"gen_ai.operation.name": "chat"}, parent=1))
+    made = request(
+        span(8, name="POST /chat", traceId="a" * 32),
+        span(9, {"gen_ai.operation.name": "create_agent"}, name="create_agent x", traceId="a" * 32, parent=8),
+    )
+
+    assert len(together(served, made)) == 1
+
+
+@pytest.mark.parametrize("grouping", ["auto", "trace", "conversation", "session"])
+def test_a_trace_in_which_an_agent_was_made_and_nothing_done_is_no_run_however_traces_are_grouped(
+    grouping: Grouping,
+) -> None:
+    served = request(span(1, {"gen_ai.operation.name": "chat"}), call(3, parent=1))
+    made = request(span(9, {"gen_ai.operation.name": "create_agent"}, name="create_agent x", traceId="a" * 32))
+    sources = [json.dumps(document).encode() for document in (made, served)]
+
+    assert [found.names for found in read(sources, grouping=grouping)] == [("search",)]
+    assert list(read(made, grouping=grouping)) == []
+
+
+@pytest.mark.parametrize("run", corpus.names())
+def test_spans_that_were_sent_twice_are_one(run: str) -> None:
+    if "otlp.json" not in corpus.inputs(run):
+        return
+    once, twice = recording(run), recording(run)
+    for resource in twice["resourceSpans"]:
+        for scoped in resource["scopeSpans"]:
+            scoped["spans"] += scoped["spans"]
+
+    assert together(twice) == together(once)
+
+
+def test_a_sub_agent_with_a_trace_of_its_own_belongs_to_the_call_that_started_it_alone_and_among_others() -> None:
+    nested = recording(SUB_AGENT)
+    [alone] = together(nested)
+    others = ["strands/trip-0.2.1", "pydantic-ai/trip-pkg2-fmt5", "mcp-sdk/trip"]
+    among = together(recording(others[0]), nested, *map(recording, others[1:]))
+
+    assert alone.names == ("research", "lookup", "lookup", "save_note")
+    assert [each for each in among if each.trace_id == alone.trace_id] == [alone]
+
+
+def test_a_run_that_only_happened_meanwhile_is_a_run_of_its_own() -> None:
+    agent = {"gen_ai.operation.name": "invoke_agent"}
+    outer = request(
+        span(1, agent, endTimeUnixNano="90000"),
+        call(2, "research", '{"topic": "visa"}', "90 days", parent=1, endTimeUnixNano="80000"),
+    )
+
+    def inner(question: str, answer: str) -> dict[str, Any]:
+        said = {**agent, "input.value": question, "final_result": answer}
+        return request(span(3, said, traceId="a" * 32), call(4, "lookup", traceId="a" * 32, parent=3))
+
+    assert names(together(outer, inner("Where is my order?", "At home."))) == [("lookup",), ("research",)]
+    assert names(together(outer, inner("visa", "It is 90 days."))) == [("research", "lookup")]
+    assert names(together(outer, inner("Tell me.", "90 days"))) == [("research", "lookup")]
+
+
+def test_a_source_of_nothing_but_calls_is_one_run_though_a_server_answers_each() -> None:
+    document = recording("mcp-sdk/trip")
+    [plain] = together(document)
+    for resource in document["resourceSpans"]:
+        for scoped in resource["scopeSpans"]:
+            for each in list(scoped["spans"]):
+                each["parentSpanId"] = ELSEWHERE
+                server = {**each, "name": "POST /mcp", "spanId": ELSEWHERE, "parentSpanId": "", "attributes": []}
+                scoped["spans"].append(server)
+    [served] = together(document)
+
+    assert served.names == plain.names

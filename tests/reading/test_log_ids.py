@@ -1,0 +1,150 @@
+"""Ids of calls inside one log: which calls there are, and which result is whose."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+from tests.reading.logs import ANSWERED, ASKED, asks, gives
+from tests.reading.traces import request, span
+
+from rightcall.reading import read, read_messages
+
+
+def chat(number: int, call_id: str | None) -> list[dict[str, Any]]:
+    return [asks(("look", call_id, '{"n": 1}')), gives(call_id, f"o{number}")]
+
+
+def responses(number: int, call_id: str | None) -> list[dict[str, Any]]:
+    return [
+        {"type": "function_call", "call_id": call_id, "name": "look", "arguments": '{"n": 1}'},
+        {"type": "function_call_output", "call_id": call_id, "output": f"o{number}"},
+    ]
+
+
+def anthropic(number: int, call_id: str | None) -> list[dict[str, Any]]:
+    return [
+        {"role": "assistant", "content": [{"type": "tool_use", "id": call_id, "name": "look", "input": {"n": 1}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call_id or "", "content": f"o{number}"}]},
+    ]
+
+
+def gemini(number: int, call_id: str | None) -> list[dict[str, Any]]:
+    result = {"id": call_id, "name": "look", "response": {"result": f"o{number}"}}
+    return [
+        {"role": "model", "parts": [{"functionCall": {"id": call_id, "name": "look", "args": {"n": 1}}}]},
+        {"role": "user", "parts": [{"functionResponse": result}]},
+    ]
+
+
+Format = Callable[[int, str | None], list[dict[str, Any]]]
+FORMATS: tuple[Format, ...] = (chat, responses, anthropic, gemini)
+
+
+@pytest.mark.parametrize("written", FORMATS)
+@pytest.mark.parametrize("call_id", ["c1", "", None])
+def test_an_id_is_free_again_once_it_was_answered(written: Format, call_id: str | None) -> None:
+    trajectory = read_messages([ASKED, *[message for n in range(3) for message in written(n, call_id)], ANSWERED])
+
+    assert [call.output for call in trajectory.calls] == ["o0", "o1", "o2"]
+    assert trajectory.calls_recorded
+
+
+def test_an_id_used_again_for_another_tool_keeps_both_outputs() -> None:
+    messages = [asks(("look", "c", "{}")), gives("c", "a"), asks(("book", "c", "{}")), gives("c", "b")]
+
+    assert [(call.name, call.output) for call in read_messages(messages).calls] == [("look", "a"), ("book", "b")]
+
+
+@pytest.mark.parametrize("call_id", ["", "c1", None])
+def test_an_id_that_calls_of_one_message_share_is_none_of_theirs(call_id: str | None) -> None:
+    asked = asks(("look", call_id, '{"n": 1}'), ("look", call_id, '{"n": 1}'), ("look", call_id, '{"n": 2}'))
+    calls = read_messages([ASKED, asked, *[gives(call_id, f"o{n}") for n in range(3)], ANSWERED]).calls
+
+    assert [(call.args, call.output) for call in calls] == [({"n": 1}, "o0"), ({"n": 1}, "o1"), ({"n": 2}, "o2")]
+
+
+def test_a_result_without_an_id_frees_the_id_of_the_call_it_answers() -> None:
+    result = {"role": "tool", "content": "ok"}
+    calls = read_messages([asks(("look", "c", "{}")), result, asks(("look", "c", "{}")), result]).calls
+
+    assert [call.output for call in calls] == ["ok", "ok"]
+
+
+def test_a_call_repeated_before_it_is_answered_is_one_call() -> None:
+    asked = asks(("look", "c", "{}"))
+
+    assert len(read_messages([ASKED, asked, asked, gives("c", "ok")]).calls) == 1
+
+
+def test_a_second_result_of_one_call_changes_nothing() -> None:
+    [call] = read_messages([asks(("look", "c", "{}")), gives("c", "first"), gives("c", "second")]).calls
+
+    assert call.output == "first"
+
+
+def test_a_result_that_stands_before_its_call_is_its_result() -> None:
+    trajectory = read_messages([ASKED, gives("c", "ok"), asks(("look", "c", "{}")), ANSWERED])
+
+    assert [call.output for call in trajectory.calls] == ["ok"]
+    assert trajectory.calls_recorded
+
+
+def test_a_line_that_a_log_repeats_is_no_new_call() -> None:
+    block = {"type": "tool_use", "id": "t", "name": "Bash", "input": {}}
+    used = {"type": "assistant", "uuid": "a", "message": {"role": "assistant", "content": [block]}}
+    result = {"type": "tool_result", "tool_use_id": "t", "content": "ok"}
+    given_back = {"type": "user", "uuid": "b", "message": {"role": "user", "content": [result]}}
+
+    assert len(read_messages([used, given_back, used, given_back]).calls) == 1
+
+
+def test_a_call_that_a_message_has_in_two_places_is_one_and_keeps_its_id() -> None:
+    message = {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "c", "name": "look", "input": {}}],
+        "tool_calls": [{"name": "look", "args": {}, "id": "c", "type": "tool_call"}],
+    }
+    [call] = read_messages([message, {"role": "tool", "tool_call_id": "c", "content": "ok"}]).calls
+
+    assert (call.call_id, call.output) == ("c", "ok")
+
+
+def test_a_tool_of_the_server_beside_listed_calls_is_a_call_too() -> None:
+    message = {
+        "role": "assistant",
+        "content": [
+            {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}},
+            {"type": "tool_use", "id": "c", "name": "look", "input": {}},
+        ],
+        "tool_calls": [{"name": "look", "args": {}, "id": "c", "type": "tool_call"}],
+    }
+
+    assert sorted(read_messages([ASKED, message]).names) == ["look", "web_search"]
+
+
+def test_prompts_that_repeat_a_conversation_with_reused_ids_have_each_call_once() -> None:
+    messages = [ASKED]
+    spans = []
+    for number in range(3):
+        messages = [*messages, *chat(number, "c1")]
+        attributes = {"gen_ai.operation.name": "chat", "gen_ai.input.messages": json.dumps(messages)}
+        spans.append(span(number + 1, attributes, name="chat"))
+    [trajectory] = read(request(*spans))
+
+    assert [call.output for call in trajectory.calls] == ["o0", "o1", "o2"]
+
+
+@given(st.lists(st.tuples(st.sampled_from(["a", "b"]), st.sampled_from(["1", "2", "", None])), max_size=8))
+def test_every_answered_call_of_a_log_is_read_with_its_output(made: list[tuple[str, str | None]]) -> None:
+    messages: list[Any] = [ASKED]
+    for number, (name, call_id) in enumerate(made):
+        messages += [asks((name, call_id, "{}")), gives(call_id, f"o{number}")]
+    trajectory = read_messages([*messages, ANSWERED])
+
+    expected = [(name, f"o{number}") for number, (name, _) in enumerate(made)]
+    assert [(call.name, call.output) for call in trajectory.calls] == expected
+    assert trajectory.calls_recorded

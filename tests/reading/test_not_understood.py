@@ -1,0 +1,329 @@
+"""What was not understood is never "no calls"."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+from tests.reading.logs import ANSWERED, ASKED, asks, gives, refund
+from tests.reading.test_messages import FORMATS
+from tests.reading.traces import request, span
+
+from rightcall.errors import RightcallError
+from rightcall.reading import read, read_messages, read_spans
+
+SIGNS: dict[str, tuple[Any, str]] = {
+    "a list of calls of another shape": (
+        {"role": "assistant", "tool_calls": [{"id": "1", "fn": "x"}]},
+        "message 2: an item of `tool_calls` with the keys id, fn",
+    ),
+    "calls under a key of another spelling": (
+        {"role": "assistant", "content": "x", "toolCalls": [{"id": "1", "fn": "x"}]},
+        "`toolCalls`",
+    ),
+    "calls as text": ({"role": "assistant", "content": "x", "tool_calls": "search(x)"}, "`tool_calls`"),
+    "a call of the early chat without a name": ({"role": "assistant", "function_call": {"arguments": ""}}, "`function"),
+    "a tool use outside of a list": ({"role": "assistant", "content": "x", "tool_use": {"fn": "x"}}, "`tool_use`"),
+    "actions": ({"role": "assistant", "content": "x", "actions": [{"command": "ls"}]}, "`actions`"),
+    "an action in text (SWE-agent)": ({"role": "assistant", "content": "x", "action": "ls -F"}, "`action`"),
+    "an unknown block": (
+        {"role": "assistant", "content": [{"type": "bash_use", "cmd": "ls"}]},
+        "a block of type bash_use with the keys type, cmd",
+    ),
+    "code that a server runs (Gemini)": (
+        {"role": "model", "parts": [{"executableCode": {"code": "1"}}]},
+        "a block with the keys executableCode",
+    ),
+    "a part that has its tool in its type (Vercel)": (
+        {"role": "assistant", "parts": [{"type": "tool-look", "toolCallId": "1", "input": {}}]},
+        "a block of type tool-look",
+    ),
+    "a call of a built-in tool (Responses)": (
+        {"type": "web_search_call", "id": "w", "status": "completed"},
+        "an item of type web_search_call with the keys type, id, status",
+    ),
+    "an item without role and type": ({"cmd": "ls", "exit": 0}, "an item with the keys cmd, exit"),
+    "a call without a name": (
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": None, "input": {}}]},
+        "a call without a name",
+    ),
+    "a result without its call": (gives("9", "ok"), "a result of 9"),
+    "a role of tools": ({"role": "ipython", "content": "1"}, "a message of role ipython"),
+    "a call in an unknown place": (
+        {"role": "assistant", "blocks": [{"type": "tool_use", "id": "1", "name": "t", "input": {}}]},
+        "a call or result below `blocks`",
+    ),
+    "a tool call in tags": ({"role": "assistant", "content": '<tool_call>{"name": "x"}</tool_call>'}, "message 2 asks"),
+    "ReAct": ({"role": "assistant", "content": "Thought: x\nAction: look\nAction Input: y"}, "message 2 asks"),
+    "ReAct without inputs": ({"role": "assistant", "content": "Thought 1: x\nAction 1: Search[y]"}, "message 2 asks"),
+    "ReAct in a block": (
+        {"role": "assistant", "content": [{"type": "text", "text": "Thought: x\nAction: look\nAction Input: y"}]},
+        "message 2 asks",
+    ),
+    "a call as JSON": ({"role": "assistant", "content": '{"name": "look", "arguments": {}}'}, "message 2 asks"),
+    "an action as JSON (LangChain)": (
+        {"role": "assistant", "content": '```json\n{"action": "look", "action_input": "x"}\n```'},
+        "message 2 asks",
+    ),
+    "DSPy": ({"role": "assistant", "content": "[[ ## next_tool_name ## ]]\nlook"}, "message 2 asks"),
+    "a role of its own with objects": ({"role": "API", "api_name": "look", "param_dict": {"a": 1}}, "role API"),
+    "a call to an API": ({"role": "assistant", "content": "x", "api_call": {"path": "/x"}}, "an item"),
+    "what a command gave back (mini-SWE-agent)": (
+        {"role": "user", "content": "<returncode>0</returncode>"},
+        "message 2",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SIGNS)
+def test_a_log_does_not_show_all_calls_beside(name: str) -> None:
+    item, told = SIGNS[name]
+    trajectory = read_messages([ASKED, item, ANSWERED])
+
+    assert not trajectory.calls_recorded
+    assert told in trajectory.not_understood
+    assert any(trajectory.not_understood in warning for warning in trajectory.warnings)
+
+
+def test_calls_that_were_understood_are_read_all_the_same() -> None:
+    trajectory = read_messages([*refund(), {"type": "web_search_call", "id": "w"}])
+
+    assert trajectory.names == ("refund",)
+    assert not trajectory.calls_recorded
+
+
+CHATS: dict[str, list[Any]] = {
+    "OpenAI": [ASKED, {**ANSWERED, "tool_calls": None, "function_call": None, "refusal": None, "annotations": []}],
+    "OpenAI Responses": [
+        ASKED,
+        {"type": "reasoning", "summary": [{"type": "summary_text", "text": "x"}]},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "x"}]},
+    ],
+    "Anthropic": [ASKED, {"role": "assistant", "content": [{"type": "thinking", "thinking": "x"}, {"type": "text"}]}],
+    "Gemini": [{"role": "user", "parts": [{"text": "x"}]}, {"role": "model", "parts": [{"text": "y"}]}],
+    "LangChain": [
+        {"type": "human", "data": {"content": "x"}},
+        {"type": "ai", "data": {"content": "y", "tool_calls": [], "invalid_tool_calls": [], "additional_kwargs": {}}},
+    ],
+    "ADK": [
+        {"author": "user", "content": {"role": "user", "parts": [{"text": "x"}]}},
+        {"author": "a", "content": {"parts": [{"text": "y"}]}, "actions": {"stateDelta": {"n": 1}}},
+    ],
+    "Pydantic AI": [
+        {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "x"}]},
+        {"kind": "response", "parts": [{"part_kind": "text", "content": "y"}]},
+    ],
+    "AutoGen": [
+        {"source": "user", "type": "TextMessage", "content": "x"},
+        {"source": "a", "type": "HandoffMessage", "content": "y", "target": "b"},
+    ],
+    "Claude Code": [
+        {"type": "summary", "summary": "x"},
+        {"type": "file-history-snapshot", "snapshot": {}},
+        {"type": "user", "message": {"role": "user", "content": "x"}},
+        {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": "y"}]}},
+        {"type": "system", "subtype": "turn_duration"},
+    ],
+    "Vercel": [
+        {"role": "user", "parts": [{"type": "text", "text": "x"}]},
+        {"role": "assistant", "parts": [{"type": "step-start"}, {"type": "reasoning"}, {"type": "text"}]},
+    ],
+    "other roles": [ASKED, {"role": "researcher", "content": "x"}],
+}
+
+
+@pytest.mark.parametrize("name", CHATS)
+def test_a_chat_without_any_sign_has_no_calls_in_the_format_of(name: str) -> None:
+    trajectory = read_messages(CHATS[name])
+
+    assert (trajectory.calls, trajectory.calls_recorded, trajectory.warnings) == ((), True, ())
+
+
+def test_a_text_about_tools_is_no_sign_where_calls_are_recorded() -> None:
+    spoken = {"role": "assistant", "content": "Action: look\nAction Input: y"}
+
+    assert read_messages([*refund(), spoken]).calls_recorded
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"trajectory": [{"action": "ls", "observation": "x"}]},
+        {"trajectory": [{"text": "x"}, {"tool_calls": [{"fn": "look"}]}]},
+        {"trajectory_format": "mini-swe-agent-1"},
+    ],
+    ids=str,
+)
+def test_steps_beside_the_messages_are_a_sign_unless_the_messages_have_calls(beside: dict[str, Any]) -> None:
+    [spoken] = read({"history": [ASKED, ANSWERED], **beside})
+    [called] = read({"history": refund(), **beside})
+
+    assert (spoken.calls_recorded, called.calls_recorded) == (False, True)
+
+
+def test_an_answer_beside_the_messages_that_asks_for_a_call_is_a_sign() -> None:
+    asked = {"choices": [{"message": asks(("look", "c", "{}"))}]}
+    [trajectory] = read({"messages": refund(), "response": asked})
+
+    assert trajectory.names == ("refund",)
+    assert "beside the messages there is a call or result below `response`" in trajectory.not_understood
+
+
+def test_tools_that_a_log_tells_the_model_of_are_no_sign() -> None:
+    tool = {"type": "function", "function": {"name": "look", "parameters": {}}}
+    [trajectory] = read({"messages": refund(), "tools": [tool], "model": "m"})
+
+    assert trajectory.calls_recorded
+
+
+CHAT = {"gen_ai.operation.name": "chat"}
+SAID = {**CHAT, "gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": [{"type": "text"}]}])}
+
+
+def test_a_tool_span_whose_name_is_no_text_is_not_a_call_named_after_the_span() -> None:
+    made = span(1, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": 7}, name="running tool")
+    [trajectory] = read(request(made))
+
+    assert trajectory.calls == ()
+    assert not trajectory.calls_recorded
+    assert "'running tool'" in trajectory.not_understood
+
+
+def test_a_span_of_no_convention_that_names_a_tool_is_a_sign() -> None:
+    [trajectory] = read(request(span(1, SAID, name="chat"), span(2, {"acme.tool.name": "look"}, name="work")))
+
+    assert not trajectory.calls_recorded
+    assert "acme.tool.name" in trajectory.not_understood
+
+
+def test_such_a_span_is_no_sign_where_the_call_is_known_from_messages() -> None:
+    asked = {**CHAT, "gen_ai.output.messages": json.dumps([asks(("look", "c", "{}"))])}
+    [trajectory] = read(request(span(1, asked, name="chat"), span(2, {"acme.tool.name": "look"}, name="work")))
+
+    assert (trajectory.names, trajectory.calls_recorded) == (("look",), True)
+
+
+def test_a_block_of_another_shape_in_a_model_span_is_a_sign() -> None:
+    said = {**CHAT, "gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": [{"type": "call_v2"}]}])}
+    [trajectory] = read(request(span(1, said, name="chat")))
+
+    assert "message 1 of a span: a block of type call_v2" in trajectory.not_understood
+
+
+def paths(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    for key, held in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        if isinstance(key, str):
+            yield (*above, key)
+        yield from paths(held, (*above, key))
+
+
+def renamed(messages: list[Any], path: tuple[Any, ...]) -> list[Any]:
+    changed = copy.deepcopy(messages)
+    place: Any = changed
+    for step in path[:-1]:
+        place = place[step]
+    place[f"x_{path[-1]}"] = place.pop(path[-1])
+    return changed
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_no_key_can_be_renamed_so_that_a_call_vanishes_without_a_word(name: str) -> None:
+    for path in paths(FORMATS[name]):
+        changed = renamed(FORMATS[name], path)
+        for messages in (changed, changed[:-1] if path[0] < len(changed) - 1 else changed):
+            trajectory = read_messages([ASKED, *messages, ANSWERED])
+
+            assert trajectory.names == ("t",) or not trajectory.calls_recorded, path
+
+
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "role",
+                    "type",
+                    "content",
+                    "tool_calls",
+                    "function",
+                    "name",
+                    "id",
+                    "message",
+                    "1.5",
+                    "0",
+                    "parts",
+                    "event.name",
+                ]
+            )
+            | st.text(max_size=2),
+            inner,
+            max_size=3,
+        )
+    ),
+    max_leaves=8,
+)
+
+
+@st.composite
+def mangled(draw: st.DrawFn) -> list[Any]:
+    messages = copy.deepcopy(FORMATS[draw(st.sampled_from(sorted(FORMATS)))])
+    for _ in range(draw(st.integers(0, 3))):
+        path = draw(st.sampled_from(sorted(paths(messages), key=str) or [()]))
+        place: Any = messages
+        for step in path[:-1]:
+            place = place[step]
+        if path:
+            place[path[-1]] = draw(JUNK)
+    return messages + draw(st.lists(JUNK, max_size=2))
+
+
+@given(mangled())
+def test_whatever_the_shape_of_messages_they_are_read_or_refused(messages: list[Any]) -> None:
+    text = json.dumps(messages)
+    body = {"kvlistValue": {"values": [{"key": key, "value": {"stringValue": "x"}} for key in ("1.5", "role")]}}
+    record = {"eventName": "gen_ai.user.message", "body": body}
+    carried = span(1, {**CHAT, "gen_ai.input.messages": text, "llm.input_messages.0.message": text}, name="chat")
+    sources: list[Any] = [
+        text.encode(),
+        request(carried),
+        {"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]},
+    ]
+    for source in sources:
+        try:
+            list(read(source))
+        except RightcallError:
+            continue
+
+
+@given(JUNK)
+def test_whatever_the_body_of_a_log_record_it_is_read_or_refused(body: Any) -> None:
+    def any_value(value: Any) -> dict[str, Any]:
+        if isinstance(value, dict):
+            return {"kvlistValue": {"values": [{"key": key, "value": any_value(held)} for key, held in value.items()]}}
+        if isinstance(value, list):
+            return {"arrayValue": {"values": [any_value(held) for held in value]}}
+        return {"stringValue": str(value)}
+
+    for name in ("gen_ai.user.message", "gen_ai.assistant.message", "gen_ai.tool.message", "gen_ai.choice"):
+        record = {"eventName": name, "body": any_value(body)}
+        list(read({"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]}))
+
+
+def test_a_key_of_many_digits_is_no_position() -> None:
+    record = {"eventName": "gen_ai.user.message", "body": {"kvlistValue": {"values": [{"key": f"{'9' * 5000}.1"}]}}}
+
+    [trajectory] = read({"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]})
+
+    assert trajectory.calls == ()
+
+
+def test_live_spans_and_messages_together_say_what_was_not_understood() -> None:
+    trajectory = read_spans([], messages=[ASKED, {"role": "assistant", "tool_calls": [{"fn": "x"}]}])
+
+    assert not trajectory.calls_recorded

@@ -1,0 +1,285 @@
+"""Calls from spans: their fields, what is missing, what went wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import Any
+
+import pytest
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from tests.reading.traces import call, request, span
+
+from rightcall.reading import read, read_spans
+from rightcall.values.trajectory import ToolCall, Trajectory
+
+
+def read_one(*spans: dict[str, Any], scope: str = "") -> Trajectory:
+    [trajectory] = read(request(*spans, scope=scope))
+    return trajectory
+
+
+def only_call(*spans: dict[str, Any]) -> ToolCall:
+    [found] = read_one(*spans).calls
+    return found
+
+
+def test_spans_of_the_sdk_are_read_as_they_are() -> None:
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    tracer = provider.get_tracer("agent")
+    with tracer.start_as_current_span("agent"), tracer.start_as_current_span("outer") as outer:
+        outer.set_attributes({"tool.name": "plan", "input.value": "{'day': 1}", "output.value": "done"})
+        with contextlib.suppress(ValueError), tracer.start_as_current_span("inner") as inner:
+            inner.set_attributes({"tool.name": "book", "input.value": '{"id": 7}'})
+            raise ValueError("no")
+
+    spans = exporter.get_finished_spans()
+    plan, book = read_spans(spans).calls
+    [alike] = read(list(spans))
+
+    assert (plan.name, plan.args, plan.output, plan.error) == ("plan", {"day": 1}, "done", None)
+    assert (book.name, book.args, book.output, book.error) == ("book", {"id": 7}, None, "no")
+    assert book.parent_id == plan.span_id
+    assert book.source == "span"
+    assert alike.calls == (plan, book)
+    assert plan.start_ns is not None
+    assert book.start_ns is not None
+    assert plan.start_ns < book.start_ns
+
+
+@pytest.mark.parametrize("text", ["0", "false", "[]", "{}", ""])
+def test_outputs_that_are_nothing_much_are_outputs(text: str) -> None:
+    found = only_call(call(1, output=text))
+
+    assert "output" not in found.unrecorded
+    assert found.output == (json.loads(text) if text in ("[]", "{}") else text)
+
+
+def test_an_output_object_with_content_stands_for_its_content() -> None:
+    assert only_call(call(1, output='{"content": {"t": 25.0}, "other": 1}')).output == {"t": 25.0}
+    assert only_call(call(1, output="{'content': 'x'}")).output == "x"
+
+
+def test_output_text_is_a_value_only_if_it_is_an_object_or_a_list() -> None:
+    assert [only_call(call(1, output=text)).output for text in ("1", "true", '"x"', "null")] == [
+        "1",
+        "true",
+        '"x"',
+        "null",
+    ]
+    assert only_call(call(1, output="[1, 'a']")).output == [1, "a"]
+
+
+def test_arguments_that_cannot_be_parsed_are_unrecorded_with_a_warning() -> None:
+    trajectory = read_one(call(1, "search", "{broken"))
+
+    assert trajectory.calls[0].args is None
+    assert "args" in trajectory.calls[0].unrecorded
+    assert "the arguments of a call of search" in trajectory.warnings[0]
+
+
+def test_arguments_that_were_not_recorded_are_not_empty_ones() -> None:
+    trajectory = read_one(span(1, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search"}))
+
+    assert trajectory.calls[0].unrecorded == {"args", "output"}
+    assert "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT" in trajectory.warnings[0]
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"tool.name": "x", "tool.synthesized": True},
+        {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "(merged tools)"},
+        {"openinference.span.kind": "CHAIN", "tool.name": "x"},
+        {"gen_ai.operation.name": "chat", "gen_ai.tool.name": "x"},
+        {"mcp.method.name": "tools/list"},
+        {},
+    ],
+    ids=["synthesized", "merged", "a chain", "a chat", "a list of tools", "nothing"],
+)
+def test_spans_that_are_no_calls_are_none(attributes: dict[str, Any]) -> None:
+    assert read_one(span(1, attributes)).calls == ()
+
+
+CONVENTIONS: dict[str, dict[str, Any]] = {
+    "UiPath": {"tool.name": "t", "input.value": '{"a": 1}', "output.value": '{"content": "o"}'},
+    "UiPath's decorators": {
+        "openinference.span.kind": "TOOL",
+        "tool.name": "t",
+        "span_type": "TOOL",
+        "input.value": '{"a": 1}',
+        "output.value": '{"content": "o"}',
+    },
+    "OpenInference": {
+        "openinference.span.kind": "TOOL",
+        "tool.name": "t",
+        "input.value": '{"a": 1}',
+        "output.value": "o",
+    },
+    "OpenTelemetry": {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "t",
+        "gen_ai.tool.call.arguments": '{"a": 1}',
+        "gen_ai.tool.call.result": "o",
+    },
+    "OpenLLMetry": {
+        "traceloop.span.kind": "tool",
+        "traceloop.entity.name": "t",
+        "traceloop.entity.input": '{"input_str": "{\'a\': 1}", "tags": [], "kwargs": {}}',
+        "traceloop.entity.output": '{"output": {"lc": 1, "id": ["ToolMessage"], "kwargs": {"content": "o"}}}',
+    },
+    "OpenLLMetry, MCP": {
+        "traceloop.span.kind": "tool",
+        "traceloop.entity.name": "t",
+        "traceloop.entity.input": '{"tool_name": "t", "arguments": {"a": 1}}',
+        "traceloop.entity.output": '{"result": "o"}',
+    },
+    "ADK": {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "t",
+        "gcp.vertex.agent.event_id": "e",
+        "gcp.vertex.agent.tool_call_args": '{"a": 1}',
+        "gcp.vertex.agent.tool_response": '{"result": "o"}',
+    },
+    "Vercel": {"ai.toolCall.name": "t", "ai.toolCall.args": '{"a": 1}', "ai.toolCall.result": '"o"'},
+    "Haystack": {
+        "haystack.tool.name": "t",
+        "haystack.agent.step.tool.input": '{"a": 1}',
+        "haystack.agent.step.tool.output": "o",
+    },
+    "Logfire": {"logfire.msg_template": "Function: {name}", "name": "t", "input": '{"a": 1}', "output": "o"},
+    "Pydantic AI": {"gen_ai.tool.name": "t", "tool_arguments": '{"a": 1}', "tool_response": "o"},
+    "LiveKit": {
+        "lk.function_tool.name": "t",
+        "lk.pii.function_tool.arguments": '{"a": 1}',
+        "lk.pii.function_tool.output": "o",
+    },
+    "LangSmith": {
+        "langsmith.span.kind": "tool",
+        "gen_ai.tool.name": "t",
+        "gen_ai.prompt": '{"a": 1}',
+        "gen_ai.completion": '{"output": "o"}',
+    },
+    "Strands by OpenInference": {
+        "openinference.span.kind": "TOOL",
+        "gen_ai.system": "strands-agents",
+        "tool.name": "t",
+        "input.value": "1",
+        "tool.parameters": '{"a": 1}',
+        "output.value": "[{'text': 'o'}]",
+    },
+    "LlamaIndex by OpenInference": {
+        "openinference.span.kind": "TOOL",
+        "tool.name": "t",
+        "input.value": '{"a": 1}',
+        "tool.parameters": '{"type": "object", "properties": {"a": {}}}',
+        "output.value": '{"blocks": [], "tool_name": "t", "raw_output": "o"}',
+    },
+}
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+def test_a_call_is_read_by_the_convention_of(convention: str) -> None:
+    found = only_call(span(1, CONVENTIONS[convention]))
+
+    assert (found.name, found.args, found.output, found.error) == ("t", {"a": 1}, "o", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "attributes"),
+    [
+        ("t", {"mlflow.spanType": '"TOOL"', "mlflow.spanInputs": '{"a": 1}', "mlflow.spanOutputs": '"o"'}),
+        (
+            "t",
+            {
+                "langfuse.observation.type": "tool",
+                "langfuse.observation.input": '{"a": 1}',
+                "langfuse.observation.output": "o",
+            },
+        ),
+        ("execute_tool t", {}),
+    ],
+    ids=["MLflow", "Langfuse", "ADK after an exception"],
+)
+def test_the_name_of_the_span_is_the_tools_where_nothing_else_says_it(name: str, attributes: dict[str, Any]) -> None:
+    assert only_call(span(1, attributes, name=name)).name == "t"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "output"),
+    [
+        (CONVENTIONS["OpenTelemetry"] | {"gen_ai.tool.call.result": '{"result": 1}'}, {"result": 1}),
+        (CONVENTIONS["OpenInference"] | {"output.value": '{"result": "x"}'}, {"result": "x"}),
+        (CONVENTIONS["OpenInference"] | {"output.value": '{"content": "x"}'}, {"content": "x"}),
+        (CONVENTIONS["UiPath's decorators"] | {"output.value": "21.5"}, 21.5),
+        (CONVENTIONS["OpenTelemetry"] | {"gen_ai.tool.call.result": '{"output": "x"}'}, {"output": "x"}),
+    ],
+    ids=["result", "result of OpenInference", "content of OpenInference", "number of UiPath", "output"],
+)
+def test_envelopes_come_off_only_where_the_convention_puts_them(attributes: dict[str, Any], output: Any) -> None:
+    assert only_call(span(1, attributes)).output == output
+
+
+def test_a_tool_may_really_take_args_and_kwargs() -> None:
+    attributes = CONVENTIONS["OpenInference"] | {"input.value": '{"args": [1], "kwargs": {"b": 2}}'}
+
+    assert only_call(span(1, attributes)).args == {"args": [1], "kwargs": {"b": 2}}
+
+
+def test_positional_arguments_without_names_are_unrecorded() -> None:
+    attributes = {"langfuse.observation.type": "tool", "langfuse.observation.input": '{"args": ["x"], "kwargs": {}}'}
+
+    assert "args" in only_call(span(1, attributes, name="t")).unrecorded
+
+
+def test_scrubbed_values_are_unrecorded() -> None:
+    found = only_call(
+        call(1, args='{"k": "[Scrubbed due to \'auth\']"}', output='{"auth": "[Scrubbed due to \'auth\']"}')
+    )
+
+    assert found.unrecorded == {"args", "output"}
+
+
+ERROR: dict[str, Any] = {"status": {"code": 2, "message": "from the status"}}
+EXCEPTION: dict[str, Any] = {
+    "events": [{"name": "exception", "attributes": [{"key": "exception.message", "value": {"stringValue": "raised"}}]}]
+}
+
+
+@pytest.mark.parametrize(
+    ("made", "error"),
+    [
+        (call(1, **ERROR), "from the status"),
+        (call(1, **EXCEPTION), "raised"),
+        (call(1, **ERROR, **EXCEPTION), "raised"),
+        (call(1, output="why", status={"code": 2}), "why"),
+        (
+            call(1, output="[1]", status={"code": 2, "message": "TOOL_ERROR"}),
+            "the tool failed; no message was recorded",
+        ),
+        (span(1, CONVENTIONS["OpenTelemetry"] | {"error.type": "CardError"}), "o"),
+        (span(1, CONVENTIONS["OpenTelemetry"] | {"gen_ai.tool.status": "error"}), "o"),
+        (span(1, CONVENTIONS["ADK"] | {"gcp.vertex.agent.tool_response": '{"error": "no"}'}), "no"),
+        (span(1, CONVENTIONS["Haystack"] | {"haystack.tool.error": True}), "o"),
+    ],
+    ids=["status", "exception", "both", "output", "nothing", "type", "flag", "ADK", "Haystack"],
+)
+def test_a_call_that_failed_says_so(made: dict[str, Any], error: str) -> None:
+    assert only_call(made).error == error
+
+
+def test_text_that_reads_like_a_frameworks_error_is_suspected() -> None:
+    found = only_call(call(1, output="An error occurred while running the tool. Please try again."))
+
+    assert found.error is None
+    assert found.suspected_error
+
+
+def test_the_frameworks_own_calls_are_marked() -> None:
+    trajectory = read_one(call(1, "final_answer"), call(2, "transfer_to_billing"), call(3, "search"))
+
+    assert [found.internal for found in trajectory.calls] == [True, True, False]

@@ -1,0 +1,392 @@
+"""A call belongs to the turn in which it was made; what a model is shown again is not a call."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from rightcall import read, read_messages
+from rightcall.values.trajectory import Trajectory
+
+from .talks import (
+    ANSWERED,
+    ASKED,
+    MADE,
+    agent_span,
+    asks_for,
+    chat,
+    gives,
+    log,
+    of_turn,
+    says,
+    spans_of_turn,
+    tool_span,
+)
+from .traces import request, span
+
+CONVERSATION = "gen_ai.conversation.id"
+
+
+def made(trajectory: Trajectory) -> list[tuple[str, int | None]]:
+    return [(call.name, call.turn) for call in trajectory.calls]
+
+
+def trace_of(turn: int) -> dict[str, Any]:
+    return {"traceId": f"{turn + 1}" * 32}
+
+
+def joined(spans: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Spans that say which conversation they are of."""
+    for each in spans:
+        each["attributes"].append({"key": CONVERSATION, "value": {"stringValue": "c"}})
+    return spans
+
+
+def recorded(place: str, **options: Any) -> Trajectory:
+    """The conversation, recorded in one of the places where turns are found."""
+    if place == "a log":
+        return read_messages(log(3, options["ids"]))
+    if place == "a trace a turn":
+        spans = [each for turn in range(3) for each in joined(spans_of_turn(turn, **options, **trace_of(turn)))]
+    else:
+        parent = None if place == "one trace" else 1
+        spans = [each for turn in range(3) for each in spans_of_turn(turn, parent=parent, **options)]
+    lasts: dict[str, Any] = {"endTimeUnixNano": "90000"}
+    if place == "one trace, wrapped":
+        spans.append(span(1, name="session", **lasts))
+    if place == "one trace, in a framework's own":
+        spans.append(span(1, {"openinference.span.kind": "AGENT"}, name="Agent workflow", **lasts))
+    [trajectory] = read(request(*spans))
+    return trajectory
+
+
+PLACES = ("a log", "a trace a turn", "one trace", "one trace, wrapped", "one trace, in a framework's own")
+
+
+@pytest.mark.parametrize("agent", ["support", None], ids=["agent", "no agent"])
+@pytest.mark.parametrize("ids", [True, False], ids=["ids", "no ids"])
+@pytest.mark.parametrize("tools", [True, False], ids=["tool spans", "messages only"])
+@pytest.mark.parametrize("place", PLACES)
+def test_a_conversation_is_the_same_wherever_it_was_recorded(
+    place: str, tools: bool, ids: bool, agent: str | None
+) -> None:
+    found = recorded(place, tools=tools, ids=ids, agent=agent)
+
+    assert made(found) == MADE
+    assert (found.turn_inputs, found.turn_outputs) == (ASKED, ANSWERED)
+    assert (found.input, found.output) == (ASKED[0], ANSWERED[2])
+    assert found.calls_recorded
+
+
+@pytest.mark.parametrize("ids", [True, False], ids=["ids", "no ids"])
+@pytest.mark.parametrize("place", PLACES[1:])
+def test_calls_that_only_later_prompts_show_are_of_the_turn_they_were_made_in(place: str, ids: bool) -> None:
+    assert made(recorded(place, tools=False, ids=ids, outputs=False)) == MADE
+
+
+@pytest.mark.parametrize("outputs", [True, False], ids=["answers", "prompts only"])
+@pytest.mark.parametrize("tools", [True, False], ids=["tool spans", "messages only"])
+@pytest.mark.parametrize(("turn", "names"), [(0, ("lookup_order",)), (1, ("refund",)), (2, ())])
+def test_a_turn_that_stands_alone_has_its_own_calls_only(
+    turn: int, names: tuple[str, ...], tools: bool, outputs: bool
+) -> None:
+    [found] = read(request(*spans_of_turn(turn, tools=tools, outputs=outputs)))
+
+    assert found.names == names
+    assert (found.input, found.output) == (ASKED[turn], ANSWERED[turn])
+    assert found.calls_recorded
+
+
+def test_no_group_reaches_over_turns() -> None:
+    for place in PLACES:
+        found = recorded(place, tools=False, ids=False, agent="support")
+
+        assert len({call.group for call in found.calls}) == 2, place
+
+
+def test_examples_in_a_prompt_are_not_calls() -> None:
+    examples = [says("user", "Where is order 1?"), asks_for("lookup_order", {"order_id": 1}), gives("lost")]
+    examples += [says("assistant", "It is lost.")]
+    asked = [*examples, says("user", ASKED[0])]
+    asking = asks_for("lookup_order", {"order_id": 7})
+    spans = [chat(1, asked, asking), chat(2, [*asked, asking, gives("ok")], says("assistant", "Shipped."))]
+    [found] = read(request(*spans))
+
+    assert [(call.name, call.args, call.output) for call in found.calls] == [("lookup_order", {"order_id": 7}, "ok")]
+
+
+def test_a_call_made_again_in_another_turn_is_another_call() -> None:
+    said: list[dict[str, Any]] = []
+    spans = []
+    for turn, question in enumerate(["Is it there?", "And now?"]):
+        asked = [*said, says("user", question)]
+        asking = asks_for("look", {})
+        spans.append(chat(10 * turn + 1, asked, asking))
+        spans.append(chat(10 * turn + 2, said := [*asked, asking, gives(f"seen {turn}")], says("assistant", "Yes.")))
+        said = [*said, says("assistant", "Yes.")]
+    [found] = read(request(*spans))
+
+    assert [(call.turn, call.output) for call in found.calls] == [(0, "seen 0"), (1, "seen 1")]
+
+
+def test_a_prompt_that_forgets_its_beginning_shows_no_new_calls() -> None:
+    last = [*of_turn(1, ids=False), says("user", ASKED[2])]
+    spans = [*spans_of_turn(0, ids=False, tools=False), *spans_of_turn(1, ids=False, tools=False)]
+    spans += [agent_span(30), chat(31, last, says("assistant", ANSWERED[2]), parent=30)]
+    [found] = read(request(*spans))
+
+    assert made(found) == MADE
+    assert found.turn_outputs == ANSWERED
+
+
+def test_words_that_a_framework_says_as_the_user_begin_no_turn() -> None:
+    asking = asks_for("lookup_order", {"order_id": 7})
+    asked = [says("user", ASKED[0])]
+    tried = [*asked, asking, gives("ok"), says("assistant", "Shipped?"), says("user", "Validation failed. Try again.")]
+    spans = [
+        agent_span(1),
+        chat(2, asked, asking, parent=1),
+        chat(3, tried, asking, parent=1),
+        chat(4, [*tried, asking, gives("ok")], says("assistant", ANSWERED[0]), parent=1),
+    ]
+    [found] = read(request(*spans))
+
+    assert made(found) == [("lookup_order", 0), ("lookup_order", 0)]
+    assert found.turn_outputs == ()
+
+
+def test_a_hand_off_begins_no_turn() -> None:
+    asked = [says("user", ASKED[0])]
+    handing = [asks_for("transfer_to_billing", {}, "h"), gives("billing", "h")]
+    spans = [
+        agent_span(10, "triage"),
+        chat(11, asked, handing[0], parent=10),
+        agent_span(20, "billing"),
+        chat(21, [*asked, *handing], asks_for("refund", {}, "r"), parent=20),
+        tool_span(22, "refund", {}, "r", parent=20),
+        chat(
+            23, [*asked, *handing, asks_for("refund", {}, "r"), gives("ok", "r")], says("assistant", "Done."), parent=20
+        ),
+    ]
+    [found] = read(request(*spans))
+
+    assert {call.turn for call in found.calls} <= {0, None}
+    assert (found.turn_outputs, found.output) == ((), "Done.")
+
+
+@pytest.mark.parametrize("place", ["inside of a call", "inside of a request"])
+def test_agents_inside_of_others_begin_no_turn(place: str) -> None:
+    around = {
+        "inside of a call": {"tool.name": "plan", "input.value": "{}"},
+        "inside of a request": {"input.value": "Go"},
+    }
+    spans = [span(1, around[place], name="around", endTimeUnixNano="90000")]
+    spans += [each for turn in range(3) for each in spans_of_turn(turn, parent=1)]
+    [found] = read(request(*spans))
+
+    assert found.turn_outputs == ()
+    assert [call.name for call in found.calls if call.name != "plan"] == ["lookup_order", "refund"]
+
+
+def as_events(made: dict[str, Any], said: list[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
+    """A span with messages in events that do not say whose they are but by their names."""
+    held = [(name, span(0, {key: json.dumps(text) for key, text in body.items()})) for name, body in said]
+    return {**made, "events": [{"name": f"gen_ai.{name}", "attributes": each["attributes"]} for name, each in held]}
+
+
+def test_words_of_the_model_in_events_end_an_earlier_turn() -> None:
+    use = {"toolUse": {"toolUseId": "c", "name": "look", "input": {}}}
+    result = {"toolResult": {"toolUseId": "c", "status": "success", "content": [{"text": "ok"}]}}
+    said: list[tuple[str, dict[str, Any]]] = [
+        ("user.message", {"content": [{"text": "Is it there?"}]}),
+        ("assistant.message", {"content": [use]}),
+        ("tool.message", {"content": [result]}),
+        ("assistant.message", {"content": [{"text": "Yes."}]}),
+        ("user.message", {"content": [{"text": "Thanks!"}]}),
+    ]
+    cycle = as_events(span(2, {"gen_ai.operation.name": "execute_event_loop_cycle"}, parent=1), said)
+    model = span(3, {"gen_ai.operation.name": "chat"}, parent=2)
+    answered = as_events(model, [*said, ("choice", {"message": [{"text": "You are welcome."}]})])
+    [found] = read(request(agent_span(1), cycle, answered))
+
+    assert (found.names, found.calls_recorded, found.warnings) == ((), True, ())
+
+
+@pytest.mark.parametrize("place", ["a trace a turn", "one trace", "one trace, in a framework's own"])
+def test_the_span_of_a_generator_that_is_thrown_away_late_reaches_into_no_other_turn(place: str) -> None:
+    spans = []
+    for turn in range(3):
+        trace = trace_of(turn) if place == "a trace a turn" else {}
+        outer, *work = spans_of_turn(turn, parent=1 if place == PLACES[-1] else None, **trace)
+        stream = agent_span(10 * (turn + 1) + 5, lasts=9, parent=10 * (turn + 1), **trace)
+        stream["startTimeUnixNano"] = outer["startTimeUnixNano"]
+        spans += joined([outer, stream, *[{**each, "parentSpanId": stream["spanId"]} for each in work]])
+    if place == PLACES[-1]:
+        around = {"openinference.span.kind": "AGENT"}
+        spans.append(span(1, around, name="Agent workflow", endTimeUnixNano="90000"))
+    [found] = read(request(*spans))
+
+    assert made(found) == MADE
+    assert (found.turn_inputs, found.turn_outputs) == (ASKED, ANSWERED)
+
+
+def test_agents_of_a_team_that_follow_one_another_are_one_turn() -> None:
+    spans = [agent_span(10, "researcher"), chat(11, [says("user", "Find it.")], says("assistant", "42"), parent=10)]
+    spans += [
+        agent_span(20, "writer"),
+        chat(21, [says("user", "Write: 42")], says("assistant", "It is 42."), parent=20),
+    ]
+    [found] = read(request(*spans))
+
+    assert (found.turn_outputs, found.output) == ((), "It is 42.")
+
+
+@pytest.mark.parametrize(("names", "turns"), [(("support", "support"), [0, 1]), (("triage", "billing"), [None, None])])
+def test_without_messages_the_same_agent_asked_again_is_another_turn(names: tuple[str, str], turns: list[Any]) -> None:
+    spans = [each for at, name in zip((10, 20), names, strict=True) for each in _silent(at, name)]
+    [found] = read(request(*spans))
+
+    assert [call.turn for call in found.calls] == turns
+
+
+def _silent(at: int, name: str) -> list[dict[str, Any]]:
+    return [agent_span(at, name), tool_span(at + 1, "look", {}, parent=at)]
+
+
+def test_where_the_first_prompt_is_missing_and_nothing_tells_no_calls_are_recorded() -> None:
+    asking = asks_for("lookup_order", {"order_id": 7})
+    shown = [says("user", ASKED[0]), asking, gives("ok"), says("user", "Validation failed. Try again.")]
+    [found] = read(request(chat(1, shown, says("assistant", "Shipped."))))
+
+    assert not found.calls_recorded
+    assert any("earlier turn" in warning for warning in found.warnings)
+
+
+def test_a_turn_of_which_nothing_tells_leaves_the_calls_not_recorded() -> None:
+    spans = joined([*spans_of_turn(0, tools=False, **trace_of(0)), agent_span(20, **trace_of(1))])
+    [found] = read(request(*spans))
+
+    assert not found.calls_recorded
+    assert any("turn 2" in warning for warning in found.warnings)
+
+
+def test_spans_around_the_work_of_a_trace_are_of_its_turn() -> None:
+    spans = []
+    for turn in range(3):
+        first = 10 * (turn + 1) - 2
+        root = {"openinference.span.kind": "CHAIN", "input.value": ASKED[turn], "output.value": ANSWERED[turn]}
+        lasts = {"endTimeUnixNano": str((first + 11) * 1000), **trace_of(turn)}
+        spans += joined([span(first, root, **lasts), *spans_of_turn(turn, agent=None, parent=first, **trace_of(turn))])
+    [found] = read(request(*spans))
+
+    assert (found.turn_inputs, found.turn_outputs) == (ASKED, ANSWERED)
+
+
+def spans_at(place: str, **options: Any) -> list[dict[str, Any]]:
+    """The spans of the conversation, as `recorded` reads them."""
+    each_trace = place == "a trace a turn"
+    parent = 1 if place == "one trace, wrapped" else None
+    made = [
+        each
+        for turn in range(3)
+        for each in spans_of_turn(turn, parent=parent, **options, **(trace_of(turn) if each_trace else {}))
+    ]
+    if parent:
+        made.append(span(1, name="session", endTimeUnixNano="90000"))
+    return joined(made)
+
+
+def without_times(each: dict[str, Any]) -> dict[str, Any]:
+    return {key: held for key, held in each.items() if not key.endswith("TimeUnixNano")}
+
+
+def without(key: str, value: str = "") -> Any:
+    def taken(each: dict[str, Any]) -> dict[str, Any]:
+        kept = [held for held in each["attributes"] if held["key"] != key or value not in held["value"].values()]
+        kept = kept if value else [held for held in each["attributes"] if held["key"] != key]
+        return {**each, "attributes": kept}
+
+    return taken
+
+
+def with_other_text(old: str, new: str) -> Any:
+    return lambda each: json.loads(json.dumps(each).replace(old, new))
+
+
+REMOVALS = {
+    "times": without_times,
+    "roles of models": without("gen_ai.operation.name", "chat"),
+    "roles of agents": without("gen_ai.operation.name", "invoke_agent"),
+    "names of agents": without("gen_ai.agent.name"),
+    "prompts": without("gen_ai.input.messages"),
+    "answers": without("gen_ai.output.messages"),
+    "the user's role": with_other_text(r"\"role\": \"user\"", r"\"role\": \"\""),
+}
+
+
+@pytest.mark.parametrize("ids", [True, False], ids=["ids", "no ids"])
+@pytest.mark.parametrize("tools", [True, False], ids=["tool spans", "messages only"])
+@pytest.mark.parametrize("removed", REMOVALS)
+@pytest.mark.parametrize("place", PLACES[1:4])
+def test_what_is_taken_out_makes_no_call_one_of_another_turn(place: str, removed: str, tools: bool, ids: bool) -> None:
+    spans = [REMOVALS[removed](each) for each in spans_at(place, tools=tools, ids=ids)]
+    [found] = read(request(*spans))
+
+    if found.calls_recorded:
+        assert set(made(found)) <= {*MADE, *[(name, None) for name, _ in MADE]}
+        assert len(found.calls) == 2
+
+
+@pytest.mark.parametrize("change", ["shuffled", "twice", "a server around each trace", "a queue between"])
+@pytest.mark.parametrize("tools", [True, False], ids=["tool spans", "messages only"])
+@pytest.mark.parametrize("place", PLACES[1:4])
+def test_what_lies_around_the_spans_changes_no_turn(place: str, tools: bool, change: str) -> None:
+    spans = spans_at(place, tools=tools)
+    [before] = read(request(*spans))
+    [after] = read(request(*CHANGES[change](spans)))
+
+    assert made(after) == made(before) == MADE
+    assert (after.turn_inputs, after.turn_outputs) == (ASKED, ANSWERED)
+
+
+def _around_each(spans: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    traces = sorted({each["traceId"] for each in spans})
+    servers = [span(900 + at, name="POST /chat", traceId=trace) for at, trace in enumerate(traces)]
+    for server in servers:
+        held = [each for each in spans if each["traceId"] == server["traceId"]]
+        server["startTimeUnixNano"] = min([each["startTimeUnixNano"] for each in held], key=int)
+        server["endTimeUnixNano"] = max([each["endTimeUnixNano"] for each in held], key=int)
+    ids = {server["traceId"]: server["spanId"] for server in servers}
+    return [*servers, *[{"parentSpanId": ids[each["traceId"]], **each} for each in spans]]
+
+
+def _between(spans: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    found = []
+    for at, each in enumerate(spans):
+        if "parentSpanId" in each:
+            queue = {
+                **span(800 + at, name="receive"),
+                **{k: each[k] for k in each if k not in ("spanId", "attributes")},
+            }
+            found.append({**queue, "name": "receive", "attributes": []})
+            each = {**each, "parentSpanId": queue["spanId"]}
+        found.append(each)
+    return found
+
+
+CHANGES: dict[str, Any] = {
+    "shuffled": lambda spans: [*spans[1::2], *spans[::2]],
+    "twice": lambda spans: [*spans, *spans],
+    "a server around each trace": _around_each,
+    "a queue between": _between,
+}
+
+
+def test_messages_given_as_pairs_are_a_question() -> None:
+    root = {"openinference.span.kind": "CHAIN", "input.mime_type": "application/json"}
+    root["input.value"] = json.dumps({"messages": [["user", ASKED[0]]]})
+    [found] = read(request(span(1, root), chat(2, [says("user", ASKED[0])], says("assistant", "Hi."), parent=1)))
+
+    assert found.input == ASKED[0]

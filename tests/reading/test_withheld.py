@@ -1,0 +1,166 @@
+"""Calls that were asked for and not carried out, and calls that were not the agent's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.reading.logs import ASKED, asks, gives
+from tests.reading.traces import request, span
+
+from rightcall.reading import read, read_messages
+from rightcall.values.trajectory import Trajectory, WithheldCall
+
+DEFERRAL = "pydantic_ai.tool.deferral.name"
+TOOL = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "refund", "gen_ai.tool.call.arguments": '{"n": 7}'}
+
+
+def tool_spans(*attributes: dict[str, Any]) -> Trajectory:
+    spans = [span(number, held, name="execute_tool refund") for number, held in enumerate(attributes, 1)]
+    [trajectory] = read(request(*spans))
+    return trajectory
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("ApprovalRequired", "approval was asked for"),
+        ("CallDeferred", "deferred: the tool is run elsewhere"),
+        ("Postponed", "deferred: Postponed"),
+    ],
+)
+def test_a_span_of_a_deferred_call_is_no_call(name: str, reason: str) -> None:
+    trajectory = tool_spans({**TOOL, DEFERRAL: name})
+
+    assert trajectory.calls == ()
+    assert trajectory.withheld == (WithheldCall("refund", {"n": 7}, reason),)
+    assert trajectory.calls_recorded
+
+
+@pytest.mark.parametrize("call_id", [{"gen_ai.tool.call.id": "c"}, {}])
+def test_a_call_that_was_deferred_and_then_made_is_one_call(call_id: dict[str, str]) -> None:
+    trajectory = tool_spans({**TOOL, **call_id, DEFERRAL: "ApprovalRequired"}, {**TOOL, **call_id})
+
+    assert trajectory.names == ("refund",)
+    assert trajectory.withheld == ()
+
+
+def test_a_deferred_call_does_not_hide_another_one_that_was_made() -> None:
+    deferred = {**TOOL, "gen_ai.tool.call.id": "c1", DEFERRAL: "ApprovalRequired"}
+    trajectory = tool_spans(deferred, {**TOOL, "gen_ai.tool.call.id": "c2"})
+
+    assert (trajectory.names, len(trajectory.withheld)) == (("refund",), 1)
+
+
+def claude(use: dict[str, Any], result: dict[str, Any], **beside: Any) -> list[dict[str, Any]]:
+    return [
+        {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "tool_use", **use}]}},
+        {"type": "user", "message": {"role": "user", "content": [{"type": "tool_result", **result}]}, **beside},
+    ]
+
+
+BASH = {"id": "t", "name": "refund", "input": {"n": 7}}
+DENIED = {"tool_use_id": "t", "is_error": True, "content": "The user does not want this."}
+REFUSALS: dict[str, tuple[list[dict[str, Any]], str]] = {
+    "Pydantic AI": (
+        [
+            {
+                "kind": "response",
+                "parts": [{"part_kind": "tool-call", "tool_name": "refund", "args": {"n": 7}, "tool_call_id": "t"}],
+            },
+            {
+                "kind": "request",
+                "parts": [
+                    {
+                        "part_kind": "tool-return",
+                        "tool_name": "refund",
+                        "content": "Not today.",
+                        "tool_call_id": "t",
+                        "outcome": "denied",
+                    }
+                ],
+            },
+        ],
+        "Not today.",
+    ),
+    "Vercel": (
+        [
+            {
+                "role": "assistant",
+                "content": [{"type": "tool-call", "toolCallId": "t", "toolName": "refund", "input": {"n": 7}}],
+            },
+            {
+                "role": "tool",
+                "content": [
+                    {
+                        "type": "tool-result",
+                        "toolCallId": "t",
+                        "toolName": "refund",
+                        "output": {"type": "execution-denied", "reason": "Not today."},
+                    }
+                ],
+            },
+        ],
+        "Not today.",
+    ),
+    "Claude Code": (claude(BASH, DENIED, toolUseResult="User rejected tool use"), "refused by the user"),
+    "Claude Agent SDK": (
+        [
+            *claude(BASH, DENIED),
+            {
+                "type": "result",
+                "subtype": "success",
+                "permission_denials": [{"tool_name": "refund", "tool_use_id": "t", "tool_input": {"n": 7}}],
+            },
+        ],
+        "refused by the user",
+    ),
+    "Anthropic's managed agents": (
+        [
+            {"type": "agent.tool_use", **BASH, "evaluated_permission": "ask"},
+            {"type": "user.tool_confirmation", "tool_use_id": "t", "result": "deny", "deny_message": "Not today."},
+            {"type": "agent.tool_result", "tool_use_id": "t", "is_error": True, "content": []},
+        ],
+        "Not today.",
+    ),
+    "OpenAI Responses": (
+        [{"type": "mcp_approval_request", "id": "t", "name": "refund", "arguments": '{"n": 7}', "server_label": "s"}],
+        "approval was asked for",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_a_refused_call_is_withheld_in_the_format_of(name: str) -> None:
+    messages, reason = REFUSALS[name]
+    trajectory = read_messages([ASKED, *messages])
+
+    assert trajectory.calls == ()
+    assert trajectory.withheld == (WithheldCall("refund", {"n": 7}, reason),)
+    assert trajectory.calls_recorded
+
+
+def test_a_text_that_reads_like_a_refusal_withholds_nothing() -> None:
+    trajectory = read_messages([ASKED, asks(("refund", "c", "{}")), gives("c", "The tool call was denied.")])
+
+    assert (trajectory.names, trajectory.withheld) == (("refund",), ())
+
+
+def test_calls_of_a_simulated_user_are_not_the_agents() -> None:
+    call = {"id": "u", "name": "toggle_data", "arguments": {}, "requestor": "user"}
+    trajectory = read_messages(
+        [
+            {"role": "assistant", "content": "Please toggle your data."},
+            {"role": "user", "content": None, "tool_calls": [call]},
+            {"role": "tool", "id": "u", "content": "on", "requestor": "user", "error": False},
+            {
+                "role": "assistant",
+                "tool_calls": [{"id": "a", "name": "look", "arguments": {}, "requestor": "assistant"}],
+            },
+            {"role": "tool", "id": "a", "content": "no such user", "requestor": "assistant", "error": True},
+        ]
+    )
+
+    assert [(call.name, call.error) for call in trajectory.calls] == [("look", "no such user")]
+    assert trajectory.calls_recorded
+    assert "calls of the user were left out: toggle_data" in trajectory.warnings

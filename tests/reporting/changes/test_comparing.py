@@ -1,0 +1,174 @@
+"""What changed between two runs, as data."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from rightcall import CaseResult, EvaluationResult, ToolCall, Trajectory
+from rightcall.limits import DEFAULT_LIMITS
+from rightcall.reporting.changes import Called, PathChange, called, compare, overview, path_changes, sides_of
+from rightcall.values.results import Difference, Source, Verdict
+
+
+def path(*made: str | tuple[str, dict[str, Any]]) -> tuple[Called, ...]:
+    return tuple([Called(call, {}) if isinstance(call, str) else Called(*call) for call in made])
+
+
+def result(case_id: str, verdict: Verdict = "passed", *made: str, repeat: int = 0, line: int = 1) -> CaseResult:
+    score = {"passed": 1.0, "failed": 0.0}.get(verdict)
+    return CaseResult(
+        case_id=case_id,
+        verdict=verdict,
+        score=score,
+        source=Source("set.yaml", line, 1),
+        repeat=repeat,
+        results=(EvaluationResult(evaluator="order", verdict=verdict, score=score),),
+        trajectory=None if verdict == "error" else Trajectory(calls=tuple([ToolCall(name, {}, 1) for name in made])),
+    )
+
+
+CHANGES = [
+    pytest.param(path("a", "b"), path("a", "b"), [], id="nothing"),
+    pytest.param(path("a", "b"), path("b", "a"), [PathChange("swapped", "a", "b")], id="swapped"),
+    pytest.param(path("a"), path("a", "b", "b"), [PathChange("added", "b", times=2)], id="added twice"),
+    pytest.param(path("a", "b"), path("b"), [PathChange("removed", "a")], id="removed"),
+    pytest.param(path("a", "b", "c"), path("c", "a", "b"), [PathChange("earlier", "c", "a")], id="earlier"),
+    pytest.param(path("a", "b", "c"), path("b", "c", "a"), [PathChange("later", "a", "c")], id="later"),
+    pytest.param(
+        path(("reserve", {"id": "P1", "quantity": 2})),
+        path(("reserve", {"id": "P1", "quantity": 1})),
+        [PathChange("arguments", "reserve", differences=(Difference("quantity", "2", "1"),))],
+        id="an argument",
+    ),
+    pytest.param(
+        path(("a", {"x": {"y": [1, {"z": 2}]}, "gone": 1})),
+        path(("a", {"x": {"y": [1, {"z": 3}]}, "new": None})),
+        [
+            PathChange(
+                "arguments",
+                "a",
+                differences=(
+                    Difference("x.y[1].z", "2", "3"),
+                    Difference("gone", "1", None),
+                    Difference("new", None, "null"),
+                ),
+            )
+        ],
+        id="deep inside",
+    ),
+    pytest.param(
+        path(("a", {"x": 1}), ("a", {"x": 2})),
+        path(("a", {"x": 2})),
+        [PathChange("removed", "a")],
+        id="the equal one of two stays",
+    ),
+    pytest.param(path(("a", {"x": 1})), path(("a", {"x": 1.0})), [], id="1 is 1.0"),
+    pytest.param(
+        path(("a", {"x": True})),
+        path(("a", {"x": 1})),
+        [PathChange("arguments", "a", differences=(Difference("x", "true", "1"),))],
+        id="true is not 1",
+    ),
+    pytest.param((Called("a"),), path(("a", {"x": 1})), [], id="not recorded is not changed"),
+    pytest.param(
+        path(("a", {"x": {"$regex": "("}})),
+        path(("a", {"x": {"$regex": ")"}})),
+        [PathChange("arguments", "a", differences=(Difference("x.$regex", '"("', '")"'),))],
+        id="what looks like a matcher is data",
+    ),
+    pytest.param(
+        path("search", "details", "inventory", "reserve"),
+        path("search", "inventory", "details", "cart"),
+        [PathChange("swapped", "details", "inventory"), PathChange("removed", "reserve"), PathChange("added", "cart")],
+        id="all at once",
+    ),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "expected"), CHANGES)
+def test_a_path_changes(before: tuple[Called, ...], after: tuple[Called, ...], expected: list[PathChange]) -> None:
+    assert list(path_changes(before, after)) == expected
+
+
+PATHS = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("xy")), max_size=8)
+
+
+@given(PATHS, PATHS)
+def test_what_came_and_went_makes_one_path_of_the_other(first: list[Any], second: list[Any]) -> None:
+    before, after = (path(*[(name, {"v": value}) for name, value in made]) for made in (first, second))
+
+    changes = path_changes(before, after)
+
+    names = Counter(call.name for call in before)
+    names.subtract({change.name: change.times for change in changes if change.kind == "removed"})
+    names.update({change.name: change.times for change in changes if change.kind == "added"})
+    assert +names == Counter(call.name for call in after)
+    assert not {change.name for change in changes if change.kind == "removed"} & {
+        change.name for change in changes if change.kind == "added"
+    }
+    assert (not changes) == (before == after)
+
+
+def test_calls_whose_order_is_not_settled_have_not_changed_places() -> None:
+    one = Trajectory(calls=(ToolCall("a", {}, 1), ToolCall("b", {}, 1)), unordered=((0, 2),))
+    other = Trajectory(calls=(ToolCall("b", {}, 1), ToolCall("a", {}, 1)), unordered=((0, 2),))
+
+    assert path_changes(called(one), called(other)) == ()
+
+
+def test_a_path_beyond_the_limit_is_compared_by_counts() -> None:
+    long = path("a") * (DEFAULT_LIMITS.aligned_calls + 1)
+
+    assert path_changes(long, path("b")) == (PathChange("removed", "a", times=len(long)), PathChange("added", "b"))
+
+
+def test_flips_come_first_and_cases_as_before_are_left_out() -> None:
+    before = [
+        result("same", "passed", "a", line=1),
+        result("drifted", "passed", "a", line=2),
+        result("fixed", "failed", "a", line=3),
+        result("broken", "passed", "a", line=4),
+        result("lost", "not_measured", line=5),
+        result("gone", line=6),
+    ]
+    after = [
+        result("same", "passed", "a", line=1),
+        result("drifted", "passed", "a", "b", line=2),
+        result("fixed", "passed", "a", line=3),
+        result("broken", "failed", "a", line=4),
+        result("lost", "error", line=5),
+        result("new", line=6),
+    ]
+
+    comparison = compare(sides_of(before), sides_of(after))
+
+    assert [(change.kind, change.case_id) for change in comparison.cases] == [
+        ("worse", "broken"),
+        ("better", "fixed"),
+        ("other", "lost"),
+        ("drifted", "drifted"),
+        ("only_before", "gone"),
+        ("only_after", "new"),
+    ]
+    assert [change.is_flip for change in comparison.cases] == [True, True, True, False, False, False]
+    assert comparison.same == 1
+
+
+def test_repeats_are_one_case_with_its_gravest_verdict_and_the_path_of_that_repeat() -> None:
+    [side] = sides_of([result("a", "passed", "x"), result("a", "failed", "y", repeat=1)]).values()
+
+    assert (side.verdict, side.score, side.path) == ("failed", 0.5, path("y"))
+
+
+def test_repeats_that_may_fail_do_not_flip_a_case() -> None:
+    [side] = sides_of([result("a", "failed", "y"), result("a", "passed", "x", repeat=1)], needed=1).values()
+
+    assert (side.verdict, side.path) == ("passed", path("x"))
+
+
+def test_what_broke_has_neither_score_nor_calls_in_the_totals() -> None:
+    seen = overview(sides_of([result("a", "passed", "x", "y"), result("b", "error")]))
+
+    assert (seen.cases, seen.passed, seen.scores, seen.calls) == (2, 1, {"order": 1.0}, 2.0)

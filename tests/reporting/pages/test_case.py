@@ -1,0 +1,315 @@
+"""The page of a case: which call or argument was wrong, and everything the agent did."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.reporting.pages.reading import Seen
+from tests.reporting.reports.reporting import HOSTILE, harmful, hostile_report, result
+
+from rightcall import CaseResult, LlmJudgeTrajectory, Outcome, ToolCall, Trajectory, WithheldCall, judge, load_eval_set
+from rightcall.reporting.pages import (
+    CALLS_A_PAGE,
+    HistoryEntry,
+    Links,
+    Neighbours,
+    Sibling,
+    brief_case_page,
+    case_html,
+    case_page,
+    when,
+)
+
+SHOP = """
+cases:
+  - id: laptop_search
+    input: {query: Find me a laptop}
+    expect:
+      calls:
+        - search_products: {query: laptop}
+        - get_product_details: {product_id: P001}
+        - check_inventory: {product_id: P001}
+        - reserve_item: {product_id: P001}
+      counts: {search_products: "<= 2", reserve_item: 1}
+      never: [add_to_cart]
+      output: a phone
+"""
+
+
+def made(name: str, begin: int, end: int, **known: Any) -> ToolCall:
+    return ToolCall(name, **{"output": None, **known}, start_ns=begin * 1_000_000, end_ns=end * 1_000_000)
+
+
+CALLS = (
+    made("search_products", 0, 600, args={"query": "laptop"}, span_id="a"),
+    made("check_inventory", 640, 1500, args={"product_id": "P001"}, group="g"),
+    made("get_product_details", 650, 1300, args={"product_id": "P010"}, group="g", span_id="c"),
+    made("fetch_reviews", 700, 900, parent_id="c", error="TimeoutError"),
+    made("add_to_cart", 1600, 2180, args={"product_id": "P010"}),
+    ToolCall("log_event"),
+)
+
+
+@pytest.fixture
+def laptop(tmp_path: Path) -> CaseResult:
+    (tmp_path / "shop.yaml").write_text(SHOP, encoding="utf-8")
+    [case] = load_eval_set(str(tmp_path / "shop.yaml")).cases
+    return judge(case, Trajectory(calls=CALLS, input="Find me a laptop", output="a laptop"))
+
+
+def page_of(result: CaseResult, **known: Any) -> str:
+    return case_html(case_page(result, "8f2c", Links(), **known), Links())
+
+
+def test_it_begins_with_the_sentence_that_says_why_and_its_place(laptop: CaseResult) -> None:
+    page = case_page(laptop, "8f2c", Links())
+
+    assert str(page.sentence) == '`add_to_cart(product_id="P010")` was called, and must never be'
+    assert [problem.code for problem in page.problems[:3]] == ["RC107", "RC101", "RC104"]
+    assert page.problems[1].place.endswith("shop.yaml:10:11")
+    text = Seen(case_html(page, Links())).text
+    assert text.index("was called, and must never be") < text.index("Expected and actual")
+
+
+def test_expected_and_actual_calls_stand_side_by_side_with_their_signs(laptop: CaseResult) -> None:
+    [calls] = [one for one in case_page(laptop, "8f2c", Links()).evaluations if one.evaluator == "calls"]
+
+    seen = [(step.kind, step.expected, step.number) for step in calls.tables[0].steps]
+    assert seen == [
+        ("match", "search_products: {query: laptop}", 1),
+        ("mismatch", "get_product_details: {product_id: P001}", 3),
+        ("moved", "check_inventory: {product_id: P001}", 2),
+        ("missing", "reserve_item: {product_id: P001}", 0),
+        ("extra", "", 4),
+        ("extra", "", 5),
+        ("extra", "", 6),
+    ]
+    assert calls.tables[0].steps[2].note == "before get_product_details"
+
+
+def test_of_several_calls_of_a_tool_it_is_said_which_one_a_call_came_before(tmp_path: Path) -> None:
+    evalset = "cases: [{id: a, expect: {calls: [search, weather, weather, book]}}]"
+    (tmp_path / "trip.yaml").write_text(evalset, encoding="utf-8")
+    [case] = load_eval_set(str(tmp_path / "trip.yaml")).cases
+
+    page = case_page(judge(case, Trajectory.of(["search", "weather", "book", "weather"])), "8f2c", Links())
+
+    [moved] = [step for step in page.evaluations[0].tables[0].steps if step.kind == "moved"]
+    assert (moved.actual, moved.note) == ("book", "before the 2nd weather")
+    assert str(page.sentence) == "`book` was called before the 2nd `weather`, expected after it"
+
+
+def test_a_call_leads_to_those_it_was_asked_for_with_and_no_name_of_a_group_is_shown() -> None:
+    trajectory = Trajectory(calls=(*CALLS, made("rate", 2200, 2300, args={}, group="alone")))
+    page = case_page(result("a", trajectory=trajectory), "8f2c", Links())
+
+    seen = Seen(case_html(page, Links()))
+
+    assert [call.together for call in page.calls] == [(), (3,), (2,), (), (), (), ()]
+    assert "together withcall 3" in seen.text
+    assert not any("overlap" in value or "alone" in value for call in page.calls for _, value in call.facts)
+
+
+def test_of_a_large_group_a_call_names_the_first_and_how_many_more_there_are() -> None:
+    calls = tuple([made("fetch", at, at + 50, args={}, group="g") for at in range(30)])
+
+    first, *_, last = case_page(result("a", trajectory=Trajectory(calls=calls)), "8f2c", Links()).calls
+
+    assert (first.together, first.more_together) == (tuple(range(2, 12)), 19)
+    assert (last.together, last.more_together) == (tuple(range(1, 11)), 19)
+
+
+def test_what_differs_inside_a_value_is_marked(laptop: CaseResult) -> None:
+    page = page_of(laptop)
+
+    assert '&#34;P0<mark class="wanted">01</mark>&#34;' in page
+    assert '&#34;P0<mark class="given">10</mark>&#34;' in page
+
+
+def test_counts_forbidden_calls_and_answers_are_told_as_what_they_are(laptop: CaseResult) -> None:
+    views = {one.evaluator: one for one in case_page(laptop, "8f2c", Links()).evaluations}
+
+    assert [(check.tool, check.expected, check.actual) for check in views["counts"].checks] == [
+        ("reserve_item", "= 1", 0),
+        ("search_products", "<= 2", 1),
+    ]
+    assert views["never"].made == ('add_to_cart(product_id="P010")',)
+    [answer] = views["output"].answers
+    assert (answer.expected.marked, answer.actual.marked) == ("phone", "laptop")
+
+
+def test_limits_of_a_run_are_a_table_of_figures(tmp_path: Path) -> None:
+    limits = "cases: [{id: a, expect: {steps: 1, tokens: 5000, call_seconds: 0.5}}]"
+    (tmp_path / "limits.yaml").write_text(limits, encoding="utf-8")
+    [case] = load_eval_set(str(tmp_path / "limits.yaml")).cases
+    calls = (made("search", 0, 100, args={}), made("book", 100, 1500, args={}))
+
+    page = case_page(judge(case, Trajectory(calls=calls)), "8f2c", Links())
+
+    figures = [(one.what, one.limit, one.actual, one.kind) for view in page.evaluations for one in view.budgets]
+    assert figures == [
+        ("calls", "1", "2", "mismatch"),
+        ("total tokens", "5,000", "not recorded", "not_measured"),
+        ("seconds", "0.5", "1.4", "mismatch"),
+    ]
+    html = case_html(page, Links())
+    assert '<th scope="row">total tokens</th><td>5,000</td><td>not recorded</td>' in html
+
+
+def test_what_passed_is_folded_and_what_did_not_is_open(laptop: CaseResult) -> None:
+    seen = Seen(page_of(laptop))
+
+    opened = [
+        "open" in attrs for tag, attrs in seen.elements if attrs.get("class") == "evaluation" and tag == "details"
+    ]
+    assert opened == [not one.passed for one in sorted(laptop.results, key=lambda one: one.passed)]
+
+
+def test_rows_that_matched_can_be_hidden_without_a_script(laptop: CaseResult) -> None:
+    seen = Seen(page_of(laptop))
+
+    assert ("input", {"type": "checkbox", "id": "only-differences", "data-key": "d"}) in seen.elements
+    assert "as-expected" in seen.classes("tr")
+
+
+def test_the_waterfall_shows_times_nesting_errors_and_what_ran_at_once(laptop: CaseResult) -> None:
+    bars = case_page(laptop, "8f2c", Links()).waterfall.bars
+
+    assert [(bar.name, bar.depth, bar.bracket, bar.is_error) for bar in bars] == [
+        ("search_products", 0, "", False),
+        ("check_inventory", 0, "┌", False),
+        ("get_product_details", 0, "└", False),
+        ("fetch_reviews", 1, "", True),
+        ("add_to_cart", 0, "", False),
+        ("log_event", 0, "", False),
+    ]
+    assert [bar.width > 0 for bar in bars] == [True] * 5 + [False]
+    assert bars[4].begin + bars[4].width == pytest.approx(1000, abs=0.2)
+
+
+@pytest.mark.parametrize("times", [(0, 2**64 - 1), (2**63, 0), (-5, -9), (7, 7), (None, 3)], ids=str)
+def test_a_broken_clock_does_no_harm(times: tuple[Any, Any]) -> None:
+    calls = (ToolCall("a", {}, 1, start_ns=times[0], end_ns=times[1]), made("b", 1, 2))
+
+    page = case_page(msgspec.structs.replace(result("x"), trajectory=Trajectory(calls=calls)), "8f2c", Links())
+
+    for bar in page.waterfall.bars:
+        assert 0 <= bar.begin <= 1000
+        assert bar.begin + bar.width <= 1000
+    assert '<rect class="bar"' in case_html(page, Links())
+
+
+def test_every_call_has_an_anchor_and_what_was_not_recorded_is_said(laptop: CaseResult) -> None:
+    seen = Seen(page_of(laptop, spans={"a": {"name": "execute_tool"}}))
+
+    assert [f"call-{number}" for number in range(1, 7)] == [
+        name for name in seen.ids() if name[5:].isdigit() and name.startswith("call-")
+    ]
+    assert "not recorded" in seen.text
+    assert '"name": "execute_tool"' in seen.text
+    assert len(seen.ids()) == len(set(seen.ids()))
+
+
+def test_very_many_calls_are_paged_and_links_lead_to_the_right_page() -> None:
+    calls = tuple([made(f"tool_{place}", place, place + 1, args={}) for place in range(10_000)])
+    many = msgspec.structs.replace(result("many"), trajectory=Trajectory(calls=calls))
+
+    page = case_page(many, "8f2c", Links(), calls_page=2)
+
+    assert [page.calls[0].number, page.calls[-1].number] == [CALLS_A_PAGE + 1, 2 * CALLS_A_PAGE]
+    assert page.call_href(CALLS_A_PAGE + 1, Links()) == f"#call-{CALLS_A_PAGE + 1}"
+    assert page.call_href(1, Links()).endswith("?calls=1#call-1")
+    assert len(case_html(page, Links())) < 1_000_000
+    assert case_page(many, "8f2c", Links(), calls_page=99).calls_page == 50
+
+
+def test_an_agent_that_broke_has_its_error_traceback_and_what_it_printed() -> None:
+    outcome = Outcome(seconds=1.0, cause="raised", error="KeyError: 'x'", traceback="Traceback\n  line", stdout="hello")
+
+    text = Seen(page_of(result("x", "error", "the agent raised", outcome=outcome, trajectory=None))).text
+
+    for said in ("KeyError: 'x'", "Traceback\n  line", "hello"):
+        assert said in text
+
+
+def test_neighbours_repeats_and_history_are_links(laptop: CaseResult) -> None:
+    entry = HistoryEntry(run="aaaa", href="/old", when=when("2026-11-16T00:00:00+00:00"), verdict="passed", began=True)
+
+    page = page_of(
+        laptop,
+        neighbours=Neighbours("/k", "/j", "/p", "/n"),
+        siblings=[Sibling(0, "failed", "/0"), Sibling(1, "passed", "/1")],
+        history=[entry],
+    )
+
+    assert {"/k", "/j", "/p", "/n", "/1", "/old"} <= set(Seen(page).addresses())
+    assert "stopped passing here" in page
+
+
+def test_codes_are_explained_where_their_links_lead(laptop: CaseResult) -> None:
+    seen = Seen(page_of(laptop))
+
+    assert {f"code-{code}" for code in ("RC101", "RC104", "RC107")} <= set(seen.ids())
+    assert "#code-RC104" in seen.addresses()
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_nothing_that_strangers_wrote_becomes_more_than_text(text: str) -> None:
+    [tame, *_], [hostile, *_] = [list(hostile_report(each).results()) for each in ("tame", text)]
+
+    seen, plain = Seen(page_of(hostile)), Seen(page_of(tame))
+
+    folded = ("code", "details", "summary", "pre", "span")  # long and quoted texts have these
+    more = Counter([tag for tag, _ in seen.elements]) - Counter([tag for tag, _ in plain.elements])
+    assert not [tag for tag in more if tag not in folded]
+    assert not any(attribute.startswith("on") for _, attrs in seen.elements for attribute in attrs)
+    assert all(address.startswith(("/", "#")) for address in seen.addresses())
+    assert not harmful(seen.text)
+    assert len(seen.text) < 150_000
+
+
+def test_a_brief_case_is_small_and_its_anchors_are_its_own(laptop: CaseResult) -> None:
+    page = brief_case_page(laptop)
+
+    assert page.call_href(2, Links(is_one_file=True)) == f"#{page.key}-call-2"
+    assert page.calls[0].record is None
+
+
+def test_what_a_judge_says_is_shown_with_its_rubrics_and_what_it_took() -> None:
+    hostile = "<script>alert(1)</script>\u202e"
+
+    def strict(question: Any) -> dict[str, Any]:
+        said = [{"id": one.id, "reason": hostile, "met": one.id == "1"} for one in question.rubrics]
+        return {"reason": f"too hasty {hostile}", "call": 1, "rubrics": said}
+
+    evaluator = LlmJudgeTrajectory("quality", {"judge": strict, "samples": 3, "rubrics": ["Is polite.", "Asks first."]})
+    judged = evaluator.evaluate(Trajectory(calls=CALLS), {})
+    case = msgspec.structs.replace(result("x", "failed"), results=(judged,), trajectory=Trajectory(calls=CALLS))
+
+    html = case_html(case_page(case, "8f2c", Links()), Links())
+
+    text = Seen(html).text
+    for told in ("too hasty", "Is polite.", "Asks first.", "3 answers, 100% agree", 'search_products(query="laptop")'):
+        assert told in text
+    assert "<script>alert" not in html
+    assert "\u202e" not in html
+
+
+def test_a_call_that_was_not_carried_out_is_noted(laptop: CaseResult) -> None:
+    assert laptop.trajectory is not None
+    withheld = (WithheldCall("refund", {"order": 7}, "refused by the user"),)
+    noted = msgspec.structs.replace(laptop, trajectory=msgspec.structs.replace(laptop.trajectory, withheld=withheld))
+
+    page = case_page(noted, "run", Links())
+
+    assert "not made: refund(order=7): refused by the user" in [warning.head for warning in page.warnings]
+
+
+def test_what_a_problem_says_already_is_not_said_again() -> None:
+    outcome = Outcome(seconds=5.0, cause="timed_out", error="the agent took longer than 5 s")
+
+    text = Seen(page_of(result("x", "error", "the agent took longer than 5 s", outcome=outcome, trajectory=None))).text
+
+    assert text.count("the agent took longer than 5 s") == 1

@@ -1,0 +1,137 @@
+"""Pictures and figures of runs, comparisons and tools."""
+
+import pytest
+from hypothesis import given, strategies as st
+from tests.reporting.pages.reading import Seen
+from tests.reporting.reports.reporting import HOSTILE, harmful
+
+from rightcall import ToolCall
+from rightcall.reporting.changes import compare, sides_of
+from rightcall.reporting.pages import (
+    ComparePage,
+    Crumb,
+    Links,
+    RunLine,
+    RunsPage,
+    ToolPage,
+    VerdictsPage,
+    call_line,
+    changes_of,
+    compare_html,
+    histogram,
+    picture,
+    quantile,
+    runs_html,
+    tool_html,
+    verdict_rows,
+    verdicts_html,
+    when,
+)
+from rightcall.values.results import Totals
+
+TIMES = st.lists(st.integers(0, 10**13), min_size=1, max_size=60).map(sorted)
+
+
+def line(text: str = "x", passed: int = 1, failed: int = 0) -> RunLine:
+    return RunLine(
+        name=text,
+        short_id=text,
+        started=when("2026-01-02T03:04:05+00:00"),
+        branch=text,
+        commit=text,
+        agent=text,
+        evalset=text,
+        totals=Totals(passed, failed),
+        took="1s",
+    )
+
+
+def test_the_picture_has_a_dot_a_finished_run_the_oldest_first() -> None:
+    dots = picture([line("new", 1, 1), line("none", 0, 0), line("old", 2, 0)])
+
+    assert [(dot.name, dot.x, dot.y, dot.is_whole) for dot in dots] == [("old", 2, 18, True), ("new", 98, 63, False)]
+    assert (dots[0].before, dots[1].before) == (None, (2, 18))
+    assert dots[1].says == "run new, 2026-01-02 03:04:05 UTC: 50 % passed (1 passed, 1 failed)"
+
+
+def test_one_run_is_no_picture() -> None:
+    assert picture([line()]) == ()
+
+
+@given(TIMES)
+def test_every_call_is_in_one_bar_and_the_highest_bar_is_full(times: list[int]) -> None:
+    bars = histogram(times)
+
+    assert sum(bar.count for bar in bars) == len(times)
+    assert max(bar.height for bar in bars) == 100
+    assert len(bars) <= 20
+
+
+def test_bars_are_a_quarter_of_a_power_of_ten_wide() -> None:
+    bars = histogram([1_000_000, 1_500_000, 9_000_000])
+
+    assert [(bar.begin, bar.end, bar.count) for bar in bars] == [
+        ("1.00ms", "1.78ms", 2),
+        ("1.78ms", "3.16ms", 0),
+        ("3.16ms", "5.62ms", 0),
+        ("5.62ms", "9.00ms", 1),
+    ]
+
+
+@given(TIMES)
+def test_a_share_of_the_calls_took_no_longer_than_is_said(times: list[int]) -> None:
+    assert histogram([]) == ()
+    assert quantile([], 0.5) == ""
+    for share in (0.0, 0.5, 0.95, 1.0):
+        assert quantile(times, share) in {quantile([time], 0) for time in times}
+
+
+def pages(text: str) -> list[str]:
+    """Every page of runs and tools, with a text wherever somebody else than us may say something."""
+    lines, trail, links = (line(text), line(text, 0, 1)), (Crumb(text, "/"), Crumb(text)), Links()
+    call = ToolCall(text[:1_000] or "x", {text: text}, [text], error=text)
+    sides = sides_of([])
+    changes = changes_of(compare(sides, sides), sides, sides)
+    rows = tuple(verdict_rows([{text: "passed"}, {text: "failed"}, {}]))
+    return [
+        runs_html(
+            RunsPage(
+                folder=text, lines=(*lines, RunLine(name=text, short_id=text, problem=text)), count=3,
+                dots=picture(lines), pictured=text, evalsets=(text, "b"),
+            ),
+            links,
+        ),
+        compare_html(
+            ComparePage(before=lines[0], after=lines[1], changes=changes, lines=(), title=text, trail=trail), links
+        ),
+        verdicts_html(VerdictsPage(runs=(*lines, lines[0]), rows=rows, differing=1, same=0, trail=trail), links),
+        tool_html(
+            ToolPage(
+                run=lines[0], tool=text, lines=(call_line(call, 1, text, "key", "failed"),), calls=1, cases=1, errors=1,
+                title=text, trail=trail,
+            ),
+            links,
+        ),
+    ]  # fmt: skip
+
+
+TEXTS = [*[text for text in HOSTILE[:-1] if text], "x" * 20_000]
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
+def test_a_text_is_text_on_every_page(text: str) -> None:
+    for tame, page in zip(pages("tame"), pages(text), strict=True):
+        seen = Seen(page)
+
+        assert [tag for tag, _ in seen.elements if tag != "span"] == [
+            tag for tag, _ in Seen(tame).elements if tag != "span"
+        ]
+        assert not harmful(seen.text)
+        assert seen.count("h1") == 1
+
+
+def test_tables_have_headings_with_a_scope() -> None:
+    for page in pages("tame"):
+        seen = Seen(page)
+
+        assert all(attributes.get("scope") in ("col", "row") for tag, attributes in seen.elements if tag == "th")

@@ -1,0 +1,71 @@
+"""Results and reports to write, and texts that would do harm if they were not escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tests.hostile import corpus
+from tests.hostile.corpus import harmful, named, obeyed
+
+from rightcall import CaseResult, EvaluationResult, Outcome, ToolCall, Trajectory
+from rightcall.reporting.reports import Report
+from rightcall.values.results import Aggregates, Finding, PlacedFinding, Source, Tally, Verdict, measures_of
+
+__all__ = ["HOSTILE", "evaluation", "harmful", "hostile_report", "named", "obeyed", "report", "result", "verdicts"]
+
+HOSTILE = [*corpus.SHORT, corpus.LONG[0]]
+
+
+def evaluation(evaluator: str, verdict: Verdict, score: float | None) -> EvaluationResult:
+    return EvaluationResult(evaluator=evaluator, verdict=verdict, score=score)
+
+
+def result(case_id: str, verdict: Verdict = "passed", *messages: str, **known: Any) -> CaseResult:
+    """A result with a finding for each message."""
+    source = known.pop("source", Source("evals/shop.yaml", 10, 9))
+    score = {"passed": 1.0, "failed": 0.5}.get(verdict)
+    findings = tuple([PlacedFinding("calls", Finding("RC101", message), source) for message in messages])
+    calls = tuple([ToolCall(name, {}, 1) for name in known.pop("calls", ())])
+    fields: dict[str, Any] = {
+        "source": source,
+        "score": score,
+        "results": (evaluation("calls", verdict, score),),
+        "findings": findings,
+        "trajectory": Trajectory(calls=calls),
+        **known,
+    }
+    return CaseResult(case_id=case_id, verdict=verdict, **fields)
+
+
+def report(*results: CaseResult, **known: Any) -> Report:
+    """A report of these results, counted."""
+    tally, aggregates = Tally(), Aggregates()
+    for each in results:
+        tally.add(each)
+        aggregates.add(measures_of(each.results))
+    fields = {"subject": "evals/shop.yaml", "seconds": 1.5, "run_id": "8f2c", "agent": "agent.py:answer", **known}
+    return Report(results=lambda: iter(results), totals=tally.totals(), evaluators=aggregates.by_evaluator(), **fields)
+
+
+def hostile_report(text: str) -> Report:
+    """A report that says one text wherever somebody else than us may say something."""
+    outcome = Outcome(seconds=1.0, cause="raised", error=text, traceback=text, stdout=text)
+    finding = PlacedFinding(text, Finding(text, text, help=text), Source(text, 1, 1, text))
+    results = [
+        result(
+            text,
+            verdict,
+            source=Source(text, 1, 1, text),
+            findings=(finding, finding),
+            results=(evaluation(text, verdict, 0.5),),
+            outcome=outcome,
+            calls=[text[:100]],
+        )
+        for verdict in verdicts()
+    ]
+    return report(*results, subject=text, run_id=text, agent=text, notes=(text,))
+
+
+def verdicts() -> Iterator[Verdict]:
+    yield from ("failed", "error", "not_measured")

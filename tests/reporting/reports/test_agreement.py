@@ -1,0 +1,77 @@
+"""Every format says the same of a case that failed while something else in it broke or was not measured."""
+
+from collections.abc import Iterator
+from itertools import combinations_with_replacement
+from xml.etree import ElementTree
+
+import pytest
+from tests.reporting.reports.reporting import evaluation, report, result
+
+from rightcall import CaseResult
+from rightcall.reporting.pages import html_report
+from rightcall.reporting.reports import (
+    concise_report,
+    github_report,
+    json_report,
+    junit_report,
+    markdown_report,
+    redacted_report,
+)
+from rightcall.values.results import Finding, PlacedFinding, Source, Verdict, gravest
+
+CODES: dict[Verdict, str] = {"failed": "RC101", "error": "RC402", "not_measured": "RC301"}
+VERDICTS: tuple[Verdict, ...] = ("passed", "failed", "not_measured", "error")
+PLACE = Source("evals/shop.yaml", 10, 9)
+
+
+def mixed(verdicts: tuple[Verdict, ...]) -> CaseResult:
+    """A case whose evaluators said this, with a finding of each that did not pass, the gravest first."""
+    findings = [
+        PlacedFinding(f"check{index}", Finding(CODES[verdict], f"{verdict} {index}"), PLACE)
+        for index, verdict in enumerate(verdicts)
+        if verdict != "passed"
+    ]
+    findings.sort(key=lambda placed: [*CODES.values()].index(placed.finding.code))
+    results = tuple([evaluation(f"check{index}", verdict, None) for index, verdict in enumerate(verdicts)])
+    return result("a", gravest(verdicts), results=results, findings=tuple(findings))
+
+
+def combinations() -> Iterator[tuple[Verdict, ...]]:
+    for length in (1, 2, 3):
+        yield from combinations_with_replacement(VERDICTS, length)
+
+
+@pytest.mark.parametrize("verdicts", [*combinations()], ids=" ".join)
+def test_all_formats_agree_with_the_exit_code(verdicts: tuple[Verdict, ...]) -> None:
+    made = report(mixed(verdicts))
+    code = made.totals.exit_code
+
+    suite = ElementTree.fromstring("".join(junit_report(made)).encode())
+    heading = "".join(markdown_report(made)).splitlines()[0]
+    commands = "".join(github_report(made))
+    concise = "".join(concise_report(made))
+
+    assert code == (1 if "failed" in verdicts else 0 if set(verdicts) == {"passed"} else 2)
+    assert (suite.get("failures"), suite.get("errors")) == (str(int(code == 1)), str(int(code == 2)))
+    assert ("✅" in heading) == (code == 0)
+    assert ("1 failed" in heading) == ("1 failed" in concise) == (code == 1)
+    assert ("::error" in commands) == ("failed" in verdicts or "error" in verdicts)
+    assert commands.count("::warning") == verdicts.count("not_measured")
+
+
+def test_the_first_finding_is_the_one_the_verdict_comes_from() -> None:
+    made = report(mixed(("error", "not_measured", "failed")))
+
+    [failure] = ElementTree.fromstring("".join(junit_report(made)).encode()).iter("failure")
+
+    assert failure.get("type") == "RC101"
+    assert "RC402 error 0" in (failure.text or "")
+
+
+def test_no_report_has_the_query_of_an_agents_address() -> None:
+    made = redacted_report(report(mixed(("failed",)), agent="http://127.0.0.1:8000/ask?sig=abc123&k=1"))
+
+    for written in (junit_report, markdown_report, github_report, json_report, html_report):
+        text = "".join(written(made))
+        assert "abc123" not in text, written.__name__
+    assert "http://127.0.0.1:8000/ask" in "".join(junit_report(made))

@@ -1,0 +1,125 @@
+"""What changed between runs, on a screen."""
+
+import pytest
+from tests.reporting.reports.reporting import HOSTILE, harmful, named, obeyed, result
+
+from rightcall import CaseResult, ToolCall, Trajectory
+from rightcall.reporting.changes import compare, sides_of
+from rightcall.reporting.reports import Line, Paper, cell_count, comparison_lines, verdict_lines
+
+
+def text_of(line: Line) -> str:
+    return "".join([part if isinstance(part, str) else part[0] for part in line])
+
+
+def shown(before: list[CaseResult], after: list[CaseResult], paper: Paper | None = None) -> list[str]:
+    comparison = compare(sides_of(before), sides_of(after))
+    lines = [text_of(line) for line in comparison_lines(comparison, paper or Paper(width=100), ("main", "8f2c"))]
+    return "\n".join(lines).split("\n")
+
+
+def calling(quantity: int) -> Trajectory:
+    return Trajectory(calls=(ToolCall("reserve_item", {"quantity": quantity}, 1),))
+
+
+SHOP = ["search", "get_product_details", "check_inventory"]
+BEFORE = [
+    result("order_status", calls=["get_order"]),
+    result("laptop_search", calls=[*SHOP, "reserve_item"]),
+    result("gift_card", "failed", "no", calls=["pay"]),
+    result("same", calls=["a"]),
+    result("reserve", trajectory=calling(2)),
+    result("old"),
+]
+AFTER = [
+    result("order_status", calls=["get_order", "get_user"]),
+    result("laptop_search", "failed", "no", calls=["search", "check_inventory", "get_product_details", "add_to_cart"]),
+    result("gift_card", calls=["pay", "apply_code"]),
+    result("same", calls=["a"]),
+    result("reserve", trajectory=calling(1)),
+    result("new"),
+]
+
+
+def test_flips_come_first_in_words_and_what_is_the_same_is_not_shown() -> None:
+    assert shown(BEFORE, AFTER) == [
+        "passed  5/6 → 5/6     calls/case  1.3 → 1.7",
+        "  ✓→✗ laptop_search   calls 1.00 → 0.50",
+        "      │ get_product_details ⇄ check_inventory · −reserve_item · +add_to_cart",
+        "  ✗→✓ gift_card       calls 0.50 → 1.00   +apply_code",
+        "  ≈   order_status    passes on both, path differs: +get_user",
+        "  ≈   reserve         passes on both, path differs: reserve_item quantity 2 → 1",
+        "  only in main: old",
+        "  only in 8f2c: new",
+    ]
+
+
+def test_everything_fits_a_narrow_screen_without_unicode() -> None:
+    lines = shown(BEFORE, AFTER, Paper(width=44, plain=True))
+
+    assert all(line.isascii() and cell_count(line) <= 44 for line in lines)
+    assert lines[2:7] == [
+        "  ok->x laptop_search   calls 1.00 -> 0.50",
+        "      | get_product_details <->",
+        "      | check_inventory",
+        "      | -reserve_item ; +add_to_cart",
+        "  x->ok gift_card       calls 0.50 -> 1.00",
+    ]
+
+
+def test_runs_that_are_alike_say_so() -> None:
+    assert shown(BEFORE, BEFORE)[1:] == ["  no change in 6 cases"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (result("a", calls=["x"]), result("a", "failed", calls=["x"]), "same calls, same answer"),
+        (
+            result("a", trajectory=Trajectory(output="yes")),
+            result("a", "failed", trajectory=Trajectory(output="no")),
+            "same calls, another answer",
+        ),
+        (result("a", calls=["x"]), result("a", "error", trajectory=None), "no path to compare"),
+    ],
+    ids=["same", "answer", "broken"],
+)
+def test_a_flip_without_another_path_says_what_there_is(old: CaseResult, new: CaseResult, words: str) -> None:
+    assert shown([old], [new])[1].endswith(words)
+
+
+def test_many_changes_of_a_path_are_counted() -> None:
+    lines = shown([result("a")], [result("a", calls=[f"tool_{n}" for n in range(1_000)])], Paper(width=1_000))
+
+    assert lines[1].endswith(" · +tool_7 · 992 more changes")
+
+
+def test_more_than_two_runs_are_a_table_of_the_cases_that_flip() -> None:
+    runs = [
+        sides_of([result("steady"), result("flips"), result("late", "error")]),
+        sides_of([result("steady"), result("flips", "failed"), result("late", "not_measured")]),
+        sides_of([result("steady"), result("flips")]),
+    ]
+
+    assert [text_of(line) for line in verdict_lines(runs, ["main 1a2b", "8f2c", "9d3e"], Paper())] == [
+        "│              main 1a2b   8f2c    9d3e",
+        "│ passed       2/3         1/3     2/2",
+        "│ calls        1.000       0.750   1.000",
+        "│ calls/case   0.0         0.0     0.0",
+        "│ flips        ✓           ✗       ✓",
+        "│ late         !           ?       -",
+    ]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=named)
+@pytest.mark.parametrize("width", [30, 200])
+def test_whatever_is_said_stays_text_on_one_line(text: str, width: int) -> None:
+    name = text[:10_000]
+    before = [result(text, calls=["a"])]
+    after = [result(text, "failed", trajectory=Trajectory(calls=(ToolCall(name, {text: text}, text),)))]
+
+    lines = shown(before, after, Paper(width=width))
+
+    assert len(lines) < 40
+    assert harmful("\n".join(lines)) == set()
+    assert obeyed("\n".join(line for line in lines if "##[" not in line)) == []

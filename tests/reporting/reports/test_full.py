@@ -1,0 +1,343 @@
+"""The diagnosis of a run: summary lines, and each problem at its place in the user's own file."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, strategies as st
+from tests.builders import call, calls
+from tests.sampling import examples
+
+from rightcall import CaseResult, ToolCall, Trajectory
+from rightcall.cases.evalsets import load_eval_set
+from rightcall.cases.verdicts import broken, judge
+from rightcall.reporting.reports import Paper, Report, cell_count, full_lines, full_report
+from rightcall.values.results import Finding, Outcome, PlacedFinding, Source, Totals
+
+Judging = Callable[[str, Trajectory], CaseResult]
+
+SHOP = """\
+cases:
+  - id: laptop_search
+    input: Find me a laptop
+    expect:
+      calls:
+        - search_products: {query: laptop, limit: 5}
+        - get_product_details: {product_id: P001}
+        - check_inventory: {product_id: P001}
+        - reserve_item: {product_id: P001, ttl_s: 60}
+"""
+MADE = calls(
+    call("search_products", query="laptop", limit=5),
+    call("check_inventory", product_id="P001"),
+    call("get_product_details", product_id="P010"),
+    call("add_to_cart", product_id="P010", qty=1),
+)
+SOURCE = Source("evals/shop.yaml", 2, 9, "  - id: laptop_search")
+HOSTILE = "\x1b[31m[bold]red[/bold]\x1b]8;;http://x\x07\u202egnp.exe\u2066 :smile: \r\x08<b>\x9b\n::error::\x00"
+
+
+@pytest.fixture
+def judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Judging:
+    """The result of the only case of an eval set, written to `shop.yaml`."""
+    monkeypatch.chdir(tmp_path)
+
+    def judged(written: str, made: Trajectory) -> CaseResult:
+        Path("shop.yaml").write_text(written, encoding="utf-8")
+        return judge(load_eval_set("shop.yaml").cases[0], made)
+
+    return judged
+
+
+def report_of(*results: CaseResult, **fields: Any) -> Report:
+    totals = Totals.of([result.verdict for result in results])
+    return Report(results=lambda: iter(results), totals=totals, seconds=0.04, **fields)
+
+
+def screen(*results: CaseResult, max_detail: int = 10, run_id: str = "", **paper: Any) -> list[str]:
+    written = full_report(report_of(*results, run_id=run_id), Paper(**{"width": 100, **paper}), max_detail)
+    return "".join(written).splitlines()
+
+
+def named(result: CaseResult, case_id: str) -> CaseResult:
+    return msgspec.structs.replace(result, case_id=case_id)
+
+
+def passing(case_id: str = "fine") -> CaseResult:
+    return CaseResult(case_id=case_id, verdict="passed", score=1.0, source=SOURCE)
+
+
+def failing(message: str, *, code: str = "RC105", source: Source = SOURCE, **fields: Any) -> CaseResult:
+    finding = PlacedFinding("counts", Finding(code, message), source)
+    return CaseResult(case_id="c", verdict="failed", score=0.0, source=source, findings=(finding,), **fields)
+
+
+def test_a_screen_of_100_columns_shows_the_path_beside_the_users_own_lines(judged: Judging) -> None:
+    result = judged(SHOP, MADE)
+
+    assert screen(result, passing(), run_id="8f2c") == [
+        "  ✗ laptop_search       calls 1/4  missing 1  extra 1                                        4 calls",
+        "  ✓ 1 more",
+        "",
+        "error[RC101 call-missing]: `reserve_item` was never called",
+        " --> shop.yaml:9:11  laptop_search",
+        "  |",
+        "6 |   - search_products: {query: laptop, limit: 5}   ✓ 1",
+        '7 |   - get_product_details: {product_id: P001}      ≠ 3  product_id "P001" → "P010"',
+        "8 |   - check_inventory: {product_id: P001}          ⇅ 2  before get_product_details",
+        "9 |   - reserve_item: {product_id: P001, ttl_s: 60}  −",
+        "  |     ^^^^^^^^^^^^ expected here, nothing matched",
+        '  |                                                  + 4  add_to_cart(product_id="P010", qty=1)',
+        "  = help: `rightcall show 8f2c --case laptop_search` for the whole path",
+        "",
+        "1 passed, 1 failed in 0.04s  run 8f2c",
+    ]
+
+
+def test_a_screen_of_80_columns_in_ascii_says_the_same(judged: Judging) -> None:
+    lines = screen(judged(SHOP, MADE), width=80, plain=True)
+
+    assert all(line.isascii() and len(line) <= 80 for line in lines)
+    assert lines == [
+        "  x laptop_search       calls 1/4  missing 1  extra 1                    4 calls",
+        "",
+        "error[RC101 call-missing]: `reserve_item` was never called",
+        " --> shop.yaml:9:11  laptop_search",
+        "  |",
+        "6 |   - search_products: {query: la...mit: 5}  ok 1",
+        '7 |   - get_product_details: {product...P001}  != 3  product_id "P001" -> "P010"',
+        "8 |   - check_inventory: {product_id: P001}    ~ 2  before get_product_details",
+        "9 |   - reserve_item: {product_id:...l_s: 60}  -",
+        "  |     ^^^^^^^^^^^^ expected here, nothing matched",
+        '  |                                            + 4  add_to_cart(prod...", qty=1)',
+        "",
+        "1 failed in 0.04s",
+    ]
+
+
+def test_calls_written_on_one_line_have_their_verdicts_below_it(judged: Judging) -> None:
+    written = "cases: [{id: a, input: x, expect: {order: [search, check, reserve]}}]\n"
+
+    lines = screen(judged(written, calls("check", "search")))
+
+    assert lines[2:10] == [
+        "error[RC101 call-missing]: `reserve` was never called",
+        " --> shop.yaml:1:59  a",
+        "  |",
+        "1 |   cases: [{id: a, input: x, expect: {order: [search, check, reserve]}}]",
+        "  |                                                             ^^^^^^^",
+        "  |     ✓ 2  search",
+        "  |     ⇅ 1  check  before search",
+        "  |     −  reserve",
+    ]
+
+
+def test_only_the_lines_around_what_is_wrong_are_shown(judged: Judging) -> None:
+    names = [f"tool_{number:02}" for number in range(40)]
+    written = "cases:\n  - id: a\n    input: x\n    expect:\n      calls:\n"
+    written += "".join(f"        - {name}\n" for name in names)
+
+    lines = screen(judged(written, calls(*[name for name in names if name != "tool_20"])))
+
+    assert [line for line in lines if "tool_" in line and " | " in line] == [
+        "24 |   - tool_18  ✓ 19",
+        "25 |   - tool_19  ✓ 20",
+        "26 |   - tool_20  −",
+        "27 |   - tool_21  ✓ 21",
+        "28 |   - tool_22  ✓ 22",
+    ]
+    assert "   ⋮" in lines
+    assert "   | … 17 more" in lines
+
+
+def test_the_turns_of_a_conversation_are_shown_apart(judged: Judging) -> None:
+    written = (
+        "cases:\n  - id: talk\n    turns:\n"
+        "      - input: one\n        expect:\n          calls:\n            - search: {q: a}\n"
+        "      - input: two\n        expect:\n          calls:\n            - book: {id: 1}\n"
+    )
+    made = Trajectory(calls=(ToolCall("search", {"q": "a"}, None, turn=0), ToolCall("book", {"id": 2}, None, turn=1)))
+
+    lines = screen(judged(written, made))
+
+    assert "error[RC104 arguments-differ]: turn 2: `book` was called with other arguments: $.id: 1 ≠ 2" in lines
+    assert "11 |   - book: {id: 1}  ≠ 2  id 1 → 2" in lines
+    assert not [line for line in lines if "search" in line]
+
+
+def test_long_values_are_cut_around_where_they_differ(judged: Judging) -> None:
+    written = (
+        "cases:\n  - id: a\n    input: x\n    expect:\n      calls:\n"
+        f"        - search: {{query: {'x' * 50}Y{'x' * 50}}}\n"
+    )
+
+    lines = screen(judged(written, calls(call("search", query="x" * 50 + "Z" + "x" * 50))))
+
+    [row] = [line for line in lines if line.startswith("6 |")]
+    expected, actual = row.split("query ")[-1].split(" → ")
+    assert "xY" in expected
+    assert "xZ" in actual
+    assert cell_count(row) <= 100
+
+
+def test_what_was_not_recorded_is_a_note_with_the_setting(judged: Judging) -> None:
+    written = "cases:\n  - id: a\n    input: x\n    expect:\n      args: [{search: {q: a}}]\n"
+    made = msgspec.structs.replace(calls("search"), warnings=("1 tool span without arguments; set CAPTURE=true",))
+
+    lines = screen(judged(written, made))
+
+    assert lines[:7] == [
+        "  ? a                   args ?                                                                1 call",
+        "",
+        "note[RC301 not-recorded]: `search`: its arguments were not recorded",
+        " --> shop.yaml:5:14  a",
+        "  |",
+        "5 |   args: [{search: {q: a}}]  ? 1  not recorded",
+        "  |           ^^^^^^",
+    ]
+    assert "  = note: 1 tool span without arguments; set CAPTURE=true" in lines
+
+
+def test_what_several_expectations_say_of_one_line_is_told_once(judged: Judging) -> None:
+    result = judged(SHOP, MADE)
+    [one] = result.results
+    twice = msgspec.structs.replace(
+        result,
+        results=(one, msgspec.structs.replace(one, evaluator="again")),
+        findings=result.findings
+        + tuple(msgspec.structs.replace(each, expectation="again") for each in result.findings),
+        written=result.written + tuple(msgspec.structs.replace(each, expectation="again") for each in result.written),
+    )
+
+    lines = screen(twice)
+
+    assert lines[0].startswith("  ✗ laptop_search       calls 1/4  again 1/4  missing 1  extra 1 ")
+    assert lines[1:] == screen(result)[1:]
+
+
+def test_an_agent_that_raised_is_shown_with_the_end_of_its_traceback(judged: Judging) -> None:
+    judged(SHOP, MADE)
+    case = load_eval_set("shop.yaml").cases[0]
+    traceback = (
+        "Traceback (most recent call last):\n" + "".join(f"  frame {n}\n" for n in range(20)) + "KeyError: 'x'\n"
+    )
+    outcome = Outcome(seconds=2.2, cause="raised", error="KeyError: 'x'", traceback=traceback, stdout="a\nlast words\n")
+
+    lines = screen(msgspec.structs.replace(broken(case, outcome), outcome=outcome))
+
+    assert lines[0] == "  ✗ laptop_search       raised" + " " * 65 + "2.20s"
+    assert lines[2:4] == ["error[RC501 agent-raised]: KeyError: 'x'", " --> shop.yaml:2:5  laptop_search"]
+    assert lines[4:12] == [*[f"  |   frame {n}" for n in range(13, 20)], "  | KeyError: 'x'"]
+    assert lines[12:15] == ["  | printed:", "  | a", "  | last words"]
+
+
+def test_more_failures_than_asked_for_are_counted(judged: Judging) -> None:
+    result = judged(SHOP, MADE)
+
+    lines = screen(*[named(result, f"case_{number}") for number in range(5)], max_detail=2)
+
+    assert sum(line.startswith("error[") for line in lines) == 2
+    assert sum(line.startswith("  ✗ case_") for line in lines) == 5
+    assert "3 more without details here; --max-detail 5 shows all" in lines
+
+
+def test_when_all_pass_there_is_one_line_and_the_totals() -> None:
+    assert screen(passing("a"), passing("b")) == ["  ✓ 2 passed", "", "2 passed in 0.04s"]
+
+
+def test_a_result_that_was_saved_and_read_back_has_the_same_screen(judged: Judging) -> None:
+    result = judged(SHOP, MADE)
+
+    assert screen(CaseResult.from_json(result.to_json())) == screen(result)
+
+
+def test_a_result_without_the_places_of_its_calls_names_them_instead(judged: Judging) -> None:
+    result = msgspec.structs.replace(judged(SHOP, MADE), written=())
+
+    lines = screen(result)
+
+    assert '  |     ≠ 3  get_product_details  product_id "P001" → "P010"' in lines
+    assert "  |     −  reserve_item" in lines
+    assert "9 |   - reserve_item: {product_id: P001, ttl_s: 60}" in lines
+
+
+def test_a_call_whose_line_does_not_name_it_is_named_beside_it(judged: Judging) -> None:
+    written = """{"cases": [{"id": "a", "input": 1, "expect": {"calls": [
+    {
+      "args": {}, "name": "search"
+    },
+    {
+      "args": {},
+      "name": "book"
+    }
+    ]}}]}"""
+
+    lines = screen(judged(written, calls("search")))
+
+    assert lines[5:8] == [
+        '3 |   "args": {}, "name": "search"  ✓ 1',
+        '6 |   "args": {},                   −  book',
+        "  |   ^^^^^^ expected here, nothing matched",
+    ]
+
+
+def is_harmless(line: str) -> bool:
+    return not any(unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp") for character in line)
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_hostile_text_is_text_wherever_it_stands(judged: Judging, plain: bool) -> None:
+    made = calls(call(HOSTILE, **{HOSTILE: HOSTILE}), call("reserve_item", product_id=HOSTILE))
+    source = Source(HOSTILE, 3, 4, HOSTILE * 3)
+    outcome = Outcome(cause="raised", error=HOSTILE, traceback=HOSTILE, stdout=HOSTILE)
+    results: Sequence[CaseResult] = (
+        named(judged(SHOP, made), HOSTILE),
+        failing(HOSTILE, code=HOSTILE, source=source, outcome=outcome, warnings=(HOSTILE,)),
+        failing(HOSTILE, code="RC301", source=source, warnings=(HOSTILE,)),
+    )
+    report = report_of(*results, run_id=HOSTILE, notes=(HOSTILE,), warnings={HOSTILE: 2})
+
+    lines = "".join(full_report(report, Paper(width=80, plain=plain))).split("\n")
+
+    assert [line for line in lines if not is_harmless(line)] == []
+    assert not plain or all(line.isascii() for line in lines)
+    assert any("[bold]red[/bold]" in line for line in lines)
+
+
+def test_a_million_characters_cost_a_few_lines(judged: Judging) -> None:
+    long = "x" * 1_000_000
+    made = calls(call(long[:10_000], **{long: long}), call("reserve_item", product_id=long))
+    outcome = Outcome(cause="raised", error=long, traceback=long, stdout=long)
+    results = (
+        named(judged(SHOP, made), long),
+        failing(long, outcome=outcome, warnings=(long,), source=Source("a.yaml", 1, 1, long[:500])),
+    )
+
+    lines = screen(*results, run_id="8f2c")
+
+    assert len(lines) < 80
+    assert max(map(cell_count, lines)) <= 100
+
+
+@examples(150)
+@given(
+    message=st.text(max_size=300),
+    excerpt=st.text(max_size=200),
+    column=st.integers(1, 250),
+    width=st.integers(40, 120),
+    plain=st.booleans(),
+)
+def test_no_line_is_wider_than_the_paper_wherever_the_place_is(
+    message: str, excerpt: str, column: int, width: int, plain: bool
+) -> None:
+    result = failing(message, source=Source("a.yaml", 3, column, excerpt))
+
+    for line in full_lines(report_of(result), Paper(width=width, plain=plain)):
+        text = "".join(part if isinstance(part, str) else part[0] for part in line)
+        assert cell_count(text) <= width
+        assert is_harmless(text)
