@@ -12,8 +12,6 @@ from ._tree import Tree
 from ._turns import Turns
 from ._unread import Unread
 
-_MOST_AROUND = 8
-
 
 class Talks:
     """The conversations of a run, by the span that carries them."""
@@ -60,19 +58,18 @@ class Talks:
 
 
 def _note_copies(conversations: Iterable[Conversation]) -> None:
-    """Take a model's span around those of others for the agent's, where it lists the calls that they ask for.
+    """Take a model's span for the agent's, where it lists calls that models inside of it ask for, and more.
 
     It lists at once what the others ask for one after another (Vercel).
     """
-    around: list[Conversation] = []
-    timed = [said for said in conversations if said.of_model and said.start_ns is not None and said.end_ns is not None]
-    for said in sorted(timed, key=lambda said: (said.start_ns or 0, -(said.end_ns or 0))):
-        around = [other for other in around if (other.end_ns or 0) >= (said.end_ns or 0)][-_MOST_AROUND:]
-        asked = _asked_for(said)
-        for other in around:
-            if asked and asked < _asked_for(other):
-                other.of_model = False
-        around.append(said)
+    asked = [(said, _asked_for(said)) for said in conversations if said.of_model]
+    fewest: dict[str, int] = {}
+    for _, ids in asked:
+        for call_id in ids:
+            fewest[call_id] = min(len(ids), fewest.get(call_id, len(ids)))
+    for said, ids in asked:
+        if any([fewest[call_id] < len(ids) for call_id in ids]):
+            said.of_model = False
 
 
 def _asked_for(said: Conversation) -> set[str]:
