@@ -279,7 +279,7 @@ class Running:
     def _count(self, result: CaseResult) -> None:
         self._tally.add(result)
         self._aggregates.add(measures_of(result.results))
-        self._warnings.update(result.warnings)
+        self._warnings.update(result.notes)
         self._overall.add(self._overall.see(self._cases[result.case_id], result))
         if result.trajectory is not None:
             self._names.add(self._names.seen_in(result.trajectory.names))

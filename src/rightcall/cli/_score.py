@@ -242,7 +242,7 @@ class _Scoring:
                 before = self._verdicts.get(result.case_id, "passed")
                 self._verdicts[result.case_id] = gravest((before, result.verdict))
                 self._aggregates.add(scored.measures)
-                self._warnings.update(result.warnings)
+                self._warnings.update(result.notes)
                 self._telling.tell(result)
                 yield scored
                 if self._options.fail_fast and not result.passed:

@@ -5,8 +5,7 @@ then each kind of information is taken out, of the trajectory and of the file.
 """
 
 import json
-import re
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from tests.cases.verdicts.removal import FIELDS, Rule, changed_documents, read_document, rules_for, verdicts_of, without
@@ -20,111 +19,6 @@ RULES = 40
 """Rules of each recording that are tried at a time."""
 CHANGES = 6
 """Changes of each file that are tried; all of them in a search."""
-
-
-class Known(NamedTuple):
-    """Verdicts that may change, by patterns of the change, the recording, the rule and the verdict before, and why."""
-
-    change: str
-    run: str
-    rule: str
-    before: str
-    why: str
-
-
-KNOWN = [
-    Known(
-        "attribute .*(tool.?name|toolCall.name|function.name|tool_calls?.*name)",
-        "",
-        "",
-        "",
-        "the name of a tool itself: a span that has lost it is known by its own name, which is another one",
-    ),
-    Known(
-        "kinds|.*times|parents|ids of spans|attribute .*(kind|operation.name)",
-        "dup",
-        "",
-        "",
-        "two instrumentations of the same calls: what shows that two spans are one call is gone, so there are two",
-    ),
-    Known(
-        "parents|ids of spans|kinds|attribute .*(toolCall.*|operation.name|kind)",
-        "",
-        "top_level",
-        "",
-        "a span without a parent, or whose parent is not a tool any more, is on the top level",
-    ),
-    Known(
-        ".*",
-        "",
-        "any_order",
-        "not_measured",
-        "readers ask messages for groups only where spans lack something, so groups may be known from less",
-    ),
-    Known(
-        "kinds|attribute (.*kind|.*operation.name|output.value)",
-        "openllmetry|openinference|google-adk|strands",
-        "",
-        "",
-        "without it a span is read by another convention, which does not take the wrapping off values",
-    ),
-    Known(
-        "outputs|agents",
-        "google-adk",
-        "tool-call-output",
-        "",
-        "the same: what is left of an output is its wrapping in a message",
-    ),
-    Known(
-        "kinds|attribute .*operation.name",
-        "anthropic-tool-runner",
-        "tool-error-rate|retries",
-        "",
-        "that a call failed stands in its span only; messages have the text of its result",
-    ),
-    Known(
-        "parents|ids of spans",
-        "",
-        "final-output",
-        "",
-        "where all spans are roots, the answer of the run is that of another span",
-    ),
-    Known(
-        "parents|ids of spans",
-        "",
-        "any_order",
-        "",
-        "calls that overlapped under one span are a group: without parents there is one span more to be under",
-    ),
-    Known(
-        "attribute (.*provider.name|.*system|events)",
-        "",
-        "",
-        "",
-        "what a convention is known by: the same as for kinds",
-    ),
-    Known(
-        "attribute .*(error|exception|status).*",
-        "",
-        "tool-error-rate|retries|redundant-calls|loops|tool-call-output",
-        "",
-        "that a call failed is not among what may be taken out: a span without an error is one that went well",
-    ),
-    Known(
-        "arguments",
-        "raw-chat",
-        "",
-        "",
-        "calls that only messages show: without arguments two of them are taken for one",
-    ),
-    Known(
-        "attribute .*(tool_calls?|messages|completion|prompt).*",
-        "raw-|langgraph",
-        "",
-        "",
-        "calls that only messages show: a call whose message is not whole is found again, later, in another one",
-    ),
-]
 
 
 WRONG = {("failed", "passed"), ("not_measured", "passed"), ("passed", "failed")}
@@ -171,19 +65,7 @@ def test_what_is_taken_out_of_a_file_makes_no_verdict(run: str) -> None:
             continue  # what belongs together is not known any more: there is no trajectory of the run to be judged
         after = verdicts_of(read[0], rules)
 
-        wrong = [each for each in broken(before, after, rules) if not is_known(change, run, each)]
-        assert wrong == [], change
-
-
-def is_known(change: str, run: str, wrong: tuple[str, str, Rule]) -> bool:
-    before, _, rule = wrong
-    return any(
-        re.fullmatch(known.change, change)
-        and re.search(known.run, run)
-        and re.search(known.rule, " ".join(rule))
-        and re.search(known.before, before)
-        for known in KNOWN
-    )
+        assert broken(before, after, rules) == [], change
 
 
 def test_expectations_of_a_recording_hold_and_fail() -> None:

@@ -1,7 +1,9 @@
 from ._agents import agent_name as agent_name
 from ._conventions import (
     CONVENTIONS as CONVENTIONS,
+    MERGED as MERGED,
     SPAN_NAMES as SPAN_NAMES,
+    WRAPPED_IN_MESSAGES as WRAPPED_IN_MESSAGES,
     Convention as Convention,
     convention_by_attributes as convention_by_attributes,
     says as says,
@@ -19,6 +21,7 @@ from ._kinds import (
     SESSION_KEYS as SESSION_KEYS,
     CallShape as CallShape,
     groups_of as groups_of,
+    is_like_call as is_like_call,
     kind_of as kind_of,
     shape_of as shape_of,
     tools_of as tools_of,

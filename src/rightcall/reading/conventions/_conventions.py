@@ -19,6 +19,8 @@ from ._envelopes import (
     callback_input,
     content_blocks,
     converse_blocks,
+    foreign_input,
+    foreign_output,
     langsmith_output,
     llamaindex_call,
     llamaindex_output,
@@ -56,6 +58,8 @@ class Convention(msgspec.Struct, frozen=True):
     """Attributes with the message of the error."""
     unwrap_args: tuple[Envelope, ...] = ()
     unwrap_output: tuple[Envelope, ...] = ()
+    unwrap_said: tuple[Envelope, ...] = ()
+    """What comes off outputs that messages tell."""
     encoded: bool = False
     """Outputs are always written as JSON, so `21.5` is a number and `"21.5"` a text."""
     keeps_quotes: bool = False
@@ -70,6 +74,29 @@ SPAN_NAMES = ("execute_tool ", "tools/call ", "Tool: ", "anthropic.custom_tool_u
 """What stands before the tool's name in the names of spans."""
 
 _EXECUTE = ("gen_ai.operation.name", "execute_tool")
+_OPERATIONS = {
+    "execute_tool ": dict([_EXECUTE]),
+    "anthropic.custom_tool_use ": dict([_EXECUTE]),
+    "invoke_agent ": {_EXECUTE[0]: "invoke_agent"},
+}
+"""What the names of spans begin with, and the attribute that says the same."""
+
+MERGED = "(merged)"
+"""What stands for the tool in the name of the span that ADK puts around what several calls gave back."""
+
+_ENTITIES = frozenset({"workflow", "agent", "task", "tool"})
+"""What the names of OpenLLMetry's spans end with."""
+_KINDS = frozenset(
+    {
+        "gen_ai.operation.name",
+        "openinference.span.kind",
+        "traceloop.span.kind",
+        "langsmith.span.kind",
+        "langfuse.observation.type",
+    }
+)
+"""Attributes that say what a span stands for."""
+
 _STATUS = (("gen_ai.tool.status", "error"), ("tool.status", "error"))
 _ADK = (
     ("gcp.vertex.agent.event_id", None),
@@ -87,7 +114,7 @@ GEN_AI = Convention(
     args=("gen_ai.tool.call.arguments", "tool_arguments", "gen_ai.tool.arguments", "input.value"),
     output=("gen_ai.tool.call.result", "tool_response", "gen_ai.tool.result", "output.value"),
     failure=_STATUS,
-    unwrap_output=(tool_message, content_blocks),
+    unwrap_output=(tool_message, content_blocks, foreign_output),
     setting=f"{_CAPTURE}=true, or the framework's own switch for sensitive data",
     dialect="gen_ai",
 )
@@ -100,6 +127,7 @@ ADK = Convention(
     args=("gcp.vertex.agent.tool_call_args", "gen_ai.tool.call.arguments"),
     output=("gcp.vertex.agent.tool_response", "gen_ai.tool.call.result"),
     unwrap_output=(adk_output,),
+    unwrap_said=(adk_output,),
     encoded=True,
     setting=f"{_CAPTURE}=SPAN_ONLY",
     dialect="gen_ai",
@@ -129,6 +157,18 @@ OPENINFERENCE = Convention(
 )
 _OPENINFERENCE = OPENINFERENCE.marks[0]
 
+OPENLLMETRY = Convention(
+    "openllmetry",
+    marks=(("traceloop.span.kind", "tool"),),
+    tool=("gen_ai.tool.name", "traceloop.entity.name"),
+    call_id=("gen_ai.tool.call.id",),
+    args=("gen_ai.tool.call.arguments", "traceloop.entity.input"),
+    output=("gen_ai.tool.call.result", "traceloop.entity.output"),
+    unwrap_args=(callback_input, mcp_input, python_call),
+    unwrap_output=(tool_message, llamaindex_output, mcp_output, content_blocks),
+    setting="TRACELOOP_TRACE_CONTENT=true",
+)
+
 PLAIN = Convention(
     "tool.name",
     marks=(("tool.name", None),),
@@ -136,7 +176,8 @@ PLAIN = Convention(
     tool_id=("tool.id",),
     args=("input.value",),
     output=("output.value",),
-    unwrap_output=(uipath_output,),
+    unwrap_args=(foreign_input,),
+    unwrap_output=(uipath_output, foreign_output),
     keeps_quotes=True,
 )
 """UiPath's rule, and the simplest: any span with a tool's name."""
@@ -164,17 +205,8 @@ CONVENTIONS = (
         unwrap_output=(langsmith_output, tool_message),
         encoded=True,
     ),
-    Convention(
-        "openllmetry",
-        marks=(("traceloop.span.kind", "tool"),),
-        tool=("gen_ai.tool.name", "traceloop.entity.name"),
-        call_id=("gen_ai.tool.call.id",),
-        args=("gen_ai.tool.call.arguments", "traceloop.entity.input"),
-        output=("gen_ai.tool.call.result", "traceloop.entity.output"),
-        unwrap_args=(callback_input, mcp_input, python_call),
-        unwrap_output=(tool_message, llamaindex_output, mcp_output, content_blocks),
-        setting="TRACELOOP_TRACE_CONTENT=true",
-    ),
+    OPENLLMETRY,
+    msgspec.structs.replace(OPENLLMETRY, marks=(("traceloop.entity.name", None), _EXECUTE)),
     Convention(
         "openllmetry-llamaindex",
         marks=(("traceloop.span.kind", "task"), ("tool.name", None)),
@@ -190,7 +222,11 @@ CONVENTIONS = (
     ),
     *(
         msgspec.structs.replace(
-            OPENINFERENCE, name="openinference-adk", marks=(mark, _OPENINFERENCE), unwrap_output=(adk_output,)
+            OPENINFERENCE,
+            name="openinference-adk",
+            marks=(mark, _OPENINFERENCE),
+            unwrap_output=(adk_output,),
+            unwrap_said=(adk_output,),
         )
         for mark in _ADK
     ),
@@ -311,12 +347,27 @@ def convention_by_attributes(attributes: Mapping[str, Any]) -> Convention | None
 
 
 def convention_by_name(span: Span) -> Convention | None:
-    """The convention of a span that only its name makes a call."""
-    # ADK 1 leaves a span without attributes where the tool raised; pydantic-ai 0.0 says only "running tool".
+    """The convention of a span that only its name makes a call: pydantic-ai 0.0 says no more than that."""
+    return _BY_NAME if span.name == "running tool" and "gen_ai.tool.name" in span.attributes else None
+
+
+def kind_in_name(span: Span) -> Mapping[str, str]:
+    """What the name of a span says of its kind, as an attribute, where no attribute says it.
+
+    ADK 1 leaves a span without attributes where the tool raised. The name of a span is the one thing that always stays.
+    """
     name = span.name
-    if name == "running tool":
-        return _BY_NAME if "gen_ai.tool.name" in span.attributes else None
-    return _BY_NAME if name.startswith("execute_tool ") and not name.endswith("(merged)") else None
+    said = next((said for operation, said in _OPERATIONS.items() if name.startswith(operation)), None)
+    if said is not None and not name.endswith(MERGED):
+        return {} if _says_kind(span) else said
+    entity, _, kind = name.rpartition(".")
+    if kind in _ENTITIES and entity == span.attributes.get("traceloop.entity.name") and not _says_kind(span):
+        return {"traceloop.span.kind": kind}
+    return {}
+
+
+def _says_kind(span: Span) -> bool:
+    return not _KINDS.isdisjoint(span.attributes.keys())
 
 
 def dialect_of(convention: Convention, attributes: Mapping[str, Any]) -> str:
@@ -338,3 +389,8 @@ def says(value: Any, wanted: str | None) -> bool:
 _ROWS: dict[str, list[int]] = {}
 for _row, _convention in enumerate(CONVENTIONS):
     _ROWS.setdefault(_convention.marks[0][0], []).append(_row)
+
+WRAPPED_IN_MESSAGES: dict[str, tuple[Envelope, ...]] = {
+    each.name: each.unwrap_said for each in CONVENTIONS if each.unwrap_said
+}
+"""What comes off outputs that messages tell, by the convention of the call's span."""

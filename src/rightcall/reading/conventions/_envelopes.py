@@ -171,6 +171,31 @@ def uipath_output(value: Any, call: Record, attributes: Mapping[str, Any]) -> An
     return value
 
 
+def foreign_input(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+    """Arguments in a wrapping of a framework whose convention the span does not follow: they are not known.
+
+    A span that has lost the mark of its convention is read by another, which leaves such a wrapping on.
+    """
+    if not isinstance(value, dict):
+        return value
+    is_call = isinstance(value.get("args"), list) and isinstance(value.get("kwargs"), dict)
+    return NOTHING if is_call or {"input_str", "tags"} <= value.keys() else value
+
+
+def foreign_output(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+    """The same for what a call gave back."""
+    inner = value["output"] if isinstance(value, dict) and value.keys() == {"output"} else value
+    if isinstance(inner, str):
+        return NOTHING if _REPR.match(inner) else value
+    if isinstance(inner, list):
+        return NOTHING if inner and all(map(_is_converse_block, inner)) else value
+    if not isinstance(inner, dict):
+        return value
+    is_adk = inner.keys() == {"id", "name", "response"} and inner["name"] == call.name
+    is_wrapped = is_adk or "raw_output" in inner or _message_fields(inner) is not None
+    return NOTHING if is_wrapped else value
+
+
 def _written_tool_message(text: str, call: Record) -> Any:
     found = _REPR.match(text)
     if not found:

@@ -13,7 +13,14 @@ import msgspec
 
 from rightcall.reading.spans import RawAttributes, Span
 
-from ._conventions import CONVENTIONS, Convention, convention_by_attributes, convention_by_name, dialect_of
+from ._conventions import (
+    CONVENTIONS,
+    Convention,
+    convention_by_attributes,
+    convention_by_name,
+    dialect_of,
+    kind_in_name,
+)
 from ._roles import ROLE_VALUES, Role, role_by_attributes, role_by_name
 
 _MOST_SHAPES = 4096
@@ -36,6 +43,18 @@ SESSION_KEYS = (
 GROUP_KEYS = frozenset({*CONVERSATION_KEYS, *SESSION_KEYS})
 
 _TOOL_ENDINGS = ("tool.name", "tool_name", "toolName", "tool_call.name", "function_name")
+_OF_CALLS = (
+    "ai.toolCall.",
+    "gcp.vertex.agent.tool_",
+    "gen_ai.tool.arguments",
+    "gen_ai.tool.call.",
+    "haystack.agent.step.tool.",
+    "haystack.tool.",
+    "lk.function_tool.",
+    "tool.arguments",
+    "tool_arguments",
+)
+"""Beginnings of attributes that only calls have."""
 _AGENT = ("gen_ai.agent.name", "agent.name")
 _MARKS = [mark for convention in CONVENTIONS for mark in convention.marks]
 _VALUED = ROLE_VALUES | {key for key, wanted in _MARKS if wanted}
@@ -101,7 +120,8 @@ def kind_of(span: Span) -> Kind:
     """What a span stands for; found out once, however often it is asked."""
     kind: Kind | None = span.kind
     if kind is None:
-        kind = _by_attributes(span.attributes)
+        said = kind_in_name(span)
+        kind = _found_out({**span.attributes, **said}) if said else _by_attributes(span.attributes)
         if kind is None:
             kind = _by_name(span)
         span.kind = kind
@@ -122,6 +142,11 @@ def _learn(keys: _Keys) -> Shape:
 
 def _tool_keys(keys: _Keys) -> _Keys:
     return tuple([key for key in keys if key.endswith(_TOOL_ENDINGS)])
+
+
+def is_like_call(span: Span) -> bool:
+    """Whether a span has an attribute that only calls have, in whatever convention."""
+    return any([key.startswith(_OF_CALLS) for key in span.attributes])
 
 
 def tools_of(span: Span) -> _Keys:

@@ -12,7 +12,7 @@ from rightcall.values.decoding import decode_json
 
 from ._message_formats import Part
 from ._message_text import Writer, text_of, writer_of
-from ._parts import part_of, read_part
+from ._parts import part_of, partial_part, read_part
 from ._signs import acts_by_text, is_data, observes_by_text, unknown_block, unknown_item, unnamed_call
 from ._steps import is_step, read_step, unknown_step
 
@@ -46,6 +46,8 @@ _HOLDERS = (
     "permission_denials",
     "tool_responses",
 )
+_SAID = ("content", "parts", "text", "message", "data", "kwargs", "items", "contents")
+"""Keys of a message that hold what it says."""
 _DEPTH = 6
 _ANSWER = "gen_ai.choice"
 _REFUSED = "User rejected tool use"
@@ -96,6 +98,11 @@ class Exchange:
     def is_of_user(self) -> bool:
         """Whether the user says something in the message."""
         return not self.calls and not self.results and self.parent_id is None and self.writer == "user"
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the message is the user's and what it says was not recorded."""
+        return self.is_of_user and not any([self.message.get(key) is not None for key in _SAID])
 
     @property
     def is_of_agent(self) -> bool:
@@ -195,6 +202,7 @@ def _read_parts(exchange: Exchange, found: _Parts) -> None:
             if place.part.format == "LlamaIndex" and not calls:
                 exchange.item = True
         else:
+            record.unread = "" if record.name else unknown_block("tool_calls", place.document)
             calls.append((record, place))
     exchange.calls = _once(calls)
 
@@ -202,7 +210,9 @@ def _read_parts(exchange: Exchange, found: _Parts) -> None:
 def _part_with_calls_of_user(exchange: Exchange) -> None:
     """Take the calls of a simulated user from those of the agent (tau2-bench)."""
     is_user = exchange.role in _USER
-    exchange.of_user = [call for call in exchange.calls if call.of_user or (is_user and not exchange.item)]
+    exchange.of_user = [
+        call for call in exchange.calls if call.name and (call.of_user or (is_user and not exchange.item))
+    ]
     if exchange.of_user:
         exchange.calls = [call for call in exchange.calls if call not in exchange.of_user]
 
@@ -312,8 +322,13 @@ def _find_in_list(key: str, items: list[Any], found: _Parts, depth: int, written
         before = len(found.parts)
         if item.__class__ is dict:
             _find_parts(item, found, depth + 1, key == "tool_calls", among)
-        if len(found.parts) == before and not found.unread and not (written and is_data(key, item)):
-            found.unread = unknown_block(key, item)
+        if len(found.parts) > before or (written and is_data(key, item)):
+            continue
+        part = partial_part(key, item)
+        if part is not None:
+            found.parts.append(_Place(item, part, key == "tool_calls", among))
+        else:
+            found.unread = found.unread or unknown_block(key, item)
 
 
 def _opened(held: Any) -> Any:

@@ -10,6 +10,16 @@ from rightcall.reading.spans import NOTHING, PLACEHOLDERS, Record, UnparsableErr
 from ._message_formats import PARTS, Part
 
 _MOST_SHAPES = 4096
+_CALLS = frozenset({"tool_call", "tool_use", "function_call"})
+"""Types of blocks that are calls."""
+_PARTIAL = Part(
+    "a call without a name or arguments",
+    "call",
+    marks=(),
+    name=("name", "function.name", "tool_call.name", "tool_call.function.name"),
+    id=("id", "call_id", "tool_call.id", "tool_call.call_id"),
+    value=("arguments", "function.arguments", "tool_call.arguments", "tool_call.function.arguments"),
+)
 _TYPES = frozenset([wanted for part in PARTS for key, wanted in part.marks if key == "type"])
 
 _Marks = tuple[tuple[str, Any], ...]
@@ -33,14 +43,15 @@ def part_of(document: Mapping[str, Any]) -> Part | None:
 def read_part(document: Mapping[str, Any], part: Part) -> Record | None:
     """What a part says: a record of a requested call, or of a result. None if it is unusable."""
     name = _first(document, part.name)
-    if part.kind == "call" and not (isinstance(name, str) and name):
+    if part.kind == "call" and part is not _PARTIAL and not (isinstance(name, str) and name):
         return None
     record = Record(name.strip("'\"") if isinstance(name, str) else "")
     call_id = _first(document, part.id)
     record.call_id = call_id if isinstance(call_id, str) and call_id and call_id not in PLACEHOLDERS else None
     record.of_user = document.get("requestor") == "user"
     record.withheld = _refusal(document, part)
-    held = _first(document, part.value) if part.value else NOTHING
+    # Arguments of a call without a name may be made up (MLflow).
+    held = _first(document, part.value) if part.value and (name is not NOTHING or part.kind == "result") else NOTHING
     if part.kind == "call":
         _take_args(record, held)
         if part.output:
@@ -48,6 +59,16 @@ def read_part(document: Mapping[str, Any], part: Part) -> Record | None:
     else:
         _take_output(record, document, part, held)
     return record
+
+
+def partial_part(key: str, item: Any) -> Part | None:
+    """The format of a call that has an id, and whose name or arguments were not recorded: others may tell them."""
+    held = _inside(item, "tool_call") if isinstance(item, Mapping) else NOTHING
+    held = item if held is NOTHING else held
+    if not isinstance(held, Mapping) or not (key == "tool_calls" or held.get("type") in _CALLS):
+        return None
+    call_id = _first(held, ("id", "call_id"))
+    return _PARTIAL if isinstance(call_id, str) and call_id and call_id not in PLACEHOLDERS else None
 
 
 def _refusal(document: Mapping[str, Any], part: Part) -> str:

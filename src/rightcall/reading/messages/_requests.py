@@ -13,7 +13,7 @@ from rightcall.reading.spans import NOTHING, Record, are_told_apart, has_made_up
 from rightcall.values.decoding import dump_json
 
 from ._message_log import Exchange
-from ._threads import BEFORE, Threads, steps_up
+from ._threads import BEFORE, Threads, doubtful_places, falls_silent, steps_up
 
 Key = tuple[Any, int | None, str, bytes | str]
 """Where and in which turn a request was made, its name and its arguments."""
@@ -41,6 +41,10 @@ class Requests:
         """Requests were shown of which cannot be told whether they were made before the run."""
         self.heard: set[int] = set()
         """The turns of which models, or logs, tell."""
+        self.are_turns_doubtful = False
+        """A message of the user was shown of which cannot be told whether anything was said in it."""
+        self.is_placed = True
+        """Whether it is known in which call, if any, the conversation is held that is read."""
         self._threads = Threads()
         self._past: set[int] = set()
         self._answered: set[tuple[int | None, int]] = set()
@@ -69,15 +73,17 @@ class Requests:
         of_model: bool = True,
     ) -> None:
         """Take in one conversation of a turn: what a model, or an agent, was given, and what it answered."""
+        self.are_turns_doubtful = self.are_turns_doubtful or falls_silent(before)
         place = None if context is None else id(context)
         is_first = not self._threads.is_known(place)
         turns = self._threads.turns_of(before, turn, place)
         reading = _Reading(self, context, start_ns, end_ns, turn)
-        reading.doubts = _doubts(before, turns, of_model or bool(self._answered), is_first)
+        reading.doubts = doubtful_places(before, turns, of_model or bool(self._answered), is_first)
         reading.take_all(before, turns)
         reading.answering = of_model
         reading.take_all(after, [turn] * len(after))
         reading.place_stray_results()
+        reading.part_doubtful_groups()
         if of_model:
             self.heard.add(turn)
         if of_model and after:
@@ -85,6 +91,8 @@ class Requests:
 
     def add_log(self, said: Sequence[Exchange], turn: int | None = None, asked: str | None = None) -> None:
         """Take in a log of messages: a whole conversation, or what there was of one when a turn ended."""
+        self.is_placed = True
+        self.are_turns_doubtful = self.are_turns_doubtful or falls_silent(said)
         if turn is None:
             turns: Sequence[int | None] = steps_up(said, asked)
             self._threads.remember(said, turns)
@@ -94,6 +102,7 @@ class Requests:
         self.heard.update([each for each in turns if each is not None] if turn is None else [turn])
         reading.take_all(said, turns)
         reading.place_stray_results()
+        reading.part_doubtful_groups()
 
     def is_shown_again(self, context: Any, turn: int | None, shown_in: int | None) -> bool:
         """Whether a request not known, shown in one turn and made in another, was made where all are known."""
@@ -106,7 +115,7 @@ class Requests:
         """The request with an id, answered `use` times before; of several with one id, the one with the name."""
         found = self._by_id.get((call_id or "", use), ())
         for record in found:
-            if not name or record.name == name:
+            if not name or not record.name or record.name == name:
                 return record
         return None
 
@@ -123,6 +132,7 @@ class Requests:
         """Keep a request seen for the first time. What is kept is a copy: a message may be met again."""
         record = copy(call)
         record.turn = key[1]
+        record.is_parent_known = self.is_placed
         if is_past:
             self._past.add(id(record))
         record.order = len(self.known)
@@ -176,6 +186,11 @@ class _Reading:
         """Ids of calls that a simulated user made, and that wait for their results."""
         self._stray: list[Record] = []
         self._group: str | None = None
+        self._last: list[Record] = []
+        """What the messages before asked for, where nothing has come between."""
+        self._last_by: str | None = None
+        self._joined: list[list[Record]] = []
+        """Calls that messages in a row asked for."""
         self._has_history = False
         self.answering = False
         self.doubts: frozenset[int] = frozenset()
@@ -195,10 +210,13 @@ class _Reading:
         context = self._context
         if exchange.parent_id is not None:
             context = requests.with_id(exchange.parent_id) or context
-        if not exchange.item or not exchange.calls:
-            self._group = None
-        for call in exchange.calls:
-            self._call(call, context, turn)
+        if not exchange.calls or not (exchange.item or self._goes_on(exchange)):
+            self._group, self._last = None, []
+        made = [self._call(call, context, turn) for call in exchange.calls]
+        self._last_by = exchange.parent_id
+        if self._last and not exchange.item:
+            self._joined.append([*self._last, *made])
+        self._last = [*self._last, *made]
         self._of_user.update([call.call_id for call in exchange.of_user if call.call_id])
         for result in exchange.results:
             if result.call_id in self._of_user:
@@ -206,7 +224,19 @@ class _Reading:
             elif not result.of_user:
                 self._result(result)
 
-    def _call(self, call: Record, context: Any, turn: int | None) -> None:
+    def _goes_on(self, exchange: Exchange) -> bool:
+        """Whether a message asks for more while nothing has come back of what the message before it asked for."""
+        is_waiting = all([id(record) in self._waiting for record in self._last])
+        return bool(self._last) and is_waiting and exchange.parent_id == self._last_by
+
+    def part_doubtful_groups(self) -> None:
+        """Forget that calls of several messages are a group where not all results followed: they may be missing."""
+        for records in self._joined:
+            if not all([_is_answered(record) for record in records]):
+                for record in records:
+                    record.group = None
+
+    def _call(self, call: Record, context: Any, turn: int | None) -> Record:
         requests = self._requests
         key = (id(context) if context is not None else None, turn, call.name, requests.written(call))
         position = self._counts.get(key, 0)
@@ -223,12 +253,14 @@ class _Reading:
             self._group = self._group or known.group
             requests.name_by_id(known, call.call_id if call.call_id != known.call_id else None, use)
             known.turn = turn if known.turn is None else known.turn
+            known.name = known.name or call.name
             if known.args is NOTHING:
                 known.args = call.args
         self._has_history = self._has_history or not self.answering
         self._waiting[id(known)] = known
         if call.call_id:
             self._open.setdefault(call.call_id, {})[id(known)] = known
+        return known
 
     def _same(self, call: Record, key: Key, position: int, use: int) -> Record | None:
         requests = self._requests
@@ -332,28 +364,6 @@ class _Reading:
             if _may_answer(result, record):
                 return record
         return None
-
-
-def _doubts(said: Sequence[Exchange], turns: Sequence[int], models_tell: bool, is_first: bool) -> frozenset[int]:
-    """Which calls may be of this run, though they seem older: those that no answer to the user followed.
-
-    Frameworks speak as the user, too, to have a model try again. Models that were asked before then show that the run
-    had begun; where their spans are missing, or only that of the agent is left, nothing does. And nothing tells how old
-    calls are in the first prompt of all, if the user says nothing in it.
-    """
-    if is_first and not any([exchange.is_of_user for exchange in said]):
-        return frozenset(range(len(said)))
-    found = []
-    is_answered = False
-    for place in range(len(said) - 1, -1, -1):
-        exchange = said[place]
-        if exchange.is_of_user:
-            is_answered = False
-        elif exchange.is_of_agent and not exchange.calls and not exchange.results:
-            is_answered = True
-        if exchange.calls and turns[place] == BEFORE and not (is_answered and models_tell):
-            found.append(place)
-    return frozenset(found)
 
 
 def _may_answer(result: Record, request: Record) -> bool:

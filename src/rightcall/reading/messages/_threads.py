@@ -117,6 +117,40 @@ def steps_up(said: Sequence[Exchange], asked: str | None = None) -> list[int | N
     return [None if place < words[0] else turn for place, turn in enumerate(_spread(turns, words, len(said)))]
 
 
+def falls_silent(said: Sequence[Exchange]) -> bool:
+    """Whether a message of the user that follows the agent's work has nothing in it, not even an empty text."""
+    is_at_work = False
+    for exchange in said:
+        if is_at_work and exchange.is_silent:
+            return True
+        is_at_work = is_at_work or exchange.is_of_agent
+    return False
+
+
+def doubtful_places(
+    said: Sequence[Exchange], turns: Sequence[int], models_tell: bool, is_first: bool
+) -> frozenset[int]:
+    """Which calls may be of this run, though they seem older: those that no answer to the user followed.
+
+    Frameworks speak as the user, too, to have a model try again. Models that were asked before then show that the run
+    had begun; where their spans are missing, or only that of the agent is left, nothing does. And nothing tells how old
+    calls are in the first prompt of all, if the user says nothing in it.
+    """
+    if is_first and not any([exchange.is_of_user for exchange in said]):
+        return frozenset(range(len(said)))
+    found = []
+    is_answered = False
+    for place in range(len(said) - 1, -1, -1):
+        exchange = said[place]
+        if exchange.is_of_user:
+            is_answered = False
+        elif exchange.is_of_agent and not exchange.calls and not exchange.results:
+            is_answered = True
+        if exchange.calls and turns[place] == BEFORE and not (is_answered and models_tell):
+            found.append(place)
+    return frozenset(found)
+
+
 def words_of(said: Iterable[Exchange]) -> tuple[str, ...]:
     """What the user says in messages."""
     return tuple([exchange.text for exchange in said if exchange.is_of_user])

@@ -8,10 +8,12 @@ from typing import Any
 
 from rightcall.limits import Limits
 from rightcall.reading.conventions import (
+    MERGED,
     SPAN_NAMES,
     CallShape,
     Convention,
     convention_by_attributes,
+    is_like_call,
     kind_of,
     says,
     tools_of,
@@ -59,7 +61,7 @@ def take_call(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> None:
             # A span and a record that hold each other would never be freed; the run puts them together.
             record.span = None
             span.record = record
-    elif not shape and (tool := _tool_of(span)):
+    elif not shape and (tool := _tool_of(span)) is not None:
         span.record = Record(tool, unread=_described(span, "which may be a call"))
     elif shape or span.events or carriers_among(span.attributes) or not KEYS.isdisjoint(span.attributes.keys()):
         return
@@ -72,6 +74,8 @@ def _record_of(span: Span, shape: CallShape, limits: Limits) -> Record | None:
     """The call a span records; one that is not understood where not even the tool's name is known."""
     attributes, convention = span.attributes, shape.convention
     name = _first_text(attributes, shape.tool) or _name_of(span, shape)
+    if name == MERGED:
+        return None
     if not name or len(name) > limits.name_length:
         return (
             None
@@ -112,20 +116,19 @@ def _is_empty(span: Span, shape: CallShape) -> bool:
 
 
 def _name_of(span: Span, shape: CallShape) -> str:
+    """The tool's name in the name of a span, which is the whole of it only where no attribute is for it."""
     if _is_empty(span, shape):
         return ""
     name = _name_in(span.name)
-    # A span that has its tool's name in an attribute, and no text there, is not called like the tool.
-    held = [span.attributes.get(key) for key in shape.tool]
-    is_elsewhere = any([value is not None and not isinstance(value, str) for value in held])
-    return "" if is_elsewhere and name == span.name else name
+    return "" if name == span.name and shape.convention.tool else name
 
 
-def _tool_of(span: Span) -> str:
-    """The tool that a span outside of all conventions names, or an empty text."""
+def _tool_of(span: Span) -> str | None:
+    """The tool that a span outside of all conventions names; empty for what only looks like a call, else none."""
     named = [span.attributes.get(key) for key in tools_of(span)]
     tool = next((str(value) for value in named if value not in (None, "")), "")
-    return tool if tool and convention_by_attributes(span.attributes) is None else ""
+    is_call = (tool or is_like_call(span)) and convention_by_attributes(span.attributes) is None
+    return tool if is_call else None
 
 
 def _described(span: Span, what: str) -> str:

@@ -37,22 +37,36 @@ def _beside(records: list[Record], tree: Tree) -> list[Record]:
     kept: list[Record] = []
     open_by_name: dict[str, list[Record]] = {}
     for record in records:
-        start = record.span.start_ns if record.span else None
         candidates = open_by_name.setdefault(record.name, [])
-        if start is None:
-            kept.append(record)
-            continue
-        candidates[:] = [other for other in candidates if _ends(other) > start][-_MOST_CANDIDATES:]
-        twin = next(
-            (other for other in candidates if _agree(other, record) and not _shares_layer(other, record)),
-            None,
-        )
+        start = record.span.start_ns if record.span else None
+        if start is not None:
+            candidates[:] = [other for other in candidates if _is_untimed(other) or _ends(other) > start]
+            del candidates[:-_MOST_CANDIDATES]
+        twin = next((other for other in candidates if _may_be_one(other, record, tree)), None)
         if twin is None or tree.parent_of(record) is twin:
             kept.append(record)
             candidates.append(record)
         else:
+            record.is_doubtful = _are_doubtful(twin, record)
             _merge(twin, record, tree)
     return kept
+
+
+def _may_be_one(first: Record, second: Record, tree: Tree) -> bool:
+    """Whether two records may be of one call: each of another instrumentation, or one of a client and its server."""
+    if not _agree(first, second):
+        return False
+    return not _shares_layer(first, second) or (second.convention == _MCP and tree.is_shapeless(second.span))
+
+
+def _are_doubtful(first: Record, second: Record) -> bool:
+    """Whether two records that are taken for one call may be two: what would show it was not recorded."""
+    return _is_untimed(first) or _is_untimed(second) or _shares_layer(first, second)
+
+
+def _is_untimed(record: Record) -> bool:
+    span = record.span
+    return span is None or span.start_ns is None or span.end_ns is None
 
 
 def _merge(record: Record, other: Record, tree: Tree) -> None:

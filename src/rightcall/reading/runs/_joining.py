@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
+from rightcall.reading.conventions import WRAPPED_IN_MESSAGES
 from rightcall.reading.messages import Requests
 from rightcall.reading.spans import NOTHING, Record, are_told_apart, same_but_nulls
 
@@ -78,6 +79,9 @@ def _compatible(record: Record, request: Record) -> bool:
 
 
 def _take(record: Record, request: Record) -> None:
+    if record.output is NOTHING and request.output is not NOTHING:
+        for unwrap in WRAPPED_IN_MESSAGES.get(record.convention, ()):
+            request.output = unwrap(request.output, request, {})
     record.fill(request)
     record.group, record.order = request.group, request.order
     request.joined = True
@@ -93,8 +97,12 @@ def _unseen(requests: list[Record], records: list[Record], open_records: list[Re
         return requests
     doubtful = {record.name for record in open_records}
     made = {(record.call_id, _name_args(record, None)) for record in records if record.call_id}
+    named = {(record.call_id, record.name) for record in records if record.call_id}
     return [
         request
         for request in requests
-        if request.call_id and request.name not in doubtful and (request.call_id, _name_args(request, None)) not in made
+        if request.call_id
+        and request.name not in doubtful
+        and (request.call_id, _name_args(request, None)) not in made
+        and (request.args is not NOTHING or (request.call_id, request.name) not in named)
     ]

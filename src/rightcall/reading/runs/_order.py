@@ -74,6 +74,8 @@ def group_by_time(records: list[Record]) -> None:
         span = record.span
         if record.group is not None or span is None or span.start_ns is None or span.end_ns is None:
             continue
+        if not record.is_placed:
+            continue
         if cluster and span.start_ns < latest and _may_be_asked_together(cluster[-1], record):
             if cluster[0].group is None:
                 number += 1
@@ -83,6 +85,23 @@ def group_by_time(records: list[Record]) -> None:
             latest = max(latest, span.end_ns)
         else:
             cluster, latest = [record], span.end_ns
+
+
+def number_groups(records: list[Record]) -> None:
+    """Number the groups of calls, each kind by itself, as they come first among the calls.
+
+    So what a group is called depends on the calls alone, and not on what else was read before they were found.
+    """
+    names: dict[str, str] = {}
+    counts: dict[str, int] = {}
+    for record in records:
+        if record.group is None:
+            continue
+        if record.group not in names:
+            kind = record.group.rpartition("-")[0]
+            counts[kind] = counts.get(kind, 0) + 1
+            names[record.group] = f"{kind}-{counts[kind]}"
+        record.group = names[record.group]
 
 
 def _may_be_asked_together(first: Record, second: Record) -> bool:

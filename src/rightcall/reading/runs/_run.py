@@ -9,14 +9,14 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.reading.conventions import CONVENTIONS, CallShape, Role, reads_like_error
 from rightcall.reading.messages import Log, Requests, exchanges_of
 from rightcall.reading.spans import NOTHING, LogRecord, Record, Span, Warnings, once_each
-from rightcall.values.trajectory import NOT_UNDERSTOOD, ToolCall, Trajectory
+from rightcall.values.trajectory import NOT_UNDERSTOOD, NOT_UNDERSTOOD_NOTE, ToolCall, Trajectory
 
 from ._answers import asked_and_answered
 from ._calls import take_call
 from ._duplicates import without_duplicates
 from ._joining import join
 from ._log_turns import Said, asked_and_answered_in
-from ._order import group_by_time, ordered, unsettled
+from ._order import group_by_time, number_groups, ordered, unsettled
 from ._talks import Talks
 from ._tree import Tree
 from ._turns import Turns, turns_in
@@ -69,25 +69,28 @@ class Run:
         records, roles = _classified(spans)
         doubtful = [record for record in records if record.unread]
         records = [record for record in records if not record.unread] if doubtful else records
-        tree = Tree(spans, roles)
+        held = [record.span for record in doubtful if record.span]
+        tree = Tree(spans, roles, frozenset(map(id, [*held, *[span for span in spans if span.record is not None]])))
         records = _placed(records, tree, roles)
+        self._unread.note_twins(records)
         talks = Talks(spans, roles, self.logs)
         turns = self._given_turns() or turns_in(spans, roles, tree, talks.of)
         unseen = self._complete(spans, records, turns, tree, talks)
         asked = self._asked_and_answered(spans, roles, turns, tree)
-        if not turns.is_known:
+        if not turns.is_known or self._requests.are_turns_doubtful:
             _without_turns([*records, *unseen])
         calls, withheld = made_and_withheld(_by_turn(ordered([*records, *unseen]), turns))
         self._unread.note_spans(doubtful, calls)
         if not calls and not withheld:
             self._unread.note_silence([said.log for said in self._logs_said()])
         group_by_time(calls)
+        number_groups(calls)
         self._warn(calls)
         tool_data = metadata["tool_data"] = self._tool_data(bool(records), bool(unseen))
         is_recorded = tool_data != "none" and self._shows_all_turns(turns, tool_data, spans)
         if self._unread.first:
             metadata[NOT_UNDERSTOOD] = self._unread.first
-            self._warnings.add("calls", f"calls that were not understood: {self._unread.first}")
+            self._warnings.add("calls", f"{NOT_UNDERSTOOD_NOTE}{self._unread.first}")
         if records:
             metadata["instrumentation"] = sorted({layer for record in records for layer in record.layers})
         return Trajectory(
@@ -149,9 +152,12 @@ class Run:
         for each in said:
             self._read_log(each)
         unseen = join(records, self._requests) if self._requests.known else []
+        self._unread.note_nameless([record for record in self._requests.made if not record.joined])
+        unseen = [record for record in unseen if record.name]
         for record in unseen:
             context = self._requests.contexts.get(id(record))
             record.parent = context if isinstance(context, Record) else None
+            record.is_parent_known = record.is_parent_known or record.parent is not None
         return unseen
 
     def _asked_and_answered(

@@ -35,11 +35,14 @@ class Talks:
         found = [(said, turns.of(span)) for span, said in held if said]
         turn_of = {span.span_id: turns.of(span) for span in self._spans} if self._by_logs() else {}
         found += [(said, turn_of.get(said.span_id, turns.at(said.start_ns))) for said in self._by_logs()]
+        _note_copies([said for said, _ in found])
         found.sort(key=lambda pair: (not pair[0].of_model, pair[0].start_ns or 0))
         contexts = {span.span_id: tree.enclosing(span) for span in self._spans} if found else {}
+        placed = {span.span_id: tree.is_known_around(span) for span in self._spans} if found else {}
         for said, turn in found:
             unread.note_messages([*said.input, *said.output], " of a span")
             context = contexts.get(said.span_id)
+            requests.is_placed = placed.get(said.span_id, True)
             requests.add(said.input, said.output, context, said.start_ns, said.end_ns, turn or 0, said.of_model)
 
     def _carried_by(self, span: Span) -> Conversation:
@@ -52,3 +55,22 @@ class Talks:
         if self._logged is None:
             self._logged = self._carriers.carried_by_logs(self._logs)
         return self._logged
+
+
+def _note_copies(conversations: Iterable[Conversation]) -> None:
+    """Take a model's span for the agent's, where it lists calls that models inside of it ask for, and more.
+
+    It lists at once what the others ask for one after another (Vercel).
+    """
+    asked = [(said, _asked_for(said)) for said in conversations if said.of_model]
+    fewest: dict[str, int] = {}
+    for _, ids in asked:
+        for call_id in ids:
+            fewest[call_id] = min(len(ids), fewest.get(call_id, len(ids)))
+    for said, ids in asked:
+        if any([fewest[call_id] < len(ids) for call_id in ids]):
+            said.of_model = False
+
+
+def _asked_for(said: Conversation) -> set[str]:
+    return {call.call_id for exchange in said.output for call in exchange.calls if call.call_id}

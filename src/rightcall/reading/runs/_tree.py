@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 
 import msgspec
@@ -24,6 +24,8 @@ class _Surroundings(msgspec.Struct, frozen=True):
     """The name of the nearest agent that has one."""
     top: Span | None = None
     """The outermost span."""
+    is_doubtful: bool = False
+    """Whether a span that may be a call is around it."""
 
 
 _NOWHERE = _Surroundings()
@@ -32,12 +34,14 @@ _NOWHERE = _Surroundings()
 class Tree:
     """Spans of one run by their ids, with the calls some of them stand for."""
 
-    def __init__(self, spans: list[Span], roles: Mapping[int, Role]) -> None:
+    def __init__(self, spans: list[Span], roles: Mapping[int, Role], doubtful: frozenset[int] = frozenset()) -> None:
         self._spans = {span.span_id: span for span in spans if span.span_id}
         self._parents = {span.span_id: span.parent_id for span in spans if span.span_id}
         self.has_parents = any([span.parent_id is not None for span in spans])
         """Whether any span has a parent, here or elsewhere."""
-        self._roles = roles
+        self._roles, self._doubtful = roles, doubtful
+        self._agents = frozenset(_named_agents(spans, roles))
+        self._shapeless = _without_shape(spans)
         self._calls: dict[str, Record] = {}
         self._found: dict[str | None, Record | None] = {}
         self._at_work: set[str] | None = None
@@ -102,8 +106,27 @@ class Tree:
             return
         around = self._surroundings(self._parents.get(span.span_id or "", span.parent_id))
         record.under = around.known
-        record.agent = around.agent or record.agent
-        record.is_parent_known = record.parent is not None or self._is_outside(around.top or span)
+        record.agent = around.agent or self._own_agent(record)
+        record.is_placed = not self.is_shapeless(span)
+        record.is_parent_known = self.is_known_around(span)
+
+    def is_known_around(self, span: Span) -> bool:
+        """Whether the call around a span, or that there is none, can be told."""
+        if self.enclosing(span) is not None:
+            return True
+        around = self._surroundings(self._parents.get(span.span_id or "", span.parent_id))
+        return not around.is_doubtful and self._is_outside(around.top or span)
+
+    def is_shapeless(self, span: Span | None) -> bool:
+        """Whether it is not known which span of a trace is inside of which."""
+        return span is not None and span.trace_id in self._shapeless
+
+    def _own_agent(self, record: Record) -> str | None:
+        """The agent that a call names itself, unless the agents of the run have other names.
+
+        Instrumentations write the same made-up name on every span where they do not know the agent.
+        """
+        return record.agent if not self._agents or record.agent in self._agents else None
 
     def _surroundings(self, above: str | None) -> _Surroundings:
         """What is around the spans that have a parent; found out once for each parent."""
@@ -128,7 +151,8 @@ class Tree:
         is_call = span_id in self._calls
         named = role == "agent" or (role is not None and span.name.startswith(_INVOKED))
         agent = (agent_name(span) if named else None) or (None if is_call and span_id in self._busy() else outer.agent)
-        return _Surroundings(span_id if role or is_call else outer.known, agent, outer.top or span)
+        is_doubtful = outer.is_doubtful or id(span) in self._doubtful
+        return _Surroundings(span_id if role or is_call else outer.known, agent, outer.top or span, is_doubtful)
 
     def _busy(self) -> set[str]:
         """The calls inside which an agent or a model was at work."""
@@ -144,6 +168,8 @@ class Tree:
         A parent that is not there was a caller elsewhere if all of the trace hangs on it; it may be anything if spans
         of the trace have got lost.
         """
+        if top.trace_id in self._shapeless:
+            return False
         if top.parent_id is None:
             return True
         if not self._outside:
@@ -188,6 +214,32 @@ class Tree:
             seen.add(above)
             above = self._parents.get(above)
         return False
+
+
+def _named_agents(spans: Iterable[Span], roles: Mapping[int, Role]) -> Iterator[str]:
+    """The names of the agents whose spans are among some."""
+    agents = [span for span in spans if roles.get(id(span)) == "agent"] if roles else ()
+    for span in agents:
+        name = agent_name(span)
+        if name:
+            yield name
+
+
+def _without_shape(spans: Iterable[Span]) -> frozenset[str]:
+    """The traces of which is not known what is inside of what: ids were not recorded, or no span has a parent."""
+    counts: dict[str, int] = {}
+    shaped: set[str] = set()
+    found: set[str] = set()
+    for span in spans:
+        trace = span.trace_id
+        counts[trace] = counts.get(trace, 0) + 1
+        if span.parent_id is not None:
+            shaped.add(trace)
+        if span.span_id is None:
+            found.add(trace)
+    return frozenset(
+        [trace for trace, count in counts.items() if count > 1 and (trace in found or trace not in shaped)]
+    )
 
 
 class _Intervals:

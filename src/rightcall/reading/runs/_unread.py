@@ -27,6 +27,9 @@ class Unread:
         if users:
             self._warnings.add("users", f"calls of the user were left out: {', '.join(users)}")
         for place, exchange in enumerate(exchanges, 1):
+            for call in exchange.calls:
+                if not call.name and not call.unread.startswith("message"):
+                    call.unread = f"message {place}{where}: {call.unread}"
             if exchange.unread:
                 self.note(f"message {place}{where}: {exchange.unread}")
             if exchange.acts and not self._acts:
@@ -37,6 +40,18 @@ class Unread:
         if strays:
             name = strays[0].name or strays[0].call_id or "a tool"
             self.note(f"a result of {name[:80]}, whose call the log does not show")
+
+    def note_twins(self, records: Sequence[Record]) -> None:
+        """Keep that spans of several instrumentations may be one call or more."""
+        found = next((record for record in records if record.is_doubtful), None)
+        if found is not None:
+            self.note(f"spans of several instrumentations for {found.name[:80]}, which may be one call or several")
+
+    def note_nameless(self, requests: Sequence[Record]) -> None:
+        """Keep that calls were asked for whose names nothing tells."""
+        nameless = next((request for request in requests if not request.name), None)
+        if nameless is not None:
+            self.note(nameless.unread)
 
     def note_spans(self, doubtful: Sequence[Record], calls: Sequence[Record]) -> None:
         """Keep spans of tools that are not understood, but for those whose calls are known from elsewhere."""

@@ -36,6 +36,8 @@ class Record(msgspec.Struct, eq=False):
     """The nearest span around it that stands for a call, an agent or a model."""
     is_parent_known: bool = True
     """Whether the call that made this one, or that there was none, can be told."""
+    is_placed: bool = True
+    """Whether the trace tells what is inside of what."""
     group: str | None = None
     turn: int | None = None
     order: int = -1
@@ -48,6 +50,8 @@ class Record(msgspec.Struct, eq=False):
     """A request for which a span was found."""
     unread: str = ""
     """What the span of a tool looks like whose name is not known: the call is not understood."""
+    is_doubtful: bool = False
+    """Another span may be of the same call or of one more: nothing recorded tells."""
     withheld: str = ""
     """Why the call was asked for and not carried out."""
     of_user: bool = False
@@ -69,6 +73,7 @@ class Record(msgspec.Struct, eq=False):
         self.group = self.group or other.group
         self.turn = other.turn if self.turn is None else self.turn
         self.layers = (*self.layers, *other.layers)
+        self.is_doubtful = self.is_doubtful or other.is_doubtful
 
 
 def are_told_apart(first: Record, second: Record) -> bool:

@@ -163,7 +163,7 @@ def _title(placed: PlacedFinding, paper: Paper) -> Iterator[Line]:
 def _recording(result: CaseResult, placed: PlacedFinding, gutter: Gutter) -> Iterator[Line]:
     """Of what was not measured: what the reader of the trace says about the setting that records it."""
     if placed.finding.code == "RC301":
-        for warning in result.warnings[:3]:
+        for warning in result.notes[:3]:
             yield from gutter.told("note", warning)
 
 

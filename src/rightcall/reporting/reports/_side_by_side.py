@@ -192,7 +192,7 @@ def _others(result: CaseResult, told: set[tuple[str, str]], paper: Paper) -> Ite
 def _evidence(result: CaseResult, paper: Paper) -> Iterator[str]:
     """Of what could not be judged: what the reader says about recording it, and where an agent or evaluator broke."""
     if result.verdict == "not_measured":
-        yield from [f"note: {paper.text(warning)}" for warning in result.warnings[:3]]
+        yield from [f"note: {paper.text(warning)}" for warning in result.notes[:3]]
     broken: list[EvaluationResult] = [one for one in result.results if one.traceback]
     trace = result.outcome.traceback if result.outcome is not None else None
     trace = trace or (broken[0].traceback if broken else None)

@@ -90,7 +90,7 @@ def _report(finished: Sequence[tuple[Run, Totals]], seconds: float, notes: Seque
     aggregates, warnings = Aggregates(), Counter[str]()
     for result in results():
         aggregates.add(measures_of(result.results))
-        warnings.update(result.warnings)
+        warnings.update(result.notes)
     names = Totals.__struct_fields__
     return Report(
         results=results,

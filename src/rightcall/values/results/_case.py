@@ -10,7 +10,7 @@ import msgspec
 
 from rightcall.errors import InputError
 from rightcall.values.decoding import dump_json, load_json
-from rightcall.values.trajectory import Trajectory
+from rightcall.values.trajectory import NOT_UNDERSTOOD_NOTE, Trajectory
 
 from ._findings import Finding
 from ._outcome import Outcome
@@ -76,6 +76,13 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
     def passed(self) -> bool:
         """Whether the verdict is `passed`, and nothing else."""
         return self.verdict == "passed"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The warnings that no finding tells already."""
+        if not any([placed.finding.code == "RC304" for placed in self.findings]):
+            return self.warnings
+        return tuple([warning for warning in self.warnings if not warning.startswith(NOT_UNDERSTOOD_NOTE)])
 
     def to_json(self) -> str:
         """The result as one line of JSON with everything in it, from which `from_json` makes it again."""

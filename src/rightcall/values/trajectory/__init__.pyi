@@ -9,6 +9,10 @@ from ._raw_span import (
     SpanStatus as SpanStatus,
     spans_by_id as spans_by_id,
 )
-from ._trajectory import NOT_UNDERSTOOD as NOT_UNDERSTOOD, Trajectory as Trajectory
+from ._trajectory import (
+    NOT_UNDERSTOOD as NOT_UNDERSTOOD,
+    NOT_UNDERSTOOD_NOTE as NOT_UNDERSTOOD_NOTE,
+    Trajectory as Trajectory,
+)
 from ._usage import Usage as Usage, summed_usage as summed_usage
 from ._withheld import WithheldCall as WithheldCall

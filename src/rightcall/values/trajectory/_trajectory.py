@@ -21,6 +21,9 @@ from ._withheld import WithheldCall
 NOT_UNDERSTOOD = "not_understood"
 """The key of the metadata under which readers keep what they did not understand."""
 
+NOT_UNDERSTOOD_NOTE = "calls that were not understood: "
+"""How the warning begins that says the same."""
+
 _FIELDS = ToolCall.__struct_fields__
 
 

@@ -1,0 +1,248 @@
+"""What a recording says that has lost something: the rest is told, and what hangs on it is not known."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.reading.traces import call, request, span
+
+from rightcall import Trajectory, read, read_messages
+
+MODEL = {"gen_ai.operation.name": "chat"}
+AGENT = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "planner"}
+TIMES: dict[str, Any] = {"startTimeUnixNano": "1000", "endTimeUnixNano": "99000"}
+TOOL_MESSAGE = {"type": "tool", "data": {"content": "ok", "tool_call_id": "c1", "type": "tool"}}
+
+
+def read_one(*spans: dict[str, Any], scope: str = "") -> Trajectory:
+    [trajectory] = read(request(*spans, scope=scope))
+    return trajectory
+
+
+def without(made: dict[str, Any], *fields: str) -> dict[str, Any]:
+    return {key: held for key, held in made.items() if key not in fields}
+
+
+def asks(*calls: tuple[str, str], **more: Any) -> dict[str, Any]:
+    made = [{"id": call_id, "function": {"name": name, "arguments": "{}"}} for call_id, name in calls]
+    return {"role": "assistant", "tool_calls": made, **more}
+
+
+def gives(call_id: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call_id, "content": "ok"}
+
+
+def says(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def model(number: int, given: list[Any], returned: list[Any], **more: Any) -> dict[str, Any]:
+    attributes = {"llm.input_messages": json.dumps(given), "llm.output_messages": json.dumps(returned)}
+    return span(number, MODEL | attributes, **more)
+
+
+def groups(trajectory: Trajectory) -> list[str | None]:
+    return [each.group for each in trajectory.calls]
+
+
+@pytest.mark.parametrize("lost", ["parentSpanId", "spanId"])
+def test_whether_a_tool_made_a_call_is_not_known_where_nothing_tells_what_is_inside_of_what(lost: str) -> None:
+    spans = [span(1, AGENT, **TIMES), call(2, "research", parent=1), call(3, "lookup", parent=2)]
+
+    whole, found = read_one(*spans), read_one(*[without(each, lost) for each in spans])
+
+    assert [each.unrecorded for each in whole.calls] == [frozenset(), frozenset()]
+    assert ["parent_id" in each.unrecorded for each in found.calls] == [True, True]
+
+
+def test_calls_at_once_are_no_group_where_one_may_be_inside_of_the_other() -> None:
+    spans = [span(1, AGENT, **TIMES), call(2, **TIMES), call(3, **TIMES)]
+
+    assert groups(read_one(*spans)) == [None, None]
+    assert groups(read_one(*[{**each, "parentSpanId": "0" * 15 + "1"} for each in spans])) == ["overlap-1"] * 2
+
+
+@pytest.mark.parametrize(("own", "found"), [("planner", "planner"), ("OpenAI Agent", None)])
+def test_an_agent_that_a_call_names_itself_is_one_of_the_run(own: str, found: str | None) -> None:
+    made = call(2)
+    made["attributes"] += span(2, {"gen_ai.agent.name": own})["attributes"]
+
+    assert [each.agent for each in read_one(span(1, AGENT), made).calls] == [found]
+
+
+@pytest.mark.parametrize("more", [{}, {"gcp.vertex.agent.llm_request": "{}"}, {"gen_ai.request.model": "m"}])
+def test_the_name_of_a_span_tells_its_operation_where_no_attribute_does(more: dict[str, str]) -> None:
+    found = read_one(span(1, more, name="execute_tool search"), span(2, AGENT, parent=1))
+
+    assert found.names == ("search",)
+
+
+def test_the_name_of_a_span_does_not_overrule_what_an_attribute_says_of_its_kind() -> None:
+    assert read_one(span(1, {"openinference.span.kind": "CHAIN"}, name="execute_tool search")).names == ()
+
+
+def test_the_name_of_a_span_of_openllmetry_tells_its_kind() -> None:
+    attributes = {"traceloop.entity.name": "search", "traceloop.entity.input": '{"a": 1}'}
+
+    assert read_one(span(1, attributes, name="search.tool")).names == ("search",)
+    assert read_one(span(1, attributes, name="search.task")).names == ()
+    assert read_one(span(1, attributes, name="other.tool")).names == ()
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"openinference.span.kind": "TOOL", "input.value": "{}"},
+        {"gen_ai.operation.name": "execute_tool"},
+        {"traceloop.span.kind": "task", "tool.arguments": "{}"},
+        {"ai.toolCall.id": "c1", "ai.toolCall.args": "{}"},
+        {"gen_ai.tool.call.id": "c1"},
+    ],
+)
+def test_a_span_of_a_call_without_the_name_of_its_tool_is_not_understood(attributes: dict[str, str]) -> None:
+    found = read_one(span(1, attributes, name="FunctionTool.run"))
+
+    assert found.names == ()
+    assert not found.calls_recorded
+    assert "FunctionTool.run" in found.not_understood
+
+
+def test_calls_inside_of_a_span_that_may_be_a_call_may_be_made_by_a_tool() -> None:
+    outer = span(1, {"ai.toolCall.id": "c1"}, **TIMES)
+    inner = model(2, [says("?")], [asks(("c2", "lookup"))], parent=1)
+
+    assert [each.unrecorded & {"parent_id"} for each in read_one(outer, inner).calls] == [{"parent_id"}]
+    assert [each.unrecorded & {"parent_id"} for each in read_one(span(1, **TIMES), inner).calls] == [set()]
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        TOOL_MESSAGE,
+        {"output": TOOL_MESSAGE},
+        "content='ok' name='search' tool_call_id='c1'",
+        {"id": "c1", "name": "search", "response": {"result": "ok"}},
+        {"raw_output": "ok", "is_error": False},
+        [{"json": {"a": 1}}],
+    ],
+)
+def test_an_output_in_the_wrapping_of_another_convention_is_not_known(output: Any) -> None:
+    held = output if isinstance(output, str) else json.dumps(output)
+    [found] = read_one(call(1, output=held)).calls
+
+    assert "output" in found.unrecorded
+
+
+@pytest.mark.parametrize("output", [{"result": 1}, {"id": "c1", "name": "other", "response": 1}, [{"a": 1}], "text"])
+def test_an_output_that_a_tool_may_give_back_is_its_output(output: Any) -> None:
+    [found] = read_one(call(1, output=output if isinstance(output, str) else json.dumps(output))).calls
+
+    assert found.output == output
+
+
+@pytest.mark.parametrize(
+    "args", [{"args": [], "kwargs": {"a": 1}}, {"input_str": "{'a': 1}", "tags": [], "metadata": {}}]
+)
+def test_arguments_in_the_wrapping_of_another_convention_are_not_known(args: Any) -> None:
+    [found] = read_one(call(1, args=json.dumps(args))).calls
+
+    assert "args" in found.unrecorded
+
+
+@pytest.mark.parametrize("lost", ["name", "arguments"])
+def test_a_call_has_its_place_and_group_though_only_a_later_prompt_tells_the_rest(lost: str) -> None:
+    both = asks(("c1", "search"), ("c2", "lookup"))
+    first = json.loads(json.dumps(both))
+    del first["tool_calls"][0]["function"][lost]
+    found = read_one(
+        model(1, [says("?")], [first]), model(2, [says("?"), both, gives("c1"), gives("c2")], [asks(("c3", "save"))])
+    )
+
+    assert found.names == ("search", "lookup", "save")
+    assert groups(found) == ["turn-1", "turn-1", "turn-2"]
+    assert [each.args for each in found.calls] == [{}, {}, {}]
+    assert found.calls_recorded
+
+
+def test_a_call_whose_name_nothing_tells_is_not_understood() -> None:
+    found = read_messages([says("?"), {"role": "assistant", "tool_calls": [{"id": "c1", "arguments": "{}"}]}])
+
+    assert found.names == ()
+    assert found.not_understood == "message 2: an item of `tool_calls` with the keys id, arguments"
+
+
+def test_a_call_whose_arguments_nothing_tells_is_a_call() -> None:
+    found = read_messages([says("?"), {"role": "assistant", "tool_calls": [{"id": "c1", "name": "search"}]}])
+
+    assert found.names == ("search",)
+    assert "args" in found.calls[0].unrecorded
+
+
+def test_a_call_without_a_name_is_the_one_of_its_id_whatever_arguments_it_has() -> None:
+    chain = {"role": "user", "parts": [{"type": "tool_call", "id": "c1", "name": None, "arguments": {}}]}
+    found = read_one(
+        span(1, {"gen_ai.input.messages": json.dumps([says("?"), chain])}),
+        span(2, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search", "gen_ai.tool.call.id": "c1"}),
+    )
+
+    assert found.names == ("search",)
+    assert found.calls_recorded
+
+
+@pytest.mark.parametrize(
+    "lost", [("startTimeUnixNano",), ("endTimeUnixNano",), ("startTimeUnixNano", "endTimeUnixNano")]
+)
+def test_spans_of_two_instrumentations_without_times_are_one_call_at_least(lost: tuple[str, ...]) -> None:
+    one = without(call(1), *lost)
+    other = without(
+        span(2, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search"}, spanId="b" * 16), *lost
+    )
+    document = request(one, scope="one")
+    document["resourceSpans"] += request(other, scope="other")["resourceSpans"]
+    [found] = read(document)
+
+    assert found.names == ("search",)
+    assert not found.calls_recorded
+
+
+@pytest.mark.parametrize(
+    ("said", "turns"), [({}, [None, None]), ({"content": "And?"}, [0, 1]), ({"content": ""}, [0, 1])]
+)
+def test_turns_are_not_known_where_a_message_of_the_user_was_not_recorded(
+    said: dict[str, str], turns: list[int | None]
+) -> None:
+    found = read_messages(
+        [says("?"), asks(("c1", "search")), gives("c1"), {"role": "user", **said}, asks(("c2", "lookup")), gives("c2")]
+    )
+
+    assert [each.turn for each in found.calls] == turns
+
+
+def test_calls_of_messages_in_a_row_are_a_group_if_their_results_follow() -> None:
+    asked = [says("?"), asks(("c1", "search")), asks(("c2", "lookup"))]
+
+    assert groups(read_messages([*asked, gives("c1"), gives("c2")])) == ["turn-1", "turn-1"]
+    assert groups(read_messages([*asked, gives("c2")])) == [None, None]
+    assert groups(read_messages([says("?"), asks(("c1", "a")), gives("c1"), asks(("c2", "b"))])) == ["turn-1", "turn-2"]
+
+
+@pytest.mark.parametrize("lost", ["", "endTimeUnixNano", "parentSpanId"])
+def test_a_span_that_lists_the_calls_of_the_models_inside_of_it_makes_no_group_of_them(lost: str) -> None:
+    first, second = asks(("c1", "search")), asks(("c2", "lookup"))
+    spans = [
+        model(1, [says("?")], [asks(("c1", "search"), ("c2", "lookup"))], **TIMES),
+        model(2, [says("?")], [first], parent=1),
+        model(3, [says("?"), first, gives("c1")], [second], parent=1),
+    ]
+
+    assert groups(read_one(*[without(each, lost) for each in spans])) == ["turn-1", "turn-2"]
+
+
+def test_what_a_group_is_called_does_not_depend_on_what_was_said_before_the_run() -> None:
+    before = [says("Hello."), asks(("c0", "greet")), gives("c0"), {"role": "assistant", "content": "Hi."}]
+    alone = read_one(model(1, [says("?")], [asks(("c1", "search"))]))
+    after = read_one(model(1, [*before, says("?")], [asks(("c1", "search"))]))
+
+    assert groups(after) == groups(alone) == ["turn-1"]
