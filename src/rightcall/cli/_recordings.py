@@ -25,7 +25,7 @@ class Recordings:
         if not (self._is_made or self._is_used):
             return  # and what it needs is not even loaded
         from rightcall.running.mocking import Recording
-        from rightcall.running.places import recording_path
+        from rightcall.running.project import recording_path
 
         self._path = recording_path(evalset)
         is_there = self._is_used or self._path.exists()

@@ -17,7 +17,7 @@ from hypothesis import given, strategies as st
 from rightcall import InputError, MockError, Mocks, Recorder, Recording, mockable, recording_to, standing_in, tool
 from rightcall.matching.matchers import equal
 from rightcall.running.mocking import Entry
-from rightcall.running.places import recording_path
+from rightcall.running.project import recording_path
 
 RAN: list[Any] = []
 
