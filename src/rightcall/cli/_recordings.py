@@ -41,9 +41,9 @@ class Recordings:
     def take(self, event: CaseFinished) -> None:
         """Keep what the tools answered, the first time that a case is run, if it came to its end."""
         if self._is_made and event.repeat == 0 and event.outcome.error is None:
-            from rightcall.running.mocking import Entry
+            from rightcall.running.mocking import RecordedCall
 
-            self._made[event.case_id] = [msgspec.convert(entry, Entry) for entry in event.recorded]
+            self._made[event.case_id] = [msgspec.convert(entry, RecordedCall) for entry in event.recorded]
 
     def save(self) -> None:
         """Write what was recorded. Cases that were not run keep what was recorded of them before."""
