@@ -13,13 +13,13 @@ from tests.disks import Disk, PowerLoss
 
 from rightcall import files
 from rightcall.cli._replacing import replace_file as replace_users_file
-from rightcall.running.mocking import Entry, Recording
+from rightcall.running.mocking import RecordedCall, Recording
 
 OLD, NEW = b"old content", b"new content, which is longer"
 
 
 def recorded(path: Path, data: bytes) -> None:
-    Recording((Entry(case="a", tool=data.decode(), args={}, output=1),)).save(path)
+    Recording((RecordedCall(case="a", tool=data.decode(), args={}, output=1),)).save(path)
 
 
 def edited(path: Path, data: bytes) -> None:

@@ -126,6 +126,7 @@ from .running.mocking import (
     Recording as Recording,
     recording_to as recording_to,
     standing_in as standing_in,
+    use_mocks as use_mocks,
 )
 from .running.tracing import (
     Captured as Captured,

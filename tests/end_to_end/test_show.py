@@ -157,7 +157,7 @@ def test_standard_input_grouping_format_and_size_are_options(tmp_path: Path) -> 
     assert b"more than the limit of 1,024 bytes" in show("-", "--max-size", "1k", stdin=data).stderr
     assert show("-", stdin=data).stdout.startswith(b"<stdin>")
     assert b"standard input is read by itself" in show("--together", "-", "a.json").stderr
-    assert b"'lots' is no size" in show("-", "--max-size", "lots", stdin=data).stderr
+    assert b"'lots' is not a size" in show("-", "--max-size", "lots", stdin=data).stderr
     assert show("-", "--input-format", "jaeger", stdin=data).returncode == 2
 
 

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from rightcall import Case, Trajectory, judge, load_eval_set
 from rightcall.running.agents import Answer, Request, load_agent
-from rightcall.running.mocking import Mocks, standing_in
+from rightcall.running.mocking import Mocks, use_mocks
 from rightcall.running.tracing import capture
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "shopping_agent"
@@ -46,7 +46,7 @@ def asked(*questions: Any, named: str = "agent.py:answer", session: Any = None) 
 
 def judged(case: Case) -> dict[str, bool]:
     """Which expectations of a case the agent meets."""
-    with standing_in(Mocks.of(case.mocks)):
+    with use_mocks(Mocks.of(case.mocks)):
         [said], [path] = asked(case.input, session=case.session)
     result = judge(case, structs.replace(path, output=said))
     return {one.evaluator: one.passed for one in result.results}

@@ -9,7 +9,7 @@ import pytest
 
 from rightcall import Case, Trajectory, judge, load_eval_set
 from rightcall.running.agents import Request, load_agent
-from rightcall.running.mocking import Mocks, standing_in
+from rightcall.running.mocking import Mocks, use_mocks
 from rightcall.running.tracing import capture
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "weather_tools"
@@ -21,7 +21,7 @@ def path_of(case: Case, *, mocked: bool = True) -> Trajectory:
     agent = load_agent("main.py", EXAMPLE)
 
     async def run() -> Trajectory:
-        with standing_in(Mocks.of(case.mocks if mocked else {})), capture() as captured:
+        with use_mocks(Mocks.of(case.mocks if mocked else {})), capture() as captured:
             await agent.answer(Request(input=case.input, case_id=case.id))  # type: ignore[misc]
         return captured.trajectory()
 

@@ -6,8 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from rightcall.running.places import OWN_FILE
-from rightcall.running.project import is_configured
+from rightcall.running.project import OWN_FILE, is_configured
 from rightcall.values.decoding import dump_json
 
 from ._frameworks import Found

@@ -13,8 +13,15 @@ from rightcall.cases.evalsets import EvalSet, load_eval_set
 from rightcall.cases.extensions import code_files, load_eval_set_with_code
 from rightcall.errors import RightcallError
 from rightcall.reporting.store import files_digest
-from rightcall.running.places import OWN_FILE, home_here
-from rightcall.running.project import Configuration, agent_files, home_of, home_of_recorded, is_elsewhere
+from rightcall.running.project import (
+    OWN_FILE,
+    Configuration,
+    agent_files,
+    agent_folder,
+    current_project,
+    is_external,
+    recorded_agent_folder,
+)
 
 _DATA = (".yaml", ".yml", ".json")
 
@@ -30,7 +37,7 @@ class Chosen(msgspec.Struct, frozen=True):
     @property
     def is_elsewhere(self) -> bool:
         """Whether the agent is a program or an endpoint, so that its tools are out of reach."""
-        return is_elsewhere(self.agent)
+        return is_external(self.agent)
 
     def agent_digest(self) -> str | None:
         """The digest of the files that the agent is made of; none where they cannot be known."""
@@ -56,13 +63,13 @@ def choose(
     agent, path = _split(names)
     if path is None:
         path = recorded[1] if recorded is not None else _configured(configuration, "evalset")
-    eval_set = load_eval_set_with_code(path, trust=trust, home=home_here())
+    eval_set = load_eval_set_with_code(path, trust=trust, home=current_project())
     if agent is not None:
         return Chosen(agent, Path.cwd(), eval_set)
     if recorded is not None and recorded[0] not in (eval_set.agent, configuration.values.get("agent")):
-        return Chosen(recorded[0], home_of_recorded(recorded[0], trust), eval_set)
+        return Chosen(recorded[0], recorded_agent_folder(recorded[0], trust), eval_set)
     if eval_set.agent is not None:
-        project = home_of(eval_set.agent, Path(eval_set.path), trust, home=home_here())
+        project = agent_folder(eval_set.agent, Path(eval_set.path), trust, home=current_project())
         return Chosen(eval_set.agent, project, eval_set)
     return Chosen(_configured(configuration, "agent"), configuration.folder, eval_set)
 

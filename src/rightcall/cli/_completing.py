@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from rightcall.running.places import OWN_FILE, PROJECT_FILE, project_of
+from rightcall.running.project import OWN_FILE, PROJECT_FILE, project_of
 
 from ._glances import Glance, glances, verdicts_of
 

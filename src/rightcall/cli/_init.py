@@ -8,8 +8,7 @@ from pathlib import Path
 import click
 
 from rightcall.errors import RightcallError
-from rightcall.running.places import eval_sets_in
-from rightcall.running.project import is_configured
+from rightcall.running.project import eval_sets_in, is_configured
 
 from ._beginnings import EVALSET_FILE, beginning_of, settings_of
 from ._frameworks import Found, framework_of

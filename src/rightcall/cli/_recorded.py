@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from rightcall.cases.verdicts import CASE_ATTRIBUTE, Join
-from rightcall.running.places import home_here
+from rightcall.running.project import current_project
 from rightcall.scale.local import Request, Sources
 
 from ._complaints import complain
@@ -65,7 +65,7 @@ class RecordedOptions(msgspec.Struct, frozen=True, kw_only=True):
             input_format=self.input_format,
             grouping=self.grouping,
             max_size=self.max_size,
-            home=home_here(),
+            home=current_project(),
         )
 
     def sources(self, request: Request) -> Sources:

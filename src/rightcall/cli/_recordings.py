@@ -25,7 +25,7 @@ class Recordings:
         if not (self._is_made or self._is_used):
             return  # and what it needs is not even loaded
         from rightcall.running.mocking import Recording
-        from rightcall.running.places import recording_path
+        from rightcall.running.project import recording_path
 
         self._path = recording_path(evalset)
         is_there = self._is_used or self._path.exists()
@@ -41,9 +41,9 @@ class Recordings:
     def take(self, event: CaseFinished) -> None:
         """Keep what the tools answered, the first time that a case is run, if it came to its end."""
         if self._is_made and event.repeat == 0 and event.outcome.error is None:
-            from rightcall.running.mocking import Entry
+            from rightcall.running.mocking import RecordedCall
 
-            self._made[event.case_id] = [msgspec.convert(entry, Entry) for entry in event.recorded]
+            self._made[event.case_id] = [msgspec.convert(entry, RecordedCall) for entry in event.recorded]
 
     def save(self) -> None:
         """Write what was recorded. Cases that were not run keep what was recorded of them before."""

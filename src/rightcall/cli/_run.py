@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from rightcall.errors import InputError, RightcallError
-from rightcall.running.places import OWN_FILE, PROJECT_FILE, project_of
+from rightcall.running.project import OWN_FILE, PROJECT_FILE, project_of
 
 from ._answers import no_cache_option
 from ._choosing import files_in_play

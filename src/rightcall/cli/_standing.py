@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from rightcall.running.places import OWN_FILE, PROJECT_FILE, eval_sets_in, project_of
+from rightcall.running.project import OWN_FILE, PROJECT_FILE, eval_sets_in, project_of
 
 from ._glances import Case, Glance, glances, is_changed, troubles_of, verdicts_of
 

@@ -11,8 +11,7 @@ import msgspec
 from rightcall.cases.evalsets import EvalSet
 from rightcall.errors import StoreError
 from rightcall.reporting.store import RUNS, Run
-from rightcall.running.places import recording_path
-from rightcall.running.project import Configuration
+from rightcall.running.project import Configuration, recording_path
 from rightcall.running.runner import DEFAULT_MEMORY, DEFAULT_TIMEOUT, RunOptions
 
 _Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from rightcall import CriteriaError, MockError, Mocks, capture, mockable, standing_in, tool, traced
+from rightcall import CriteriaError, MockError, Mocks, capture, mockable, tool, traced, use_mocks
 
 RAN: list[str] = []
 """The real tools that ran. None should."""
@@ -33,7 +33,7 @@ def _no_real_tool_ran() -> Iterator[None]:
 def answers(written: Any, *skus: str) -> list[Any]:
     """What calls with these arguments are answered with; exceptions as they are."""
     found: list[Any] = []
-    with standing_in(Mocks.of({"get_price": written})):
+    with use_mocks(Mocks.of({"get_price": written})):
         for sku in skus:
             try:
                 found.append(get_price(sku))
@@ -106,7 +106,7 @@ def test_arguments_may_be_compared_by_their_place() -> None:
 def test_a_call_that_no_rule_is_for_is_an_error_that_is_remembered() -> None:
     mocks = Mocks.of({"get_price": [{"when": {"sku": "P1"}, "returns": 1}]})
 
-    with standing_in(mocks), pytest.raises(MockError, match=r"no mock of 'get_price' is for .*'P9'") as raised:
+    with use_mocks(mocks), pytest.raises(MockError, match=r"no mock of 'get_price' is for .*'P9'") as raised:
         get_price("P9")
 
     assert mocks.problems == (raised.value,)
@@ -117,7 +117,7 @@ def test_tools_that_are_not_mocked_run() -> None:
     def search(query: str) -> str:
         return query.upper()
 
-    with standing_in(Mocks.of({"get_price": {"returns": 1}})):
+    with use_mocks(Mocks.of({"get_price": {"returns": 1}})):
         assert search("laptop") == "LAPTOP"
 
 
@@ -134,7 +134,7 @@ def test_a_mocked_call_is_a_call_like_any_other() -> None:
         return [query]
 
     real = spans()
-    with standing_in(Mocks.of({"search": {"returns": ["laptop"]}})):
+    with use_mocks(Mocks.of({"search": {"returns": ["laptop"]}})):
         mocked = spans()
 
     assert mocked == real
@@ -143,7 +143,7 @@ def test_a_mocked_call_is_a_call_like_any_other() -> None:
 def test_a_mocked_exception_is_recorded() -> None:
     mocks = Mocks.of({"get_price": {"raises": {"type": "OSError", "message": "off"}}})
 
-    with capture() as captured, standing_in(mocks), pytest.raises(OSError, match="off"):
+    with capture() as captured, use_mocks(mocks), pytest.raises(OSError, match="off"):
         get_price("P1")
 
     [call] = captured.trajectory().calls
@@ -151,7 +151,7 @@ def test_a_mocked_exception_is_recorded() -> None:
 
 
 def test_a_mocked_call_with_wrong_arguments_is_refused() -> None:
-    with standing_in(Mocks.of({"get_price": {"returns": 1}})), pytest.raises(TypeError):
+    with use_mocks(Mocks.of({"get_price": {"returns": 1}})), pytest.raises(TypeError):
         get_price()  # type: ignore[call-arg]
 
 
@@ -160,7 +160,7 @@ def test_a_traced_function_that_is_no_tool_is_not_mocked() -> None:
     def helper() -> str:
         return "real"
 
-    with standing_in(Mocks.of({"helper": {"returns": "mocked"}})):
+    with use_mocks(Mocks.of({"helper": {"returns": "mocked"}})):
         assert helper() == "real"
 
 
@@ -169,7 +169,7 @@ def test_a_function_that_is_only_mockable_is_mocked() -> None:
     def download() -> str:
         return "real"
 
-    with standing_in(Mocks.of({"fetch": {"returns": "mocked"}})):
+    with use_mocks(Mocks.of({"fetch": {"returns": "mocked"}})):
         assert download() == "mocked"
 
 
@@ -181,7 +181,7 @@ def test_a_mock_of_an_async_tool_is_awaited() -> None:
     async def run() -> list[Any]:
         return [await search("a"), await asyncio.create_task(search("b"))]
 
-    with standing_in(Mocks.of({"search": {"sequence": ["one", "two"]}})):
+    with use_mocks(Mocks.of({"search": {"sequence": ["one", "two"]}})):
         assert asyncio.run(run()) == ["one", "two"]
 
 
@@ -198,21 +198,21 @@ def test_a_mock_of_a_generator_yields_the_values_of_its_list() -> None:
         return [page async for page in async_pages()]
 
     mocks = Mocks.of({"pages": {"returns": [1, 2]}, "async_pages": {"returns": "only"}})
-    with capture() as captured, standing_in(mocks):
+    with capture() as captured, use_mocks(mocks):
         assert (list(pages()), asyncio.run(run())) == ([1, 2], ["only"])
 
     assert [call.output for call in captured.trajectory().calls] == [[1, 2], ["only"]]
 
 
 def test_what_an_agent_does_to_a_value_does_not_show_in_the_next() -> None:
-    with standing_in(Mocks.of({"get_price": {"returns": {"prices": [1]}}})):
+    with use_mocks(Mocks.of({"get_price": {"returns": {"prices": [1]}}})):
         get_price("P1")["prices"].append(2)
 
         assert get_price("P1") == {"prices": [1]}
 
 
 def test_threads_share_a_sequence_without_losing_or_doubling_a_value() -> None:
-    with standing_in(Mocks.of({"get_price": {"sequence": list(range(200))}})), ThreadPoolExecutor(8) as pool:
+    with use_mocks(Mocks.of({"get_price": {"sequence": list(range(200))}})), ThreadPoolExecutor(8) as pool:
         found = list(pool.map(get_price, ["P"] * 200))
 
     assert sorted(found) == list(range(200))
@@ -225,8 +225,8 @@ def test_the_inner_of_two_answers_first_and_the_outer_what_is_left() -> None:
     def search() -> str:
         return "real"
 
-    with standing_in(outer):
-        with standing_in(Mocks.of({"get_price": {"returns": "inner"}})):
+    with use_mocks(outer):
+        with use_mocks(Mocks.of({"get_price": {"returns": "inner"}})):
             within = (get_price("P1"), search())
         after = get_price("P1")
 
@@ -236,13 +236,13 @@ def test_the_inner_of_two_answers_first_and_the_outer_what_is_left() -> None:
 @pytest.mark.parametrize(
     ("written", "path", "message"),
     [
-        ({"a": 3}, ("a",), "the mock of 'a': an object such as {returns: …} is expected, not 3"),
+        ({"a": 3}, ("a",), "the mock of 'a': expected an object such as {returns: …}, not 3"),
         ({"a": []}, ("a",), "the mock of 'a' has no rules"),
         ({"a": {"retuns": 1}}, ("a", "retuns"), "unknown key 'retuns'; did you mean 'returns'?"),
         ({"a": {"when": {}}}, ("a",), "a rule has one of returns, sequence, raises, then, and none is given"),
         ({"a": {"returns": 1, "raises": "X"}}, ("a", "raises"), "not returns and raises"),
-        ({"a": [{"returns": 1}, {"sequence": []}]}, ("a", 1, "sequence"), "a list is expected that is not empty"),
-        ({"a": {"returns": 1, "each": True}}, ("a", "returns"), "a list is expected"),
+        ({"a": [{"returns": 1}, {"sequence": []}]}, ("a", 1, "sequence"), "expected a list that is not empty"),
+        ({"a": {"returns": 1, "each": True}}, ("a", "returns"), "expected a list"),
         ({"a": {"raises": "X", "each": True}}, ("a", "each"), "'each' is true or false"),
         ({"a": {"raises": 3}}, ("a", "raises"), "'raises' is a name or {type: …, message: …}, not 3"),
         ({"a": {"raises": {"message": "x"}}}, ("a", "raises"), "the type of an exception is its name, not None"),
@@ -285,5 +285,5 @@ def test_a_name_is_only_a_name(name: str) -> None:
     def real() -> str:
         return "real"
 
-    with standing_in(Mocks.of({name: {"returns": "mocked"}})):
+    with use_mocks(Mocks.of({name: {"returns": "mocked"}})):
         assert (tool(name)(real)(), real()) == ("mocked", "real")

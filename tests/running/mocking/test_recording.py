@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from rightcall import InputError, MockError, Mocks, Recorder, Recording, mockable, recording_to, standing_in, tool
+from rightcall import InputError, MockError, Mocks, Recorder, Recording, mockable, recording_to, tool, use_mocks
 from rightcall.matching.matchers import equal
-from rightcall.running.mocking import Entry
-from rightcall.running.places import recording_path
+from rightcall.running.mocking import RecordedCall
+from rightcall.running.project import recording_path
 
 RAN: list[Any] = []
 
@@ -50,7 +50,7 @@ def recorded(*queries: Any, case: str = "one") -> Recording:
 
 def replayed(recording: Recording, *queries: Any, case: str = "one") -> list[Any]:
     found: list[Any] = []
-    with standing_in(recording.replay(case)):
+    with use_mocks(recording.replay(case)):
         for query in queries:
             try:
                 found.append(search(query))
@@ -80,7 +80,7 @@ def test_an_exception_is_recorded_and_raised_again() -> None:
 def test_a_call_that_was_not_recorded_is_an_error_that_is_remembered() -> None:
     replay = recorded("a").replay("one")
 
-    with standing_in(replay), pytest.raises(MockError, match=r"'search' with .*'z'.* is not in the recording of 'one'"):
+    with use_mocks(replay), pytest.raises(MockError, match=r"'search' with .*'z'.* is not in the recording of 'one'"):
         search("z")
 
     assert len(replay.problems) == 1
@@ -111,7 +111,7 @@ def test_a_case_that_is_recorded_again_loses_what_it_had_and_others_do_not() -> 
 def test_what_is_mocked_is_not_recorded() -> None:
     recorder = Recorder("one")
 
-    with recording_to(recorder), standing_in(Mocks.of({"search": {"when": {"query": "m"}, "returns": 1}})):
+    with recording_to(recorder), use_mocks(Mocks.of({"search": {"when": {"query": "m"}, "returns": 1}})):
         search("m")
 
     assert recorder.entries == ()
@@ -128,7 +128,7 @@ def test_a_value_that_is_not_json_cannot_be_replayed_and_says_so() -> None:
 
     replay = Recording(recorder.entries).replay("one")
     with (
-        standing_in(replay),
+        use_mocks(replay),
         pytest.raises(MockError, match=r"could not be recorded: a object at \$.file is not a JSON"),
     ):
         make()
@@ -153,7 +153,7 @@ def test_async_tools_generators_and_mockable_functions_are_recorded() -> None:
     recorder = Recorder("one")
     with recording_to(recorder):
         real = run()
-    with standing_in(Recording(recorder.entries).replay("one")):
+    with use_mocks(Recording(recorder.entries).replay("one")):
         again = run()
 
     assert again == real == [2, [1, 2], "page"]
@@ -196,7 +196,7 @@ VALUES = st.recursive(
 
 @given(VALUES, VALUES)
 def test_arguments_are_the_same_exactly_when_the_evaluators_call_them_equal(first: Any, second: Any) -> None:
-    entry = Entry(case="one", tool="search", args={"query": first}, output="found")
+    entry = RecordedCall(case="one", tool="search", args={"query": first}, output="found")
     replay = Recording([entry]).replay("one")
 
     try:
@@ -213,7 +213,7 @@ def test_arguments_are_the_same_exactly_when_the_evaluators_call_them_equal(firs
 )
 def test_a_line_is_read_as_what_was_written(tmp_path_factory: pytest.TempPathFactory, args: Any, output: Any) -> None:
     path = tmp_path_factory.mktemp("recording") / "r.jsonl"
-    Recording([Entry(case="ä\n", tool="t", args={"x": args}, output=output)]).save(path)
+    Recording([RecordedCall(case="ä\n", tool="t", args={"x": args}, output=output)]).save(path)
 
     [entry] = Recording.load(path).entries
 
@@ -230,7 +230,7 @@ def test_lines_can_go_from_one_process_to_another() -> None:
 
 def test_a_file_has_one_line_a_call_and_the_calls_of_a_case_together(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
-    entries = [Entry(case=case, tool="t", args={}, output=n) for n, case in enumerate(["one", "two", "one"])]
+    entries = [RecordedCall(case=case, tool="t", args={}, output=n) for n, case in enumerate(["one", "two", "one"])]
 
     Recording(entries).save(path)
 
@@ -269,8 +269,8 @@ def test_a_missing_file_is_an_error_that_names_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{", "no entry of a recording"),
-        ("[]", "no entry of a recording"),
+        ("{", "not an entry of a recording"),
+        ("[]", "not an entry of a recording"),
         ('{"case": "a", "tool": "t"}', "missing required field `args`"),
         ('{"case": "a", "tool": "t", "args": {}, "import": "os"}', "unknown field `import`"),
         ('{"case": "a", "tool": "t", "args": {}}', "an entry has one of output, error and unfit"),
@@ -290,7 +290,7 @@ def test_a_line_that_is_no_entry_is_an_error_with_its_number(tmp_path: Path, lin
 
 @pytest.mark.parametrize("name", ["os.system", "__import__", "/etc/passwd", "https://example.com", "../../x"])
 def test_a_recording_that_names_something_else_calls_nothing(name: str) -> None:
-    entries = [Entry(case="one", tool=name, args={"command": "id"}, output=0)]
+    entries = [RecordedCall(case="one", tool=name, args={"command": "id"}, output=0)]
 
     [problem] = replayed(Recording(entries), "a")
 
@@ -298,7 +298,9 @@ def test_a_recording_that_names_something_else_calls_nothing(name: str) -> None:
 
 
 def test_a_recorded_exception_that_is_not_loaded_is_an_error_and_nothing_is_imported() -> None:
-    entry = Entry(case="one", tool="search", args={"query": "a", "limit": 5}, error={"type": "antigravity.FlyError"})  # type: ignore[arg-type]
+    entry = RecordedCall(
+        case="one", tool="search", args={"query": "a", "limit": 5}, error={"type": "antigravity.FlyError"}
+    )  # type: ignore[arg-type]
     recording = Recording([json_round_trip(entry)])
 
     [problem] = replayed(recording, "a")
@@ -307,10 +309,10 @@ def test_a_recorded_exception_that_is_not_loaded_is_an_error_and_nothing_is_impo
     assert "antigravity.FlyError" in str(problem)
 
 
-def json_round_trip(entry: Entry) -> Entry:
+def json_round_trip(entry: RecordedCall) -> RecordedCall:
     import msgspec
 
-    return msgspec.convert(msgspec.to_builtins(entry), Entry)
+    return msgspec.convert(msgspec.to_builtins(entry), RecordedCall)
 
 
 def test_a_recording_stands_beside_its_eval_set() -> None:

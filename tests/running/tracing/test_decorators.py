@@ -256,7 +256,7 @@ def test_a_partial_application_can_be_decorated() -> None:
 
 @pytest.mark.parametrize("wrong", [3, Shop, object()])
 def test_what_is_no_function_is_refused(wrong: Any) -> None:
-    with pytest.raises(TypeError, match="a function is decorated, not"):
+    with pytest.raises(TypeError, match="only functions can be decorated, not"):
         tool(wrong)
 
 

@@ -180,7 +180,7 @@ sys.modules["{name}"] = None
 @pytest.mark.parametrize("missing", ["opentelemetry", "opentelemetry.sdk"])
 def test_without_the_sdk_tools_work_and_a_capture_says_what_to_install(missing: str) -> None:
     code = """
-        from rightcall import MissingExtraError, Mocks, standing_in
+        from rightcall import MissingExtraError, Mocks, use_mocks
 
         @traced()
         @tool
@@ -188,7 +188,7 @@ def test_without_the_sdk_tools_work_and_a_capture_says_what_to_install(missing: 
             return 2 * number
 
         print(twice(2))
-        with standing_in(Mocks.of({"twice": {"returns": 5}})):
+        with use_mocks(Mocks.of({"twice": {"returns": 5}})):
             print(twice(2))
         try:
             with capture():
@@ -215,8 +215,8 @@ def test_decorators_import_no_telemetry_before_somebody_wants_a_span() -> None:
 
 def test_capturing_and_mocking_load_neither_pydantic_nor_rich() -> None:
     code = """
-        from rightcall import Mocks, standing_in
-        with capture() as captured, standing_in(Mocks.of({"look": {"returns": 1}})):
+        from rightcall import Mocks, use_mocks
+        with capture() as captured, use_mocks(Mocks.of({"look": {"returns": 1}})):
             look()
         captured.trajectory()
         print([name for name in ("pydantic", "rich", "click", "yaml") if name in sys.modules])

@@ -12,7 +12,7 @@ from typing import Any
 from rightcall.errors import AgentError, ConfigurationError, UnknownNameError, nearest
 from rightcall.judging import Evaluator, custom_type, installed_evaluators, split_code
 from rightcall.running.agents import SearchPath, import_file
-from rightcall.running.places import Home, home_of_eval_set, project_of
+from rightcall.running.project import TrustedProject, project_of, project_of_eval_set
 
 _FORMS = "a custom evaluator is named as file.py:Name, or by the name that an installed package gives it"
 
@@ -21,11 +21,11 @@ class CodeFinder:
     """Finds evaluators of the user's own that one eval set names: at `home` and, without trust, nowhere else."""
 
     def __init__(
-        self, evalset: Path, trust: bool = False, remedy: str = "give --trust", home: Home | None = None
+        self, evalset: Path, trust: bool = False, remedy: str = "give --trust", home: TrustedProject | None = None
     ) -> None:
         self._folder = evalset.resolve().parent
         self._project = project_of(evalset)
-        self._home = home or home_of_eval_set(evalset)
+        self._home = home or project_of_eval_set(evalset)
         self._trust, self._remedy = trust, remedy
         self._search = SearchPath()
 

@@ -8,7 +8,7 @@ from rightcall.cases.evalsets import EvalSet, load_eval_set
 from rightcall.errors import RightcallError
 from rightcall.judging import CODE_OF_YOURS, JudgeEvaluator, UnavailableEvaluator, UnimportedOverall
 from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.running.places import Home
+from rightcall.running.project import TrustedProject
 
 from ._finding import CodeFinder
 
@@ -19,7 +19,7 @@ def load_eval_set_with_code(
     trust: bool = False,
     limits: Limits = DEFAULT_LIMITS,
     remedy: str = "give --trust",
-    home: Home | None = None,
+    home: TrustedProject | None = None,
 ) -> EvalSet:
     """The eval set in a file, and the evaluators of the user's own that it names. Importing a module runs it.
 

@@ -1,4 +1,4 @@
-"""Stand-ins for tools while an agent runs: mocks as eval sets have them, and recordings that are replayed."""
+"""Answers in place of tools while an agent runs: mocks of an eval set, and recordings that are replayed."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

@@ -1,4 +1,4 @@
-"""Exceptions by name: those of Python, and those of modules that are loaded. Nothing is ever imported."""
+"""Find exceptions by name, in Python and in loaded modules. Nothing is ever imported: names come from data."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from rightcall.errors import MockError, nearest, shown
 
 
 def exception_named(name: str, arguments: Sequence[Any], where: str) -> Exception:
-    """A new exception of the type that a name stands for: `KeyError`, `RateLimitError`, `shop.errors.SoldOut`.
+    """Make an exception of the type with this name: `KeyError`, `RateLimitError`, `shop.errors.SoldOut`.
 
-    A name with a module in front is looked up in that module, if it is loaded; one without among the exceptions
-    of Python, then in all modules that are loaded.
+    A name with a module is looked up in that module, if it is loaded; one without among the exceptions of Python, then
+    in all loaded modules.
 
     Raises:
         MockError: no type, or more than one, has this name, or it is not an `Exception`.
@@ -23,7 +23,7 @@ def exception_named(name: str, arguments: Sequence[Any], where: str) -> Exceptio
     kind = _type_named(name, where)
     try:
         return kind(*arguments)
-    except Exception:  # noqa: BLE001 - some want arguments that nobody wrote; their type is what an agent looks at
+    except Exception:  # noqa: BLE001 - some need more arguments; the type is what an agent looks at
         made: Exception = kind.__new__(kind, *arguments)
         made.args = tuple(arguments)
         return made
@@ -34,7 +34,7 @@ def _type_named(name: str, where: str) -> type[Exception]:
     if not found:
         known = [each for each in dir(builtins) if _is_exception(getattr(builtins, each))]
         raise MockError(
-            f"{where} raises {shown(name)}, which is neither an exception of Python nor in a module that is loaded; "
+            f"{where} raises {shown(name)}, which is neither an exception of Python nor in a loaded module; "
             f"{nearest(name, known) if '.' not in name else 'is its module imported by the agent?'}"
         )
     if len(found) > 1:
@@ -51,7 +51,7 @@ def _candidates(name: str) -> Iterator[type[Exception]]:
     module_name, dot, inner = name.rpartition(".")
     if not dot:
         for module in list(sys.modules.values()):
-            # `vars` and not `getattr`: a module may import something when it is asked for a name.
+            # `__dict__` and not `getattr`: a module's `__getattr__` (PEP 562) may import something.
             held = getattr(module, "__dict__", {}).get(name)
             if _is_exception(held):
                 yield held

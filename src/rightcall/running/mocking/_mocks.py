@@ -6,18 +6,28 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from rightcall.errors import CriteriaError, MockError, pattern_problem, shown
-from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.running.tracing import Answer
+import msgspec
 
-from ._rules import Rule
+from rightcall.errors import CriteriaError, InputError, MockError, nearest, pattern_problem, shown
+from rightcall.limits import DEFAULT_LIMITS, Budget, Limits
+from rightcall.matching.matchers import CallPattern, Expectation, compile_value
+from rightcall.running.tracing import ToolAnswer
+from rightcall.values.decoding import admit
+from rightcall.values.trajectory import ToolCall
+
+from ._exceptions import exception_named
+
+KeyPath = tuple[str | int, ...]
+
+_OUTCOMES = ("returns", "sequence", "raises", "then")
+_KEYS = ("when", "positional", *_OUTCOMES, "each")
 
 
 class Mocks:
-    """The mocks of one run of a case. Sequences move on as they are used, so each run needs its own.
+    """The mocks of one run of a case. Sequences advance as they are used, so each run needs its own.
 
-    Only the tools that are named are answered for, and names are only compared with those of tools that are called:
-    nothing is looked up, imported or called because a file names it.
+    Only the tools named here are mocked, and names are only compared with those of called tools: nothing is looked up,
+    imported or called because a file names it.
     """
 
     def __init__(self, rules: Mapping[str, tuple[Rule, ...]]) -> None:
@@ -28,26 +38,26 @@ class Mocks:
 
     @classmethod
     def of(cls, written: Mapping[str, Any], limits: Limits = DEFAULT_LIMITS) -> Mocks:
-        """The mocks that an eval set has: for each tool a rule, or a list of rules. The first one that fits answers.
+        """Compile the mocks of an eval set: for each tool a rule, or a list of rules. The first one that fits answers.
 
-        A rule has `when`, the arguments that it is for, compared as expected arguments are (others may be there);
-        without it, it is for every call. `positional` compares the first arguments by their place. Then it has one of
+        A rule may have `when`, the arguments it is for, compared like expected arguments (other arguments are ignored);
+        without it, the rule is for every call. `positional` compares the first arguments by position. It has one of
         `returns`, a value; `sequence`, the values of successive calls; `raises`, the name of an exception, or
         `{type, message}`; `then`, a list of `{returns: …}` and `{raises: …}`, the last of which is repeated. With
         `each: true`, `returns` is a sequence.
 
         Raises:
-            CriteriaError: something is wrong; its `path` says where.
+            CriteriaError: the mocks are invalid; its `path` says where.
         """
         if not isinstance(written, Mapping):
             raise CriteriaError(f"mocks are an object with the names of tools as keys, not {shown(written)}")
         return cls({tool: _rules(tool, rules, limits) for tool, rules in written.items()})
 
-    def answer(self, tool: str, args: dict[str, Any]) -> Answer | None:
-        """The answer to a call; None where the tool is not mocked.
+    def answer(self, tool: str, args: dict[str, Any]) -> ToolAnswer | None:
+        """Return the answer to a call; None if the tool is not mocked.
 
         Raises:
-            MockError: the tool is mocked, but no rule is for this call, or none has an answer left.
+            MockError: the tool is mocked, but no rule fits this call, or its sequence is used up.
         """
         rules = self._rules.get(tool)
         if rules is None:
@@ -64,23 +74,25 @@ class Mocks:
             raise
 
     def answers_for(self, tool: str) -> bool:
-        """Whether calls of a tool are to be answered here."""
+        """Whether a tool is mocked here."""
         return tool in self._rules
 
     def was_asked(self, tool: str) -> bool:
-        """Whether a call of a tool has come here. A tool that is answered for, and ran without that, ran itself."""
+        """Whether a call of a tool came here. A mocked tool that ran without that ran for real."""
         return tool in self._asked
 
     @property
     def problems(self) -> tuple[MockError, ...]:
-        """The calls that could not be answered. Each is an error of the case, whatever the agent made of it."""
+        """The calls that could not be answered. Each is an error of the case, even if the agent handled it."""
         with self._lock:
             return tuple(self._problems)
 
 
 def _rules(tool: Any, written: Any, limits: Limits) -> tuple[Rule, ...]:
     if not isinstance(tool, str) or not 0 < len(tool) <= limits.name_length:
-        raise CriteriaError(f"a tool's name has 1 to {limits.name_length:,} characters; {shown(tool)} is none", (tool,))
+        raise CriteriaError(
+            f"a tool's name has 1 to {limits.name_length:,} characters; {shown(tool)} is not a name", (tool,)
+        )
     if problem := pattern_problem(tool):
         raise CriteriaError(problem, (tool,))
     if not isinstance(written, list):
@@ -88,3 +100,149 @@ def _rules(tool: Any, written: Any, limits: Limits) -> tuple[Rule, ...]:
     if not written:
         raise CriteriaError(f"the mock of {shown(tool)} has no rules", (tool,))
     return tuple([Rule(tool, rule, (tool, number), limits) for number, rule in enumerate(written)])
+
+
+class MockOutcome(msgspec.Struct, frozen=True):
+    """The answer to one call: a value, or an exception by name."""
+
+    value: Any = None
+    raises: str | None = None
+    message: str | None = None
+
+    def answer(self, where: str) -> ToolAnswer:
+        """Return a new copy of the answer: an agent that changes a value must not change the next answer."""
+        if self.raises is None:
+            return ToolAnswer(admit(self.value))
+        return ToolAnswer(error=exception_named(self.raises, () if self.message is None else (self.message,), where))
+
+
+class Rule:
+    """One rule of a mock: the calls it is for, and their outcomes, one after the other."""
+
+    def __init__(self, tool: str, written: Any, place: KeyPath, limits: Limits) -> None:
+        self._tool = tool
+        self._limits = limits
+        _check_keys(tool, written, place)
+        self._pattern = _pattern(tool, written, place, limits)
+        self._positional = _positional(tool, written, place, limits)
+        self._outcomes, self._repeats = _outcomes(tool, written, place, limits)
+        self._lock = threading.Lock()
+        self._used = 0
+
+    def is_for(self, args: dict[str, Any]) -> bool:
+        """Whether the rule is for a call with these arguments, given in the order of the tool's parameters."""
+        with Budget(self._limits.steps):
+            if len(self._positional) > len(args) or not self._pattern.accepts(ToolCall(self._tool, args, None)):
+                return False
+            return all(item.matches(value) for item, value in zip(self._positional, args.values(), strict=False))
+
+    def answer(self) -> ToolAnswer:
+        """Return the next outcome. Raises `MockError` if there is none left."""
+        with self._lock:
+            number = self._used
+            self._used += 1
+        if number >= len(self._outcomes) and not self._repeats:
+            raise MockError(
+                f"the mock of {shown(self._tool)} has a sequence of {len(self._outcomes)}, which is used up: "
+                f"this is call {number + 1}"
+            )
+        return self._outcomes[min(number, len(self._outcomes) - 1)].answer(f"the mock of {shown(self._tool)}")
+
+
+def _check_keys(tool: str, written: Any, place: KeyPath) -> None:
+    if not isinstance(written, Mapping):
+        raise _wrong(tool, f"expected an object such as {{returns: …}}, not {shown(written)}", place)
+    for key in written:
+        if key not in _KEYS:
+            raise _wrong(tool, f"unknown key {shown(key)}; {nearest(str(key), _KEYS)}", (*place, key))
+    given = [key for key in _OUTCOMES if key in written]
+    if len(given) != 1:
+        said = f"not {' and '.join(given)}" if given else "and none is given"
+        raise _wrong(tool, f"a rule has one of {', '.join(_OUTCOMES)}, {said}", (*place, *given[-1:]))
+
+
+def _pattern(tool: str, written: Mapping[str, Any], place: KeyPath, limits: Limits) -> CallPattern:
+    when = written.get("when", {})
+    if not isinstance(when, Mapping):
+        raise _wrong(tool, f"'when' is an object of arguments, not {shown(when)}", (*place, "when"))
+    try:
+        return CallPattern(tool, when, "subset", where="when", limits=limits)
+    except CriteriaError as problem:
+        raise _wrong(tool, str(problem), (*place, "when", *_wrong_key(when, limits))) from None
+
+
+def _wrong_key(when: Mapping[str, Any], limits: Limits) -> KeyPath:
+    """Return the key of the argument whose expectation is invalid, if it is a single one."""
+    for key, value in when.items():
+        try:
+            CallPattern("", {key: value}, "subset", limits=limits)
+        except CriteriaError:
+            return (key,)
+    return ()
+
+
+def _positional(tool: str, written: Mapping[str, Any], place: KeyPath, limits: Limits) -> list[Expectation]:
+    values, at = written.get("positional", []), (*place, "positional")
+    if not isinstance(values, list):
+        raise _wrong(tool, f"'positional' is a list of values, not {shown(values)}", at)
+    made = []
+    for number, value in enumerate(values):
+        try:
+            made.append(compile_value(value, limits, where=f"positional[{number}]"))
+        except CriteriaError as problem:
+            raise _wrong(tool, str(problem), (*at, number)) from None
+    return made
+
+
+def _outcomes(tool: str, written: Mapping[str, Any], place: KeyPath, limits: Limits) -> tuple[list[MockOutcome], bool]:
+    """Return the outcomes of a rule, and whether the last one is repeated."""
+    each = written.get("each", False)
+    if not isinstance(each, bool) or (each and "returns" not in written):
+        raise _wrong(tool, "'each' is true or false, and needs 'returns'", (*place, "each"))
+    if "sequence" in written or each:
+        key = "returns" if each else "sequence"
+        values = _list(tool, written[key], (*place, key))
+        return [MockOutcome(_value(tool, item, (*place, key, n), limits)) for n, item in enumerate(values)], False
+    if "then" in written:
+        values = _list(tool, written["then"], (*place, "then"))
+        return [_step(tool, item, (*place, "then", n), limits) for n, item in enumerate(values)], True
+    return [_outcome(tool, written, place, limits)], True
+
+
+def _step(tool: str, written: Any, place: KeyPath, limits: Limits) -> MockOutcome:
+    if not isinstance(written, Mapping) or len(written) != 1 or not written.keys() <= {"returns", "raises"}:
+        raise _wrong(tool, f"a step is {{returns: …}} or {{raises: …}}, not {shown(written)}", place)
+    return _outcome(tool, written, place, limits)
+
+
+def _outcome(tool: str, written: Mapping[str, Any], place: KeyPath, limits: Limits) -> MockOutcome:
+    if "returns" in written:
+        return MockOutcome(_value(tool, written["returns"], (*place, "returns"), limits))
+    raises, at = written["raises"], (*place, "raises")
+    if isinstance(raises, str):
+        raises = {"type": raises}
+    if not isinstance(raises, Mapping) or not raises.keys() <= {"type", "message"}:
+        raise _wrong(tool, f"'raises' is a name or {{type: …, message: …}}, not {shown(raises)}", at)
+    name, message = raises.get("type"), raises.get("message")
+    if not isinstance(name, str) or not name:
+        raise _wrong(tool, f"the type of an exception is its name, not {shown(name)}", at)
+    if not isinstance(message, (str, type(None))):
+        raise _wrong(tool, f"the message of an exception is a text, not {shown(message)}", (*at, "message"))
+    return MockOutcome(raises=name, message=message)
+
+
+def _list(tool: str, written: Any, place: KeyPath) -> list[Any]:
+    if not isinstance(written, list) or not written:
+        raise _wrong(tool, f"expected a list that is not empty, not {shown(written)}", place)
+    return written
+
+
+def _value(tool: str, written: Any, place: KeyPath, limits: Limits) -> Any:
+    try:
+        return admit(written, limits, where=str(place[-1]))
+    except InputError as problem:
+        raise _wrong(tool, str(problem), place) from None
+
+
+def _wrong(tool: str, message: str, place: KeyPath) -> CriteriaError:
+    return CriteriaError(f"the mock of {shown(tool)}: {message}", place)

@@ -1,83 +1,86 @@
-"""What real tools gave back, kept as JSON lines beside an eval set."""
+"""Recordings of what real tools returned: kept as JSON lines beside an eval set, and replayed."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
-from rightcall.errors import InputError, shown
+from rightcall.errors import InputError, MockError, shown
 from rightcall.files import replace_file
 from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.running.tracing import Answer
+from rightcall.running.tracing import ToolAnswer
 from rightcall.values.decoding import admit, dump_json, load_json
 
-from ._replaying import Replay
+from ._exceptions import exception_named
 
 _MODE = 0o600
 _LONGEST_MESSAGE = 10_000
 
+_TRUE, _FALSE, _NAN = object(), object(), object()
 
-class RaisedEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An exception that a tool raised: the module and name of its type, its message, its arguments if they are JSON."""
+
+class RecordedError(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An exception that a tool raised: module and name of its type, message, and arguments if they are JSON."""
 
     type: str
     message: str = ""
     args: list[Any] | None = None
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One call of one case: an output, an exception, or why neither could be kept."""
+class RecordedCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One call of one case, with its output, its exception, or why neither could be recorded."""
 
     case: str
     tool: str
     args: dict[str, Any]
     output: Any = UNSET
-    error: RaisedEntry | msgspec.UnsetType = UNSET
+    error: RecordedError | msgspec.UnsetType = UNSET
     unfit: str | msgspec.UnsetType = UNSET
 
     def line(self) -> str:
-        """The entry as a line of JSON."""
+        """Return the call as a line of JSON."""
         return dump_json(msgspec.to_builtins(self)) + "\n"
 
 
 class Recorder:
-    """An observer that keeps what the tools of one run of a case give back."""
+    """An observer that keeps what the tools of one run of a case return."""
 
     def __init__(self, case: str) -> None:
         self._case = case
         self._lock = threading.Lock()
-        self._entries: list[Entry] = []
+        self._entries: list[RecordedCall] = []
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
-        """The calls so far, in the order in which they were over."""
+    def entries(self) -> tuple[RecordedCall, ...]:
+        """The calls so far, in the order in which they ended."""
         with self._lock:
             return tuple(self._entries)
 
-    def __call__(self, tool: str, args: dict[str, Any], answer: Answer) -> None:
-        """Keep a call. A value that is not JSON cannot be given back one day; it is kept that there was one."""
-        entry = Entry(case=self._case, tool=tool, args=args, **_outcome(answer))
+    def __call__(self, tool: str, args: dict[str, Any], answer: ToolAnswer) -> None:
+        """Record a call. A value that is not JSON cannot be replayed, so the reason is recorded instead."""
+        entry = RecordedCall(case=self._case, tool=tool, args=args, **_outcome(answer))
         with self._lock:
             self._entries.append(entry)
 
 
 class Recording:
-    """The calls of many cases, with what they gave back. Immutable."""
+    """The calls of many cases, with their outcomes. Immutable."""
 
-    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+    def __init__(self, entries: Iterable[RecordedCall] = ()) -> None:
         self.entries = tuple(entries)
 
     @classmethod
     def load(cls, path: str | Path, limits: Limits = DEFAULT_LIMITS) -> Recording:
-        """The recording in a file.
+        """Load a recording from a file.
 
         Raises:
-            InputError: the file cannot be read, or a line of it is no entry.
+            InputError: the file cannot be read, or a line is not a recorded call.
         """
         try:
             with open(path, encoding="utf-8") as file:
@@ -87,20 +90,20 @@ class Recording:
 
     @classmethod
     def of_lines(cls, lines: Iterable[str], name: str = "recording", limits: Limits = DEFAULT_LIMITS) -> Recording:
-        """The recording that lines of JSON stand for, as `Entry.line` writes them; `name` is for messages.
+        """Read a recording from lines of JSON, as `RecordedCall.line` writes them; `name` is for messages.
 
         Raises:
-            InputError: a line is no entry.
+            InputError: a line is not a recorded call.
         """
         return cls([_entry(line, f"{name}:{n}", limits) for n, line in enumerate(lines, 1) if line.strip()])
 
-    def updated(self, cases: Iterable[str], entries: Iterable[Entry]) -> Recording:
-        """This recording with these entries in the place of all that these cases had; the other cases keep theirs."""
+    def updated(self, cases: Iterable[str], entries: Iterable[RecordedCall]) -> Recording:
+        """Return this recording with the entries of these cases replaced; other cases keep theirs."""
         replaced = frozenset(cases)
         return Recording([*(entry for entry in self.entries if entry.case not in replaced), *entries])
 
     def save(self, path: str | Path) -> None:
-        """Write the recording to a file: whole, or not at all. Entries of one case stand together.
+        """Write the recording to a file, completely or not at all. The calls of a case are grouped.
 
         Raises:
             InputError: the file cannot be written.
@@ -113,17 +116,17 @@ class Recording:
             raise InputError(f"{path}: {problem.strerror or problem}") from None
 
     def replay(self, case: str) -> Replay:
-        """What answers the calls of one run of a case from what was recorded of it."""
+        """Return what answers the calls of one run of a case from this recording."""
         return Replay(case, [entry for entry in self.entries if entry.case == case])
 
 
-def _outcome(answer: Answer) -> dict[str, Any]:
+def _outcome(answer: ToolAnswer) -> dict[str, Any]:
     error = answer.error
     try:
         if error is None:
             return {"output": admit(answer.value)}
-        return {"error": RaisedEntry(_type_name(error), _message(error), _arguments(error))}
-    except Exception as problem:  # noqa: BLE001 - objects of others may fail while they are copied; the tool did not
+        return {"error": RecordedError(_type_name(error), _message(error), _arguments(error))}
+    except Exception as problem:  # noqa: BLE001 - a foreign object may fail while it is copied; the tool did not fail
         return {"unfit": str(problem)}
 
 
@@ -135,7 +138,7 @@ def _type_name(error: BaseException) -> str:
 def _message(error: BaseException) -> str:
     try:
         return str(error)[:_LONGEST_MESSAGE]
-    except Exception:  # noqa: BLE001 - an exception that cannot say what it is about is recorded all the same
+    except Exception:  # noqa: BLE001 - an exception whose `__str__` fails is recorded all the same
         return ""
 
 
@@ -147,11 +150,83 @@ def _arguments(error: BaseException) -> list[Any] | None:
     return arguments
 
 
-def _entry(line: str, where: str, limits: Limits) -> Entry:
+def _entry(line: str, where: str, limits: Limits) -> RecordedCall:
     try:
-        entry = msgspec.convert(load_json(line, limits), Entry)
+        entry = msgspec.convert(load_json(line, limits), RecordedCall)
     except (InputError, msgspec.ValidationError) as problem:
-        raise InputError(f"{where}: no entry of a recording: {problem}") from None
+        raise InputError(f"{where}: not an entry of a recording: {problem}") from None
     if sum([entry.output is not UNSET, entry.error is not UNSET, entry.unfit is not UNSET]) != 1:
         raise InputError(f"{where}: an entry has one of output, error and unfit, not {shown(line.strip())}")
     return entry
+
+
+class Replay:
+    """Answers the calls of one run of a case from a recording; each entry answers once.
+
+    A call gets the first unused entry of the same tool with equal arguments, compared as evaluators do: `1` equals
+    `1.0`, `true` is not `1`, NaN equals NaN. No tool runs: a call that was not recorded is an error.
+    """
+
+    def __init__(self, case: str, entries: Iterable[RecordedCall]) -> None:
+        self._case = case
+        self._lock = threading.Lock()
+        self._left: dict[Hashable, deque[RecordedCall]] = {}
+        self._problems: list[MockError] = []
+        self._asked: set[str] = set()
+        for entry in entries:
+            self._left.setdefault((entry.tool, equality_key(entry.args)), deque()).append(entry)
+
+    def answer(self, tool: str, args: dict[str, Any]) -> ToolAnswer:
+        """Return the recorded outcome of a call.
+
+        Raises:
+            MockError: the call was not recorded, or not as often.
+        """
+        with self._lock:
+            self._asked.add(tool)
+            try:
+                return self._answer(tool, args)
+            except MockError as problem:
+                self._problems.append(problem)
+                raise
+
+    def answers_for(self, tool: str) -> bool:
+        """True for every tool, because none may run."""
+        return True
+
+    def was_asked(self, tool: str) -> bool:
+        """Whether a call of a tool came here. A tool that ran without that ran for real."""
+        return tool in self._asked
+
+    @property
+    def problems(self) -> tuple[MockError, ...]:
+        """The calls that could not be answered. Each is an error of the case, even if the agent handled it."""
+        with self._lock:
+            return tuple(self._problems)
+
+    def _answer(self, tool: str, args: dict[str, Any]) -> ToolAnswer:
+        left = self._left.get((tool, equality_key(args)))
+        if not left:
+            often = "is not in the recording" if left is None else "was not recorded as often"
+            raise MockError(
+                f"the call of {shown(tool)} with {shown(args)} {often} of {shown(self._case)}; record the case again"
+            )
+        entry = left.popleft()
+        if entry.unfit is not UNSET:
+            raise MockError(f"what {shown(tool)} returned could not be recorded: {entry.unfit}")
+        if entry.error is UNSET:
+            return ToolAnswer(admit(entry.output))
+        raised = entry.error
+        arguments = [raised.message] if raised.args is None else raised.args
+        return ToolAnswer(error=exception_named(raised.type, arguments, f"the recording of {shown(tool)}"))
+
+
+def equality_key(value: Any) -> Hashable:
+    """Return a hashable key of a JSON value; two keys are equal exactly if evaluators find the values equal."""
+    if isinstance(value, dict):
+        return frozenset([(key, equality_key(item)) for key, item in value.items()])
+    if isinstance(value, list):
+        return tuple([equality_key(item) for item in value])
+    if isinstance(value, bool):
+        return _TRUE if value else _FALSE
+    return _NAN if value != value else value

@@ -1,4 +1,4 @@
-"""Projects: what their files say, and which agents belong to them."""
+"""A user's project: its configuration, its eval sets, and which agents belong to it."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

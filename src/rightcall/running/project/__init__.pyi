@@ -1,12 +1,22 @@
+from ._agent_files import (
+    agent_files as agent_files,
+    agent_folder as agent_folder,
+    is_external as is_external,
+    recorded_agent_folder as recorded_agent_folder,
+)
 from ._configuration import (
     Configuration as Configuration,
     bytes_of as bytes_of,
     is_configured as is_configured,
     load_configuration as load_configuration,
 )
-from ._homes import (
-    agent_files as agent_files,
-    home_of as home_of,
-    home_of_recorded as home_of_recorded,
-    is_elsewhere as is_elsewhere,
+from ._files import (
+    OWN_FILE as OWN_FILE,
+    PROJECT_FILE as PROJECT_FILE,
+    TrustedProject as TrustedProject,
+    current_project as current_project,
+    eval_sets_in as eval_sets_in,
+    project_of as project_of,
+    project_of_eval_set as project_of_eval_set,
+    recording_path as recording_path,
 )

@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from rightcall.errors import DocumentError, InputError, nearest
-from rightcall.running.places import OWN_FILE, PROJECT_FILE, project_of
+
+from ._files import OWN_FILE, PROJECT_FILE, project_of
 
 _MOST_BYTES = 1 << 20
 _SIZE = re.compile(r"(\d{1,18})\s*([kmgt]?)i?b?", re.IGNORECASE)
@@ -19,7 +20,7 @@ _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 class Configuration(msgspec.Struct, frozen=True):
-    """What a project's file says, and where the file lies."""
+    """The options of a project, and the file they come from."""
 
     folder: Path
     values: dict[str, Any] = {}
@@ -27,7 +28,7 @@ class Configuration(msgspec.Struct, frozen=True):
 
 
 def is_configured(folder: Path) -> bool:
-    """Whether a folder itself has options in one of the two files; a file that cannot be read has none."""
+    """Whether a folder itself has one of the two files, with options in it. An unreadable file counts as none."""
     if (folder / OWN_FILE).is_file():
         return True
     try:
@@ -37,12 +38,12 @@ def is_configured(folder: Path) -> bool:
 
 
 def load_configuration(place: Path, known: Iterable[str] | None = None) -> Configuration:
-    """What the project of a place says of these options; they may be written with `-` or `_`.
+    """Return the options of the project that a path is in; they may be written with `-` or `_`.
 
-    Without `known` every option is taken as it is.
+    Without `known`, every option is accepted.
 
     Raises:
-        InputError: the file cannot be read, or names an option that is not known.
+        InputError: the file cannot be read, or has an unknown option.
     """
     folder = project_of(place)
     if folder is None:
@@ -62,14 +63,14 @@ def load_configuration(place: Path, known: Iterable[str] | None = None) -> Confi
 
 
 def bytes_of(text: str) -> int:
-    """The number of bytes of a size such as `1000000`, `500MB` or `2G`; the units are powers of 1024.
+    """Return the number of bytes in a size such as `1000000`, `500MB` or `2G`; the units are powers of 1024.
 
     Raises:
-        InputError: it is no size.
+        InputError: the text is not a size.
     """
     found = _SIZE.fullmatch(text.strip())
     if found is None:
-        raise InputError(f"{text!r:.40} is no size; write 1000000, 500MB or 2GB")
+        raise InputError(f"{text!r:.40} is not a size; write 1000000, 500MB or 2GB")
     return int(found[1]) * _UNITS[found[2].lower()]
 
 

@@ -30,7 +30,7 @@ class Tools:
         if job.mocks:
             self._answering.append(mocking.Mocks.of(job.mocks))
         if job.recording is not None:
-            entries = [msgspec.convert(entry, mocking.Entry) for entry in job.recording]
+            entries = [msgspec.convert(entry, mocking.RecordedCall) for entry in job.recording]
             self._answering.append(mocking.Replay(job.case_id, entries))
         if record:
             self._recorder = mocking.Recorder(job.case_id)
@@ -45,7 +45,7 @@ class Tools:
 
         with ExitStack() as stack:
             if self._answering:
-                stack.enter_context(mocking.standing_in(*self._answering))
+                stack.enter_context(mocking.use_mocks(*self._answering))
             if self._recorder is not None:
                 stack.enter_context(mocking.recording_to(self._recorder))
             yield

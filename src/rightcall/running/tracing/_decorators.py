@@ -1,8 +1,8 @@
-"""`traced`, `tool`, `mockable`, `mock_tool_span`: they mark a function, alone or together, in any order.
+"""The decorators `traced`, `tool`, `mockable` and `mock_tool_span`, to be used alone or together, in any order.
 
-However many there are, a call opens one span, is answered once, and is recorded once. Names, docstrings, signatures
-and types stay as they are. Without a capture, without mocks, and without a tracer provider configured, a decorated
-function does what it did before.
+With any number of them, a call opens one span, is answered once, and is recorded once. Names, docstrings, signatures
+and types stay as they are. Without a capture, mocks or a configured tracer provider, a decorated function does what it
+did before.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from types import MethodType
 from typing import Any, TypeVar, overload
 
 from ._marks import Marks, marks_of, new_marks
-from ._wrapping import wrap
+from ._wrapper import wrap
 
 Function = TypeVar("Function", bound="Callable[..., Any] | classmethod[Any, Any, Any] | staticmethod[Any, Any]")
 
@@ -22,10 +22,10 @@ def traced(function: Function, /) -> Function: ...
 @overload
 def traced(name: str | None = None, *, span_type: str | None = None) -> Callable[[Function], Function]: ...
 def traced(name: Any = None, *, span_type: str | None = None) -> Any:
-    """Make each call of a function a span that has its input and output, and is no tool call by itself.
+    """Make each call of a function a span with its input and output, but not a tool call.
 
-    Use it as `@traced`, `@traced()` or `@traced("name")`; the name is that of the span. With the `span_type` `tool`,
-    as UiPath's samples have it, the function is a tool under its own name.
+    Use it as `@traced`, `@traced()` or `@traced("name")`; the name is the span's. With `span_type="tool"`, as in
+    UiPath's samples, the function is a tool under its own name.
     """
     is_tool = span_type is not None and span_type.lower() == "tool"
 
@@ -42,7 +42,7 @@ def tool(name: str | None = None) -> Callable[[Function], Function]: ...
 def tool(name: Any = None) -> Any:
     """Make each call of a function a tool call, with `tool.name`, `input.value` and `output.value` in its span.
 
-    Use it as `@tool`, `@tool()` or `@tool("name")`; the name is that of the tool, by which mocks know it as well.
+    Use it as `@tool`, `@tool()` or `@tool("name")`; the name is the tool's, also in mocks.
     """
     return _decorator(name, lambda marks, given: marks._replace(is_tool=True, tool_name=given or marks.tool_name))
 
@@ -52,7 +52,7 @@ def mock_tool_span(function: Function, /) -> Function: ...
 @overload
 def mock_tool_span(name: str | None = None) -> Callable[[Function], Function]: ...
 def mock_tool_span(name: Any = None) -> Any:
-    """The same as `tool`, under the name that UiPath's samples have for it."""
+    """The same as `tool`, under its name in UiPath's samples."""
     return tool(name)
 
 
@@ -65,8 +65,8 @@ def mockable(
 def mockable(function: Any = None, /, *, name: str | None = None, example_calls: Iterable[Any] | None = None) -> Any:
     """Let a function be mocked. Alone it opens no span: use it where something else already records the call.
 
-    Use it as `@mockable`, `@mockable()` or `@mockable(example_calls=[…])`. The examples show what calls give back;
-    they are kept for whoever mocks the function.
+    Use it as `@mockable`, `@mockable()` or `@mockable(example_calls=[…])`. The examples show what calls return; they
+    help to write mocks.
     """
 
     def marked(marks: Marks, given: str | None) -> Marks:
@@ -78,7 +78,7 @@ def mockable(function: Any = None, /, *, name: str | None = None, example_calls:
 
 
 def _decorator(given: Any, mark: Callable[[Marks, str | None], Marks]) -> Any:
-    """A decorator that marks; applied at once, where it was used without parentheses."""
+    """Return a decorator that marks; if it was used without parentheses, apply it at once."""
     if given is None or isinstance(given, str):
         return lambda function: _decorated(function, lambda marks: mark(marks, given or None))
     return _decorated(given, lambda marks: mark(marks, None))
@@ -90,7 +90,7 @@ def _decorated(function: Any, mark: Callable[[Marks], Marks]) -> Any:
     if isinstance(function, MethodType):
         return MethodType(_decorated(function.__func__, mark), function.__self__)
     if not callable(function) or isinstance(function, type):
-        raise TypeError(f"a function is decorated, not {function!r:.80}")
+        raise TypeError(f"only functions can be decorated, not {function!r:.80}")
     marks = marks_of(function)
     if marks is None:
         return wrap(mark(new_marks(function)))

@@ -1,13 +1,13 @@
-"""What is done to OpenTelemetry's SDK while there are captures, and the provider that we use when there is no other.
+"""Patches of OpenTelemetry's SDK while there are captures, and the provider to use when there is no other.
 
 Every span of the SDK begins with `Span.start` and ends with `Span.end`, whichever provider made its tracer, and whether
-that was before the capture or after. So that is where spans are seen; no provider has to be found, set or replaced.
+that was before the capture or after. So spans are observed there; no provider has to be found, set or replaced.
 """
 
 from __future__ import annotations
 
-# A tracer provider uses an executor when its process is forked, and what an executor does then has to be done before:
-# hooks are called in the order in which modules were loaded. Otherwise the new process waits for ever.
+# Order matters: after a fork, hooks run in the order in which modules were loaded (`os.register_at_fork`). A tracer
+# provider's hook uses an executor, whose own hook has to come first. Otherwise the child process hangs.
 import concurrent.futures.thread  # noqa: F401
 import logging
 import os
@@ -21,13 +21,13 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace.id_generator import IdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Decision, Sampler, SamplingResult
 
-from ._capturing import note_end, note_span
-from ._flowing import current
-from ._patching import Change, Changes, Patch, bound
+from ._capture import note_end, note_span
+from ._context_propagation import current
+from ._patches import Change, Patch, SharedPatches, bound
 
 
 class _Ids(IdGenerator):  # type: ignore[misc]
-    """Ids from a generator of our own: an agent may seed `random`, and must find it as it left it."""
+    """Ids from a separate generator: an agent may seed `random`, and must get the numbers it would get without us."""
 
     def __init__(self) -> None:
         self._random = random.Random()  # noqa: S311 - ids are no secrets
@@ -45,17 +45,17 @@ def _own_provider() -> Any:
     provider = sdk.TracerProvider(
         sampler=ALWAYS_ON, resource=Resource.get_empty(), shutdown_on_exit=False, id_generator=_Ids()
     )
-    # OTEL_SDK_DISABLED stops what a program sends; nothing is sent from here.
+    # OTEL_SDK_DISABLED is about what a program exports; nothing is exported from here.
     provider._disabled = False
     return provider
 
 
 own_provider = _own_provider()
-"""Makes spans that only captures see, where the program has configured no provider."""
+"""Makes spans that only captures see, if the program has configured no provider."""
 
 
 def copy_of(span: Any) -> Any:
-    """A copy of an unfinished span that does not change any more."""
+    """Return a copy of an unfinished span that no longer changes."""
     return sdk.ReadableSpan(
         name=span.name,
         context=span.context,
@@ -72,14 +72,15 @@ def copy_of(span: Any) -> Any:
 
 
 def other_ids(context: Any) -> Any:
-    """The same context with a span id of its own."""
+    """Return the same context with a new span id."""
     return trace.SpanContext(context.trace_id, own_provider.id_generator.generate_span_id(), is_remote=False)
 
 
 def _noting_start(original: Callable[..., None]) -> Callable[..., None]:
     def start(self: Any, *args: Any, **kwargs: Any) -> None:
         bound(original, self)(*args, **kwargs)
-        # Not by way of `__dict__`: asking an object for it makes every later access to its attributes slower.
+        # Not by `__dict__`: asking an object for it materialises the dictionary (CPython keeps attributes inline until
+        # then), and makes every later access to the span's attributes slower.
         if not getattr(self, "_rightcall_noted", False):
             self._rightcall_noted = True
             note_span(self)
@@ -98,7 +99,7 @@ def _noting_end(original: Callable[..., None]) -> Callable[..., None]:
 
 
 class _RecordingSampler(Sampler):  # type: ignore[misc]
-    """A sampler that drops nothing: what another would drop is recorded, but not exported."""
+    """A sampler that drops nothing: spans that the given one would drop are recorded, but not exported."""
 
     def __init__(self, sampler: Any) -> None:
         self._sampler = sampler
@@ -135,16 +136,16 @@ def _recording_sampler(_: Any) -> property:
 
 
 def _answering_proxy(original: property) -> property:
-    """Tracers made before any provider was set do nothing until one is; in a capture they use ours meanwhile."""
+    """Give proxy tracers ours during a capture: made before any provider is set, they do nothing until one is."""
 
     def read(self: Any) -> Any:
         tracer = original.__get__(self)
-        return tracer if current.get() is None or not isinstance(tracer, trace.NoOpTracer) else _stand_in_tracer(self)
+        return tracer if current.get() is None or not isinstance(tracer, trace.NoOpTracer) else _own_tracer_for(self)
 
     return property(read)
 
 
-def _stand_in_tracer(proxy: Any) -> Any:
+def _own_tracer_for(proxy: Any) -> Any:
     held = proxy.__dict__
     if "_rightcall_tracer" not in held:
         held["_rightcall_tracer"] = own_provider.get_tracer(
@@ -157,17 +158,17 @@ def _stand_in_tracer(proxy: Any) -> Any:
 
 
 class _Quiet(logging.Filter):
-    """Drops one warning: an agent that sets its provider in every run is told off from the second on, by our doing."""
+    """Drops one warning: an agent that sets its provider in every run would get it because we run it repeatedly."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return current.get() is None or not str(record.msg).startswith("Overriding of current TracerProvider")
 
     def put(self) -> None:
-        """Begin to drop it."""
+        """Start to drop the warning."""
         logging.getLogger("opentelemetry.trace").addFilter(self)
 
     def remove(self) -> None:
-        """Drop it no more."""
+        """Stop dropping the warning."""
         logging.getLogger("opentelemetry.trace").removeFilter(self)
 
 
@@ -181,5 +182,5 @@ def _changes() -> list[Change]:
     ]
 
 
-capturing = Changes(_changes)
-"""While it is open, spans are given to captures."""
+sdk_patches = SharedPatches(_changes)
+"""While it is entered, spans are given to captures."""

@@ -22,7 +22,7 @@ from rightcall.cases.evalsets import (
 from rightcall.cases.extensions import CodeFinder
 from rightcall.cases.verdicts import Join, Joining
 from rightcall.errors import ConfigurationError, InputError
-from rightcall.running.places import Home
+from rightcall.running.project import TrustedProject
 from rightcall.values.decoding import dump_json
 
 from ._sights import CaseSight
@@ -49,7 +49,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     join: Join = "auto"
     trust: bool = False
     """Whether code may be imported that lies outside of `home`."""
-    home: Home | None = None
+    home: TrustedProject | None = None
     """Where code may be imported from; the project of the eval set by default."""
 
     @classmethod

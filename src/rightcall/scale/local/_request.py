@@ -13,7 +13,7 @@ from rightcall.cases.extensions import CodeFinder, load_eval_set_with_code
 from rightcall.cases.verdicts import CASE_ATTRIBUTE, Join
 from rightcall.errors import InputError
 from rightcall.reading import Grouping, check_not_server, read
-from rightcall.running.places import Home
+from rightcall.running.project import TrustedProject
 from rightcall.values.trajectory import Trajectory
 
 from ._tables import is_elsewhere, table_trajectories
@@ -36,7 +36,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     max_size: int | None = None
     trust: bool = False
     """Whether evaluators of the user's own may lie outside of `home`."""
-    home: Home | None = None
+    home: TrustedProject | None = None
     """Where they may be imported from; the project of the eval set by default."""
     wants_evidence: Literal["", "bad", "all"] = ""
     """Which results come with all that they are made of, as JSON: none, those that did not pass, or all."""

@@ -15,7 +15,7 @@ from rightcall.cases.extensions import load_eval_set_with_code
 from rightcall.cases.verdicts import judge_run
 from rightcall.errors import AgentError, CheckFailedError, CriteriaError, InputError, NotMeasuredError, shown
 from rightcall.reporting.store import case_digest, commit_of, create_run, file_digest, files_digest
-from rightcall.running.project import agent_files, home_of, load_configuration
+from rightcall.running.project import agent_files, agent_folder, load_configuration
 from rightcall.running.runner import DEFAULT_TIMEOUT, CaseFinished, Job, Plan, RunOptions, run
 from rightcall.values.results import Aggregates, CaseResult, Tally, measures_of
 
@@ -183,7 +183,7 @@ def _agent_of(agent: str | None, eval_set: EvalSet) -> tuple[str, Path]:
         return agent, Path.cwd()
     path = Path(eval_set.path)
     if eval_set.agent is not None:
-        return eval_set.agent, home_of(eval_set.agent, path, False, "name it in evaluate(…)")
+        return eval_set.agent, agent_folder(eval_set.agent, path, False, "name it in evaluate(…)")
     configuration = load_configuration(path.resolve().parent)
     if isinstance(named := configuration.values.get("agent"), str):
         return named, configuration.folder

@@ -11,7 +11,14 @@ from rightcall.cases.evalsets import Case, EvalSet
 from rightcall.cases.verdicts import judge_run
 from rightcall.errors import AgentError
 from rightcall.reporting.store import files_digest
-from rightcall.running.project import Configuration, agent_files, bytes_of, home_of, is_elsewhere, load_configuration
+from rightcall.running.project import (
+    Configuration,
+    agent_files,
+    agent_folder,
+    bytes_of,
+    is_external,
+    load_configuration,
+)
 from rightcall.running.runner import DEFAULT_MEMORY, DEFAULT_TIMEOUT, Job, KeptAgent, RunOptions
 from rightcall.values.results import CaseResult
 
@@ -45,7 +52,7 @@ class Agents:
             RightcallError: the recording that is to be replayed, or the project's configuration, cannot be read.
         """
         agent = self.choose(eval_set)
-        if case.mocks and is_elsewhere(agent.name):
+        if case.mocks and is_external(agent.name):
             raise AgentError(f"{case.source}: nobody can stand in for the tools of {agent.name!r:.80}: no Python agent")
         options = self._options(eval_set)
         key = (agent.name, agent.home, options.timeout, options.max_memory)
@@ -74,7 +81,7 @@ class Agents:
             return str(given), config.invocation_params.dir
         if eval_set.agent is not None:
             trust = bool(config.getoption("rightcall_trust"))
-            return eval_set.agent, home_of(eval_set.agent, path, trust, "give --rightcall-trust")
+            return eval_set.agent, agent_folder(eval_set.agent, path, trust, "give --rightcall-trust")
         if written := config.getini("rightcall_agent"):
             return str(written), config.rootpath
         configuration = self._configuration(path)
@@ -100,7 +107,7 @@ class Agents:
         if not self._config.getoption("rightcall_replay"):
             return None
         from rightcall.running.mocking import Recording
-        from rightcall.running.places import recording_path
+        from rightcall.running.project import recording_path
 
         if eval_set.path not in self._recorded:
             answers = self._recorded.setdefault(eval_set.path, {})

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from rightcall import capture, tool
-from rightcall.running.tracing import Answer, Captured, flowing, observer, stand_in
+from rightcall.running.tracing import Captured, ToolAnswer, thread_patches, tool_observer, tool_stub
 
 
 @tool
@@ -152,16 +152,19 @@ def test_a_thread_of_an_executor_takes_nothing_from_the_capture_that_started_it(
 
 def test_who_stands_in_and_who_observes_follow_into_threads() -> None:
     seen: list[Any] = []
-    answers = {"a": Answer("mocked")}
-    with flowing:
-        tokens = stand_in.set(lambda _, args: answers.get(args["case"])), observer.set(lambda *told: seen.append(told))
+    answers = {"a": ToolAnswer("mocked")}
+    with thread_patches:
+        tokens = (
+            tool_stub.set(lambda _, args: answers.get(args["case"])),
+            tool_observer.set(lambda *told: seen.append(told)),
+        )
         with ThreadPoolExecutor(1) as pool:
             outputs = [pool.submit(look, case).result(30) for case in ("a", "b")]
-        stand_in.reset(tokens[0])
-        observer.reset(tokens[1])
+        tool_stub.reset(tokens[0])
+        tool_observer.reset(tokens[1])
 
     assert outputs == ["mocked", "b"]
-    assert seen == [("look", {"case": "b"}, Answer("b"))]
+    assert seen == [("look", {"case": "b"}, ToolAnswer("b"))]
 
 
 def test_variables_of_an_agent_do_not_follow_where_python_does_not_take_them() -> None:

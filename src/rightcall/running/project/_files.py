@@ -1,4 +1,7 @@
-"""Where the things of a project lie: its own file, its eval sets. The standard library is enough for that."""
+"""Find a project's files: the configuration, the eval sets, the recordings.
+
+Only the standard library is imported, because every command and the completion of a shell start here.
+"""
 
 from __future__ import annotations
 
@@ -18,48 +21,51 @@ _EVAL_SETS = {
     ".": ("*.evalset.json", "*.test.json"),
     "*": ("*.evalset.json", "*.test.json"),
 }
-"""In which folder of a project which files are eval sets; `*` is any folder in it."""
+"""Which files are eval sets, by the folder of the project that they are in; `*` is any folder at its top."""
 _SKIPPED = {"node_modules", "site-packages", "venv", "env", "build", "dist", "__pycache__"}
 
 
-def project_of(place: Path) -> Path | None:
-    """The project that a place is in: the nearest folder, from there up, with one of the two files."""
-    place = place.resolve()
-    folders = (place, *place.parents) if place.is_dir() else place.parents
+def project_of(path: Path) -> Path | None:
+    """Return the project that a path is in: the nearest folder, from there up, with one of the two files."""
+    path = path.resolve()
+    folders = (path, *path.parents) if path.is_dir() else path.parents
     return next((one for one in folders if (one / OWN_FILE).is_file() or (one / PROJECT_FILE).is_file()), None)
 
 
-class Home(NamedTuple):
-    """The project from which code may be imported that an eval set names, and what messages call it."""
+class TrustedProject(NamedTuple):
+    """The project from which code that an eval set names may be imported, and its name in messages."""
 
     folder: str | None
     name: str
 
     def holds(self, file: Path) -> bool:
-        """Whether a file lies in it, links followed."""
+        """Whether a file is inside, with links followed."""
         return self.folder is not None and file.resolve().is_relative_to(Path(self.folder).resolve())
 
     def __str__(self) -> str:
         return f"{self.name} ({self.folder or f'no folder above it has {OWN_FILE} or {PROJECT_FILE}'})"
 
 
-def home_of_eval_set(evalset: Path) -> Home:
-    """The project of an eval set: what a program trusts that was told to load this file."""
+def project_of_eval_set(evalset: Path) -> TrustedProject:
+    """Return the project of an eval set: what a program trusts that asks for this file itself."""
     project = project_of(evalset)
-    return Home(None if project is None else str(project), "the project of the eval set")
+    return TrustedProject(None if project is None else str(project), "the project of the eval set")
 
 
-def home_here() -> Home:
-    """The project of the current folder: what a command trusts, wherever the eval set comes from.
+def current_project() -> TrustedProject:
+    """Return the project of the current folder: what a command trusts, wherever the eval set comes from.
 
-    A downloaded eval set can bring a project file along, and would be at home in its own project.
+    A downloaded eval set can bring a project file along, so its own project is not trusted.
     """
     project = project_of(Path.cwd())
-    return Home(None if project is None else str(project), "the project of the current folder")
+    return TrustedProject(None if project is None else str(project), "the project of the current folder")
 
 
 def eval_sets_in(folder: Path) -> list[str]:
-    """The eval sets of a project by their names and places, as paths from its folder; at most 5,000 files are seen."""
+    """Return the eval sets of a project, found by name and folder, as relative paths.
+
+    At most 5,000 directory entries are looked at: a project folder may be a home folder or a file share.
+    """
     budget = [_MOST_ENTRIES]
     top = list(_entries(folder, budget))
     found = []
@@ -79,7 +85,7 @@ def _fits(name: str, patterns: tuple[str, ...]) -> bool:
 
 
 def _entries(folder: Path, budget: list[int]) -> Iterator[tuple[str, bool]]:
-    """The names in a folder and whether each is a folder itself; nothing where it cannot be read."""
+    """Yield the names in a folder, and whether each is a folder; nothing if the folder cannot be read."""
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
@@ -88,9 +94,9 @@ def _entries(folder: Path, budget: list[int]) -> Iterator[tuple[str, bool]]:
                     return
                 yield entry.name, entry.is_dir()
     except OSError:
-        return  # what may not be looked into has nothing to show
+        return  # not allowed to look inside, or removed meanwhile
 
 
 def recording_path(evalset: str | Path) -> Path:
-    """Where the recording of an eval set is kept: beside it, as `<name>.recording.jsonl`."""
+    """Return the path of an eval set's recording: beside it, as `<name>.recording.jsonl`."""
     return Path(evalset).with_suffix(".recording.jsonl")

@@ -1,4 +1,4 @@
-"""The one wrapper around a decorated function, for each kind of function."""
+"""The wrapper around a decorated function, one for each kind of function."""
 
 from __future__ import annotations
 
@@ -8,24 +8,23 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ._flowing import is_idle
+from ._context_propagation import ToolAnswer, is_idle
 from ._marks import Marks, attach_marks
-from ._standing import Answer
 
 if TYPE_CHECKING:
-    from ._calls import Call
+    from ._call import Call
 
 
 def wrap(marks: Marks) -> Callable[..., Any]:
-    """What stands in the place of a function: it looks like it, and leaves one span for each call."""
+    """Return a wrapper that looks like its function and opens one span for each call."""
     function = marks.function
     for is_kind, make in _KINDS:
         if is_kind(function):
-            return _dressed(make(marks), marks)
-    return _dressed(_plain(marks), marks)
+            return _finished(make(marks), marks)
+    return _finished(_plain(marks), marks)
 
 
-def _dressed(wrapper: Callable[..., Any], marks: Marks) -> Callable[..., Any]:
+def _finished(wrapper: Callable[..., Any], marks: Marks) -> Callable[..., Any]:
     functools.update_wrapper(wrapper, marks.function)
     if not hasattr(marks.function, "__name__"):
         wrapper.__name__ = wrapper.__qualname__ = marks.name
@@ -34,15 +33,15 @@ def _dressed(wrapper: Callable[..., Any], marks: Marks) -> Callable[..., Any]:
 
 
 def _call(marks: Marks, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-    """One call that somebody is interested in."""
+    """Begin a call that is captured, mocked or observed."""
     made: Call = _calls().Call(marks, args, kwargs)
     return made
 
 
 @functools.cache
 def _calls() -> Any:
-    # Most programs with decorated functions are not watched, and need not load what that takes.
-    from . import _calls as calls
+    # Loaded with the first recorded call: most programs with decorated functions record none.
+    from . import _call as calls
 
     return calls
 
@@ -94,7 +93,7 @@ def _coroutine(marks: Marks) -> Callable[..., Any]:
 
 
 async def _awaited(call: Call, coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """What a function that is not `async`, but returned a coroutine, comes to: the call ends when that does."""
+    """Await the coroutine that a plain function returned; the call ends when the coroutine does."""
     call.enter()
     try:
         value = await coroutine
@@ -133,7 +132,7 @@ def _generator(marks: Marks) -> Callable[..., Any]:
                 with iteration.closing():
                     source.close()
                 raise
-            except BaseException as error:  # noqa: BLE001 - it was thrown into the generator, which gets it
+            except BaseException as error:  # noqa: BLE001 - thrown into the generator, and passed on to it
                 step, given = source.throw, error
 
     return wrapper
@@ -163,14 +162,14 @@ def _async_generator(marks: Marks) -> Callable[..., Any]:
                 with iteration.closing():
                     await source.aclose()
                 raise
-            except BaseException as error:  # noqa: BLE001 - it was thrown into the generator, which gets it
+            except BaseException as error:  # noqa: BLE001 - thrown into the generator, and passed on to it
                 step, given = source.athrow, error
 
     return wrapper
 
 
 class _Iteration:
-    """A call that yields values. Its span is the current one only while the generator itself runs."""
+    """A call that yields values. Its span is current only while the generator itself runs, not between two values."""
 
     __slots__ = ("_call", "_is_cut", "_values")
 
@@ -179,22 +178,22 @@ class _Iteration:
         self._values: list[Any] = []
         self._is_cut = False
 
-    def source(self, function: Callable[..., Any], args: Any, kwargs: Any, stand_in: Callable[[Answer], Any]) -> Any:
-        """The generator to iterate over: the function's own, or what yields the answer of whoever stands in."""
+    def source(self, function: Callable[..., Any], args: Any, kwargs: Any, stub: Callable[[ToolAnswer], Any]) -> Any:
+        """Return the generator to iterate over: the function's own, or one that yields the stub's answer."""
         try:
             answer = self._call.answer() if self._call is not None else None
-            return function(*args, **kwargs) if answer is None else stand_in(answer)
+            return function(*args, **kwargs) if answer is None else stub(answer)
         except BaseException as error:
             self.fail(error)
             raise
 
     def resume(self) -> None:
-        """The generator is about to run."""
+        """Note that the generator is about to run."""
         if self._call is not None:
             self._call.enter()
 
     def pause(self, value: Any) -> None:
-        """The generator has yielded a value."""
+        """Note that the generator has yielded a value."""
         if self._call is None:
             return
         self._call.leave()
@@ -205,7 +204,7 @@ class _Iteration:
 
     @contextmanager
     def closing(self) -> Iterator[None]:
-        """Nobody wants more values, and the generator is told so."""
+        """Close the generator before its end, and end the call."""
         try:
             yield
         except BaseException as error:
@@ -214,25 +213,25 @@ class _Iteration:
         self.end()
 
     def end(self) -> None:
-        """There are no more values, or nobody wants them."""
+        """End the call: there are no more values, or the caller wants none."""
         if self._call is not None:
             self._call.leave()
             self._call.returned_many(self._values, self._is_cut)
 
     def fail(self, error: BaseException) -> None:
-        """The generator raised."""
+        """End the call with the exception that the generator raised."""
         if self._call is not None:
             self._call.leave()
             self._call.raised(error)
 
 
-def _yielding(answer: Answer) -> Generator[Any, Any, None]:
-    """What stands in for a generator: it yields the values of a list, and anything else as its only value."""
+def _yielding(answer: ToolAnswer) -> Generator[Any, Any, None]:
+    """Yield a stub's answer: the values of a list one by one, anything else as the only value."""
     value = answer.given()
     yield from value if isinstance(value, list) else [value]
 
 
-async def _yielding_async(answer: Answer) -> AsyncGenerator[Any, None]:
+async def _yielding_async(answer: ToolAnswer) -> AsyncGenerator[Any, None]:
     for value in _yielding(answer):
         yield value
 

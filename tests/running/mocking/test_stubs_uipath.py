@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rightcall import MockError, Mocks, Recorder, Recording, recording_to, standing_in
+from rightcall import MockError, Mocks, Recorder, Recording, recording_to, use_mocks
 
 MODULE = "uipath.eval.mocks._mock_context"
 
@@ -65,7 +65,7 @@ def search(query: str) -> str:
 def test_mocks_answer_for_them() -> None:
     mocks = Mocks.of({"get_temperature": {"when": {"city": "Rome", "unit": "F"}, "returns": 25}})
 
-    with standing_in(mocks):
+    with use_mocks(mocks):
         assert get_temperature("Rome") == 25
         assert search("laptop") == "LAPTOP"
         with pytest.raises(MockError, match="no mock of 'get_temperature' is for"):
@@ -75,7 +75,7 @@ def test_mocks_answer_for_them() -> None:
 
 
 def test_mocks_answer_for_them_in_other_threads() -> None:
-    with standing_in(Mocks.of({"search": {"returns": "mocked"}})), ThreadPoolExecutor(1) as pool:
+    with use_mocks(Mocks.of({"search": {"returns": "mocked"}})), ThreadPoolExecutor(1) as pool:
         assert pool.submit(search, "laptop").result(30) == "mocked"
 
 
@@ -86,7 +86,7 @@ def test_what_they_give_back_is_recorded_and_replayed() -> None:
         with pytest.raises(LookupError):
             get_temperature("Atlantis")
 
-    with standing_in(Recording(recorder.entries).replay("one")):
+    with use_mocks(Recording(recorder.entries).replay("one")):
         again = [get_temperature("Rome"), search(query="laptop")]
         with pytest.raises(LookupError, match="Atlantis"):
             get_temperature("Atlantis")
@@ -98,5 +98,5 @@ def test_what_they_give_back_is_recorded_and_replayed() -> None:
 def test_another_version_of_the_package_does_no_harm() -> None:
     sys.modules[MODULE].__dict__.pop("mocker_context")
 
-    with standing_in(Mocks.of({"search": {"returns": "mocked"}})):
+    with use_mocks(Mocks.of({"search": {"returns": "mocked"}})):
         assert search("laptop") == "LAPTOP"

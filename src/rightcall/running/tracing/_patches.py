@@ -1,4 +1,4 @@
-"""Changes to classes of others: made for a while, and undone."""
+"""Temporary monkey patches of third-party classes."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any, Protocol
 
 
 class Change(Protocol):
-    """Something that is done and undone."""
+    """Something that can be put in place and removed again."""
 
     def put(self) -> None:
-        """Do it."""
+        """Put the change in place."""
 
     def remove(self) -> None:
-        """Undo it."""
+        """Undo the change."""
 
 
 class Patch:
-    """One attribute of a class, and what stands there for a while.
+    """Replaces one attribute of a class for a while.
 
-    Whoever replaced the attribute after us keeps what they put there: then ours stays below theirs, where it has to
-    do nothing while there is nothing to do, and nothing twice once it is put in place again.
+    If other code replaces the attribute after us, its version stays, and ours stays below it. So a replacement has to
+    do nothing while the patch is removed, and must not act twice when the patch is put in place again.
     """
 
     __slots__ = ("_made", "_make", "_name", "_original", "_owner")
@@ -34,13 +34,13 @@ class Patch:
         self._original: Any = None
 
     def put(self) -> None:
-        """Replace the attribute by what `make` makes of it."""
+        """Replace the attribute with the result of `make(attribute)`."""
         self._original = vars(self._owner).get(self._name)
         self._made = self._make(self._original)
         setattr(self._owner, self._name, self._made)
 
     def remove(self) -> None:
-        """Put the attribute back as it was, unless somebody has replaced ours."""
+        """Put the original attribute back, unless other code has replaced ours."""
         if vars(self._owner).get(self._name) is self._made:
             if self._original is None:
                 delattr(self._owner, self._name)
@@ -50,16 +50,16 @@ class Patch:
 
 
 def bound(function: Any, instance: Any) -> Any:
-    """A function of a class as a method of an instance.
+    """Return a class's function as a method of an instance.
 
-    Calling it with the instance as an argument is not the same where others have put an object of their own there,
-    as `wrapt` does, with which OpenTelemetry's instrumentations are made.
+    Calling `function(instance)` is not the same when the attribute is a descriptor of another library. `wrapt`, on
+    which OpenTelemetry's instrumentations are built, puts such objects there.
     """
     return function.__get__(instance, type(instance))
 
 
-class Changes:
-    """Changes that are in place while anybody needs them."""
+class SharedPatches:
+    """A context manager that puts patches in place for its first user and removes them after its last."""
 
     __slots__ = ("_changes", "_list", "_lock", "_users")
 

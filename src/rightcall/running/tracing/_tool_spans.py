@@ -1,4 +1,4 @@
-"""Spans of our decorators: opened, made current, and given what went wrong. Imported when the first one is opened."""
+"""The spans of our decorators. Imported when the first one is opened; needs only OpenTelemetry's API."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from opentelemetry import context, trace
 from opentelemetry.trace import Status, StatusCode
 
-from ._flowing import current
+from ._context_propagation import current
 
 _LONGEST_TEXT = 10_000
 _FRAMES = 20
@@ -16,13 +16,13 @@ _tracers: dict[str, tuple[Any, Any]] = {}
 
 
 def open_span(name: str, attributes: dict[str, Any]) -> Any:
-    """A span of the provider that the program has configured, else of our own; none where nobody would see it."""
+    """Open a span of the configured provider, else of our own; None if no capture would see it."""
     capture = current.get()
     capture = capture.open_one() if capture is not None else None
     provider = trace._TRACER_PROVIDER
     if provider is not None:
         span = _tracer("configured", provider).start_span(name, attributes=attributes)
-        # Providers that do not use the SDK make spans that captures do not see.
+        # A provider without the SDK (ddtrace has one) makes spans that captures do not see.
         if capture is None or capture.holds(span):
             return span
     if capture is None:
@@ -33,26 +33,26 @@ def open_span(name: str, attributes: dict[str, Any]) -> Any:
 
 
 def enter(span: Any) -> tuple[Any, Any]:
-    """Make a span the current one, so that what begins meanwhile is below it; what `leave` needs to undo it."""
+    """Make a span the current one, so that new spans are its children; return what `leave` needs to undo it."""
     made = trace.set_span_in_context(span)
     return made, context.attach(made)
 
 
 def leave(entered: tuple[Any, Any]) -> None:
-    """Make current what was before `enter`."""
+    """Undo `enter`."""
     made, token = entered
-    # A coroutine that is thrown away may be closed in another context, where there is nothing to undo.
+    # A coroutine that is discarded may be closed in another context, where there is nothing to undo.
     if context.get_current() is made:
         context.detach(token)
 
 
 def record_error(span: Any, error: BaseException) -> None:
-    """Leave an exception with a span, whatever its `__str__` does."""
+    """Record an exception in a span, even if its `__str__` fails."""
     kind = type(error)
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     try:
         message = str(error)[:_LONGEST_TEXT]
-    except Exception:  # noqa: BLE001 - the exception that is being told must not be replaced by another
+    except Exception:  # noqa: BLE001 - the exception being recorded must not be replaced by another
         message = ""
     attributes = {
         "exception.type": name,
@@ -64,7 +64,7 @@ def record_error(span: Any, error: BaseException) -> None:
 
 
 def _tracer(key: str, provider: Any) -> Any:
-    """Our tracer of a provider. Asking for one costs as much as a span."""
+    """Return our tracer of a provider, cached: `get_tracer` costs as much as a span."""
     held = _tracers.get(key)
     if held is None or held[0] is not provider:
         held = _tracers[key] = (provider, provider.get_tracer("rightcall"))

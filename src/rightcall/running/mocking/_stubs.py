@@ -1,0 +1,117 @@
+"""Answer for tools, or observe them, for the length of a `with` block.
+
+Tools with UiPath's own `@mockable` are included: it asks a mocker in a context variable of UiPath's package, where we
+put ours. Nothing is imported for that: an agent that does not use the package has not loaded it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Protocol
+
+from rightcall.running.tracing import (
+    ToolAnswer,
+    ToolObserver,
+    plain_arguments,
+    propagate,
+    thread_patches,
+    tool_observer,
+    tool_stub,
+)
+
+_UIPATH_MODULE = "uipath.eval.mocks._mock_context"
+
+
+class ToolMock(Protocol):
+    """Anything that answers calls: `Mocks`, a `Replay`."""
+
+    def answer(self, tool: str, args: dict[str, Any]) -> ToolAnswer | None:
+        """Return the answer to a call; None to leave it to the next mock."""
+
+
+@contextmanager
+def use_mocks(*mocks: ToolMock) -> Iterator[None]:
+    """Let mocks answer the calls of decorated tools, in this context and in the threads and tasks it starts.
+
+    The first mock with an answer gives it. If none has one, the mocks of an outer block are asked, and then the tool
+    runs.
+    """
+    outer = tool_stub.get()
+
+    def ask(tool: str, args: dict[str, Any]) -> ToolAnswer | None:
+        for mock in mocks:
+            answer = mock.answer(tool, args)
+            if answer is not None:
+                return answer
+        return outer(tool, args) if outer is not None else None
+
+    with thread_patches, _uipath_mocker():
+        token = tool_stub.set(ask)
+        try:
+            yield
+        finally:
+            tool_stub.reset(token)
+
+
+standing_in = use_mocks
+"""The earlier name of `use_mocks`."""
+
+
+@contextmanager
+def recording_to(observer: ToolObserver) -> Iterator[None]:
+    """Report what the real tools return to an observer, such as a `Recorder`, in this context and what it starts."""
+    with thread_patches, _uipath_mocker():
+        token = tool_observer.set(observer)
+        try:
+            yield
+        finally:
+            tool_observer.reset(token)
+
+
+@contextmanager
+def _uipath_mocker() -> Iterator[None]:
+    """Be the mocker of UiPath's `@mockable`, if that is loaded."""
+    variable = getattr(sys.modules.get(_UIPATH_MODULE), "mocker_context", None)
+    if not isinstance(variable, ContextVar):
+        yield
+        return
+    propagate(variable)
+    token = variable.set(_UiPathMocker())
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
+class _UiPathMocker:
+    """Answers as UiPath's mockers do."""
+
+    async def response(self, func: Callable[..., Any], params: dict[str, Any], invocation: Any) -> Any:
+        """Return the stub's answer to a call, or what the function itself returns.
+
+        Raises:
+            UiPathNoMockFoundError: there is neither an answer nor an observer: UiPath's decorator calls the function.
+        """
+        args, kwargs = invocation
+        tool, named = str(params.get("name")), plain_arguments(func, args, kwargs)
+        stub, observer = tool_stub.get(), tool_observer.get()
+        answer = stub(tool, named) if stub is not None else None
+        if answer is not None:
+            return answer.given()
+        no_mock = getattr(sys.modules.get(_UIPATH_MODULE), "UiPathNoMockFoundError", None)
+        if observer is None and no_mock is not None:
+            raise no_mock
+        try:
+            value = func(*args, **kwargs)
+            value = await value if inspect.isawaitable(value) else value
+        except Exception as error:
+            if observer is not None:
+                observer(tool, named, ToolAnswer(error=error))
+            raise
+        if observer is not None:
+            observer(tool, named, ToolAnswer(value))
+        return value

@@ -1,0 +1,154 @@
+"""Context variables that follow a call into other threads: the capture, the tool stub and the tool observer.
+
+Python copies the context into tasks and into `asyncio.to_thread`, but neither into threads nor into executors
+(`contextvars` documentation; `Thread` has had a `context` argument only since 3.14). While a capture or a stub is
+active, our variables follow there too, and so does the current span. Nothing else does, so that an agent finds what it
+would find without us.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextvars import ContextVar, Token
+from typing import Any, NamedTuple, TypeAlias
+
+from ._patches import Patch, SharedPatches, bound
+
+
+class ToolAnswer(NamedTuple):
+    """What a tool gave back: a value, or the exception that it raised."""
+
+    value: Any = None
+    error: BaseException | None = None
+
+    def given(self) -> Any:
+        """Return the value, or raise the exception."""
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+
+ToolStub: TypeAlias = Callable[[str, dict[str, Any]], ToolAnswer | None]
+"""Answers a call, given the tool's name and its arguments as plain JSON values; None lets the real tool run."""
+
+ToolObserver: TypeAlias = Callable[[str, dict[str, Any], ToolAnswer], None]
+"""Receives what a real tool gave back: name, arguments as plain JSON values, and the outcome as it was."""
+
+current: ContextVar[Any] = ContextVar("rightcall_capture", default=None)
+"""The scope of the innermost capture in this context."""
+
+tool_stub: ContextVar[ToolStub | None] = ContextVar("rightcall_stand_in", default=None)
+"""What answers for the tools in this context, if anything does."""
+
+tool_observer: ContextVar[ToolObserver | None] = ContextVar("rightcall_observer", default=None)
+"""What receives the outcomes of real tools in this context, if anything does."""
+
+_PROPAGATED: list[ContextVar[Any]] = [current, tool_stub, tool_observer]
+
+
+class CallContext:
+    """The values that follow one call into another thread."""
+
+    __slots__ = ("_span_context", "_values")
+
+    def __init__(self) -> None:
+        self._values = [(variable, variable.get(None)) for variable in _PROPAGATED]
+        telemetry = sys.modules.get("opentelemetry.context")
+        self._span_context = telemetry.get_current() if telemetry is not None else None
+
+    def run(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Call a function with these values set, and leave the thread as it was."""
+        tokens = [(variable, variable.set(value)) for variable, value in self._values]
+        telemetry = sys.modules.get("opentelemetry.context")
+        attached = telemetry.attach(self._span_context) if telemetry is not None and self._span_context else None
+        try:
+            return function(*args, **kwargs)
+        finally:
+            if telemetry is not None and attached is not None:
+                telemetry.detach(attached)
+            for variable, token in tokens:
+                variable.reset(token)
+
+
+def propagate(variable: ContextVar[Any]) -> None:
+    """Have another context variable follow calls as well; it is None in threads where it has no value."""
+    if variable not in _PROPAGATED:
+        _PROPAGATED.append(variable)
+
+
+def is_traced() -> bool:
+    """Whether a span would be seen: there is a capture, or the program has configured a tracer provider."""
+    if current.get() is not None:
+        return True
+    telemetry = sys.modules.get("opentelemetry.trace")
+    return telemetry is not None and getattr(telemetry, "_TRACER_PROVIDER", None) is not None
+
+
+def is_idle() -> bool:
+    """Whether a call can go straight to its function: no stub, no observer, and no span would be seen."""
+    return tool_stub.get() is None and tool_observer.get() is None and not is_traced()
+
+
+def _has_context() -> bool:
+    return current.get() is not None or tool_stub.get() is not None or tool_observer.get() is not None
+
+
+def _patches() -> list[Patch]:
+    from concurrent.futures import ThreadPoolExecutor
+    from threading import Thread
+
+    return [Patch(ThreadPoolExecutor, "submit", _submit), Patch(Thread, "start", _start)]
+
+
+thread_patches = SharedPatches(_patches)
+"""While it is entered, the variables above follow calls into threads and executors."""
+
+
+def _submit(original: Callable[..., Any]) -> Callable[..., Any]:
+    def submit(self: Any, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        if not _has_context() or _is_other_interpreter(self):
+            return bound(original, self)(function, *args, **kwargs)
+        followed = CallContext()
+        # The executor may start a thread now that serves other calls later: it must not inherit our values.
+        tokens: list[tuple[ContextVar[Any], Token[Any]]] = [(each, each.set(None)) for each in tuple(_PROPAGATED)]
+        try:
+            return bound(original, self)(followed.run, function, *args, **kwargs)
+        finally:
+            for variable, token in tokens:
+                variable.reset(token)
+
+    return submit
+
+
+def _is_other_interpreter(executor: Any) -> bool:
+    """Whether an executor runs calls in another interpreter (Python 3.14), which our objects cannot enter."""
+    module = sys.modules.get("concurrent.futures.interpreter")
+    return module is not None and isinstance(executor, module.InterpreterPoolExecutor)
+
+
+def _start(original: Callable[..., Any]) -> Callable[..., Any]:
+    def start(self: Any) -> None:
+        if not _has_context():
+            bound(original, self)()
+            return
+        followed, run, own = CallContext(), self.run, self.__dict__.get("run")
+
+        def restore() -> None:
+            self.__dict__.pop("run", None)
+            if own is not None:
+                self.run = own
+
+        def run_with_context() -> None:
+            restore()
+            followed.run(run)
+
+        # `run` is replaced on the instance, not on the class: subclasses override it, and this thread alone is ours.
+        self.run = run_with_context
+        try:
+            bound(original, self)()
+        except BaseException:
+            restore()
+            raise
+
+    return start
