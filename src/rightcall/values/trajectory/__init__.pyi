@@ -1,7 +1,5 @@
-from ._call import ToolCall as ToolCall
-from ._lines import is_trajectory as is_trajectory
-from ._order import in_order as in_order
-from ._raw_span import (
+from ._call import ToolCall as ToolCall, WithheldCall as WithheldCall, in_order as in_order
+from ._raw_spans import (
     KeptSpans as KeptSpans,
     RawEvent as RawEvent,
     RawSpan as RawSpan,
@@ -9,6 +7,10 @@ from ._raw_span import (
     SpanStatus as SpanStatus,
     spans_by_id as spans_by_id,
 )
-from ._trajectory import NOT_UNDERSTOOD as NOT_UNDERSTOOD, Trajectory as Trajectory
-from ._usage import Usage as Usage, summed_usage as summed_usage
-from ._withheld import WithheldCall as WithheldCall
+from ._trajectory import (
+    NOT_UNDERSTOOD as NOT_UNDERSTOOD,
+    Trajectory as Trajectory,
+    Usage as Usage,
+    is_trajectory as is_trajectory,
+    summed_usage as summed_usage,
+)

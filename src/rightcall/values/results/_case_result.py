@@ -1,10 +1,10 @@
-"""The result of judging one case."""
+"""The result of one case."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -13,11 +13,17 @@ from rightcall.values.decoding import dump_json, load_json
 from rightcall.values.trajectory import Trajectory
 
 from ._findings import Finding
-from ._outcome import Outcome
 from ._result import EvaluationResult, SavedResult, Verdict, plain_result, restored_result
 
 # A failure comes first because nothing unknown can undo it: a rule that was broken stays broken.
 _BY_GRAVITY: tuple[Verdict, ...] = ("failed", "error", "not_measured", "passed")
+Cause: TypeAlias = Literal["", "raised", "timed_out", "died", "memory", "output", "mock", "read"]
+"""Why a run gave nothing to judge: empty where it gave something.
+
+`raised`: the agent raised. `timed_out`: it took longer than it may. `died`: its process ended or was stopped.
+`memory`: it took more memory than it may. `output`: what it gave back, or did, cannot be kept. `mock`: it called a
+tool in a way that no mock or recording answers. `read`: it opened a file that says what is expected of it.
+"""
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -136,14 +142,6 @@ class SavedCase(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     outcome: Outcome | None = None
 
 
-def _plain_trajectory(trajectory: Trajectory | None) -> Any:
-    """A trajectory as plain data, the same each time: sets have no order of their own."""
-    plain = msgspec.to_builtins(trajectory)
-    for call in plain["calls"] if plain is not None else ():
-        call["unrecorded"].sort()
-    return plain
-
-
 class Totals(msgspec.Struct, frozen=True):
     """How many cases there were, by verdict. A case with repeats has the gravest verdict among them."""
 
@@ -180,3 +178,24 @@ def gravest(verdicts: Iterable[Verdict]) -> Verdict:
 def gravity(verdict: Verdict) -> int:
     """Return the rank of a verdict: the lower, the graver."""
     return _BY_GRAVITY.index(verdict)
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How one run of an agent ended."""
+
+    seconds: float = 0.0
+    """How long it took, by a clock that is never set."""
+    cause: Cause = ""
+    error: str | None = None
+    """What went wrong, in one sentence; `None` where the agent came to an end."""
+    traceback: str | None = None
+    stdout: str = ""
+    """What was printed while it ran, on standard output and standard error: the last part, if it was much."""
+
+
+def _plain_trajectory(trajectory: Trajectory | None) -> Any:
+    """A trajectory as plain data, the same each time: sets have no order of their own."""
+    plain = msgspec.to_builtins(trajectory)
+    for call in plain["calls"] if plain is not None else ():
+        call["unrecorded"].sort()
+    return plain
