@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from rightcall.values.results import Totals
 
-from ._environment import render
+from ._facts import When
 from ._links import Crumb, Links
+from ._templates import render
 from ._texts import percent
-from ._times import When
 
 State = Literal["finished", "running", "unfinished", "unreadable"]
 _TOP, _HEIGHT = 18.0, 90.0

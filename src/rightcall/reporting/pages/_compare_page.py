@@ -10,10 +10,9 @@ from rightcall.reporting.changes import CaseChange, Comparison, Side
 from rightcall.reporting.reports import change_words, score_words, totals_words
 from rightcall.values.results import Verdict
 
-from ._environment import render
-from ._keys import case_key
-from ._links import Crumb, Links
-from ._runs import RunLine
+from ._links import Crumb, Links, case_key
+from ._runs_page import RunLine
+from ._templates import render
 
 _ON_BOTH = {
     "passed": "passes on both",

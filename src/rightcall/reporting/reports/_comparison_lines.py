@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rightcall.reporting.changes import CaseChange, Comparison, Overview, PathChange, Side, overview
 from rightcall.values.results import Difference, Verdict
 
-from ._characters import cell_count, fit, wrap
-from ._paper import NARROWEST, Line, Paper, Part, line_length
+from ._paper import NARROWEST, Line, Paper, Part, cell_count, fit, line_length, wrap
 
 _MARKS: dict[Verdict, tuple[str, str]] = {
     "passed": ("✓", "ok"),

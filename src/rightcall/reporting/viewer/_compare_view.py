@@ -20,8 +20,8 @@ from rightcall.reporting.pages import (
 from rightcall.reporting.store import Run
 
 from ._library import Library
-from ._lines import current_time, line_of
 from ._queries import page_of
+from ._runs_view import current_time, line_of
 
 _SIZE = 100
 MOST_RUNS = 12

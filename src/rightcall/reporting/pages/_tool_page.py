@@ -11,10 +11,10 @@ from rightcall.values.decoding import dump_json
 from rightcall.values.results import Verdict
 from rightcall.values.trajectory import ToolCall
 
-from ._case import CALLS_A_PAGE
-from ._environment import render
+from ._case_page import CALLS_A_PAGE
 from ._links import Crumb, Links
-from ._runs import RunLine
+from ._runs_page import RunLine
+from ._templates import render
 from ._texts import Shown, shown_text
 
 _BARS = 20

@@ -11,16 +11,14 @@ from rightcall.reporting.reports import seconds_text
 from rightcall.values.results import CaseResult, Code, Verdict, call_text
 from rightcall.values.trajectory import ToolCall, Trajectory
 
-from ._calls import CallView, brief_call_view, call_view, value_shown
-from ._environment import render
+from ._case_calls import CallView, Waterfall, brief_call_view, call_view, value_shown, waterfall_of
 from ._evaluations import EvaluationView, evaluation_views, signs_of
-from ._keys import case_key
-from ._links import Crumb, Links
+from ._facts import When
+from ._links import Crumb, Links, case_key
 from ._problems import ProblemView, codes_of, problem_views
 from ._rows import sentence_of
+from ._templates import render
 from ._texts import Shown, shown_text
-from ._times import When
-from ._waterfall import Waterfall, waterfall_of
 
 CALLS_A_PAGE = 200
 _BRIEF_CALLS = 40

@@ -1,4 +1,4 @@
-"""The templates, the stylesheet and the script, and how a page is made of them."""
+"""Templates, stylesheet and script of the pages, and the plainest page: a message."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from rightcall.errors import MissingExtraError
 from rightcall.version import __version__
 
-from ._links import Links
+from ._links import Crumb, Links
 from ._texts import percent, pieces, score_text, seconds_text, visible
 from ._words import SIGNS, WORDS
 
@@ -79,6 +81,21 @@ def environment() -> Environment:
     own = {"style": Markup(stylesheet()), "script": Markup(script()), "policy": policy()}  # noqa: S704
     made.globals |= {"own": own, "signs": SIGNS, "words": WORDS, "version": __version__}
     return made
+
+
+class MessagePage(msgspec.Struct, frozen=True, kw_only=True):
+    """A heading, sentences below it, and commands that help."""
+
+    title: str
+    sentences: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    trail: tuple[Crumb, ...] = ()
+    is_running: bool = False
+
+
+def message_html(page: MessagePage, links: Links) -> str:
+    """A message as a page. Raises `MissingExtraError`."""
+    return render("message.html", page, links)
 
 
 def _gate(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a result depends on, as a short text that changes when it does."""
+"""What a run was made from: digests of cases and files, and the commit that was checked out."""
 
 from __future__ import annotations
 
@@ -44,6 +44,15 @@ def files_digest(paths: Iterable[Path]) -> str:
     return _hashed("".join([file_digest(path) for path in paths]).encode())
 
 
+def commit_of(folder: Path) -> tuple[str | None, str | None]:
+    """The commit and the branch that are checked out where a folder lies; nothing that cannot be told."""
+    try:
+        found = _git_folder(folder.resolve())
+        return _head(found) if found is not None else (None, None)
+    except (OSError, UnicodeDecodeError):
+        return None, None
+
+
 def _written(model: Any) -> str:
     """What a user wrote, as text: models are written by pydantic, in no time."""
     dump = getattr(model, "model_dump_json", None)
@@ -57,3 +66,31 @@ def _written(model: Any) -> str:
 
 def _hashed(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:_LENGTH]
+
+
+def _git_folder(folder: Path) -> Path | None:
+    for above in (folder, *folder.parents):
+        held = above / ".git"
+        if held.is_dir():
+            return held
+        if held.is_file():  # a worktree, or a submodule
+            return above / held.read_text().removeprefix("gitdir:").strip()
+    return None
+
+
+def _head(git: Path) -> tuple[str | None, str | None]:
+    head = (git / "HEAD").read_text().strip()
+    if not head.startswith("ref:"):
+        return head, None
+    reference = head.removeprefix("ref:").strip()
+    common = git / "commondir"
+    shared = git / common.read_text().strip() if common.is_file() else git
+    return _commit_at(shared, reference), reference.removeprefix("refs/heads/")
+
+
+def _commit_at(shared: Path, reference: str) -> str | None:
+    if (shared / reference).is_file():
+        return (shared / reference).read_text().strip()
+    packed = shared / "packed-refs"
+    lines = packed.read_text().splitlines() if packed.is_file() else []
+    return next((line.split()[0] for line in lines if line.endswith(f" {reference}")), None)

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from rightcall.reporting.pages import CallLine, Crumb, Links, ToolPage, call_line, histogram, quantile, tool_html
 from rightcall.reporting.store import Run
 
-from ._columns import CallPlace
+from ._call_columns import CallPlace
 from ._index import Entry, Index
 from ._library import Library
-from ._lines import current_time, line_of
 from ._queries import page_of
+from ._runs_view import current_time, line_of
 
 _SIZE = 50
 _Found = tuple[CallPlace, Entry]

@@ -11,13 +11,12 @@ from rightcall.errors import MissingExtraError
 from rightcall.reporting.reports import Report, overall_line
 from rightcall.values.results import CODES, CaseResult, Code
 
-from ._case import CasePage, brief_case_page
-from ._environment import environment
+from ._case_page import CasePage, brief_case_page
 from ._facts import report_facts
-from ._groups import Grouping
 from ._links import Links
-from ._rows import CaseRow, row_of
-from ._run import problem_key, run_page
+from ._rows import CaseRow, Grouping, row_of
+from ._run_page import problem_key, run_page
+from ._templates import environment
 
 MOST_BYTES = 3_000_000
 """How much of a file is for details of cases; those after it have one line each."""

@@ -15,7 +15,7 @@ from rightcall.values.decoding import dump_json, load_json
 from rightcall.values.trajectory import KeptSpans, RawSpan, spans_by_id
 
 from ._folders import telling
-from ._lines import Lines
+from ._sealed_lines import Lines
 
 FILE = "spans.jsonl"
 _HEAD_END = b', "left_out": '

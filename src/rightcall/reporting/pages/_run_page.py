@@ -8,12 +8,10 @@ import msgspec
 
 from rightcall.values.results import EvaluatorTotals, Totals, group_words
 
-from ._environment import render
 from ._facts import RunFacts
-from ._groups import Group, RunCounts, ToolTotal
-from ._keys import key_of
-from ._links import Crumb, Links
-from ._rows import CaseRow
+from ._links import Crumb, Links, key_of
+from ._rows import CaseRow, Group, RunCounts, ToolTotal
+from ._templates import render
 from ._texts import percent
 
 ROWS_A_PAGE = 200
