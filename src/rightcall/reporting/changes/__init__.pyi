@@ -1,9 +1,12 @@
-from ._comparing import (
+from ._comparison import (
     CaseChange as CaseChange,
     Comparison as Comparison,
+    Overview as Overview,
     ScoreChange as ScoreChange,
+    Side as Side,
     compare as compare,
+    overview as overview,
+    redacted_comparison as redacted_comparison,
+    sides_of as sides_of,
 )
-from ._paths import Called as Called, PathChange as PathChange, called as called, path_changes as path_changes
-from ._redacting import redacted_comparison as redacted_comparison
-from ._sides import Overview as Overview, Side as Side, overview as overview, sides_of as sides_of
+from ._path_changes import Called as Called, PathChange as PathChange, called as called, path_changes as path_changes

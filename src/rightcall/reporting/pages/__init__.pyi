@@ -1,4 +1,4 @@
-from ._case import (
+from ._case_page import (
     CALLS_A_PAGE as CALLS_A_PAGE,
     CasePage as CasePage,
     HistoryEntry as HistoryEntry,
@@ -8,7 +8,7 @@ from ._case import (
     case_html as case_html,
     case_page as case_page,
 )
-from ._comparison import (
+from ._compare_page import (
     Changes as Changes,
     ComparePage as ComparePage,
     VerdictsPage as VerdictsPage,
@@ -17,25 +17,35 @@ from ._comparison import (
     verdict_rows as verdict_rows,
     verdicts_html as verdicts_html,
 )
-from ._environment import policy as policy, render as render, script as script, stylesheet as stylesheet
-from ._facts import RunFacts as RunFacts, facts_of as facts_of, report_facts as report_facts
-from ._groups import Group as Group, Grouping as Grouping, RunCounts as RunCounts, ToolTotal as ToolTotal
-from ._keys import case_key as case_key, key_of as key_of
-from ._links import Crumb as Crumb, Links as Links
-from ._message import MessagePage as MessagePage, message_html as message_html
-from ._report import check_installed as check_installed, html_report as html_report
-from ._rows import CaseRow as CaseRow, row_of as row_of
-from ._run import (
+from ._facts import RunFacts as RunFacts, When as When, facts_of as facts_of, report_facts as report_facts, when as when
+from ._html_report import check_installed as check_installed, html_report as html_report
+from ._links import Crumb as Crumb, Links as Links, case_key as case_key, key_of as key_of
+from ._rows import (
+    CaseRow as CaseRow,
+    Group as Group,
+    Grouping as Grouping,
+    RunCounts as RunCounts,
+    ToolTotal as ToolTotal,
+    row_of as row_of,
+)
+from ._run_page import (
     ROWS_A_PAGE as ROWS_A_PAGE,
     Choice as Choice,
     RunPage as RunPage,
     run_html as run_html,
     run_page as run_page,
 )
-from ._runs import RunLine as RunLine, RunsPage as RunsPage, picture as picture, runs_html as runs_html
+from ._runs_page import RunLine as RunLine, RunsPage as RunsPage, picture as picture, runs_html as runs_html
+from ._templates import (
+    MessagePage as MessagePage,
+    message_html as message_html,
+    policy as policy,
+    render as render,
+    script as script,
+    stylesheet as stylesheet,
+)
 from ._texts import Shown as Shown, shown_text as shown_text, visible as visible
-from ._times import When as When, when as when
-from ._tool import (
+from ._tool_page import (
     CallLine as CallLine,
     ToolPage as ToolPage,
     call_line as call_line,

@@ -1,4 +1,4 @@
-"""What each evaluator says of a case: its score, and what it compared."""
+"""What each evaluator says about a case."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from rightcall.values.results import (
     EvaluationResult,
     FinalOutputJustification,
     ForbiddenToolsJustification,
+    JudgeJustification,
     Source,
     Step,
     ToolCallCountEvaluatorJustification,
@@ -25,15 +26,15 @@ from rightcall.values.results import (
 )
 from rightcall.values.trajectory import ToolCall
 
-from ._judged import JudgedView, judged_view
-from ._marking import Change, Marked, change_of, marked_pair
-from ._texts import Shown, shown_text
+from ._texts import Change, Marked, Shown, change_of, marked_pair, shown_text
 
 MOST_STEPS = 400
 """How many lines of one comparison a page has."""
 _MOST_CHANGES = 20
 _CALL = 300
 _TEXT = 4_000
+_JUDGED_TEXT = 2_000
+_MOST = 100
 
 
 class StepView(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,6 +124,44 @@ def signs_of(views: Sequence[EvaluationView]) -> dict[int, str]:
                 if step.number and signs.get(step.number, "match") == "match":
                     signs[step.number] = step.kind
     return signs
+
+
+class RubricView(msgspec.Struct, frozen=True):
+    """One rubric, whether it is met, and why."""
+
+    text: Shown
+    met: bool
+    reason: Shown
+
+
+class JudgedView(msgspec.Struct, frozen=True):
+    """What a judge says: its reason, the call it is about, what it took, and its verdict on each rubric."""
+
+    reason: Shown
+    facts: str
+    number: int = 0
+    """Which call decided the matter, from 1; 0 for none."""
+    call: str = ""
+    rubrics: tuple[RubricView, ...] = ()
+
+
+def judged_view(details: object) -> JudgedView | None:
+    """What a judge says, if the details of a result are those of a judge."""
+    if not isinstance(details, JudgeJustification):
+        return None
+    rubrics = sorted(details.rubrics, key=lambda rubric: rubric.met)[:_MOST]
+    return JudgedView(
+        shown_text(details.reason, _JUDGED_TEXT),
+        _facts(details),
+        details.call.position + 1 if details.call is not None else 0,
+        details.call.text[:300] if details.call is not None else "",
+        tuple(
+            [
+                RubricView(shown_text(one.text, _JUDGED_TEXT), one.met, shown_text(one.reason, _JUDGED_TEXT))
+                for one in rubrics[:_MOST]
+            ]
+        ),
+    )
 
 
 def _evaluation(result: CaseResult, one: EvaluationResult, most_steps: int) -> EvaluationView:
@@ -239,3 +278,17 @@ def _answer(answer: ComparedAnswer) -> AnswerView:
     pair = (Marked(expected, ""), Marked(actual, "")) if is_matcher else marked_pair(expected, actual)
     changes = tuple([change_of(each) for each in answer.differences[:_MOST_CHANGES] if each.path not in ("", "$")])
     return AnswerView(title, *pair, changes)
+
+
+def _facts(details: JudgeJustification) -> str:
+    """Who was asked, how often, how far the answers agree, and what they took."""
+    said = [details.model[:100]]
+    if (count := len(details.samples)) > 1:
+        said.append(f"{count} answers, {details.agreement:.0%} agree")
+    if details.cached:
+        said.append(f"{details.cached} known from before")
+    if details.input_tokens or details.output_tokens:
+        said.append(f"{details.input_tokens:,} + {details.output_tokens:,} tokens")
+    if details.cost is not None:
+        said.append(f"cost {details.cost:.4g}")
+    return ", ".join(said)

@@ -1,16 +1,17 @@
-"""What is known of a run: from its header, or from a report of it."""
+"""What is known about a run: from its header, or from a report."""
 
 from __future__ import annotations
+
+from datetime import UTC, datetime
 
 import msgspec
 
 from rightcall.reporting.reports import Report, seconds_text
 from rightcall.reporting.store import Header
 
-from ._times import When, when
-
 _SHORT_ID = 4
 _TEXT = 200
+_UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 
 
 class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,5 +58,33 @@ def report_facts(report: Report) -> RunFacts:
     )
 
 
+class When(msgspec.Struct, frozen=True):
+    """A point in time: for a program, for a person, and how long ago; the last is empty where nobody knows."""
+
+    iso: str
+    absolute: str
+    relative: str = ""
+
+
+def when(iso: str, now: datetime | None = None) -> When:
+    """A time of a header. A text that is no time stands for itself: headers can be written by others."""
+    try:
+        time = datetime.fromisoformat(iso).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return When("", iso[:40])
+    relative = _ago((now - time).total_seconds()) if now is not None else ""
+    return When(time.isoformat(timespec="seconds"), f"{time:%Y-%m-%d %H:%M:%S} UTC", relative)
+
+
 def _took(seconds: float | None) -> str:
     return seconds_text(seconds) if seconds is not None else ""
+
+
+def _ago(seconds: float) -> str:
+    if seconds < 0:
+        return "in the future"
+    for length, unit in _UNITS:
+        if seconds >= length:
+            count = int(seconds // length)
+            return f"{count:,} {unit}{'s' * (count != 1)} ago"
+    return "just now"

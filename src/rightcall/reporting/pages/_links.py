@@ -1,13 +1,17 @@
-"""Where pages are: at addresses of the viewer, or inside of one file."""
+"""Addresses of pages: in the viewer, or inside one file."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from hashlib import sha256
 from urllib.parse import quote, urlencode
 
 import msgspec
 
-from ._keys import key_of
+_OTHER = re.compile(r"[^A-Za-z0-9_-]+")
+_SLUG = 40
+_DIGEST = 16
 
 
 class Crumb(msgspec.Struct, frozen=True):
@@ -51,6 +55,21 @@ class Links(msgspec.Struct, frozen=True):
         """Several runs beside each other."""
         more = _query(query).replace("?", "&")
         return "" if self.is_one_file else f"/compare?{urlencode([('run', run) for run in runs])}{more}"
+
+
+def case_key(case_id: str, repeat: int = 0) -> str:
+    """What a case goes by, such as `laptop_search-1f0c9d2a7be45f10`, and `….1` for its second repeat.
+
+    The beginning is for people; the digest tells apart what begins alike.
+    """
+    return key_of(case_id) + (f".{repeat}" if repeat else "")
+
+
+def key_of(name: str) -> str:
+    """What any name, such as a tool's, goes by: letters, digits, `_` and `-` of it, and a digest of all of it."""
+    slug = _OTHER.sub("-", name[: 4 * _SLUG]).strip("-")[:_SLUG]
+    digest = sha256(name.encode(errors="surrogatepass")).hexdigest()[:_DIGEST]
+    return f"{slug}-{digest}" if slug else digest
 
 
 def _part(text: str) -> str:

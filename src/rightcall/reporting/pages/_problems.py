@@ -1,4 +1,4 @@
-"""What is wrong with a case, in sentences."""
+"""What is wrong with a case: its findings, worst first."""
 
 from __future__ import annotations
 
@@ -6,14 +6,31 @@ from collections.abc import Iterable
 
 import msgspec
 
-from rightcall.values.results import CODES, CaseResult, Code, PlacedFinding
+from rightcall.values.results import CODES, CaseResult, Code, Finding, PlacedFinding, tells_unmeasured
 
-from ._rules import told_findings
 from ._texts import Shown, shown_text
 
 _SENTENCE = 1_000
 _PLACE = 300
 _MOST = 40
+Problem = tuple[str, str]
+"""A code and the name of a tool; the name is empty where no single tool is to blame."""
+_GRAVEST = (
+    "RC107",
+    "RC101",
+    "RC104",
+    "RC106",
+    "RC105",
+    "RC103",
+    "RC102",
+    "RC108",
+    "RC112",
+    "RC111",
+    "RC113",
+    "RC114",
+    "RC115",
+)
+_PREAMBLE = "not measured: "
 
 
 class ProblemView(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +55,25 @@ def codes_of(problems: Iterable[ProblemView]) -> tuple[Code, ...]:
     return tuple([CODES[code] for code in dict.fromkeys([each.code for each in problems]) if code in CODES])
 
 
+def problems_of(result: CaseResult) -> tuple[Problem, ...]:
+    """What is wrong with a case, the gravest first, each once whoever found it."""
+    return tuple(dict.fromkeys([(placed.finding.code, placed.finding.tool) for placed in told_findings(result)]))
+
+
+def told_findings(result: CaseResult) -> list[PlacedFinding]:
+    """The findings of a case that did not pass, the gravest first; what several expectations found is told once.
+
+    A finding that only says that something was not measured is left out where another says what.
+    """
+    if result.passed:
+        return []
+    blamed = {one.evaluator for one in result.results if not one.passed}
+    mine = [each for each in result.findings if each.expectation in blamed or not result.results] or result.findings
+    once = {(each.finding.code, each.finding.message): each for each in reversed(mine)}
+    told = [each for each in reversed(once.values()) if not each.finding.message.startswith(_PREAMBLE)]
+    return sorted(told or list(mine[:1]), key=lambda each: _weight(result, each.finding))
+
+
 def _view(placed: PlacedFinding) -> ProblemView:
     finding = placed.finding
     return ProblemView(
@@ -48,3 +84,12 @@ def _view(placed: PlacedFinding) -> ProblemView:
         place=str(placed.source)[:_PLACE] if placed.source.file else "",
         help=(finding.help or "")[:_SENTENCE],
     )
+
+
+def _weight(result: CaseResult, finding: Finding) -> int:
+    """Where a finding stands: first what the verdict comes from."""
+    if result.verdict == "error" and finding.code >= "RC4":
+        return -1
+    if result.verdict == "not_measured" and tells_unmeasured(finding.code):
+        return -1
+    return _GRAVEST.index(finding.code) if finding.code in _GRAVEST else len(_GRAVEST)

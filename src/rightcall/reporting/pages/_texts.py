@@ -1,4 +1,4 @@
-"""Texts of strangers as they stand on a page: visible, and cut where they are long."""
+"""Text from outside on a page: made visible, cut where it is long, and marked where it differs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from unicodedata import category
 import msgspec
 
 from rightcall.reporting.reports import printable, seconds_text as told_seconds
+from rightcall.values.results import Difference
 
 _ACCENTS = frozenset({"Mn", "Me"})
 _MOST_ACCENTS = 8
@@ -15,6 +16,7 @@ _PILE = re.compile(r"[^\w\s\x00-\x7f]{9}")
 """What a pile of accents is among: they are neither letters nor spaces. Almost no text has any of this."""
 MOST_WHOLE = 200_000
 """How many characters of one text a page holds, folded away, beside those that are cut."""
+_MOST_MARKED = 400
 
 
 class Shown(msgspec.Struct, frozen=True):
@@ -90,3 +92,50 @@ def percent(part: float, of: float) -> str:
     if 0 < share < 1:
         return "<1 %"
     return ">99 %" if 99 < share < 100 else f"{share:.0f} %"
+
+
+class Marked(msgspec.Struct, frozen=True):
+    """A text whose middle part is what is meant."""
+
+    before: str
+    marked: str
+    after: str = ""
+
+
+class Change(msgspec.Struct, frozen=True):
+    """Where two values differ, what stands there, and how that is said in a word or two; a side can be missing."""
+
+    path: str
+    word: str
+    expected: Marked | None = None
+    actual: Marked | None = None
+
+
+def change_of(difference: Difference) -> Change:
+    """A difference with its values marked where they part, from the first to the last character that differs.
+
+    A matcher is not compared letter by letter: what is given does not satisfy it, and that is all.
+    """
+    path = difference.path.removeprefix("$.").removeprefix("$")[:_MOST_MARKED]
+    expected, actual = difference.expected, difference.actual
+    if actual is None:
+        return Change(path, "missing", Marked("", (expected or "")[:_MOST_MARKED]))
+    if expected is None:
+        return Change(path, "not expected", None, Marked("", actual[:_MOST_MARKED]))
+    if expected.startswith('{"$'):
+        word = "should not be there" if expected == '{"$absent": true}' else "does not satisfy"
+        return Change(path, word, Marked("", expected[:_MOST_MARKED]), Marked("", actual[:_MOST_MARKED]))
+    return Change(path, "", *marked_pair(expected[:_MOST_MARKED], actual[:_MOST_MARKED]))
+
+
+def marked_pair(expected: str, actual: str) -> tuple[Marked, Marked]:
+    """Two texts, each with its part marked that the other has not, between what they begin and end with alike."""
+    shorter = min(len(expected), len(actual))
+    same = next((place for place in range(shorter) if expected[place] != actual[place]), shorter)
+    tail = 0
+    while tail < shorter - same and expected[-1 - tail] == actual[-1 - tail]:
+        tail += 1
+    first, second = [
+        Marked(text[:same], text[same : len(text) - tail], text[len(text) - tail :]) for text in (expected, actual)
+    ]
+    return first, second

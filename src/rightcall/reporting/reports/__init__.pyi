@@ -1,29 +1,43 @@
-from ._changes import (
+from ._call_tree import Lane as Lane, Row as Row, rows as rows
+from ._comparison_lines import (
     change_words as change_words,
     comparison_lines as comparison_lines,
     score_words as score_words,
     totals_words as totals_words,
     verdict_lines as verdict_lines,
 )
-from ._characters import cell_count as cell_count, fit as fit, printable as printable, wrap as wrap
-from ._concise import concise_lines as concise_lines, concise_report as concise_report, ending as ending
+from ._concise import (
+    concise_lines as concise_lines,
+    concise_report as concise_report,
+    ending as ending,
+    headline as headline,
+    overall_line as overall_line,
+)
 from ._details import detail_lines as detail_lines
 from ._diff import diff_lines as diff_lines
 from ._durations import duration_text as duration_text, seconds_between as seconds_between, seconds_text as seconds_text
 from ._escaping import unobeyed as unobeyed, unobeyed_json as unobeyed_json
+from ._expected_paths import Path as Path, paths_of as paths_of
 from ._full import diagnosis as diagnosis, full_lines as full_lines, full_report as full_report
 from ._github import github_report as github_report, github_summary as github_summary
-from ._headlines import headline as headline
-from ._json import json_case as json_case, json_evidence as json_evidence, json_report as json_report
-from ._json_schema import report_schema as report_schema
+from ._json import (
+    json_case as json_case,
+    json_evidence as json_evidence,
+    json_report as json_report,
+    report_schema as report_schema,
+)
 from ._junit import junit_report as junit_report
 from ._markdown import markdown_report as markdown_report
 from ._marks import order_text as order_text
-from ._overall import overall_line as overall_line
-from ._paper import Line as Line, Paper as Paper, Part as Part
-from ._paths import Path as Path, paths_of as paths_of
-from ._redacting import redacted_report as redacted_report
-from ._report import Report as Report
+from ._paper import (
+    Line as Line,
+    Paper as Paper,
+    Part as Part,
+    cell_count as cell_count,
+    fit as fit,
+    printable as printable,
+    wrap as wrap,
+)
+from ._report import Report as Report, redacted_report as redacted_report
 from ._side_by_side import side_by_side as side_by_side, summary as summary
-from ._trajectory import trajectory_lines as trajectory_lines
-from ._tree import Lane as Lane, Row as Row, rows as rows
+from ._trajectory_lines import trajectory_lines as trajectory_lines

@@ -9,9 +9,8 @@ import msgspec
 
 from rightcall.values.results import CaseResult, Difference, EvaluationResult, value_text
 
-from ._characters import fit
 from ._marks import MARKS, STYLES
-from ._paper import NARROWEST, Line, Paper
+from ._paper import NARROWEST, Line, Paper, fit
 from ._report import Report
 
 _MOST = 100

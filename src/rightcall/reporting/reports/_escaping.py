@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-from ._characters import fit, printable
+from ._paper import fit, printable
 
 _NO_XML = re.compile("[\ufffe\uffff]")
 # The runner obeys `::` at the beginning of a line, and `##[` anywhere in one.

@@ -7,14 +7,11 @@ from collections.abc import Iterator
 
 from rightcall.values.results import CODES, CaseResult, EvaluationResult, PlacedFinding, tells_unmeasured
 
-from ._characters import fit, wrap
-from ._concise import ending
+from ._concise import ending, headline, matrices, matrix_lines
+from ._expected_paths import Path, paths_of
 from ._gutter import Gutter
-from ._headlines import headline
 from ._marks import MARKS
-from ._overall import matrices, matrix_lines
-from ._paper import NARROWEST, Line, Paper
-from ._paths import Path, paths_of
+from ._paper import NARROWEST, Line, Paper, fit, wrap
 from ._report import Report
 
 _LINES_OF_A_TRACEBACK = 8

@@ -1,17 +1,18 @@
-"""The user's own lines with the verdict on each beside it."""
+"""The user's own lines with the verdict beside each."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+
+import msgspec
 
 from rightcall.values.results import Source, Step, call_text
 from rightcall.values.trajectory import ToolCall
 
-from ._characters import cell_count, fit
-from ._excerpts import common_indent, excerpt
+from ._expected_paths import Path
 from ._marks import MARKS, STYLES, difference_texts, order_text
-from ._paper import Line, Paper, line_length
-from ._paths import Path
+from ._paper import Line, Paper, beginning, cell_count, fit, line_length
 
 _LABELS = {
     "RC101": "expected here, nothing matched",
@@ -23,6 +24,10 @@ _INDENT = "  "
 _WIDEST = 60
 _LONGEST_PLACE = 300
 """A place is not cut to the paper, so that it can be clicked on, but a stranger may have written it."""
+_WORD = re.compile(r"\"[^\"]*\"|'[^']*'|[^\s,:{}\[\]\"']+")
+_AFTER = 12
+_CUT = "..."
+_WIDEST_MARK = 40
 
 
 class Gutter:
@@ -148,3 +153,36 @@ class Gutter:
             line = self.bar(" ", _INDENT, " " * shown.start, ("^" * shown.length, "red"))
             left = self._room - shown.start - shown.length - 1
             yield (*line, (f" {label}", "red")) if label and len(label) <= left else line
+
+
+class Excerpt(msgspec.Struct, frozen=True):
+    """A line of a file as it is shown, and where the mark below it begins and how long it is; 0 for no mark."""
+
+    text: str
+    start: int = 0
+    length: int = 0
+
+
+def excerpt(source: Source, indent: int, width: int, paper: Paper) -> Excerpt:
+    """The line of a source without `indent` characters of its beginning, in `width` columns, its place in view."""
+    line, at = source.excerpt[indent:].rstrip(), source.column - 1 - indent
+    if not 0 <= at < len(line):
+        return Excerpt(fit(paper.text(line), width, plain=paper.plain))
+    at += len(line[at:]) - len(line[at:].lstrip("{[ ") or line[at:])
+    word = _WORD.match(line, at)
+    end = min(word.end() if word else at + 1, at + _WIDEST_MARK)
+    gap, begin = "", 0
+    if cell_count(paper.text(line[:end])) > width:
+        begin = min(at, max(0, min(end + _AFTER, len(line)) - width + len(_CUT)))
+        gap = (_CUT if paper.plain else "…") if begin else ""
+    before, marked = gap + paper.text(line[begin:at]), paper.text(line[at:end])
+    start, room = cell_count(before), width - cell_count(before) - cell_count(marked)
+    after = fit(paper.text(line[end:]), room, plain=paper.plain) if room > 0 else ""
+    text = beginning(before + marked + after, width)
+    return Excerpt(text, start, max(0, min(cell_count(marked), width - start)))
+
+
+def common_indent(sources: tuple[Source, ...]) -> int:
+    """How many characters of white space all the lines begin with."""
+    lines = [source.excerpt for source in sources if source.excerpt.strip()]
+    return min([len(line) - len(line.lstrip()) for line in lines], default=0)

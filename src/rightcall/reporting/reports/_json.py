@@ -1,17 +1,20 @@
-"""Everything, for machines."""
+"""Reports as JSON, and their JSON Schema."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
 from rightcall.values.decoding import dump_json
-from rightcall.values.results import CaseResult
+from rightcall.values.results import CaseResult, EvaluatorTotals, OverallResult, SavedCase, Totals
 from rightcall.version import __version__
 
 from ._escaping import unobeyed_json
 from ._report import Report
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def json_report(report: Report) -> Iterator[str]:
@@ -45,3 +48,21 @@ def json_evidence(result: CaseResult) -> str:
     plain = result.to_plain()
     del plain["case_id"], plain["repeat"]
     return dump_json(plain)
+
+
+class JsonReport(msgspec.Struct, kw_only=True):
+    """A run, or scored traces, with everything: what `--format json` and `--output-file` write."""
+
+    rightcall: str
+    evalset: str
+    cases: list[SavedCase]
+    totals: Totals
+    evaluators: dict[str, EvaluatorTotals]
+    overall: list[OverallResult] = []
+    notes: list[str] = []
+
+
+def report_schema() -> dict[str, Any]:
+    """The JSON Schema that every report in JSON satisfies. Keys that are new in a later version are no break."""
+    [root], definitions = msgspec.json.schema_components((JsonReport,), ref_template="#/$defs/{name}")
+    return {"$schema": _DIALECT, "title": "A report of Rightcall", **root, "$defs": definitions}

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from rightcall.reporting.changes import CaseChange, Comparison
 from rightcall.values.results import CaseResult, Classification, EvaluatorTotals
 
-from ._changes import change_words, score_words, totals_words
+from ._comparison_lines import change_words, score_words, totals_words
+from ._concise import matrices, matrix_table
 from ._escaping import code_span
-from ._overall import matrices, matrix_table
 from ._report import Report
 
 COMMENT_BYTES = 65_536

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rightcall.values.results import Difference, Step, ordinal_text
 
-from ._characters import beginning, cell_count, fit
-from ._paper import Paper
+from ._paper import Paper, beginning, cell_count, fit
 
 MARKS = {
     "match": ("✓", "ok"),

@@ -1,4 +1,4 @@
-"""What a report is made of, whatever its format."""
+"""What a report is made of."""
 
 from __future__ import annotations
 
@@ -35,3 +35,28 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """What the reader of the traces warned of, with the number of cases it is about."""
     documents: Callable[[], Iterator[str]] | None = None
     """The same results as `to_json` writes them, where they are written already."""
+
+
+def redacted_report(report: Report) -> Report:
+    """A report without secrets; its verdicts, scores and totals are the same."""
+    # Imported here because it takes 20 ms, and not every report is redacted.
+    from rightcall.values.redaction import (
+        redacted,
+        redacted_address,
+        redacted_document,
+        redacted_overall,
+        redacted_text,
+    )
+
+    results, documents = report.results, report.documents
+    return msgspec.structs.replace(
+        report,
+        results=lambda: map(redacted, results()),
+        documents=(lambda: map(redacted_document, documents())) if documents is not None else None,
+        overall=tuple(map(redacted_overall, report.overall)),
+        subject=redacted_text(report.subject),
+        agent=redacted_address(report.agent),
+        facts=tuple([(name, redacted_text(fact)) for name, fact in report.facts]),
+        notes=tuple(map(redacted_text, report.notes)),
+        warnings={redacted_text(warning): cases for warning, cases in report.warnings.items()},
+    )

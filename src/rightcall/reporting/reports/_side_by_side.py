@@ -17,11 +17,10 @@ from rightcall.values.results import (
 )
 from rightcall.values.trajectory import ToolCall
 
-from ._characters import cell_count, fit
-from ._headlines import fared
+from ._concise import fared
+from ._expected_paths import Path, paths_of
 from ._marks import MARKS, difference_texts, order_text
-from ._paper import Paper
-from ._paths import Path, paths_of
+from ._paper import Paper, cell_count, fit
 
 if TYPE_CHECKING:  # a quarter of a second, which whoever only reports runs should not pay
     from rightcall.cases.evalsets import Case, Check

@@ -1,7 +1,11 @@
-from ._commits import commit_of as commit_of
-from ._digest import case_digest as case_digest, file_digest as file_digest, files_digest as files_digest
 from ._header import Header as Header, Sample as Sample
 from ._journal import Entry as Entry, Journal as Journal, JournalReading as JournalReading, Line as Line
+from ._provenance import (
+    case_digest as case_digest,
+    commit_of as commit_of,
+    file_digest as file_digest,
+    files_digest as files_digest,
+)
 from ._runs import (
     RUNS as RUNS,
     Run as Run,
@@ -10,5 +14,5 @@ from ._runs import (
     open_run as open_run,
     run_folder as run_folder,
 )
-from ._seals import Seal as Seal
-from ._spans import RunSpans as RunSpans, SpanFile as SpanFile, SpanIndex as SpanIndex
+from ._sealed_lines import Seal as Seal
+from ._span_file import RunSpans as RunSpans, SpanFile as SpanFile, SpanIndex as SpanIndex

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +10,27 @@ import msgspec
 
 from rightcall.errors import InputError, StoreError
 from rightcall.values.decoding import dump_json, load_json
-from rightcall.values.results import EvaluatorTotals, OverallResult, Totals
+from rightcall.values.results import EvaluatorTotals, OverallResult, Totals, value_text
 
 from ._folders import replace_file, telling
-from ._options import told_options
-from ._seals import Seal
+from ._sealed_lines import Seal
 
 SCHEMA = 1
 FILE = "run.json"
 _COMMIT = 10
+_VALUE_WIDTH = 80
+_FLAGS = {
+    ("fail_fast", True): ("stops", "at the first case that does not pass"),
+    ("strict_agent", True): ("agents that read answers", "are in error"),
+    ("record", True): ("tools", "real, and what they answer is recorded"),
+    ("replay", True): ("tools", "answer what was recorded"),
+    ("spans", False): ("spans", "not kept"),
+    ("redact", True): ("secrets", "left out of what is kept"),
+    ("redact", False): ("secrets", "told as they are"),
+    ("pytest", True): ("run by", "pytest"),
+}
+_USUAL: dict[str, Any] = {"repeat": 1, "min_pass": 1, "spans": True}
+"""What is so without being asked for; of every other option, nothing is."""
 
 
 class Sample(msgspec.Struct, frozen=True):
@@ -115,3 +128,56 @@ def read_header(folder: Path) -> Header:
         return msgspec.convert(fields, Header, strict=True)
     except (InputError, msgspec.ValidationError) as problem:
         raise StoreError(f"{path}: not the header of a run: {problem}") from None
+
+
+def told_options(options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Names and values, in words, of the options that somebody set to something unusual.
+
+    An option that is not known here is told by its own name; one with a value that it cannot have, as the value is.
+    """
+    for name, value in options.items():
+        if isinstance(value, bool):
+            if flag := _FLAGS.get((name, value)):
+                yield flag
+            elif value and name not in _USUAL:
+                yield _plain_option(name, value)
+        elif value not in (None, "", [], {}) and value != _USUAL.get(name):
+            yield _OPTION_WORDS.get(name, lambda value, name=name: _plain_option(name, value))(value)
+
+
+def _plain_option(name: str, value: Any) -> tuple[str, str]:
+    return name.replace("_", " "), value_text(value, _VALUE_WIDTH)
+
+
+def _listed(label: str) -> Callable[[Any], tuple[str, str]]:
+    def tell(value: Any) -> tuple[str, str]:
+        are_names = isinstance(value, list) and all([isinstance(each, str) for each in value])
+        text = ", ".join(value) if are_names else value_text(value, _VALUE_WIDTH)
+        return label, text if len(text) <= _VALUE_WIDTH else f"{text[: _VALUE_WIDTH - 1]}…"
+
+    return tell
+
+
+def _share(value: Any) -> tuple[str, str]:
+    is_share = isinstance(value, (int, float)) and 0 <= value <= 1
+    return "must pass", f"{value * 100:.4g} % of the cases" if is_share else value_text(value, _VALUE_WIDTH)
+
+
+def _memory(value: Any) -> tuple[str, str]:
+    is_size = isinstance(value, int) and 0 < value < 2**60
+    return "memory of a worker", f"at most {value / 2**20:,.4g} MB" if is_size else value_text(value, _VALUE_WIDTH)
+
+
+def _seconds_option(value: Any) -> tuple[str, str]:
+    return "a case may take", f"{value_text(value, _VALUE_WIDTH).removesuffix('.0')} s"
+
+
+_OPTION_WORDS: dict[str, Callable[[Any], tuple[str, str]]] = {
+    "cases": _listed("only cases"),
+    "tags": _listed("only tags"),
+    "timeout": _seconds_option,
+    "max_memory": _memory,
+    "repeat": lambda value: ("repeats", value_text(value, _VALUE_WIDTH)),
+    "min_repeat_pass": lambda value: ("repeats that must pass", value_text(value, _VALUE_WIDTH)),
+    "min_pass": _share,
+}

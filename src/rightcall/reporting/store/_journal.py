@@ -18,8 +18,7 @@ from rightcall.values.results import CaseResult, without_details
 
 from ._folders import telling
 from ._header import Header, put_header, read_header
-from ._lines import Lines
-from ._seals import SealedLines
+from ._sealed_lines import Lines, SealedLines
 
 FILE = "cases.jsonl"
 _SYNC_EVERY = 0.05

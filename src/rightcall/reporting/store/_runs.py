@@ -19,8 +19,8 @@ from rightcall.version import __version__
 from ._folders import make_private, telling
 from ._header import FILE as HEADER_FILE, Header, Sample, read_header, write_header
 from ._journal import Entry, Journal, JournalReading, Line, is_being_written, last_results, read_journal, read_lines
-from ._seals import Seal
-from ._spans import RunSpans, SpanFile, SpanIndex, has_spans
+from ._sealed_lines import Seal
+from ._span_file import RunSpans, SpanFile, SpanIndex, has_spans
 from ._verdicts import read_verdicts
 
 RUNS = Path(".rightcall") / "runs"

@@ -2,4 +2,4 @@ from ._access import Hosts as Hosts, Token as Token, is_loopback as is_loopback,
 from ._app import make_app as make_app
 from ._index import Index as Index
 from ._library import Library as Library
-from ._serving import PORT as PORT, Listener as Listener
+from ._listener import PORT as PORT, Listener as Listener

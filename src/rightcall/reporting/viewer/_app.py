@@ -14,12 +14,12 @@ from rightcall.errors import StoreError
 from rightcall.reporting.pages import Crumb, Links, MessagePage, message_html, script, stylesheet
 
 from ._access import Hosts, Token
-from ._calling import tool_page
-from ._comparing import MOST_RUNS, compare_page
+from ._compare_view import MOST_RUNS, compare_page
 from ._guards import COOKIE, LOGIN, Guard, token_wanted
 from ._library import Library
-from ._listing import runs_page
-from ._showing import shown_case, shown_run
+from ._run_view import shown_case, shown_run
+from ._runs_view import runs_page
+from ._tool_view import tool_page
 
 _LINKS = Links()
 _CANNOT_BE_READ = 422

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from sys import intern
 from typing import Any
 
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from rightcall.errors import StoreError
 from rightcall.reporting.pages import CaseRow, Choice, Group, Grouping, RunCounts, ToolTotal, case_key, key_of, row_of
 from rightcall.reporting.store import Line, Run, SpanIndex
-from rightcall.values.redaction import redacted, redacted_text
+from rightcall.values.redaction import redacted, redacted_text, redacted_value
 from rightcall.values.results import (
     Aggregates,
     CaseResult,
@@ -24,8 +24,7 @@ from rightcall.values.results import (
     measures_of,
 )
 
-from ._columns import Columns
-from ._redacting import RedactedSpans
+from ._call_columns import Columns
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -132,7 +131,7 @@ class Index:
     def spans(self, result: CaseResult) -> tuple[Mapping[str, Any], int]:
         """The spans of a result, where the run kept them, and how many it could not keep. Raises `StoreError`."""
         found = self._spans.spans(result.case_id, result.repeat)
-        return RedactedSpans(found) if self._redacts else found, found.left_out
+        return _RedactedSpans(found) if self._redacts else found, found.left_out
 
     def tools(self) -> tuple[ToolTotal, ...]:
         """How often each tool was called so far, and how often that failed, the one called most first."""
@@ -203,6 +202,22 @@ class Index:
         )
         self._lines[line.number] = row.key
         self.columns.add(line.number, calls, names)
+
+
+class _RedactedSpans(Mapping[str, Any]):
+    """Spans without secrets, each made when it is asked for: most are not shown."""
+
+    def __init__(self, spans: Mapping[str, Any]) -> None:
+        self._spans = spans
+
+    def __getitem__(self, span_id: str) -> Any:
+        return redacted_value(msgspec.to_builtins(self._spans[span_id]))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._spans)
+
+    def __len__(self) -> int:
+        return len(self._spans)
 
 
 def _place(entry: Entry) -> tuple[int, tuple[str, int, int], int, str]:

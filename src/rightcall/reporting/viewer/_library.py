@@ -1,4 +1,4 @@
-"""The runs that are shown: found by name, read as far as they are asked for, never written to."""
+"""The runs on show: found by name, read as far as needed, never written to."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from rightcall.errors import StoreError
 from rightcall.reporting.pages import Changes
 from rightcall.reporting.store import Run, list_runs, open_run, run_folder
+from rightcall.values.redaction import redacted_address, redacted_text, redacted_value
 from rightcall.values.results import Verdict
 
+from ._cache import WeightedCache
 from ._index import Index
-from ._redacting import redacted_run
-from ._shelf import Shelf
 
 _ROWS = 60_000
 _HEADERS = 500
@@ -63,10 +64,10 @@ class Library:
         self.folder = folder
         self.redacts = redacts
         self.is_alone = (folder / _FILES[0]).is_file()
-        self._headers: Shelf[_Header] = Shelf(headers)
-        self._indices: Shelf[Index] = Shelf(rows)
-        self._verdicts: Shelf[_Verdicts] = Shelf(_VERDICTS)
-        self._changes: Shelf[_Changes] = Shelf(_CHANGES)
+        self._headers: WeightedCache[_Header] = WeightedCache(headers)
+        self._indices: WeightedCache[Index] = WeightedCache(rows)
+        self._verdicts: WeightedCache[_Verdicts] = WeightedCache(_VERDICTS)
+        self._changes: WeightedCache[_Changes] = WeightedCache(_CHANGES)
 
     @property
     def kept(self) -> dict[str, int]:
@@ -93,7 +94,7 @@ class Library:
         kept = self._headers.get(name)
         if kept is None or kept.stamp != stamp:
             opened = open_run(str(folder))
-            kept = _Header(redacted_run(opened) if self.redacts else opened, stamp)
+            kept = _Header(_redacted_run(opened) if self.redacts else opened, stamp)
             self._headers.put(name, kept)
         return kept.run
 
@@ -176,3 +177,11 @@ def _stamp(path: Path) -> tuple[int, ...]:
     except OSError:
         return 0, 0, 0
     return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _redacted_run(run: Run) -> Run:
+    """A run whose header has no secrets: an agent may be an address with a password in it."""
+    header = run.header
+    told = {name: redacted_text(getattr(header, name) or "") for name in ("evalset", "branch")}
+    agent, options = redacted_address(header.agent), redacted_value(header.options)
+    return replace(run, header=replace(header, **told, agent=agent, options=options))

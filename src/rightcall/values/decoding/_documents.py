@@ -1,13 +1,25 @@
-"""Files that people write: YAML or JSON."""
+"""Files that people write, in YAML or JSON, with the line and column of everything in them."""
 
 from __future__ import annotations
+
+import re
+from typing import Any
 
 from rightcall.errors import DocumentError
 from rightcall.limits import DEFAULT_LIMITS, Limits
 
-from ._located import Document
-from ._located_json import decode_located_json
-from ._located_yaml import decode_located_yaml
+from ._located_json import Document, Path, Position, decode_located_json
+
+_PLAIN = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_INTEGER = re.compile(r"[-+]?[0-9]+")
+_BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_SPECIAL = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_TAGS = {"tag:yaml.org,2002:str", "tag:yaml.org,2002:seq", "tag:yaml.org,2002:map"}
 
 
 def decode_document(data: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
@@ -27,6 +39,33 @@ def decode_document(data: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Docum
         return _flow_yaml(text, limits, problem)
 
 
+def decode_located_yaml(text: str, limits: Limits) -> Document:
+    """A YAML document with its positions, held to what JSON can say.
+
+    `NO`, `12:30` and `2026-01-01` are texts, as version 1.2 has it. A key that stands twice, a tag, and a key that
+    is not a text are refused.
+
+    Raises:
+        DocumentError: the text is not such a document, or exceeds the limits.
+    """
+    import yaml
+
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    try:
+        root = yaml.compose(text, Loader=loader)
+    except yaml.MarkedYAMLError as problem:
+        mark = problem.problem_mark or problem.context_mark
+        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        raise DocumentError(str(problem.problem or problem.context), line, column) from None
+    except (yaml.YAMLError, UnicodeError) as problem:
+        raise DocumentError(f"not YAML: {str(problem).splitlines()[0]}", 1, 1) from None
+    except RecursionError:
+        raise DocumentError(f"nested deeper than the limit of {limits.depth} levels", 1, 1) from None
+    if root is None:
+        raise DocumentError("the document is empty", 1, 1)
+    return _Construction(limits).document(root)
+
+
 def _text(data: str | bytes) -> str:
     if isinstance(data, str):
         return data
@@ -43,3 +82,87 @@ def _flow_yaml(text: str, limits: Limits, problem: DocumentError) -> Document:
         return decode_located_yaml(text, limits)
     except DocumentError:
         raise problem from None
+
+
+class _Construction:
+    """One walk over the nodes of one document."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._positions: dict[Path, Position] = {}
+        self._seen: dict[int, int] = {}
+        self._aliases = 0
+        self._nodes = 0
+
+    def document(self, root: Any) -> Document:
+        self._positions[()] = _at(root)
+        return Document(self._value(root, ()), self._positions)
+
+    def _value(self, node: Any, path: Path) -> Any:
+        self._check(node, path)
+        kind = type(node).__name__
+        if kind == "MappingNode":
+            return self._object(node, path)
+        if kind == "SequenceNode":
+            return self._list(node, path)
+        return _scalar(node)
+
+    def _object(self, node: Any, path: Path) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        for key_node, item in node.value:
+            key = _scalar(key_node) if type(key_node).__name__ == "ScalarNode" else None
+            if not isinstance(key, str):
+                found = getattr(key_node, "value", "")
+                raise _problem(f"a key must be a text; write {str(found)[:40]!r} in quotes", key_node)
+            if key in value:
+                raise _problem(f"the key {key[:40]!r} stands twice in one object", key_node)
+            self._positions[*path, key] = _at(key_node)
+            value[key] = self._value(item, (*path, key))
+        return value
+
+    def _list(self, node: Any, path: Path) -> list[Any]:
+        value = []
+        for index, item in enumerate(node.value):
+            self._positions[*path, index] = _at(item)
+            value.append(self._value(item, (*path, index)))
+        return value
+
+    def _check(self, node: Any, path: Path) -> None:
+        self._nodes += 1
+        self._seen[id(node)] = self._seen.get(id(node), 0) + 1
+        self._aliases += self._seen[id(node)] > 1
+        if len(path) > self._limits.depth:
+            raise _problem(f"nested deeper than the limit of {self._limits.depth} levels", node)
+        if self._nodes > self._limits.nodes or self._aliases > self._limits.aliases:
+            raise _problem("more values or aliases than the limits allow", node)
+        if node.tag not in _TAGS:
+            raise _problem(f"the tag {str(node.tag)[:80]!r} is not allowed; write plain values", node)
+
+
+def _scalar(node: Any) -> Any:
+    text: str = node.value
+    if node.style:
+        return text
+    if text in _PLAIN:
+        return _PLAIN[text]
+    if _INTEGER.fullmatch(text):
+        return _integer(text, 10, node)
+    if _BASED.fullmatch(text):
+        return _integer(text, 0, node)
+    if _FLOAT.fullmatch(text) or _SPECIAL.fullmatch(text):
+        return float(text if _FLOAT.fullmatch(text) else text.lower().replace(".", ""))
+    return text
+
+
+def _integer(text: str, base: int, node: Any) -> int:
+    if len(text) > 4_300:
+        raise _problem(f"an integer of {len(text):,} digits is too large", node)
+    return int(text, base)
+
+
+def _problem(message: str, node: Any) -> DocumentError:
+    return DocumentError(message, node.start_mark.line + 1, node.start_mark.column + 1)
+
+
+def _at(node: Any) -> Position:
+    return Position(node.start_mark.line + 1, node.start_mark.column + 1)

@@ -13,7 +13,7 @@ import msgspec
 from rightcall.errors import InputError, shown
 from rightcall.limits import DEFAULT_LIMITS, Limits
 
-from ._values import check_shape
+from ._values import admit, check_shape
 
 _BEGINNING = re.compile(r"[^\s,]")
 _FLOAT = "$float"
@@ -22,6 +22,8 @@ _LITERAL = "$literal"
 _ENCODE = json.JSONEncoder(allow_nan=False).encode
 _MARKS: tuple[Any, ...] = (f'"{_FLOAT}"', f'"{_LITERAL}"')
 _MARKS_IN_BYTES: tuple[Any, ...] = tuple([mark.encode() for mark in _MARKS])
+# Python warns of escapes it does not know and keeps their backslash; doubling it says the same without a warning.
+_UNKNOWN_ESCAPE = re.compile(r"""\\(\\|(?![\n\\'"abfnrtvxuUN0-7]))""")
 
 
 def decode_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
@@ -90,6 +92,20 @@ def load_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
     return _unmark_floats(value) if any([mark in text for mark in marks]) else value
 
 
+def decode_text(text: str, limits: Limits = DEFAULT_LIMITS) -> Any:
+    """The value a text stands for: read as JSON, else as a Python literal such as `{'city': 'Paris'}`.
+
+    Tuples become lists. Nothing is executed.
+
+    Raises:
+        InputError: the text is neither, or exceeds the limits.
+    """
+    try:
+        return decode_json(text, limits)
+    except InputError as problem:
+        return _decode_literal(text, limits, problem)
+
+
 def _decode_tolerantly(text: str | bytes) -> Any:
     # The standard decoder is slower, but takes NaN, infinities and lone surrogates.
     try:
@@ -139,3 +155,15 @@ def _unmark(value: dict[str, Any]) -> Any:
     if key == _LITERAL and isinstance(item, dict):
         return {inner: _unmark_floats(held) for inner, held in item.items()}
     raise InputError(f"{key} stands before {shown(item)}, which Rightcall never writes")
+
+
+def _decode_literal(text: str, limits: Limits, problem: InputError) -> Any:
+    if len(text) > limits.literal_bytes:
+        raise problem
+    from ast import literal_eval
+
+    try:
+        value = literal_eval(_UNKNOWN_ESCAPE.sub(r"\\\\", text.strip()))
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        raise InputError("neither JSON nor a Python literal") from None
+    return admit(value, limits)

@@ -1,19 +1,41 @@
-"""JSON with the line and column of everything in it."""
+"""JSON documents with the line and column of everything in them."""
 
 from __future__ import annotations
 
 import json
 import re
 from bisect import bisect_right
-from typing import Any
+from typing import Any, TypeAlias
+
+import msgspec
 
 from rightcall.errors import DocumentError
 from rightcall.limits import Limits
 
-from ._located import Document, Path, Position
-
+Path: TypeAlias = tuple[str | int, ...]
+"""Where a value stands in a document: the keys and indices that lead to it."""
 _SPACE = re.compile(r"[ \t\n\r]*")
 _DECODER = json.JSONDecoder()
+
+
+class Position(msgspec.Struct, frozen=True):
+    """A place in a text, counted from 1."""
+
+    line: int
+    column: int
+
+
+class Document(msgspec.Struct, frozen=True):
+    """A value and where each part of it was written: keys of objects, and items of lists."""
+
+    value: Any
+    positions: dict[Path, Position]
+
+    def position(self, path: Path) -> Position:
+        """Where a part was written or, if that is not known, the nearest part around it."""
+        while path not in self.positions and path:
+            path = path[:-1]
+        return self.positions.get(path, Position(1, 1))
 
 
 def decode_located_json(text: str, limits: Limits) -> Document:

@@ -13,8 +13,8 @@ from rightcall.values.decoding import dump_json, load_json
 from rightcall.values.results import CaseResult, Difference, OverallResult
 from rightcall.values.trajectory import Trajectory
 
-from ._looking import is_suspect
 from ._names import secret_name
+from ._shapes import is_suspect
 from ._texts import told
 from ._values import Redacting, redacted_value
 

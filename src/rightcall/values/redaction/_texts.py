@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ._looking import shapes_in
 from ._names import is_harmless, looks_like, secret_name
-from ._shapes import Shape
+from ._shapes import Shape, shapes_in
 
 _BEGINNING = "[redacted: "
 _KEY = re.compile(r"(?:--)?[A-Za-z0-9_.-]*\Z")

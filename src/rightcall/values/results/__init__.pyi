@@ -1,12 +1,7 @@
-from ._aggregates import (
-    Aggregates as Aggregates,
-    EvaluatorTotals as EvaluatorTotals,
-    Measure as Measure,
-    measures_of as measures_of,
-)
-from ._alignment import Alignment as Alignment, Step as Step
-from ._case import (
+from ._case_result import (
     CaseResult as CaseResult,
+    Cause as Cause,
+    Outcome as Outcome,
     PlacedFinding as PlacedFinding,
     SavedCase as SavedCase,
     Source as Source,
@@ -22,8 +17,14 @@ from ._codes import (
     group_words as group_words,
     tells_unmeasured as tells_unmeasured,
 )
-from ._differences import Difference as Difference, text_pair as text_pair
-from ._findings import Finding as Finding, NamedCall as NamedCall, missing_calls as missing_calls, tool_in as tool_in
+from ._findings import (
+    Alignment as Alignment,
+    Finding as Finding,
+    NamedCall as NamedCall,
+    Step as Step,
+    missing_calls as missing_calls,
+    tool_in as tool_in,
+)
 from ._justifications import (
     AnswersJustification as AnswersJustification,
     BudgetCheck as BudgetCheck,
@@ -47,14 +48,6 @@ from ._justifications import (
     ToolTrajectoryEvaluatorJustification as ToolTrajectoryEvaluatorJustification,
     TurnScore as TurnScore,
 )
-from ._outcome import Cause as Cause, Outcome as Outcome
-from ._overall import (
-    OTHER as OTHER,
-    ClassFigures as ClassFigures,
-    Classification as Classification,
-    OverallResult as OverallResult,
-)
-from ._repeats import Tally as Tally
 from ._result import (
     Account as Account,
     EvaluationResult as EvaluationResult,
@@ -64,8 +57,21 @@ from ._result import (
     without_details as without_details,
 )
 from ._text import (
+    Difference as Difference,
     call_text as call_text,
     figure_text as figure_text,
     ordinal_text as ordinal_text,
+    text_pair as text_pair,
     value_text as value_text,
+)
+from ._totals import (
+    OTHER as OTHER,
+    Aggregates as Aggregates,
+    ClassFigures as ClassFigures,
+    Classification as Classification,
+    EvaluatorTotals as EvaluatorTotals,
+    Measure as Measure,
+    OverallResult as OverallResult,
+    Tally as Tally,
+    measures_of as measures_of,
 )

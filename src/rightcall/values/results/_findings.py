@@ -1,12 +1,15 @@
-"""What went wrong, one sentence at a time."""
+"""What went wrong: findings, and how actual calls line up with expected ones."""
 
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 import msgspec
 
 from rightcall.values.trajectory import Trajectory
+
+from ._text import Difference
 
 _QUOTED = re.compile(r"`([^`(]{1,200})")
 _LONGEST_NAME = 200
@@ -56,3 +59,31 @@ def missing_calls(trajectory: Trajectory) -> Finding:
 def tool_in(text: str) -> str:
     """The name of the tool in the text of a call; of a very long one, its beginning."""
     return text.partition("(")[0][:_LONGEST_NAME]
+
+
+class Step(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One line of an alignment.
+
+    `match`: as expected. `mismatch`: the same tool, but not as expected (`differences` says where). `moved`: as
+    expected, but at another place in the order. `missing`: expected, not called. `extra`: called, not expected.
+    A mismatch can be `out_of_place` as well; a moved step always is.
+    """
+
+    kind: Literal["match", "mismatch", "moved", "missing", "extra"]
+    name: str
+    expected: int | None = None
+    """Position among the expected calls, from 0."""
+    actual: int | None = None
+    """Position in the trajectory, from 0."""
+    differences: tuple[Difference, ...] = ()
+    out_of_place: bool = False
+
+
+class Alignment(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How the actual calls line up with the expected ones, step by step.
+
+    `left_out` counts the steps that are not listed, where there are too many to read.
+    """
+
+    steps: tuple[Step, ...] = ()
+    left_out: int = 0

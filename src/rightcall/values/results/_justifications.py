@@ -6,9 +6,8 @@ from typing import Any
 
 import msgspec
 
-from ._alignment import Alignment
-from ._differences import Difference
-from ._findings import NamedCall
+from ._findings import Alignment, NamedCall
+from ._text import Difference
 
 
 class Justification(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):

@@ -1,4 +1,4 @@
-"""Values and calls as short text for people."""
+"""Values, calls and differences as short text."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 _WIDTH = 120
 _VALUE_WIDTH = 40
-
 json_text = json.JSONEncoder(ensure_ascii=False, default=repr).encode
 """A value as JSON for people; a Python object that decides is shown by its repr."""
+_WINDOW = 60
 
 
 def value_text(value: Any, width: int = _WIDTH) -> str:
@@ -30,13 +32,6 @@ def call_text(
     return _cut(f"{name}({written})", width)
 
 
-def _cut(text: str, width: int) -> str:
-    if len(text) <= width:
-        return text
-    head = (width - 1) * 2 // 3
-    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
-
-
 def ordinal_text(number: int) -> str:
     """A place in a list, from 1: `1st`, `2nd`, `11th`."""
     ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
@@ -46,3 +41,58 @@ def ordinal_text(number: int) -> str:
 def figure_text(value: float) -> str:
     """A figure such as a count, a share or a number of seconds: whole ones with commas, others to six digits."""
     return f"{value:,.0f}" if value == int(value) or value >= 100_000 else f"{value:,.6g}"
+
+
+class Difference(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where two values differ, and what stands there as JSON text; `None` where nothing does."""
+
+    path: str
+    expected: str | None = None
+    actual: str | None = None
+
+    def __str__(self) -> str:
+        if self.actual is None:
+            return f"{self.path}: {self.expected} is missing"
+        if self.expected is None:
+            return f"{self.path}: {self.actual} is not expected"
+        if self.expected == '{"$absent": true}':
+            return f"{self.path}: {self.actual} should not be there"
+        if self.expected.startswith('{"$'):
+            return f"{self.path}: {self.actual} does not satisfy {self.expected}"
+        return f"{self.path}: {self.expected} ≠ {self.actual}"
+
+
+def text_pair(expected: Any, actual: Any) -> tuple[str, str]:
+    """Two different values as JSON text, each cut to a window around the first difference."""
+    first, second = json_text(expected), json_text(actual)
+    if max(len(first), len(second)) <= 2 * _WINDOW:
+        return first, second
+    start = _first_difference(first, second)
+    return _window(first, start), _window(second, start)
+
+
+def _cut(text: str, width: int) -> str:
+    if len(text) <= width:
+        return text
+    head = (width - 1) * 2 // 3
+    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
+
+
+def _first_difference(first: str, second: str) -> int:
+    """Where two texts part, by halving: texts may be megabytes long."""
+    same, end = 0, min(len(first), len(second))
+    while same < end:
+        middle = (same + end + 1) // 2
+        if first[same:middle] == second[same:middle]:
+            same = middle
+        else:
+            end = middle - 1
+    return same
+
+
+def _window(text: str, center: int) -> str:
+    if len(text) <= 2 * _WINDOW:
+        return text
+    first = max(0, min(center - _WINDOW, len(text) - 2 * _WINDOW))
+    last = first + 2 * _WINDOW
+    return ("…" if first else "") + text[first:last] + ("…" if last < len(text) else "")

@@ -1,7 +1,5 @@
-from ._call import ToolCall as ToolCall
-from ._lines import is_trajectory as is_trajectory
-from ._order import in_order as in_order
-from ._raw_span import (
+from ._call import ToolCall as ToolCall, WithheldCall as WithheldCall, in_order as in_order
+from ._raw_spans import (
     KeptSpans as KeptSpans,
     RawEvent as RawEvent,
     RawSpan as RawSpan,
@@ -13,6 +11,7 @@ from ._trajectory import (
     NOT_UNDERSTOOD as NOT_UNDERSTOOD,
     NOT_UNDERSTOOD_NOTE as NOT_UNDERSTOOD_NOTE,
     Trajectory as Trajectory,
+    Usage as Usage,
+    is_trajectory as is_trajectory,
+    summed_usage as summed_usage,
 )
-from ._usage import Usage as Usage, summed_usage as summed_usage
-from ._withheld import WithheldCall as WithheldCall

@@ -1,8 +1,9 @@
-"""One call of one tool."""
+"""Calls: made, withheld, and the order in which they happened."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from types import NoneType
 from typing import Any, Literal
 
@@ -89,6 +90,41 @@ class ToolCall(msgspec.Struct, frozen=True):
         force_setattr(self, "unrecorded", frozenset(given))
 
 
+class WithheldCall(msgspec.Struct, frozen=True):
+    """A call that was asked for and not carried out: put off, or refused by a person."""
+
+    name: str
+    args: Mapping[str, Any] | None = None
+    """Its arguments; `None` where they were not recorded."""
+    reason: str = ""
+    """Why it was not carried out."""
+
+    def __post_init__(self) -> None:
+        name, args, reason = [getattr(self, field) for field in self.__struct_fields__]
+        if not isinstance(name, str) or not 0 < len(name) <= DEFAULT_LIMITS.name_length:
+            raise InputError(f"a withheld call named {shown(name)}; a tool's name is text and not empty")
+        if args is not None and not isinstance(args, Mapping):
+            raise InputError(f"the arguments of {name[:80]!r} are {shown(args)}; they should be an object")
+        if not isinstance(reason, str):
+            raise InputError(f"the reason why {name[:80]!r} was withheld is {shown(reason)}, and no text")
+
+
+def in_order(calls: Sequence[ToolCall]) -> list[int]:
+    """The positions of `calls` in the order they happened.
+
+    By start time; calls that start together, parent before child; else as given. Calls without a start time
+    come last. Never by end time: calls that ran at once would come out reversed.
+    """
+    if all([call.start_ns is None for call in calls]):
+        return list(range(len(calls)))
+    starts = [call.start_ns for call in calls]
+    order = sorted(range(len(calls)), key=lambda position: (starts[position] is None, starts[position] or 0))
+    if not any([call.parent_id for call in calls]):
+        return order
+    together = groupby(order, key=starts.__getitem__)
+    return [position for _, positions in together for position in _parents_first(list(positions), calls)]
+
+
 def _bad_name(name: object) -> str:
     if not isinstance(name, str) or not name:
         return f"a call named {shown(name)}; a tool's name is text and not empty"
@@ -96,3 +132,21 @@ def _bad_name(name: object) -> str:
         f"a tool's name of {len(name):,} characters ({name[:40]!r}…) exceeds the limit of "
         f"{DEFAULT_LIMITS.name_length:,}"
     )
+
+
+def _parents_first(positions: list[int], calls: Sequence[ToolCall]) -> list[int]:
+    """Calls that start together, each after the calls it was made inside of, otherwise as they are."""
+    if len(positions) < 2:
+        return positions
+    by_span = {calls[position].span_id: position for position in positions if calls[position].span_id}
+    placed: dict[int, None] = {}
+    for position in positions:
+        chain: list[int] = []
+        above: int | None = position
+        while above is not None and above not in placed and above not in chain[-1:]:
+            chain.append(above)
+            above = by_span.get(calls[above].parent_id)
+            if above == position:
+                break
+        placed.update(dict.fromkeys(reversed(chain)))
+    return list(placed)

@@ -1,4 +1,4 @@
-"""The path an agent took."""
+"""The path an agent took: its calls in order, its input and output, and what the run used."""
 
 from __future__ import annotations
 
@@ -11,12 +11,9 @@ from msgspec.structs import force_setattr
 
 from rightcall.errors import InputError, nearest, shown
 from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.values.decoding import admit
+from rightcall.values.decoding import admit, decode_json
 
-from ._call import ToolCall
-from ._order import in_order
-from ._usage import Usage
-from ._withheld import WithheldCall
+from ._call import ToolCall, WithheldCall, in_order
 
 NOT_UNDERSTOOD = "not_understood"
 """The key of the metadata under which readers keep what they did not understand."""
@@ -143,6 +140,49 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return {call.span_id: call.parent_id for call in self.calls if call.span_id is not None}
 
 
+class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a run took, as far as it was recorded; `None` is not known, and not nothing."""
+
+    duration_ns: int | None = None
+    """From the beginning of its first span to the end of its last."""
+    input_tokens: int | None = None
+    """What models were given, all calls of models together."""
+    output_tokens: int | None = None
+    """What models gave back."""
+
+    @property
+    def total_tokens(self) -> int | None:
+        """What models were given and gave back."""
+        if self.input_tokens is None or self.output_tokens is None:
+            return None
+        return self.input_tokens + self.output_tokens
+
+
+def summed_usage(parts: Iterable[Usage | None]) -> Usage | None:
+    """What several parts of a run took, one after the other. What one of them does not know, the sum does not."""
+    known = [part or Usage() for part in parts]
+    summed = Usage(
+        duration_ns=_sum([part.duration_ns for part in known]),
+        input_tokens=_sum([part.input_tokens for part in known]),
+        output_tokens=_sum([part.output_tokens for part in known]),
+    )
+    return None if summed == Usage() else summed
+
+
+def is_trajectory(line: bytes) -> bool:
+    """Whether a line is a trajectory: an object with a list of calls, each of them a name or an object with one."""
+    if not line.lstrip().startswith(b"{") or b'"calls"' not in line:
+        return False
+    try:
+        document = decode_json(line)
+    except InputError:
+        return False
+    calls = document.get("calls") if isinstance(document, dict) else None
+    if not isinstance(calls, list):
+        return False
+    return all([isinstance(call, str) or (isinstance(call, dict) and "name" in call) for call in calls])
+
+
 def _call(item: Any, position: int, limits: Limits) -> ToolCall:
     if isinstance(item, ToolCall):
         return _call_from_object({**msgspec.structs.asdict(item), "unrecorded": [*item.unrecorded]}, position, limits)
@@ -163,3 +203,8 @@ def _call_from_object(item: Mapping[Any, Any], position: int, limits: Limits) ->
         return msgspec.convert(fields, ToolCall, strict=True)
     except msgspec.ValidationError as problem:
         raise InputError(f"{where}: {problem}") from None
+
+
+def _sum(figures: list[int | None]) -> int | None:
+    known = [figure for figure in figures if figure is not None]
+    return sum(known) if known and len(known) == len(figures) else None

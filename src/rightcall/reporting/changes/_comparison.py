@@ -1,0 +1,216 @@
+"""Two runs, compared case by case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import blake2b
+from typing import Literal
+
+import msgspec
+
+from rightcall.values.decoding import dump_json
+from rightcall.values.redaction import redacted_differences, redacted_value
+from rightcall.values.results import CaseResult, Source, Tally, Verdict
+
+from ._path_changes import Called, PathChange, called, path_changes
+
+Kind = Literal["worse", "better", "other", "drifted", "only_before", "only_after"]
+_RANKS: dict[Kind, int] = {"worse": 0, "better": 1, "other": 2, "drifted": 3, "only_before": 4, "only_after": 5}
+
+
+class ScoreChange(msgspec.Struct, frozen=True):
+    """The score of one evaluator, before and after; `None` where there is none."""
+
+    evaluator: str
+    before: float | None
+    after: float | None
+
+
+class CaseChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one case.
+
+    `worse`: it passed, and does not now. `better`: it did not pass, and does now. `other`: another verdict, neither
+    of them `passed`. `drifted`: the same verdict by another path or with other scores. `only_before` and
+    `only_after`: one run only has it.
+    """
+
+    case_id: str
+    kind: Kind
+    before: Side | None = None
+    after: Side | None = None
+    scores: tuple[ScoreChange, ...] = ()
+    path: tuple[PathChange, ...] = ()
+
+    @property
+    def is_flip(self) -> bool:
+        """Whether its verdict is another."""
+        return self.kind in ("worse", "better", "other")
+
+    @property
+    def has_other_answer(self) -> bool:
+        """Whether the agent gave back something else."""
+        return self.before is not None and self.after is not None and self.before.answer != self.after.answer
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """What changed from one run to another: flips first, the worse ones before the others."""
+
+    before: Overview
+    after: Overview
+    cases: tuple[CaseChange, ...]
+    same: int
+    """How many cases are as they were, but for their answers; they are not listed."""
+
+
+def compare(before: Mapping[str, Side], after: Mapping[str, Side]) -> Comparison:
+    """What changed between two runs, given what each has of its cases."""
+    changes = list(_changes(before, after))
+    changes.sort(key=_place)
+    shared = len(before.keys() & after.keys())
+    same = shared - sum(not change.kind.startswith("only") for change in changes)
+    return Comparison(overview(before), overview(after), tuple(changes), same)
+
+
+class Side(msgspec.Struct, frozen=True, kw_only=True):
+    """What one run has of one case: its verdict and, over all repeats, the mean of its scores.
+
+    The path and the answer are those of the first repeat that has the verdict of the case.
+    """
+
+    verdict: Verdict
+    score: float | None
+    scores: Mapping[str, float | None]
+    """By the id of the evaluator."""
+    path: tuple[Called, ...]
+    answer: bytes
+    """A digest of what the agent gave back."""
+    is_recorded: bool
+    """Whether there is a path at all: an agent that broke has none."""
+    source: Source
+
+    @property
+    def passed(self) -> bool:
+        """Whether the verdict is `passed`, and nothing else."""
+        return self.verdict == "passed"
+
+
+class Overview(msgspec.Struct, frozen=True):
+    """What a run comes to: cases, how many passed, mean scores by evaluator, and calls a case."""
+
+    cases: int
+    passed: int
+    scores: Mapping[str, float | None]
+    calls: float | None
+
+
+def sides_of(results: Iterable[CaseResult], needed: int | None = None) -> dict[str, Side]:
+    """What a run has of each case, by its id; `needed` is how many repeats must pass, all by default.
+
+    Of each result only its path is kept in memory, not what tools gave back.
+    """
+    tally = Tally(needed)
+    repeats: dict[str, list[Side]] = {}
+    for result in results:
+        tally.add(result)
+        repeats.setdefault(result.case_id, []).append(_side(result))
+    return {case_id: _merged(sides, tally.verdict(case_id)) for case_id, sides in repeats.items()}
+
+
+def overview(sides: Mapping[str, Side]) -> Overview:
+    """What the cases of a run come to."""
+    evaluators = dict.fromkeys(evaluator for side in sides.values() for evaluator in side.scores)
+    means = {name: mean(side.scores.get(name) for side in sides.values()) for name in evaluators}
+    calls = mean(float(len(side.path)) for side in sides.values() if side.is_recorded)
+    return Overview(len(sides), sum(side.passed for side in sides.values()), means, calls)
+
+
+def mean(scores: Iterable[float | None]) -> float | None:
+    """The mean of the scores that there are; `None` where there is none."""
+    given = [score for score in scores if score is not None]
+    return sum(given) / len(given) if given else None
+
+
+def redacted_comparison(comparison: Comparison) -> Comparison:
+    """The same changes, without the secrets in arguments. One that is another secret now is still a change."""
+    return msgspec.structs.replace(comparison, cases=tuple([_redacted_change(change) for change in comparison.cases]))
+
+
+def _changes(before: Mapping[str, Side], after: Mapping[str, Side]) -> Iterator[CaseChange]:
+    for case_id in dict.fromkeys((*before, *after)):
+        old, new = before.get(case_id), after.get(case_id)
+        if old is None or new is None:
+            yield CaseChange(
+                case_id=case_id, kind="only_after" if old is None else "only_before", before=old, after=new
+            )
+        elif (change := _change(case_id, old, new)) is not None:
+            yield change
+
+
+def _change(case_id: str, old: Side, new: Side) -> CaseChange | None:
+    scores = tuple(_score_changes(old, new))
+    path = path_changes(old.path, new.path) if old.is_recorded and new.is_recorded else ()
+    if old.verdict == new.verdict and not scores and not path:
+        return None
+    kind: Kind = "drifted"
+    if old.verdict != new.verdict:
+        kind = "worse" if old.passed else "better" if new.passed else "other"
+    return CaseChange(case_id=case_id, kind=kind, before=old, after=new, scores=scores, path=path)
+
+
+def _score_changes(old: Side, new: Side) -> Iterator[ScoreChange]:
+    for evaluator in dict.fromkeys((*old.scores, *new.scores)):
+        before, after = old.scores.get(evaluator), new.scores.get(evaluator)
+        if before != after:
+            yield ScoreChange(evaluator, before, after)
+
+
+def _place(change: CaseChange) -> tuple[int, str, int, int]:
+    """By what became of it, then as the cases stand in their file."""
+    side = change.after or change.before
+    source = side.source if side is not None else None
+    return (_RANKS[change.kind], *((source.file, source.line, source.column) if source is not None else ("", 0, 0)))
+
+
+def _side(result: CaseResult) -> Side:
+    trajectory = result.trajectory
+    answer = dump_json(trajectory.output) if trajectory is not None else ""
+    return Side(
+        verdict=result.verdict,
+        score=result.score,
+        scores={evaluation.evaluator: evaluation.score for evaluation in result.results},
+        path=called(trajectory),
+        answer=blake2b(answer.encode(errors="surrogatepass"), digest_size=16).digest(),
+        is_recorded=trajectory is not None,
+        source=result.source,
+    )
+
+
+def _merged(repeats: list[Side], verdict: Verdict) -> Side:
+    shown = next((side for side in repeats if side.verdict == verdict), repeats[0])
+    evaluators = dict.fromkeys(evaluator for side in repeats for evaluator in side.scores)
+    return msgspec.structs.replace(
+        shown,
+        verdict=verdict,
+        score=mean(side.score for side in repeats),
+        scores={name: mean(side.scores.get(name) for side in repeats) for name in evaluators},
+    )
+
+
+def _redacted_change(change: CaseChange) -> CaseChange:
+    sides = [side for side in (change.before, change.after) if side is not None]
+    seen = [call.args for side in sides for call in side.path]
+    path = [
+        msgspec.structs.replace(step, differences=redacted_differences(step.differences, *seen))
+        if step.differences
+        else step
+        for step in change.path
+    ]
+    before, after = _redacted_side(change.before), _redacted_side(change.after)
+    return msgspec.structs.replace(change, before=before, after=after, path=tuple(path))
+
+
+def _redacted_side(side: Side | None) -> Side | None:
+    if side is None:
+        return None
+    path = tuple([Called(call.name, redacted_value(call.args)) for call in side.path])
+    return msgspec.structs.replace(side, path=path)

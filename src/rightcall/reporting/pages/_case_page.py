@@ -1,0 +1,268 @@
+"""The page of one case: why it came out as it did, and everything the agent did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from rightcall.reporting.reports import seconds_text
+from rightcall.values.results import CaseResult, Code, Verdict, call_text
+from rightcall.values.trajectory import ToolCall, Trajectory
+
+from ._case_calls import CallView, Waterfall, brief_call_view, call_view, value_shown, waterfall_of
+from ._evaluations import EvaluationView, evaluation_views, signs_of
+from ._facts import When
+from ._links import Crumb, Links, case_key
+from ._problems import ProblemView, codes_of, problem_views
+from ._rows import sentence_of
+from ._templates import render
+from ._texts import Shown, shown_text
+
+CALLS_A_PAGE = 200
+_BRIEF_CALLS = 40
+_BRIEF_STEPS = 60
+_BRIEF_TEXT = 1_000
+_ID = 400
+_LONG = 20_000
+
+
+class Neighbours(msgspec.Struct, frozen=True):
+    """The addresses of the cases before and after one, and of the nearest that did not pass; empty for none."""
+
+    before: str = ""
+    after: str = ""
+    failure_before: str = ""
+    failure_after: str = ""
+
+
+class Sibling(msgspec.Struct, frozen=True):
+    """Another repeat of a case."""
+
+    repeat: int
+    verdict: Verdict
+    href: str
+
+
+class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """How a case fared in one run, the oldest run first."""
+
+    run: str
+    href: str
+    when: When
+    verdict: Verdict
+    is_this: bool = False
+    began: bool = False
+    """Whether this is the run in which the case stopped passing."""
+    is_first: bool = False
+    """Whether the case did not pass in this run, which is the first of all that have it."""
+    changed: str = ""
+    """Where what changed since the run before is shown."""
+
+
+class CasePage(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be seen of one result of a case."""
+
+    title: str
+    trail: tuple[Crumb, ...] = ()
+    is_running: bool = False
+    key: str
+    case_id: Shown
+    repeat: int
+    verdict: Verdict
+    score: float | None
+    place: str
+    took: str
+    size: int
+    """How many calls there were."""
+    sentence: Shown
+    problems: tuple[ProblemView, ...]
+    codes: tuple[Code, ...]
+    evaluations: tuple[EvaluationView, ...]
+    waterfall: Waterfall
+    calls: tuple[CallView, ...]
+    calls_left_out: int = 0
+    calls_page: int = 1
+    calls_pages: int = 1
+    warnings: tuple[Shown, ...] = ()
+    is_recorded: bool = True
+    """Whether there is a trajectory at all."""
+    input: Shown | None = None
+    output: Shown | None = None
+    turn_inputs: tuple[Shown, ...] = ()
+    """What each turn was given, where each turn that gave something back is known to have been given something."""
+    turn_outputs: tuple[Shown, ...] = ()
+    error: Shown | None = None
+    traceback: Shown | None = None
+    printed: Shown | None = None
+    run_id: str = ""
+    neighbours: Neighbours = Neighbours()
+    siblings: tuple[Sibling, ...] = ()
+    history: tuple[HistoryEntry, ...] = ()
+    is_brief: bool = False
+
+    @property
+    def anchor(self) -> str:
+        """What ids inside of this page begin with, so that many cases can stand in one file."""
+        return f"{self.key}-" if self.is_brief else ""
+
+    def call_href(self, number: int, links: Links) -> str:
+        """Where a call is shown; nothing where it is not."""
+        if self.is_brief:
+            return f"#{self.anchor}call-{number}" if number <= len(self.calls) else ""
+        page = (number - 1) // CALLS_A_PAGE + 1
+        there = "" if page == self.calls_page else links.case(self.run_id, self.key, calls=page)
+        return f"{there}#call-{number}"
+
+
+def case_page(
+    result: CaseResult,
+    run_id: str,
+    links: Links,
+    *,
+    run_name: str = "",
+    calls_page: int = 1,
+    spans: Mapping[str, Any] | None = None,
+    neighbours: Neighbours | None = None,
+    siblings: Sequence[Sibling] = (),
+    history: Sequence[HistoryEntry] = (),
+    is_running: bool = False,
+) -> CasePage:
+    """The page of a case with everything. A page of calls that does not exist is the nearest that does.
+
+    Args:
+        result: What was found.
+        run_id: What its run goes by in addresses, and `run_name` on the page.
+        links: Where other pages are.
+        run_name: See above; the id by default.
+        calls_page: Which calls are shown, `CALLS_A_PAGE` of them at a time.
+        spans: The recorded spans as plain data or structs, by their ids.
+        neighbours: The cases before and after it.
+        siblings: All repeats of it, itself included; none where it has one only.
+        history: How it fared in other runs.
+        is_running: Whether the run is not over yet.
+    """
+    calls = result.trajectory.calls if result.trajectory is not None else ()
+    evaluations = evaluation_views(result)
+    pages = max(1, -(-len(calls) // CALLS_A_PAGE))
+    calls_page = max(1, min(calls_page, pages))
+    made = _calls(calls, calls_page, signs_of(evaluations), spans or {}, run_id, links)
+    trail = (Crumb("Runs", links.runs()), Crumb(run_name or run_id, links.run(run_id)), Crumb(_name(result)))
+    page = _page(result, evaluations, waterfall_of(calls, CALLS_A_PAGE), made)
+    return msgspec.structs.replace(
+        page,
+        trail=trail,
+        run_id=run_id,
+        calls_page=calls_page,
+        calls_pages=pages,
+        neighbours=neighbours or Neighbours(),
+        siblings=tuple(siblings),
+        history=tuple(history),
+        is_running=is_running,
+    )
+
+
+def brief_case_page(result: CaseResult) -> CasePage:
+    """The same, cut to what a file with thousands of cases has room for. Of one that passed nothing is compared."""
+    calls = result.trajectory.calls if result.trajectory is not None else ()
+    evaluations = evaluation_views(result, 0 if result.passed else _BRIEF_STEPS)
+    signs = signs_of(evaluations)
+    shown = range(min(len(calls), _BRIEF_CALLS))
+    views = tuple([brief_call_view(place, calls, signs.get(place + 1, "")) for place in shown])
+    page = _page(result, evaluations, Waterfall(), views, _BRIEF_TEXT)
+    return msgspec.structs.replace(page, is_brief=True, calls_left_out=len(calls) - len(views))
+
+
+def case_html(page: CasePage, links: Links) -> str:
+    """The page of a case as HTML. Raises `MissingExtraError`."""
+    return render("case.html", page, links)
+
+
+def _name(result: CaseResult) -> str:
+    name = str(shown_text(result.case_id, 80, one_line=True))
+    return f"{name} (repeat {result.repeat + 1})" if result.repeat else name
+
+
+def _page(
+    result: CaseResult,
+    evaluations: tuple[EvaluationView, ...],
+    waterfall: Waterfall,
+    calls: tuple[CallView, ...],
+    most: int = _LONG,
+) -> CasePage:
+    trajectory, outcome = result.trajectory, result.outcome
+    problems = problem_views(result)
+    turns = trajectory.turn_outputs if trajectory is not None else ()
+    asked = trajectory.turn_inputs if trajectory is not None else ()
+    return CasePage(
+        title=_name(result),
+        key=case_key(result.case_id, result.repeat),
+        case_id=shown_text(result.case_id, _ID, one_line=True),
+        repeat=result.repeat,
+        verdict=result.verdict,
+        score=result.score,
+        place=str(result.source)[:_ID] if result.source.file else "",
+        took=seconds_text(outcome.seconds) if outcome is not None else "",
+        size=len(trajectory.calls) if trajectory is not None else 0,
+        sentence=shown_text(sentence_of(result), 1_000),
+        problems=problems,
+        codes=codes_of(problems),
+        evaluations=evaluations,
+        waterfall=waterfall,
+        calls=calls,
+        warnings=tuple([shown_text(each, 1_000) for each in (*result.warnings[:20], *_not_made(trajectory))]),
+        is_recorded=trajectory is not None,
+        input=value_shown(trajectory.input, most) if trajectory is not None else None,
+        output=value_shown(trajectory.output, most) if trajectory is not None else None,
+        turn_inputs=tuple([value_shown(each, most) for each in asked[:100]]) if len(asked) == len(turns) > 1 else (),
+        turn_outputs=tuple([value_shown(each, most) for each in turns[:100]]) if len(turns) > 1 else (),
+        error=shown_text(untold, most) if (untold := _untold(result)) else None,
+        traceback=shown_text(outcome.traceback, most) if outcome is not None and outcome.traceback else None,
+        printed=shown_text(outcome.stdout, most) if outcome is not None and outcome.stdout.strip() else None,
+    )
+
+
+def _not_made(trajectory: Trajectory | None) -> list[str]:
+    """The calls that were asked for and not carried out, a sentence each."""
+    withheld = trajectory.withheld[:20] if trajectory is not None else ()
+    return [f"not made: {call_text(call.name, call.args or {})}: {call.reason}" for call in withheld]
+
+
+def _calls(
+    calls: Sequence[ToolCall],
+    page: int,
+    signs: Mapping[int, str],
+    spans: Mapping[str, Any],
+    run_id: str,
+    links: Links,
+) -> tuple[CallView, ...]:
+    """The calls of one page of them."""
+    begin = min([call.start_ns for call in calls if call.start_ns is not None], default=None)
+    makers = {call.span_id: place for place, call in reversed(list(enumerate(calls, 1))) if call.span_id is not None}
+    groups: dict[str, list[int]] = {}
+    for place, call in enumerate(calls, 1):
+        if call.group:
+            groups.setdefault(call.group, []).append(place)
+    first = (page - 1) * CALLS_A_PAGE
+    return tuple(
+        [
+            call_view(
+                place,
+                calls,
+                begin=begin,
+                makers=makers,
+                groups=groups,
+                spans=spans,
+                href=links.tool(run_id, calls[place].name),
+                sign=signs.get(place + 1, ""),
+            )
+            for place in range(first, min(first + CALLS_A_PAGE, len(calls)))
+        ]
+    )
+
+
+def _untold(result: CaseResult) -> str:
+    """What went wrong with the agent, unless a problem says so already, word for word."""
+    error = result.outcome.error if result.outcome is not None else None
+    return "" if error is None or any([placed.finding.message == error for placed in result.findings]) else error

@@ -1,0 +1,120 @@
+"""A run as one file of HTML: its page, and every case folded below it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+
+import msgspec
+
+from rightcall.errors import MissingExtraError
+from rightcall.reporting.reports import Report, overall_line
+from rightcall.values.results import CODES, CaseResult, Code
+
+from ._case_page import CasePage, brief_case_page
+from ._facts import report_facts
+from ._links import Links
+from ._rows import CaseRow, Grouping, row_of
+from ._run_page import problem_key, run_page
+from ._templates import environment
+
+MOST_BYTES = 3_000_000
+"""How much of a file is for details of cases; those after it have one line each."""
+MOST_CASES = 20_000
+"""How many cases are listed at all."""
+_MOST_OPEN = 20
+_LINKS = Links(is_one_file=True)
+
+
+class ArticleView(msgspec.Struct, frozen=True, kw_only=True):
+    """One case in the file: its line, its details if there is room, and whether they are open at first."""
+
+    row: CaseRow
+    problems: str
+    """The keys of its problems, by which it is found."""
+    case: CasePage | None = None
+    is_open: bool = False
+
+
+def html_report(report: Report) -> Iterator[str]:
+    """A report as one HTML file, piece by piece, that needs no other file and no network.
+
+    The cases that did not pass come first, the first of them open; all values are cut. When details have taken up
+    3 MB, further cases have their sentence only, and after 20,000 cases the rest is counted. A policy inside of the
+    file forbids everything but its own stylesheet and script.
+
+    Raises:
+        MissingExtraError: Jinja is not installed.
+    """
+    template = environment().get_template("report.html")
+    articles = _Articles()
+    for result in report.results():
+        articles.add(result)
+    counts = articles.grouping.counts(report.totals, report.evaluators)
+    notes = [*map(overall_line, report.overall), *report.notes][:100]
+    page = run_page(report_facts(report), counts, _LINKS, notes=notes, matched=articles.number)
+    stream = template.stream(page=page, links=_LINKS, articles=articles, most=MOST_CASES)
+    stream.enable_buffering(100)
+    yield from stream
+
+
+def check_installed() -> None:
+    """Refuse, before any work is done, what pages need and is not there. Raises `MissingExtraError`."""
+    if find_spec("jinja2") is None:
+        raise MissingExtraError("web pages need jinja2: pip install 'rightcall[view]'")
+
+
+class _Articles:
+    """The cases of a report as HTML, those that did not pass first. Results are read once, and none is kept whole."""
+
+    def __init__(self) -> None:
+        self.grouping = Grouping()
+        self.number = 0
+        self._codes: dict[str, None] = {}
+        self._bad = _Pile()
+        self._good = _Pile()
+        self._article = environment().get_template("report_parts.html").module.article  # type: ignore[attr-defined]
+
+    def add(self, result: CaseResult) -> None:
+        """Take a case in."""
+        row = row_of(result)
+        self.number += 1
+        self.grouping.add(row)
+        self._codes.update(dict.fromkeys([code for code, _ in row.problems]))
+        pile = self._good if result.passed else self._bad
+        if len(pile.texts) == MOST_CASES:
+            return
+        is_open = not result.passed and len(pile.texts) < _MOST_OPEN
+        problems = " ".join([problem_key(code, tool) for code, tool in row.problems])
+        line = ArticleView(row=row, problems=problems)
+        whole = ""
+        if self._bad.size + (self._good.size if result.passed else 0) < MOST_BYTES:
+            case = brief_case_page(result)
+            whole = self._article(msgspec.structs.replace(line, case=case, is_open=is_open), _LINKS)
+        pile.add(line, whole)
+
+    def __iter__(self) -> Iterator[str]:
+        room, left = MOST_BYTES, MOST_CASES
+        for pile in (self._bad, self._good):
+            for line, whole in pile.texts[:left]:
+                fits = bool(whole) and room > 0
+                room -= len(whole.encode()) if fits else 0
+                yield whole if fits else self._article(line, _LINKS)
+            left -= min(left, len(pile.texts))
+
+    @property
+    def codes(self) -> list[Code]:
+        """What the codes of the cases mean."""
+        return [CODES[code] for code in self._codes if code in CODES]
+
+
+class _Pile:
+    """Cases without and with their details, and how much the latter take up."""
+
+    def __init__(self) -> None:
+        self.texts: list[tuple[ArticleView, str]] = []
+        self.size = 0
+
+    def add(self, line: ArticleView, whole: str) -> None:
+        self.texts.append((line, whole))
+        self.size += len(whole.encode())

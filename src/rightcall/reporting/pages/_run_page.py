@@ -1,0 +1,211 @@
+"""The page of a run: how it came out, what failures have in common, and its cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from rightcall.values.results import EvaluatorTotals, Totals, group_words
+
+from ._facts import RunFacts
+from ._links import Crumb, Links, key_of
+from ._rows import CaseRow, Group, RunCounts, ToolTotal
+from ._templates import render
+from ._texts import percent
+
+ROWS_A_PAGE = 200
+MOST_GROUPS = 30
+_FILTERS = (
+    ("", "All"),
+    ("failed", "Failed"),
+    ("error", "Errors"),
+    ("not_measured", "Not measured"),
+    ("passed", "Passed"),
+)
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    """Which cases are to be seen: empty is all. Tools go by their keys."""
+
+    verdict: str = ""
+    rule: str = ""
+    tool: str = ""
+    q: str = ""
+    page: int = 1
+
+    def accepts(self, row: CaseRow) -> bool:
+        """Whether a row is to be seen. A text is looked for in the id, the sentence and the tools, in any case."""
+        if self.verdict and row.verdict != self.verdict:
+            return False
+        if (self.rule or self.tool) and not any(self._is_about(*problem) for problem in row.problems):
+            return False
+        if not self.q:
+            return True
+        wanted = self.q.casefold()
+        return any(wanted in text.casefold() for text in (row.case_id, row.why, *row.tools, *row.tags))
+
+    def _is_about(self, code: str, tool: str) -> bool:
+        return (not self.rule or code == self.rule) and (not self.tool or key_of(tool) == self.tool)
+
+
+class Tile(msgspec.Struct, frozen=True):
+    """A number with its name."""
+
+    label: str
+    value: str
+    kind: str = ""
+    href: str = ""
+
+
+class FilterView(msgspec.Struct, frozen=True):
+    """A way to see some of the cases only."""
+
+    label: str
+    verdict: str
+    count: int
+    href: str
+    is_chosen: bool = False
+
+
+class GroupView(msgspec.Struct, frozen=True):
+    """What some failures have in common: a tool, words that go on from its name, and how many they are."""
+
+    code: str
+    tool: str
+    words: str
+    cases: int
+    href: str
+    key: str
+    """What `problem_key` gives for each of these cases."""
+    is_chosen: bool = False
+
+
+class RunPage(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be seen of a run."""
+
+    title: str
+    trail: tuple[Crumb, ...] = ()
+    facts: RunFacts
+    totals: Totals
+    tiles: tuple[Tile, ...]
+    evaluators: tuple[tuple[str, EvaluatorTotals], ...] = ()
+    groups: tuple[GroupView, ...] = ()
+    more_groups: int = 0
+    filters: tuple[FilterView, ...] = ()
+    choice: Choice = Choice()
+    chosen: str = ""
+    """Which group is chosen, in words."""
+    rows: tuple[CaseRow, ...] = ()
+    matched: int = 0
+    before: str = ""
+    after: str = ""
+    notes: tuple[str, ...] = ()
+    tools: tuple[ToolTotal, ...] = ()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the run is not over yet."""
+        return self.facts.is_running
+
+    @property
+    def pages(self) -> int:
+        """How many pages of cases there are; one at least."""
+        return _pages(self.matched)
+
+
+def run_page(
+    facts: RunFacts,
+    counts: RunCounts,
+    links: Links,
+    *,
+    choice: Choice | None = None,
+    rows: Sequence[CaseRow] = (),
+    matched: int = 0,
+    notes: Sequence[str] = (),
+) -> RunPage:
+    """The page of a run.
+
+    Args:
+        facts: What is known of it.
+        counts: What it comes to.
+        links: Where other pages are.
+        choice: Which of its cases are asked for.
+        rows: Those of the page asked for, `ROWS_A_PAGE` at most.
+        matched: How many there are on all pages.
+        notes: What else there is to say, one sentence each.
+    """
+    choice = choice or Choice()
+    groups = tuple([_group(group, facts, choice, links) for group in counts.groups])
+    return RunPage(
+        title=f"{facts.name} {facts.subject}".strip(),
+        trail=_trail(facts, links),
+        facts=facts,
+        totals=counts.totals,
+        tiles=tuple(_tiles(facts, counts, links)),
+        evaluators=tuple([(name[:200], totals) for name, totals in list(counts.evaluators.items())[:100]]),
+        groups=groups[:MOST_GROUPS],
+        more_groups=max(0, len(groups) - MOST_GROUPS),
+        filters=tuple(_filters(facts, counts.results, choice, links)),
+        choice=choice,
+        chosen=next((f"{group.tool} {group.words}".strip() for group in groups if group.is_chosen), choice.rule),
+        rows=tuple(rows),
+        matched=matched,
+        before=_paged(facts, choice, choice.page - 1, links) if choice.page > 1 else "",
+        after=_paged(facts, choice, choice.page + 1, links) if choice.page < _pages(matched) else "",
+        notes=tuple(notes),
+        tools=counts.tools,
+    )
+
+
+def problem_key(code: str, tool: str) -> str:
+    """What a rule and a tool go by together, without a space in it."""
+    return key_of(f"{code} {tool}")
+
+
+def run_html(page: RunPage, links: Links) -> str:
+    """The page of a run as HTML. Raises `MissingExtraError`."""
+    return render("run.html", page, links)
+
+
+def _pages(matched: int) -> int:
+    return max(1, -(-matched // ROWS_A_PAGE))
+
+
+def _trail(facts: RunFacts, links: Links) -> tuple[Crumb, ...]:
+    here = Crumb(facts.name)
+    return (here,) if links.is_one_file else (Crumb("Runs", links.runs()), here)
+
+
+def _tiles(facts: RunFacts, counts: RunCounts, links: Links) -> Iterator[Tile]:
+    totals = counts.totals
+    number = totals.passed + totals.failed + totals.error + totals.not_measured
+    yield Tile("Passed", f"{totals.passed:,}", "passed" if totals.passed else "")
+    for name, label in (("failed", "Failed"), ("error", "Errors"), ("not_measured", "Not measured")):
+        count: int = getattr(totals, name)
+        href = links.run(facts.id, verdict=name) if count and not links.is_one_file else ""
+        yield Tile(label, f"{count:,}", name if count else "", href)
+    yield Tile("Pass rate", percent(totals.passed, number))
+    yield Tile("Duration", facts.took or "–")
+    yield Tile("Calls a case", f"{counts.calls:.1f}" if counts.calls is not None else "–")
+
+
+def _group(group: Group, facts: RunFacts, choice: Choice, links: Links) -> GroupView:
+    tool = key_of(group.tool) if group.tool else ""
+    is_chosen = bool(choice.rule) and (choice.rule, choice.tool) == (group.code, tool)
+    href = links.run(facts.id, rule=group.code, tool=tool)
+    words, key = group_words(group.code, group.tool), problem_key(group.code, group.tool)
+    return GroupView(group.code[:40], group.tool, words, group.cases, href, key, is_chosen)
+
+
+def _filters(facts: RunFacts, results: Totals, choice: Choice, links: Links) -> Iterator[FilterView]:
+    number = results.passed + results.failed + results.error + results.not_measured
+    for verdict, label in _FILTERS:
+        count: int = getattr(results, verdict) if verdict else number
+        href = links.run(facts.id, verdict=verdict, q=choice.q)
+        is_chosen = verdict == choice.verdict and not choice.rule and not choice.tool
+        yield FilterView(label, verdict, count, href, is_chosen)
+
+
+def _paged(facts: RunFacts, choice: Choice, page: int, links: Links) -> str:
+    return links.run(facts.id, verdict=choice.verdict, rule=choice.rule, tool=choice.tool, q=choice.q, page=page)

@@ -1,0 +1,219 @@
+"""What changed between runs, in words and on a screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rightcall.reporting.changes import CaseChange, Comparison, Overview, PathChange, Side, overview
+from rightcall.values.results import Difference, Verdict
+
+from ._paper import NARROWEST, Line, Paper, Part, cell_count, fit, line_length, wrap
+
+_MARKS: dict[Verdict, tuple[str, str]] = {
+    "passed": ("✓", "ok"),
+    "failed": ("✗", "x"),
+    "error": ("!", "!"),
+    "not_measured": ("?", "?"),
+}
+_STYLES: dict[Verdict, str] = {"passed": "green", "failed": "red", "error": "red", "not_measured": "yellow"}
+_ON_BOTH = {
+    "passed": "passes on both",
+    "failed": "fails on both",
+    "error": "in error on both",
+    "not_measured": "not measured on both",
+}
+_ARROW, _SWAP, _ALIKE, _DOT = ("→", "->"), ("⇄", "<->"), ("≈", "~"), ("·", ";")
+_BAR = ("│", "|")
+"""What lines begin with that are all of a stranger: none of them may read like a command to who reads them."""
+_UNICODE = Paper()
+_MOST_WORDS = 8
+_MOST_SCORES = 3
+_MOST_NAMED = 20
+_WORD_WIDTH = 120
+_CASE_WIDTH = 32
+_INDENT = " " * 6
+
+
+def comparison_lines(comparison: Comparison, paper: Paper, names: tuple[str, str] = ("", "")) -> Iterator[Line]:
+    """Two runs: totals, flips, then cases that came to the same verdict another way. Cases as before are not shown.
+
+    `names` are those of the runs, for cases that only one of them has.
+    """
+    yield _columns([f"{paper.text(what)}  {change}" for what, change in totals_words(comparison, paper)], paper)
+    shared = [change for change in comparison.cases if change.before is not None and change.after is not None]
+    width = max([cell_count(_case(change.case_id, paper)) for change in shared], default=0)
+    for change in shared:
+        yield from _change_lines(change, width, paper)
+    for kind, name in zip(("only_before", "only_after"), names, strict=True):
+        found = [_case(change.case_id, paper) for change in comparison.cases if change.kind == kind]
+        if found:
+            more = f" and {len(found) - _MOST_NAMED:,} more" if len(found) > _MOST_NAMED else ""
+            yield (f"  only in {paper.text(name) or 'one run'}: {', '.join(found[:_MOST_NAMED])}{more}",)
+    if not comparison.cases:
+        yield (f"  no change in {comparison.same:,} cases",)
+
+
+def verdict_lines(runs: Sequence[Mapping[str, Side]], names: Sequence[str], paper: Paper) -> Iterator[Line]:
+    """More than two runs as a table: totals, and each case whose verdict is not the same in all of them."""
+    views = [overview(sides) for sides in runs]
+    rows: list[tuple[str, list[Part]]] = [("", [paper.text(name) for name in names])]
+    rows += [(what, list(cells)) for what, cells in _total_rows(views)]
+    for case_id in dict.fromkeys(case_id for sides in runs for case_id in sides):
+        verdicts = [sides[case_id].verdict if case_id in sides else None for sides in runs]
+        if len(set(verdicts)) > 1:
+            rows.append((case_id, [_verdict_part(verdict, paper) for verdict in verdicts]))
+    width = max(cell_count(_case(name, paper)) for name, _ in rows)
+    widths = [max(cell_count(_plain(row[column])) for _, row in rows) for column in range(len(runs))]
+    for name, cells in rows:
+        label = _case(name, paper)
+        parts: list[Part] = [f"{paper.glyph(_BAR)} {label}" + " " * (width - cell_count(label))]
+        for cell, room in zip(cells, widths, strict=True):
+            parts += ["   ", cell, " " * (room - cell_count(_plain(cell)))]
+        yield tuple(parts[:-1])
+
+
+def totals_words(comparison: Comparison, paper: Paper = _UNICODE) -> list[tuple[str, str]]:
+    """What the two runs come to: cases that passed, mean scores that are others now, calls a case."""
+    rows = _total_rows([comparison.before, comparison.after])
+    return [(what, f" {paper.glyph(_ARROW)} ".join(cells)) for what, cells in rows]
+
+
+def score_words(change: CaseChange, paper: Paper = _UNICODE) -> list[str]:
+    """The scores of a case that are others now."""
+    arrow = paper.glyph(_ARROW)
+    words = [
+        f"{paper.text(score.evaluator)} {_score(score.before)} {arrow} {_score(score.after)}"
+        for score in change.scores[:_MOST_SCORES]
+    ]
+    left = len(change.scores) - len(words)
+    return [*words, f"{left:,} more scores"] if left > 0 else words
+
+
+def change_words(change: CaseChange, paper: Paper = _UNICODE) -> list[str]:
+    """The change of a path: `a ⇄ b`, `−c`, `+d`, `e quantity 2 → 1`. Each is short, and there are not many."""
+    words = [word for step in change.path[:_MOST_WORDS] for word in _path_words(step, paper)]
+    left = max(0, len(words) - _MOST_WORDS) + max(0, len(change.path) - _MOST_WORDS)
+    words = [fit(word, _WORD_WIDTH, plain=paper.plain) for word in words[:_MOST_WORDS]]
+    if left:
+        words.append(f"{left:,} more changes")
+    if not words and change.is_flip:
+        words.append(_without_path(change))
+    return words
+
+
+def _without_path(change: CaseChange) -> str:
+    sides = (change.before, change.after)
+    if any(side is not None and not side.is_recorded for side in sides):
+        return "no path to compare"
+    return "same calls, another answer" if change.has_other_answer else "same calls, same answer"
+
+
+def _path_words(step: PathChange, paper: Paper) -> list[str]:
+    name, other = paper.text(step.name), paper.text(step.other)
+    times = f" {paper.glyph(('×', 'x'))}{step.times:,}" if step.times > 1 else ""
+    if step.kind == "swapped":
+        return [f"{name} {paper.glyph(_SWAP)} {other}"]
+    if step.kind == "earlier":
+        return [f"{name} moved before {other}"]
+    if step.kind == "later":
+        return [f"{name} moved after {other}"]
+    if step.kind == "removed":
+        return [f"{paper.glyph(('−', '-'))}{name}{times}"]
+    if step.kind == "added":
+        return [f"+{name}{times}"]
+    return [f"{name} {_difference(difference, paper)}" for difference in step.differences]
+
+
+def _difference(difference: Difference, paper: Paper) -> str:
+    path = fit(paper.text(difference.path), 60, plain=paper.plain)
+    before, after = (paper.text(value or "") for value in (difference.expected, difference.actual))
+    if difference.actual is None:
+        return f"{paper.glyph(('−', '-'))}{path}"
+    if difference.expected is None:
+        return f"+{path} {after}"
+    return f"{path} {before} {paper.glyph(_ARROW)} {after}"
+
+
+def _change_lines(change: CaseChange, width: int, paper: Paper) -> Iterator[Line]:
+    """One line where it fits, else the change of the path on lines below."""
+    if change.before is None or change.after is None:
+        return
+    old, new = change.before.verdict, change.after.verdict
+    case = _case(change.case_id, paper)
+    head: list[Part] = ["  ", *_flip(old, new, paper), " ", case, " " * (width - cell_count(case))]
+    told, words = "   ".join(score_words(change, paper)), change_words(change, paper)
+    if not change.is_flip:
+        same = f"{_ON_BOTH[new]}, path differs: " if words else _ON_BOTH[new]
+        words = [same + "".join(words[:1]), *words[1:]]
+    separator = f" {paper.glyph(_DOT)} "
+    rest = "   ".join([part for part in (told, separator.join(words)) if part])
+    room = paper.width - line_length(tuple(head)) - 3
+    if cell_count(rest) <= room:
+        yield (*head, f"   {rest}")
+        return
+    is_beside = bool(told) and cell_count(told) <= room
+    yield (*head, f"   {told}") if is_beside else tuple(head)
+    below = words if is_beside or not told else [told, *words]
+    for piece in _packed(below, separator, max(NARROWEST, paper.width - len(_INDENT) - 2)):
+        yield (f"{_INDENT}{paper.glyph(_BAR)} {piece}",)
+
+
+def _packed(words: Sequence[str], separator: str, width: int) -> Iterator[str]:
+    """Words on as few lines as they take; a word is broken only if it is longer than a line."""
+    line = ""
+    for word in words:
+        if line and cell_count(line + separator + word) > width:
+            yield from wrap(line, width)
+            line = word
+        else:
+            line = line + separator + word if line else word
+    yield from wrap(line, width)
+
+
+def _flip(old: Verdict, new: Verdict, paper: Paper) -> list[Part]:
+    width = cell_count(paper.glyph(("✓→✗", "ok->x")))
+    parts: list[Part] = [paper.glyph(_ALIKE)]
+    if old != new:
+        parts = [_verdict_part(old, paper), paper.glyph(_ARROW), _verdict_part(new, paper)]
+    return [*parts, " " * (width - line_length(tuple(parts)))]
+
+
+def _verdict_part(verdict: Verdict | None, paper: Paper) -> Part:
+    return (paper.glyph(_MARKS[verdict]), _STYLES[verdict]) if verdict is not None else "-"
+
+
+def _total_rows(views: Sequence[Overview]) -> Iterator[tuple[str, list[str]]]:
+    """What runs come to, side by side. Of the mean scores, those that are not the same in all."""
+    yield "passed", [f"{view.passed:,}/{view.cases:,}" for view in views]
+    for evaluator in dict.fromkeys(evaluator for view in views for evaluator in view.scores):
+        cells = [_mean(view.scores.get(evaluator), 3) for view in views]
+        if len(set(cells)) > 1:
+            yield evaluator, cells
+    yield "calls/case", [_mean(view.calls, 1) for view in views]
+
+
+def _columns(parts: Sequence[str], paper: Paper) -> Line:
+    """Texts beside each other, on as many lines as they take."""
+    lines = [parts[0]]
+    for part in parts[1:]:
+        if cell_count(lines[-1]) + 5 + cell_count(part) <= paper.width:
+            lines[-1] += f"     {part}"
+        else:
+            lines.append(f"{paper.glyph(_BAR)} {part}")
+    return ("\n".join(lines),)
+
+
+def _case(case_id: str, paper: Paper) -> str:
+    return fit(paper.text(case_id), _CASE_WIDTH, plain=paper.plain)
+
+
+def _plain(part: Part) -> str:
+    return part if isinstance(part, str) else part[0]
+
+
+def _score(score: float | None) -> str:
+    return _mean(score, 2)
+
+
+def _mean(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"

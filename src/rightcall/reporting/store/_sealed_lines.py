@@ -1,0 +1,206 @@
+"""Files of lines that are only appended to, and the seal that shows whether they were changed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from time import sleep
+from typing import BinaryIO
+
+import msgspec
+
+from rightcall.errors import StoreError
+from rightcall.files import close_file, cut_file, sync_file, write_all
+
+from ._folders import open_private, telling
+
+_ATTEMPTS, _PAUSE = 5, 0.01
+_PIECE = 1 << 20
+
+
+class Lines:
+    """A file that lines are added to, for its owner alone. What is there already is to be taken over first.
+
+    Raises:
+        StoreError: the file cannot be written; if it is `alone`, also where another process writes to it.
+    """
+
+    def __init__(self, path: Path, *, alone: bool = False) -> None:
+        self.path = path
+        self._hash = hashlib.sha256()
+        self._length = self._end = 0
+        self._parts: list[tuple[int, int]] = []
+        """Where the lines stand that count: one part, unless another program has written in between."""
+        with telling(path):
+            self._descriptor = open_private(path, os.O_RDWR | os.O_APPEND)
+        try:
+            if alone:
+                self._lock()
+        except StoreError:
+            self.close()
+            raise
+
+    @property
+    def seal(self) -> Seal:
+        """The seal of the lines that count: those taken over, and those added."""
+        return Seal(self._length, self._hash.hexdigest())
+
+    def take_over(self, seal: Seal | None, *, is_final: bool = False) -> None:
+        """Count the lines that are there, as far as their seal goes, and cut off what follows: a torn or unknown line.
+
+        Raises:
+            StoreError: they are not what was written.
+        """
+        lines = SealedLines(self.path)
+        for line in lines.read(seal, is_final=is_final):
+            self._hash.update(line)
+        self._length = self._end = lines.end
+        self._parts = [(0, lines.end)] if lines.end else []
+        with telling(self.path):
+            if os.fstat(self._descriptor).st_size > lines.end:
+                cut_file(self._descriptor, lines.end)
+
+    def append(self, line: bytes) -> None:
+        """Add a line. One that does not fit on the disk leaves no trace. Raises `StoreError`."""
+        try:
+            write_all(self._descriptor, line)
+        except OSError:
+            with telling(self.path):
+                cut_file(self._descriptor, self._end)
+            with telling(self.path):
+                raise
+        self._hash.update(line)
+        self._length += len(line)
+        self._end = os.lseek(self._descriptor, 0, os.SEEK_CUR)
+        begin = self._end - len(line)
+        if self._parts and self._parts[-1][1] == begin:
+            begin = self._parts.pop()[0]
+        self._parts.append((begin, self._end))
+
+    def sync(self) -> None:
+        """See to it that everything so far is on the disk. Raises `StoreError`."""
+        with telling(self.path):
+            sync_file(self._descriptor)
+
+    def is_as_written(self) -> bool:
+        """Whether the file still goes by its name, and has the lines that count and nothing else."""
+        try:
+            mine, named = os.fstat(self._descriptor), os.stat(self.path)
+            is_mine = os.path.samestat(mine, named) and mine.st_size == self._length
+            return is_mine and self._has_its_lines()
+        except OSError:
+            return False
+
+    def written(self) -> Iterator[bytes]:
+        """The lines that count, read from the file wherever it is by now, which may be nowhere.
+
+        Raises:
+            StoreError: another program has changed them.
+        """
+        with telling(self.path):
+            if not self._has_its_lines():
+                raise changed(self.path)
+            torn = b""
+            for piece in self._pieces():
+                *whole, torn = (torn + piece).split(b"\n")
+                yield from [line + b"\n" for line in whole]
+
+    def close(self) -> None:
+        """Write no more."""
+        close_file(self._descriptor)
+
+    def _has_its_lines(self) -> bool:
+        found = hashlib.sha256()
+        for piece in self._pieces():
+            found.update(piece)
+        return found.digest() == self._hash.digest()
+
+    def _pieces(self) -> Iterator[bytes]:
+        for begin, end in self._parts:
+            while begin < end and (piece := os.pread(self._descriptor, min(end - begin, _PIECE), begin)):
+                begin += len(piece)
+                yield piece
+
+    def _lock(self) -> None:
+        import fcntl
+
+        for attempt in range(_ATTEMPTS):
+            try:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except OSError:
+                # Whoever only asks `is_being_written` holds the lock for microseconds: that is no other process.
+                sleep(_PAUSE if attempt < _ATTEMPTS - 1 else 0)
+        raise StoreError(f"{self.path}: another process is writing to this run")
+
+
+class Seal(msgspec.Struct, frozen=True):
+    """The length and the hash of all lines that the process of a run had written when it said so."""
+
+    length: int = 0
+    sha256: str = hashlib.sha256(b"").hexdigest()
+
+
+class SealedLines:
+    """The lines of a file as far as its seal goes, read once, and further as the seal does.
+
+    Without a seal, as in runs of older versions, every whole line counts.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._hash = hashlib.sha256()
+        self._known = {0: self._hash.hexdigest()}
+        """The hash of everything up to the end of each line that may be the next to be sealed."""
+        self.end = 0
+        """Where the lines end that were read."""
+
+    def read(self, seal: Seal | None, *, is_final: bool = False, is_growing: bool = False) -> Iterator[bytes]:
+        """The lines that were not read before.
+
+        Args:
+            seal: How far they count.
+            is_final: Whether there may be nothing after them.
+            is_growing: Whether lines are being written now: then those that wait for their seal are read as well.
+
+        Raises:
+            StoreError: the file cannot be read, or is not what the run has written. That is known at the end only.
+        """
+        if not self._path.exists():
+            if seal is not None and seal.length:
+                raise changed(self._path)
+            return
+        with telling(self._path), self._path.open("rb") as file:
+            file.seek(self.end)
+            for line in file:
+                if not line.endswith(b"\n") or not self._counts(line, seal, is_growing):
+                    break
+                self._hash.update(line)
+                self.end += len(line)
+                if seal is not None and self.end >= seal.length:
+                    self._known[self.end] = self._hash.hexdigest()
+                yield line
+            if seal is not None:
+                self._check(seal, file, is_final)
+
+    def _counts(self, line: bytes, seal: Seal | None, is_growing: bool) -> bool:
+        if seal is None or self.end + len(line) <= seal.length:
+            return True
+        return is_growing and self.end >= seal.length
+
+    def _check(self, seal: Seal, file: BinaryIO, is_final: bool) -> None:
+        found = self._hash.hexdigest() if self.end == seal.length else self._known.get(seal.length)
+        if found != seal.sha256:
+            raise changed(self._path)
+        file.seek(seal.length)
+        if is_final and file.read(1):
+            raise changed(self._path)
+
+
+def changed(path: Path) -> StoreError:
+    """What is told of a file of a run that is not what the run has written."""
+    return StoreError(
+        f"{path}: changed by another program since the run wrote it, so nothing in it counts; run the eval set again"
+    )

@@ -1,0 +1,224 @@
+"""The pages of one run and of one of its cases, with the history of the case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from rightcall.errors import StoreError
+from rightcall.reporting.pages import (
+    ROWS_A_PAGE,
+    HistoryEntry,
+    Links,
+    Neighbours,
+    Sibling,
+    case_html,
+    case_key,
+    case_page,
+    facts_of,
+    run_html,
+    run_page,
+    when,
+)
+from rightcall.reporting.reports import overall_line
+from rightcall.reporting.store import Run
+from rightcall.values.results import CaseResult, Verdict
+
+from ._index import Entry, Index
+from ._library import Library
+from ._queries import choice_of, number_of, page_of
+from ._runs_view import current_time, goes_on, line_of, resume_command
+
+_SEARCHED = 200
+_MOST_VERDICTS = 200_000
+"""How many runs, and how many verdicts in them, are looked at: what a library keeps in memory."""
+_BEFORE, _AFTER = 20, 8
+
+
+def shown_run(library: Library, name: str, query: Mapping[str, str], links: Links) -> str | None:
+    """A run, and a page of those of its cases that are asked for; none where it is not there. Raises `StoreError`."""
+    run = library.run(name)
+    if run is None:
+        return None
+    index = library.index(name, run)
+    choice = choice_of(query)
+    rows = index.selected(choice)
+    number, _ = page_of(query, len(rows), ROWS_A_PAGE)
+    line = line_of(library, name, run, current_time())
+    facts = facts_of(run.header, name, is_running=line.state == "running")
+    page = run_page(
+        replace(facts, started=line.started, took=line.took or facts.took),
+        index.counts(),
+        links,
+        choice=replace(choice, page=number),
+        rows=rows[(number - 1) * ROWS_A_PAGE : number * ROWS_A_PAGE],
+        matched=len(rows),
+        notes=_notes(library, run, index, line.state),
+    )
+    return run_html(page, links)
+
+
+def shown_case(library: Library, name: str, key: str, query: Mapping[str, str], links: Links) -> str | None:
+    """A case with everything; none where the run, or the case in it, is not there. Raises `StoreError`."""
+    run = library.run(name)
+    is_running = run is not None and goes_on(run)  # asked first: what is read afterwards may have more, never less
+    index = library.index(name, run) if run is not None else None
+    entry = index.entry(key) if index is not None else None
+    if run is None or index is None or entry is None:
+        return None
+    result = index.result(entry)
+    spans, trouble = _spans(index, result)
+    page = case_page(
+        replace(result, warnings=(*trouble, *result.warnings)),
+        name,
+        links,
+        spans=spans,
+        run_name=run.short_id,
+        calls_page=number_of(query, "calls"),
+        neighbours=_neighbours(index, entry, name, links),
+        siblings=_siblings(index, result, name, links),
+        history=history_of(library, name, run, result.case_id, current_time(), links),
+        is_running=is_running,
+    )
+    return case_html(page, links)
+
+
+def history_of(
+    library: Library, name: str, run: Run, case_id: str, now: datetime, links: Links
+) -> tuple[HistoryEntry, ...]:
+    """The verdicts of a case in runs of the same eval set, the oldest first, with the run in which it began to fail.
+
+    Shown are this run, those right before and after it, and the one in which it began, however long ago, as far as
+    the search goes. A run that does not have the case, or cannot be read, is left out. Where no other run has it,
+    there is no history.
+    """
+    names = library.names()
+    place = names.index(name) if name in names else 0
+    search = _Search(library, run.header.evalset, case_id)
+    newer = list(search.among(reversed(names[max(0, place - _AFTER) : place])))
+    older = list(search.among(names[place:]))
+    if not older or len(older) + len(newer) < 2:
+        return ()
+    began = _beginning(older)
+    shown = [*reversed(newer), *older[: _BEFORE + 1], *older[max(_BEFORE + 1, began) : began + 2]]
+    return tuple([_history_entry(past, older, began, search.is_complete, now, links) for past in reversed(shown)])
+
+
+def _notes(library: Library, run: Run, index: Index, state: str) -> list[str]:
+    """What is said of all cases together; or how far a run is, and how to go on with one that was broken off."""
+    if state == "finished":
+        sample = run.header.sample
+        told = [f"{sample.told(len(index))}."] if sample is not None else []
+        return [*told, *map(overall_line, run.header.overall)]
+    planned = run.header.planned
+    told = [f"{len(index):,} of {planned:,} results are there."] if planned is not None else []
+    if state == "unfinished":
+        told.append(f"Go on with `{resume_command(library, run)}`")
+    return [" ".join(told)] if told else []
+
+
+def _spans(index: Index, result: CaseResult) -> tuple[Mapping[str, Any], list[str]]:
+    """What was recorded for a result, and why it cannot be shown: a case is worth looking at without its spans."""
+    try:
+        spans, left_out = index.spans(result)
+    except StoreError as problem:
+        return {}, [str(problem)]
+    return spans, [f"{left_out:,} spans of this case were not kept"] if left_out else []
+
+
+def _neighbours(index: Index, entry: Entry, name: str, links: Links) -> Neighbours:
+    entries = index.entries()
+    place = entries.index(entry)
+    bad = [number for number, each in enumerate(entries) if each.row.verdict != "passed"]
+    return Neighbours(
+        before=_address(entries, [place - 1] if place else [], name, links),
+        after=_address(entries, [place + 1] if place + 1 < len(entries) else [], name, links),
+        failure_before=_address(entries, [number for number in bad if number < place][-1:], name, links),
+        failure_after=_address(entries, [number for number in bad if number > place][:1], name, links),
+    )
+
+
+def _address(entries: Sequence[Entry], places: Sequence[int], name: str, links: Links) -> str:
+    return links.case(name, entries[places[0]].row.key) if places else ""
+
+
+def _siblings(index: Index, result: CaseResult, name: str, links: Links) -> tuple[Sibling, ...]:
+    """All repeats of a case; none where it has one only."""
+    rows = [entry.row for entry in index.repeats(result.case_id)]
+    if len(rows) < 2:
+        return ()
+    return tuple([Sibling(row.repeat, row.verdict, links.case(name, row.key)) for row in rows])
+
+
+class _Past(msgspec.Struct, frozen=True):
+    """How the case fared in one run."""
+
+    name: str
+    run: Run
+    key: str
+    verdict: Verdict
+
+
+def _history_entry(
+    past: _Past, older: list[_Past], began: int, is_complete: bool, now: datetime, links: Links
+) -> HistoryEntry:
+    is_beginning = older[0].verdict != "passed" and past is older[began]
+    before = older[began + 1] if began + 1 < len(older) else None
+    return HistoryEntry(
+        run=past.run.short_id,
+        href=links.case(past.name, past.key),
+        when=when(past.run.header.started, now),
+        verdict=past.verdict,
+        is_this=past is older[0],
+        began=is_beginning and before is not None,
+        is_first=is_beginning and before is None and is_complete,
+        changed=links.compare(before.name, past.name) if is_beginning and before is not None else "",
+    )
+
+
+class _Search:
+    """Looks for a case in runs of an eval set, until it has looked at as much as it may."""
+
+    def __init__(self, library: Library, evalset: str, case_id: str) -> None:
+        self._library = library
+        self._evalset = evalset
+        self._case_id = case_id
+        self._runs_left = _SEARCHED
+        self._verdicts_left = _MOST_VERDICTS
+        self.is_complete = True
+        """Whether nothing was left out so far because there was too much of it."""
+
+    def among(self, names: Iterable[str]) -> Iterator[_Past]:
+        """The runs that have it, in the order of their names."""
+        for name in names:
+            if self._runs_left <= 0 or self._verdicts_left <= 0:
+                self.is_complete = False
+                return
+            self._runs_left -= 1
+            past = self._past(name)
+            if past is not None:
+                yield past
+
+    def _past(self, name: str) -> _Past | None:
+        try:
+            run = self._library.run(name)
+            if run is None or run.header.evalset != self._evalset:
+                return None
+            verdicts = self._library.verdicts(name, run)
+        except StoreError:
+            return None  # the page of that run says what is wrong with it
+        self._verdicts_left -= len(verdicts)
+        verdict = verdicts.get(self._case_id)
+        return _Past(name, run, case_key(self._case_id), verdict) if verdict is not None else None
+
+
+def _beginning(older: list[_Past]) -> int:
+    """How many runs ago the case stopped passing, given the runs from this one back; all where it never passed."""
+    failing = 0
+    while older[0].verdict != "passed" and failing + 1 < len(older) and older[failing + 1].verdict != "passed":
+        failing += 1
+    return failing

@@ -1,0 +1,120 @@
+"""The page of all runs, and a run as one line of it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from rightcall.errors import StoreError
+from rightcall.reporting.pages import Links, RunLine, RunsPage, picture, runs_html, when
+from rightcall.reporting.reports import seconds_text
+from rightcall.reporting.store import RUNS, Run
+from rightcall.values.results import Totals
+
+from ._library import Library
+from ._queries import page_of
+
+_SIZE = 50
+_SEARCHED = 2_000
+_LONGEST_NAME = 500
+_COMMIT = 9
+_LONGEST = 200
+
+
+def runs_page(library: Library, query: Mapping[str, str], links: Links) -> str:
+    """The runs of a folder, a page of them at a time, of one eval set or of all. Raises `StoreError`."""
+    names = library.names()
+    evalset = query.get("evalset", "")[:_LONGEST_NAME]
+    if evalset:
+        searched = library.readable(names[:_SEARCHED])
+        names = [name for name, run in searched if run.header.evalset == evalset]
+    number, of = page_of(query, len(names), _SIZE)
+    now = current_time()
+    shown = names[(number - 1) * _SIZE : number * _SIZE]
+    lines = [line for name in shown if (line := run_line(library, name, now)) is not None]
+    pictured, dots = _pictured(lines)
+    return runs_html(
+        RunsPage(
+            folder=str(library.folder),
+            lines=tuple(lines),
+            count=len(names),
+            dots=picture(dots),
+            pictured=pictured,
+            evalsets=tuple(dict.fromkeys([line.evalset for line in lines if line.evalset])),
+            evalset=evalset,
+            number=number,
+            of=of,
+            before=links.runs(evalset=evalset, page=number - 1) if number > 1 else "",
+            after=links.runs(evalset=evalset, page=number + 1) if number < of else "",
+            is_running=any(line.state == "running" for line in lines),
+        ),
+        links,
+    )
+
+
+def run_line(library: Library, name: str, now: datetime) -> RunLine | None:
+    """A run as a line; one that cannot be read says so; none where there is none of this name."""
+    try:
+        run = library.run(name)
+        return line_of(library, name, run, now) if run is not None else None
+    except StoreError as problem:
+        return RunLine(name=name, short_id=name.rpartition("-")[2], state="unreadable", problem=str(problem))
+
+
+def line_of(library: Library, name: str, run: Run, now: datetime) -> RunLine:
+    """A run as a line. What is not over yet is counted now. Raises `StoreError`."""
+    header = run.header
+    is_running = goes_on(run)
+    totals = header.totals
+    if header.finished is None:
+        totals = Totals.of(library.verdicts(name, run).values())
+    return RunLine(
+        name=name,
+        short_id=header.id[:4],
+        state="finished" if header.finished is not None else "running" if is_running else "unfinished",
+        started=when(header.started, now),
+        branch=(header.branch or "")[:_LONGEST],
+        commit=(header.commit or "")[:_COMMIT],
+        agent=(header.agent or "recorded traces")[:_LONGEST],
+        evalset=header.evalset[:_LONGEST],
+        totals=totals,
+        took=_took(header.started, now) if is_running else _seconds(header.seconds),
+    )
+
+
+def goes_on(run: Run) -> bool:
+    """Whether a run is not over, and somebody is at it."""
+    return run.header.finished is None and run.is_being_written
+
+
+def resume_command(library: Library, run: Run) -> str:
+    """The command that goes on with a run."""
+    if library.is_alone:
+        return f"rightcall run --resume {shlex.quote(str(run.folder))}"
+    where = f" --runs {shlex.quote(str(library.folder))}" if library.folder != RUNS else ""
+    return f"rightcall run --resume {shlex.quote(run.header.id)}{where}"
+
+
+def current_time() -> datetime:
+    """Now."""
+    return datetime.now(UTC)
+
+
+def _pictured(lines: list[RunLine]) -> tuple[str, list[RunLine]]:
+    """The eval set that the picture is of, which is that of the newest run, and its runs."""
+    pictured = next((line.evalset for line in lines if line.state == "finished"), "")
+    return pictured, [line for line in lines if line.evalset == pictured]
+
+
+def _seconds(seconds: float | None) -> str:
+    return seconds_text(seconds) if seconds is not None else ""
+
+
+def _took(started: str, now: datetime) -> str:
+    """How long it has been since a time of a header, which anybody may have written."""
+    try:
+        passed = (now - datetime.fromisoformat(started)).total_seconds()
+    except (ValueError, TypeError, OverflowError):
+        return ""
+    return _seconds(float(max(0, round(passed))))

@@ -1,0 +1,86 @@
+"""The page of one tool in one run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rightcall.reporting.pages import CallLine, Crumb, Links, ToolPage, call_line, histogram, quantile, tool_html
+from rightcall.reporting.store import Run
+
+from ._call_columns import CallPlace
+from ._index import Entry, Index
+from ._library import Library
+from ._queries import page_of
+from ._runs_view import current_time, line_of
+
+_SIZE = 50
+_Found = tuple[CallPlace, Entry]
+
+
+def tool_page(library: Library, name: str, key: str, query: Mapping[str, str], links: Links) -> str | None:
+    """The calls of a tool; none where the run, or the tool in it, is not there. Raises `StoreError`."""
+    run = library.run(name)
+    index = library.index(name, run) if run is not None else None
+    tool = index.tool(key) if index is not None else None
+    if run is None or index is None or tool is None:
+        return None
+    return tool_html(_page(library, name, run, index, tool, query, links), links)
+
+
+def _page(
+    library: Library, name: str, run: Run, index: Index, tool: str, query: Mapping[str, str], links: Links
+) -> ToolPage:
+    found = _standing(index, tool)
+    only_errors, slowest = query.get("errors") == "1", query.get("slowest") == "1"
+    chosen = _chosen(found, only_errors, slowest)
+    number, of = page_of(query, len(chosen), _SIZE)
+    times = sorted([place.nanoseconds for place, _ in found if place.nanoseconds is not None])
+    line = line_of(library, name, run, current_time())
+    asked = {"errors": int(only_errors), "slowest": int(slowest)}
+    return ToolPage(
+        run=line,
+        tool=tool,
+        lines=tuple(_lines(index, chosen[(number - 1) * _SIZE : number * _SIZE])),
+        calls=len(found),
+        cases=len({entry.row.case_id for _, entry in found}),
+        errors=sum(place.is_error for place, _ in found),
+        median=quantile(times, 0.5),
+        slow=quantile(times, 0.95),
+        bars=histogram(times),
+        only_errors=only_errors,
+        slowest_first=slowest,
+        number=number,
+        of=of,
+        previous=links.tool(name, tool, **asked, page=number - 1) if number > 1 else "",
+        next=links.tool(name, tool, **asked, page=number + 1) if number < of else "",
+        title=f"{tool[:80]} in {line.short_id}",
+        trail=(Crumb("Runs", links.runs()), Crumb(line.short_id, links.run(name)), Crumb(tool[:80])),
+        is_running=line.state == "running",
+    )
+
+
+def _standing(index: Index, tool: str) -> list[_Found]:
+    """The calls of a tool whose results count still, each with its row."""
+    found = [(place, index.entry_on(place.line)) for place in index.columns.of_tool(tool)]
+    return [(place, entry) for place, entry in found if entry is not None]
+
+
+def _chosen(found: list[_Found], only_errors: bool, slowest_first: bool) -> list[_Found]:
+    if only_errors:
+        found = [each for each in found if each[0].is_error]
+    if slowest_first:
+        found = sorted(found, key=lambda each: -1 if each[0].nanoseconds is None else each[0].nanoseconds, reverse=True)
+    return found
+
+
+def _lines(index: Index, found: Sequence[_Found]) -> list[CallLine]:
+    """The calls themselves, each result read once."""
+    standing = {entry.number: entry for _, entry in found}
+    results = {number: index.result(entry) for number, entry in standing.items()}
+    lines = []
+    for place, entry in found:
+        trajectory, row = results[entry.number].trajectory, entry.row
+        if trajectory is not None and place.position < len(trajectory.calls):
+            call = trajectory.calls[place.position]
+            lines.append(call_line(call, place.position + 1, row.case_id, row.key, row.verdict))
+    return lines

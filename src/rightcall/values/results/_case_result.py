@@ -1,0 +1,208 @@
+"""The result of one case."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from rightcall.errors import InputError
+from rightcall.values.decoding import dump_json, load_json
+from rightcall.values.trajectory import NOT_UNDERSTOOD_NOTE, Trajectory
+
+from ._findings import Finding
+from ._result import EvaluationResult, SavedResult, Verdict, plain_result, restored_result
+
+# A failure comes first because nothing unknown can undo it: a rule that was broken stays broken.
+_BY_GRAVITY: tuple[Verdict, ...] = ("failed", "error", "not_measured", "passed")
+Cause: TypeAlias = Literal["", "raised", "timed_out", "died", "memory", "output", "mock", "read"]
+"""Why a run gave nothing to judge: empty where it gave something.
+
+`raised`: the agent raised. `timed_out`: it took longer than it may. `died`: its process ended or was stopped.
+`memory`: it took more memory than it may. `output`: what it gave back, or did, cannot be kept. `mock`: it called a
+tool in a way that no mock or recording answers. `read`: it opened a file that says what is expected of it.
+"""
+
+
+class Source(msgspec.Struct, frozen=True):
+    """A place in a file that the user wrote: file, line and column from 1, and the line itself."""
+
+    file: str
+    line: int
+    column: int
+    excerpt: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+class PlacedFinding(msgspec.Struct, frozen=True):
+    """A finding, the expectation it is about, and where that is written."""
+
+    expectation: str
+    """The key in `expect`."""
+    finding: Finding
+    source: Source
+
+
+class Written(msgspec.Struct, frozen=True):
+    """Where the calls that one expectation lists are written, one after the other; of very many, the first ones."""
+
+    expectation: str
+    """The key in `expect`."""
+    path: str
+    """Which part of the criteria lists them, such as `expected`, or `expected_turns[1]`."""
+    sources: tuple[Source, ...]
+
+
+class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What all evaluators say of one case. It passes when every one of them passes.
+
+    The score is the weighted mean of theirs; there is none where one of them has none.
+    """
+
+    case_id: str
+    verdict: Verdict
+    score: float | None
+    source: Source
+    trajectory: Trajectory | None = None
+    results: tuple[EvaluationResult, ...] = ()
+    findings: tuple[PlacedFinding, ...] = ()
+    written: tuple[Written, ...] = ()
+    """Where the calls are written that expectations list which did not pass."""
+    warnings: tuple[str, ...] = ()
+    repeat: int = 0
+    """Which of several trajectories of one case was judged, from 0."""
+    outcome: Outcome | None = None
+    """How the agent fared, where it was run for this result."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the verdict is `passed`, and nothing else."""
+        return self.verdict == "passed"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The warnings that no finding tells already."""
+        if not any([placed.finding.code == "RC304" for placed in self.findings]):
+            return self.warnings
+        return tuple([warning for warning in self.warnings if not warning.startswith(NOT_UNDERSTOOD_NOTE)])
+
+    def to_json(self) -> str:
+        """The result as one line of JSON with everything in it, from which `from_json` makes it again."""
+        return dump_json(self.to_plain())
+
+    def to_plain(self) -> dict[str, Any]:
+        """The result as plain data. The results of evaluators are `evaluations`, with their details."""
+        plain: dict[str, Any] = {
+            "case_id": self.case_id,
+            "repeat": self.repeat,
+            "verdict": self.verdict,
+            "score": self.score,
+            "source": msgspec.to_builtins(self.source),
+            "findings": msgspec.to_builtins(self.findings),
+            "warnings": list(self.warnings),
+            "evaluations": [plain_result(result) for result in self.results],
+            "trajectory": _plain_trajectory(self.trajectory),
+        }
+        if self.written:
+            plain["written"] = msgspec.to_builtins(self.written)
+        if self.outcome is not None:
+            plain["outcome"] = msgspec.to_builtins(self.outcome)
+        return plain
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> CaseResult:
+        """The result that `to_json` wrote.
+
+        Raises:
+            InputError: the text is not such a result.
+        """
+        return cls.from_plain(load_json(text))
+
+    @classmethod
+    def from_plain(cls, plain: Any) -> CaseResult:
+        """The result that `to_plain` gave. Raises `InputError` where it is none."""
+        try:
+            saved = msgspec.convert(plain, SavedCase, strict=True)
+        except msgspec.ValidationError as problem:
+            raise InputError(f"not the saved result of a case: {problem}") from None
+        values = {name: getattr(saved, name) for name in cls.__struct_fields__ if name != "results"}
+        return cls(**values, results=tuple([restored_result(result) for result in saved.evaluations]))
+
+
+class SavedCase(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """The JSON form of the result of a case."""
+
+    case_id: str
+    repeat: int
+    verdict: Verdict
+    score: float | None
+    source: Source
+    findings: tuple[PlacedFinding, ...]
+    warnings: tuple[str, ...]
+    evaluations: tuple[SavedResult, ...]
+    trajectory: Trajectory | None
+    written: tuple[Written, ...] = ()
+    outcome: Outcome | None = None
+
+
+class Totals(msgspec.Struct, frozen=True):
+    """How many cases there were, by verdict. A case with repeats has the gravest verdict among them."""
+
+    passed: int = 0
+    failed: int = 0
+    not_measured: int = 0
+    error: int = 0
+
+    @classmethod
+    def of(cls, verdicts: Iterable[Verdict]) -> Totals:
+        """The totals of these verdicts."""
+        counts = Counter(verdicts)
+        return cls(counts["passed"], counts["failed"], counts["not_measured"], counts["error"])
+
+    @property
+    def exit_code(self) -> int:
+        """1 where a case failed; 2 where one could not be measured, or there was none; 0 where all passed."""
+        if self.failed:
+            return 1
+        return 2 if self.error or self.not_measured or not self.passed else 0
+
+    def __str__(self) -> str:
+        named = (("passed", self.passed), ("failed", self.failed), ("in error", self.error))
+        counts = [f"{count:,} {name}" for name, count in (*named, ("not measured", self.not_measured)) if count]
+        return ", ".join(counts) or "no cases"
+
+
+def gravest(verdicts: Iterable[Verdict]) -> Verdict:
+    """Return the verdict of several together: a failure before an error, an error before what was not measured."""
+    given = set(verdicts)
+    return next((verdict for verdict in _BY_GRAVITY if verdict in given), "passed")
+
+
+def gravity(verdict: Verdict) -> int:
+    """Return the rank of a verdict: the lower, the graver."""
+    return _BY_GRAVITY.index(verdict)
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How one run of an agent ended."""
+
+    seconds: float = 0.0
+    """How long it took, by a clock that is never set."""
+    cause: Cause = ""
+    error: str | None = None
+    """What went wrong, in one sentence; `None` where the agent came to an end."""
+    traceback: str | None = None
+    stdout: str = ""
+    """What was printed while it ran, on standard output and standard error: the last part, if it was much."""
+
+
+def _plain_trajectory(trajectory: Trajectory | None) -> Any:
+    """A trajectory as plain data, the same each time: sets have no order of their own."""
+    plain = msgspec.to_builtins(trajectory)
+    for call in plain["calls"] if plain is not None else ():
+        call["unrecorded"].sort()
+    return plain
