@@ -20,7 +20,7 @@ from rightcall.cases.evalsets import (
     selected,
 )
 from rightcall.cases.extensions import CodeFinder
-from rightcall.cases.verdicts import Join, Joining
+from rightcall.cases.verdicts import CaseFinder, Join
 from rightcall.errors import ConfigurationError, InputError
 from rightcall.running.places import Home
 from rightcall.values.decoding import dump_json
@@ -121,6 +121,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         known = [fields for fields in seen if fields is not None]
         return frozenset().union(*known) if len(known) == len(seen) else None
 
-    def joining(self) -> Joining | None:
+    def joining(self) -> CaseFinder | None:
         """By what rows are joined to cases; none where there is one case for all."""
-        return Joining(self.cases, self.join) if self.is_eval_set else None
+        return CaseFinder(self.cases, self.join) if self.is_eval_set else None

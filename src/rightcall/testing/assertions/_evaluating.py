@@ -12,7 +12,7 @@ import msgspec
 
 from rightcall.cases.evalsets import EvalSet, selected
 from rightcall.cases.extensions import load_eval_set_with_code
-from rightcall.cases.verdicts import judge_run
+from rightcall.cases.verdicts import judge_outcome
 from rightcall.errors import AgentError, CheckFailedError, CriteriaError, InputError, NotMeasuredError, shown
 from rightcall.reporting.store import case_digest, commit_of, create_run, file_digest, files_digest
 from rightcall.running.project import agent_files, home_of, load_configuration
@@ -107,7 +107,7 @@ class _Evaluation:
             for event in events:
                 if isinstance(event, CaseFinished):
                     case = self._cases[event.case_id]
-                    result = judge_run(case, event.outcome, event.trajectory, event.repeat)
+                    result = judge_outcome(case, event.outcome, event.trajectory, event.repeat)
                     self._results[event.case_id, event.repeat] = result
         ordered = [self._results[case, repeat] for case in self._cases for repeat in range(self._options.repeat)]
         tally = Tally(self._options.min_repeat_pass)
