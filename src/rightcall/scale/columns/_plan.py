@@ -17,7 +17,7 @@ from rightcall.cases.evalsets import (
     load_eval_set,
     load_expectation,
     parse_eval_set,
-    selected,
+    select_cases,
 )
 from rightcall.cases.extensions import CodeFinder
 from rightcall.cases.verdicts import CaseFinder, Join
@@ -92,7 +92,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         finder = CodeFinder(Path(self.folder, Path(self.name).name), self.trust, home=self.home)
         if not self.is_eval_set:
             return (load_expectation(self.text, self.name, find_code=finder)(""),)
-        chosen = selected(self._eval_set.cases, self.case_globs, self.tags)
+        chosen = select_cases(self._eval_set.cases, self.case_globs, self.tags)
         if self.case_ids is not None:
             chosen = [case for case in chosen if case.id in self.case_ids]
         if not chosen:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from rightcall.cases.evalsets import EvalSet, selected
+from rightcall.cases.evalsets import EvalSet, select_cases
 from rightcall.cases.extensions import load_eval_set_with_code
 from rightcall.cases.verdicts import judge_outcome
 from rightcall.errors import AgentError, CheckFailedError, CriteriaError, InputError, NotMeasuredError, shown
@@ -92,7 +92,7 @@ class _Evaluation:
         self._agent, self._home = _agent_of(agent, eval_set)
         self._eval_set = eval_set
         self._options = options
-        chosen = selected(eval_set.cases, options.cases, options.tags)
+        chosen = select_cases(eval_set.cases, options.cases, options.tags)
         self._cases = {case.id: case for case in chosen}
         self._results: dict[tuple[str, int], CaseResult] = {}
 
