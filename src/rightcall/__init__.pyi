@@ -6,7 +6,7 @@ from .cases.evalsets import (
     load_eval_set as load_eval_set,
 )
 from .cases.extensions import load_eval_set_with_code as load_eval_set_with_code
-from .cases.verdicts import Judging as Judging, judge as judge
+from .cases.verdicts import Judging as Judging, JudgingExecutor as JudgingExecutor, judge as judge
 from .errors import (
     AgentError as AgentError,
     CheckFailedError as CheckFailedError,

@@ -17,7 +17,7 @@ from tests.hostile.results import write_run
 from tests.processes import rightcall
 
 from rightcall import CaseResult, Outcome, ToolCall, Trajectory, judge, load_eval_set
-from rightcall.cases.verdicts import broken
+from rightcall.cases.verdicts import error_result
 from rightcall.reporting.store import Run, list_runs, open_run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -124,7 +124,7 @@ def _large_results(folder: Path) -> Iterator[CaseResult]:
     passed = replace(judge(case, right), outcome=Outcome(seconds=0.4))
     missing = replace(judge(case, _path("search_products", "check_inventory")), outcome=Outcome(seconds=0.3))
     other = replace(judge(case, _path(*right.names, quantity=1)), outcome=Outcome(seconds=0.5))
-    wrong = replace(broken(case, outcome, _path("search_products")), outcome=outcome)
+    wrong = replace(error_result(case, outcome, _path("search_products")), outcome=outcome)
     kinds = (passed, passed, missing, passed, passed, other, passed, passed, wrong, passed)
     for number in range(LARGE):
         yield replace(kinds[number % 10], case_id=f"case_{number:05}")

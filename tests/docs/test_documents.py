@@ -21,8 +21,8 @@ from pydantic.alias_generators import to_camel
 from tests.processes import rightcall
 
 from rightcall import Calls, CaseResult, EvaluationResult, Limits, ToolCall, Trajectory, errors
-from rightcall.cases.evalsets import _written, load_eval_set, load_expectation
-from rightcall.cases.evalsets._expecting import SHORTHANDS
+from rightcall.cases.evalsets import _models, load_eval_set, load_expectation
+from rightcall.cases.evalsets._shorthands import SHORTHANDS
 from rightcall.cases.verdicts import Join
 from rightcall.judging import EVALUATORS
 from rightcall.matching.matchers import MATCHERS, compile_value
@@ -145,7 +145,7 @@ def commands() -> list[str]:
 
 
 def models_of_eval_sets() -> list[type[BaseModel]]:
-    return [kind for name, kind in vars(_written).items() if name.startswith("Written")]
+    return [kind for name, kind in vars(_models).items() if name.startswith("Written")]
 
 
 def anchors_of(page: Path) -> set[str]:

@@ -11,7 +11,7 @@ from tests.hostile import corpus
 
 from rightcall import CaseResult, Outcome, ToolCall, Trajectory, judge
 from rightcall.cases.evalsets import Case, Check
-from rightcall.cases.verdicts import broken, unjudged
+from rightcall.cases.verdicts import error_result, not_measured_result
 from rightcall.judging import EVALUATORS
 from rightcall.limits import DEFAULT_LIMITS
 from rightcall.reporting.store import Run, create_run
@@ -27,9 +27,9 @@ def hostile_results(text: str) -> Iterator[CaseResult]:
     outcome = Outcome(seconds=1.0, stdout=text)
     case = hostile_case(text)
     yield replace(judge(case, trajectory), outcome=outcome)
-    yield replace(unjudged(case, "RC302", text, trajectory), repeat=1, outcome=outcome)
+    yield replace(not_measured_result(case, "RC302", text, trajectory), repeat=1, outcome=outcome)
     failed = Outcome(seconds=1.0, cause="raised", error=text, traceback=text, stdout=text)
-    yield replace(broken(case, failed, trajectory), repeat=2, outcome=failed)
+    yield replace(error_result(case, failed, trajectory), repeat=2, outcome=failed)
 
 
 def hostile_case(text: str) -> Case:
@@ -127,7 +127,7 @@ def _every_payload() -> Iterator[CaseResult]:
         case = hostile_case(text)
         outcome = Outcome(seconds=0.1, cause=causes[number % 6], error=text, traceback=text, stdout=text)
         if number % 10 == 0:
-            yield replace(broken(case, outcome, hostile_trajectory(text)), outcome=outcome)
+            yield replace(error_result(case, outcome, hostile_trajectory(text)), outcome=outcome)
         else:
             yield replace(judge(case, hostile_trajectory(text)), outcome=Outcome(seconds=0.1, stdout=text))
 

@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from rightcall.cases.accepting import CaseOutcome, Observed, accept, collect
-from rightcall.cases.evalsets import Case, EvalSet, load_eval_set, selected
+from rightcall.cases.evalsets import Case, EvalSet, load_eval_set, select_cases
 from rightcall.errors import InputError, RightcallError, StoreError
 from rightcall.reporting.reports import diff_lines
 from rightcall.reporting.store import RUNS, Run, open_run
@@ -82,7 +82,7 @@ class _Accepting:
                 f"{self._path}: is an eval set of {_OWNERS[eval_set.format]}; convert it first: "
                 f"rightcall convert {self._path}"
             )
-        chosen = selected(eval_set.cases, self._options.cases, self._options.tags)
+        chosen = select_cases(eval_set.cases, self._options.cases, self._options.tags)
         observed = self._observed(chosen)
         text = content.decode()
         made = accept(text.removeprefix(_MARK), eval_set, observed)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from rightcall.cases.evalsets import Case
-from rightcall.cases.verdicts import Judging, broken
+from rightcall.cases.verdicts import JudgingExecutor, error_result
 from rightcall.running.runner import CaseFinished
 from rightcall.values.results import CaseResult
 
@@ -23,7 +23,7 @@ class Judgements:
     def __init__(self, cases: Mapping[str, Case], timeout: float) -> None:
         self._cases = cases
         # Not in the loop that feeds the workers: an evaluator that takes long costs its case, not the run.
-        self._judging = Judging(timeout=timeout)
+        self._judging = JudgingExecutor(timeout=timeout)
         self._done: SimpleQueue[tuple[CaseFinished, Future[CaseResult]]] = SimpleQueue()
         self._open = 0
 
@@ -46,14 +46,14 @@ class Judgements:
         case = self._cases[event.case_id]
         if event.outcome.error is not None or event.trajectory is None:
             result: Future[CaseResult] = Future()
-            result.set_result(broken(case, event.outcome, event.trajectory))
+            result.set_result(error_result(case, event.outcome, event.trajectory))
         else:
             result = self._judging.submit(case, event.trajectory)
         result.add_done_callback(lambda result: self._done.put((event, result)))
 
     def finished(self, seconds: float = 0.0) -> Iterator[CaseResult]:
         """The results that are there; if there are none, those that come in so many seconds."""
-        self._judging.look()
+        self._judging.check_deadline()
         while self._open:
             try:
                 event, result = self._done.get(timeout=seconds) if seconds else self._done.get_nowait()

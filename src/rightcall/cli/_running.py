@@ -11,7 +11,7 @@ from time import monotonic
 
 import msgspec
 
-from rightcall.cases.evalsets import Case, selected
+from rightcall.cases.evalsets import Case, select_cases
 from rightcall.cases.verdicts import Overall, ToolNames, exit_code
 from rightcall.errors import AgentError, StoreError
 from rightcall.reporting.reports import Report
@@ -117,7 +117,7 @@ class Running:
 
     def _selected(self) -> list[Case]:
         wishes = self._wishes
-        cases = selected(self._chosen.eval_set.cases, wishes.cases, wishes.tags)
+        cases = select_cases(self._chosen.eval_set.cases, wishes.cases, wishes.tags)
         if not wishes.failed:
             return cases
         return failed_in(last_run_of(self._chosen.eval_set.path, wishes.runs_folder), cases)

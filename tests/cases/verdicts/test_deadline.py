@@ -10,7 +10,7 @@ from tests.builders import calls
 
 from rightcall import Source
 from rightcall.cases.evalsets import Case, Check
-from rightcall.cases.verdicts import Judging
+from rightcall.cases.verdicts import JudgingExecutor
 from rightcall.judging import EVALUATORS, ToolCallOrderEvaluator
 from rightcall.judging.core._evaluator import Measurement
 
@@ -53,17 +53,17 @@ def case(*checks: Check, case_id: str = "a") -> Case:
     return Case(id=case_id, source=HERE, checks=checks)
 
 
-def waited_for(judging: Judging, futures: list[Any], seconds: float = 20.0) -> list[Any]:
+def waited_for(judging: JudgingExecutor, futures: list[Any], seconds: float = 20.0) -> list[Any]:
     end = monotonic() + seconds
     while not all(future.done() for future in futures):
         assert monotonic() < end
-        judging.look()
+        judging.check_deadline()
         threading.Event().wait(0.005)
     return [future.result() for future in futures]
 
 
 def test_whoever_submits_a_case_is_not_kept_waiting() -> None:
-    with Judging(timeout=60) as judging:
+    with JudgingExecutor(timeout=60) as judging:
         future = judging.submit(case(check(Endless("endless"), "search")), MADE)
         was_done = future.done()
         RELEASED.set()
@@ -74,7 +74,7 @@ def test_whoever_submits_a_case_is_not_kept_waiting() -> None:
 
 
 def test_an_evaluator_that_takes_too_long_costs_its_case_and_no_other() -> None:
-    with Judging(timeout=0.05) as judging:
+    with JudgingExecutor(timeout=0.05) as judging:
         late = judging.submit(case(check(Endless("endless"), "search"), plain("search", "book")), MADE)
         others = [judging.submit(case(plain("search", "book"), case_id=f"c{n}"), MADE) for n in range(20)]
         [result, *passed] = waited_for(judging, [late, *others])
@@ -86,7 +86,7 @@ def test_an_evaluator_that_takes_too_long_costs_its_case_and_no_other() -> None:
 
 
 def test_an_answer_that_comes_after_all_changes_nothing() -> None:
-    with Judging(timeout=0.05) as judging:
+    with JudgingExecutor(timeout=0.05) as judging:
         [result] = waited_for(judging, [judging.submit(case(check(Endless("endless"), "search")), MADE)])
         RELEASED.set()
         [other] = waited_for(judging, [judging.submit(case(plain("book")), MADE)])
@@ -98,7 +98,7 @@ def test_an_answer_that_comes_after_all_changes_nothing() -> None:
 def test_the_results_are_those_that_judging_at_once_gives() -> None:
     cases = [case(plain("search", "book")), case(plain("book", "search")), case(plain("search"), plain("x")), case()]
 
-    with Judging() as at_once, Judging(timeout=60) as aside:
+    with JudgingExecutor() as at_once, JudgingExecutor(timeout=60) as aside:
         expected = [at_once.submit(each, MADE).result() for each in cases]
         results = waited_for(aside, [aside.submit(each, MADE) for each in cases])
 
@@ -108,7 +108,7 @@ def test_the_results_are_those_that_judging_at_once_gives() -> None:
 
 
 def test_what_ends_a_process_is_raised_where_the_result_is_waited_for() -> None:
-    with Judging(timeout=60) as judging:
+    with JudgingExecutor(timeout=60) as judging:
         future = judging.submit(case(check(Raising("raising"), "search")), MADE)
         with pytest.raises(SystemExit):
             future.result(20)
@@ -120,7 +120,7 @@ def test_what_ends_a_process_is_raised_where_the_result_is_waited_for() -> None:
 def test_what_is_not_judged_at_the_end_is_cancelled() -> None:
     from concurrent.futures import CancelledError
 
-    with Judging(timeout=60) as judging:
+    with JudgingExecutor(timeout=60) as judging:
         futures = [judging.submit(case(check(Endless("endless"), "search")), MADE) for _ in range(3)]
 
     for future in futures:

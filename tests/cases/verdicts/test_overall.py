@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rightcall import DocumentError, Outcome, Trajectory, load_eval_set, load_eval_set_with_code
-from rightcall.cases.verdicts import Overall, exit_code, judge, judge_run, unjudged
+from rightcall.cases.verdicts import Overall, exit_code, judge, judge_outcome, not_measured_result
 
 WRITTEN = """\
 overall:
@@ -88,8 +88,8 @@ def test_a_case_without_an_answer_leaves_the_figure_unmeasured(tmp_path: Path) -
     first, second = eval_set.cases
     outcome = Outcome(cause="raised", error="no")
     for case, result in (
-        (first, judge_run(first, outcome, Trajectory.of([], output="spam"))),
-        (second, unjudged(second, "RC303", "no trace")),
+        (first, judge_outcome(first, outcome, Trajectory.of([], output="spam"))),
+        (second, not_measured_result(second, "RC303", "no trace")),
     ):
         overall.add(overall.see(case, result))
 

@@ -15,7 +15,7 @@ from tests.sampling import examples
 
 from rightcall import CaseResult, ToolCall, Trajectory
 from rightcall.cases.evalsets import load_eval_set
-from rightcall.cases.verdicts import broken, judge
+from rightcall.cases.verdicts import error_result, judge
 from rightcall.reporting.reports import Paper, Report, cell_count, full_lines, full_report
 from rightcall.values.results import Finding, Outcome, PlacedFinding, Source, Totals
 
@@ -228,7 +228,7 @@ def test_an_agent_that_raised_is_shown_with_the_end_of_its_traceback(judged: Jud
     )
     outcome = Outcome(seconds=2.2, cause="raised", error="KeyError: 'x'", traceback=traceback, stdout="a\nlast words\n")
 
-    lines = screen(msgspec.structs.replace(broken(case, outcome), outcome=outcome))
+    lines = screen(msgspec.structs.replace(error_result(case, outcome), outcome=outcome))
 
     assert lines[0] == "  ✗ laptop_search       raised" + " " * 65 + "2.20s"
     assert lines[2:4] == ["error[RC501 agent-raised]: KeyError: 'x'", " --> shop.yaml:2:5  laptop_search"]

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from rightcall.cases.evalsets import Case, Editing, EvalSet, parse_eval_set
+from rightcall.cases.evalsets import Case, DocumentEditor, EvalSet, parse_eval_set
 from rightcall.cases.verdicts import judge
 from rightcall.errors import DocumentError, RightcallError
 from rightcall.values.decoding import Edit, apply_edits
@@ -78,7 +78,7 @@ class _Accepting:
         self._text = text
         self._eval_set = eval_set
         self._observed = observed
-        self._editing = Editing(text)
+        self._editor = DocumentEditor(text)
         self._left: dict[str, CaseOutcome] = {}
         self._proposals: dict[str, _Proposal] = {}
 
@@ -89,7 +89,7 @@ class _Accepting:
         self._keep(self._passing(list(self._proposals.values())))
         for proposal in list(self._proposals.values()):
             self._edit(proposal)
-        edits = self._editing.edits()
+        edits = self._editor.edits()
         after = apply_edits(self._text, edits)
         self._verify(after)
         return Acceptance(self._text, after, edits, list(self._outcomes()))
@@ -137,13 +137,13 @@ class _Accepting:
             return
         made = [call for call in trajectory.calls if not call.internal]
         calls = [new_call(call, "subset", spelt_out=False) for call in made]
-        written = {**self._editing.value["cases"][number], "expect": {"calls": calls}}
+        written = {**self._editor.value["cases"][number], "expect": {"calls": calls}}
         unrecorded = sum("args" in call.unrecorded for call in made)
         self._proposals[case.id] = _Proposal(number, case, written, unrecorded)
 
     def _propose_change(self, number: int, case: Case, failed: CaseResult) -> None:
         assert failed.trajectory is not None, "a case that failed was judged by a trajectory"  # noqa: S101
-        written = self._editing.value["cases"][number]
+        written = self._editor.value["cases"][number]
         for check, result in zip(case.checks, failed.results, strict=True):
             if result.passed:
                 continue
@@ -171,7 +171,7 @@ class _Accepting:
         if not proposals:
             return set()
         # What is tried is what is written, and nothing in between: JSON says all that the file does.
-        trial = {**self._editing.value, "cases": [proposal.written for proposal in proposals]}
+        trial = {**self._editor.value, "cases": [proposal.written for proposal in proposals]}
         try:
             cases = parse_eval_set(json.dumps(trial), self._eval_set.path).cases
         except DocumentError:
@@ -193,7 +193,7 @@ class _Accepting:
 
     def _edit(self, proposal: _Proposal) -> None:
         try:
-            self._editing.change(("cases", proposal.number), proposal.written)
+            self._editor.change(("cases", proposal.number), proposal.written)
         except DocumentError as problem:
             code = _code(proposal.case, self._observed[proposal.case.id].trajectories)
             self._leave(proposal.case, code, str(problem), is_failed=True)

@@ -1,24 +1,25 @@
-"""ADK's eval sets and test files, as the native grammar has them."""
+"""Translate ADK's eval sets and test files to the native format."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path as FilePath
 from typing import Any
+
+import msgspec
 
 from rightcall.errors import shown
 from rightcall.limits import Limits
 from rightcall.values.decoding import Path
 
-from ._adk_criteria import Metric, read_metrics
-from ._adk_turns import AdkTurn, old_turn, turn_of
-from ._foreign import Part
-from ._pages import Draft, Page
+from ._adk_metrics import Metric, read_metrics
+from ._source import EvalSetDocument, SourceFile, SourceObject
 
 _KNOWN_OF_SET = ("eval_set_id", "creation_timestamp")
 _KNOWN_OF_CASE = ("creation_timestamp", "rubrics", "final_session_state")
 
 
-def translate_adk(page: Page, limits: Limits) -> Draft:
+def translate_adk(file: SourceFile, limits: Limits) -> EvalSetDocument:
     """An eval set of ADK, a test file, or one of the two older lists, with the `test_config.json` beside it.
 
     Whatever the native grammar has no key for is kept under `metadata`, in `adk`.
@@ -27,20 +28,20 @@ def translate_adk(page: Page, limits: Limits) -> Draft:
         DocumentError: naming file, line and column of the first mistake, and what would be right.
         InputError: the configuration cannot be read.
     """
-    return _Translation(page, limits).draft()
+    return _Translation(file, limits).document()
 
 
 class _Translation:
     """One file while it is translated."""
 
-    def __init__(self, page: Page, limits: Limits) -> None:
-        self._page = page
-        self._draft = Draft(page, {})
-        config = FilePath(page.name).parent / "test_config.json"
-        self._config = Page.read(config, limits) if config.is_file() else None
+    def __init__(self, file: SourceFile, limits: Limits) -> None:
+        self._page = file
+        self._document = EvalSetDocument(file, {})
+        config = FilePath(file.name).parent / "test_config.json"
+        self._config = SourceFile.read(config, limits) if config.is_file() else None
         self._metrics: list[Metric] = read_metrics(self._config)
 
-    def draft(self) -> Draft:
+    def document(self) -> EvalSetDocument:
         written, rest, cases = self._of_list() if isinstance(self._page.value, list) else self._of_set()
         if self._config is not None:
             rest["test_config"] = self._config.value
@@ -48,44 +49,44 @@ class _Translation:
         if any("user-simulation" in case.get("expect", {}) for case in cases):
             evaluators["user-simulation"] = {"type": "user-simulation"}
         for metric in self._metrics:
-            metric.trace(self._draft)
+            metric.record_origin(self._document)
         written |= {"evaluators": evaluators, "metadata": {"adk": rest} if rest else {}, "cases": cases}
-        self._draft.value = {key: value for key, value in written.items() if key == "cases" or value not in ({}, "")}
-        return self._draft
+        self._document.value = {key: value for key, value in written.items() if key == "cases" or value not in ({}, "")}
+        return self._document
 
     def _of_set(self) -> tuple[dict[str, Any], dict[str, Any], list[dict[str, Any]]]:
-        whole = Part(self._page, self._page.value)
+        whole = SourceObject(self._page, self._page.value)
         written = {"name": whole.text("name", ""), "description": whole.text("description", "")}
         key = "eval_cases"
         found = [self._case(case, number) for number, case in enumerate(whole.objects(key, required=True))]
-        self._draft.trace(("cases",), self._page, whole.place(key))
+        self._document.record_origin(("cases",), self._page, whole.place(key))
         return written, whole.rest(_KNOWN_OF_SET), found
 
     def _of_list(self) -> tuple[dict[str, Any], dict[str, Any], list[dict[str, Any]]]:
-        parts = [Part(self._page, item, (number,)) for number, item in enumerate(self._page.value)]
+        parts = [SourceObject(self._page, item, (number,)) for number, item in enumerate(self._page.value)]
         if all("query" in part.value for part in parts):
             return {}, {}, [self._old_case(_file_id(self._page), parts, None, {}, 0)]
         cases = []
         for number, part in enumerate(parts):
             turns = part.objects("data", required=True)
-            session = part.any("initial_session") or None
+            session = part.get("initial_session") or None
             case_id = part.text("name")
-            self._draft.trace(("cases", number, "id"), self._page, part.place("name"))
+            self._document.record_origin(("cases", number, "id"), self._page, part.place("name"))
             cases.append(self._old_case(case_id, turns, session, part.rest(), number))
         return {}, {}, cases
 
     def _old_case(
-        self, case_id: str, parts: list[Part], session: Any, rest: dict[str, Any], number: int
+        self, case_id: str, parts: list[SourceObject], session: Any, rest: dict[str, Any], number: int
     ) -> dict[str, Any]:
         written: dict[str, Any] = {"id": case_id} | ({"session": session} if session else {})
         return self._conversation(written, [old_turn(part) for part in parts], rest, ("cases", number))
 
-    def _case(self, case: Part, number: int) -> dict[str, Any]:
+    def _case(self, case: SourceObject, number: int) -> dict[str, Any]:
         place: Path = ("cases", number)
         written: dict[str, Any] = {"id": case.text("eval_id")}
-        self._draft.trace((*place, "id"), self._page, case.place("eval_id"))
+        self._document.record_origin((*place, "id"), self._page, case.place("eval_id"))
         if case.has("session_input"):
-            written["session"] = case.any("session_input")
+            written["session"] = case.get("session_input")
         scenario = case.object("conversation_scenario")
         if (scenario is None) == (not case.has("conversation")):
             case.rest(_KNOWN_OF_CASE)
@@ -115,14 +116,153 @@ class _Translation:
         return written | ({"metadata": {"adk": rest}} if rest else {})
 
     def _turn(self, turn: AdkTurn, place: Path) -> dict[str, Any]:
-        turn.trace(self._draft, place, self._metrics)
-        expect = {metric.name: metric.expectation(turn) for metric in self._metrics if not metric.is_of_case}
+        turn.record_origin(self._document, place, self._metrics)
+        expect = {metric.name: turn.expectation(metric) for metric in self._metrics if not metric.is_of_case}
         return {"input": turn.input} | ({"expect": expect} if expect else {})
 
 
-def _file_id(page: Page) -> str:
+def _file_id(file: SourceFile) -> str:
     """An id for the only case of a file: its name without its endings."""
-    name = FilePath(page.name).name
+    name = FilePath(file.name).name
     if not name.split(".")[0]:
-        raise page.problem(f"the file's name gives no id for its case: {shown(name)}")
+        raise file.problem(f"the file's name gives no id for its case: {shown(name)}")
     return name.split(".")[0]
+
+
+_KNOWN_OF_TURN = ("invocation_id", "creation_timestamp", "rubrics", "app_details", "duration")
+_KNOWN_OF_CALL = ("id", "partial_args", "will_continue")
+
+
+class AdkTurn(msgspec.Struct, frozen=True):
+    """One turn: the input, the expected calls and answer with their places, and whatever else was written."""
+
+    input: Any
+    calls: list[dict[str, Any]]
+    call_places: list[Path]
+    response: str
+    file: SourceFile
+    path: Path
+    calls_key: str
+    response_key: str
+    rest: dict[str, Any]
+
+    def record_origin(self, document: EvalSetDocument, place: Path, metrics: Sequence[Metric]) -> None:
+        """Tell a document where the parts of the turn are written."""
+        document.record_origin(place, self.file, self.path)
+        for metric in metrics:
+            key = self.calls_key if metric.is_of_calls else self.response_key
+            document.record_origin((*place, "expect", metric.name), self.file, (*self.path, key))
+            for number, origin in enumerate(self.call_places if metric.is_of_calls else []):
+                document.record_origin((*place, "expect", metric.name, number), self.file, origin)
+
+    def expectation(self, metric: Metric) -> Any:
+        """Return what a metric expects of the turn."""
+        if metric.is_of_calls:
+            return self.calls
+        return self.response if metric.is_of_response else {}
+
+
+def turn_of(part: SourceObject) -> AdkTurn:
+    """An invocation of an eval set. Raises `DocumentError`."""
+    user = part.object("user_content")
+    if user is None:
+        part.rest((*_KNOWN_OF_TURN, "final_response", "intermediate_data"))
+        raise part.problem("'user_content' is missing")
+    response, data = part.object("final_response"), part.object("intermediate_data")
+    rest = part.rest(_KNOWN_OF_TURN)
+    given = _plain_text(user, "user")
+    calls = _calls(data) if data is not None else []
+    if response is not None and _plain_text(response, "model") is None:
+        rest["final_response"] = response.value
+    if data is not None and (left := _left_over(data)):
+        rest["intermediate_data"] = left
+    return AdkTurn(
+        input=user.value if given is None else given,
+        calls=[call for call, _ in calls],
+        call_places=[place for _, place in calls],
+        response="" if response is None else _joined_text(response),
+        file=part.file,
+        path=part.path,
+        calls_key="intermediate_data",
+        response_key="final_response",
+        rest=rest,
+    )
+
+
+def old_turn(part: SourceObject) -> AdkTurn:
+    """A turn of one of the older lists. Raises `DocumentError`."""
+    calls = [(_old_call(call), call.path) for call in part.objects("expected_tool_use")]
+    response = part.text("reference", "")
+    given = part.text("query")
+    rest = part.rest(("expected_intermediate_agent_responses",))
+    if any(call.value.keys() - {"tool_name", "tool_input"} for call in part.objects("expected_tool_use")):
+        rest["expected_tool_use"] = part.get("expected_tool_use")
+    return AdkTurn(
+        input=given,
+        calls=[call for call, _ in calls],
+        call_places=[place for _, place in calls],
+        response=response,
+        file=part.file,
+        path=part.path,
+        calls_key="expected_tool_use",
+        response_key="reference",
+        rest=rest,
+    )
+
+
+def _old_call(part: SourceObject) -> dict[str, Any]:
+    args = part.get("tool_input")
+    if args is not None and not isinstance(args, dict):
+        raise part.problem(f"arguments are an object, not {shown(args)}", "tool_input")
+    call = {part.text("tool_name"): args or {}}
+    part.rest(("mock_tool_output",))
+    return call
+
+
+def _calls(data: SourceObject) -> list[tuple[dict[str, Any], Path]]:
+    """The expected calls: under `tool_uses`, or the function calls among the events."""
+    if data.has("tool_uses") or not data.has("invocation_events"):
+        return [(_call(call), call.path) for call in data.objects("tool_uses")]
+    found = []
+    for event in data.objects("invocation_events"):
+        content = event.object("content")
+        for part in content.objects("parts") if content is not None else []:
+            call = part.object("function_call")
+            if call is not None:
+                found.append((_call(call), call.path))
+    return found
+
+
+def _call(part: SourceObject) -> dict[str, Any]:
+    args = part.get("args")
+    if args is not None and not isinstance(args, dict):
+        raise part.problem(f"arguments are an object, not {shown(args)}", "args")
+    call = {part.text("name"): args or {}}
+    part.rest(_KNOWN_OF_CALL)
+    return call
+
+
+def _left_over(data: SourceObject) -> dict[str, Any]:
+    """What of the intermediate data is more than the names and arguments of calls."""
+    uses = data.get("tool_uses") or []
+    plain = all(use.keys() <= {"name", "args"} for use in uses)
+    known = ("tool_responses", "intermediate_responses")
+    rest = {key: value for key, value in data.rest(known).items() if value != []}
+    rest |= {} if plain else {"tool_uses": uses}
+    return rest | ({"invocation_events": data.get("invocation_events")} if data.has("invocation_events") else {})
+
+
+def _joined_text(content: SourceObject) -> str:
+    """The texts of a content, one below the other."""
+    texts = [part.get("text") for part in content.objects("parts")]
+    return "\n".join(text for text in texts if isinstance(text, str) and text)
+
+
+def _plain_text(content: SourceObject, role: str) -> str | None:
+    """The text of a content that is nothing but one text; none where there is more to it."""
+    parts = content.get("parts")
+    alone = isinstance(parts, list) and len(parts) == 1 and isinstance(parts[0], dict)
+    if not alone or not content.value.keys() <= {"parts", "role"} or content.value.get("role", role) != role:
+        return None
+    text = parts[0].get("text")
+    return text if isinstance(text, str) and parts[0].keys() == {"text"} else None

@@ -6,7 +6,7 @@ from typing import Any
 
 from rightcall.judging import EVALUATORS
 
-from ._expecting import SHORTHANDS
+from ._shorthands import SHORTHANDS
 
 KEYS = {
     "agent": "What is run: file.py:function, module:function, a folder of ADK, cmd:program, or http://…",

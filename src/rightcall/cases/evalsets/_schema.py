@@ -15,10 +15,20 @@ from rightcall.judging import (
     installed_evaluators,
 )
 
-from ._expecting import SHORTHANDS
 from ._hints import with_hint, with_question
-from ._mocks import ANSWERS, WrittenAnswer, WrittenError, WrittenMock
-from ._written import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenEvaluator, WrittenOverall, WrittenTurn
+from ._models import (
+    ANSWERS,
+    WrittenAnswer,
+    WrittenCase,
+    WrittenDefaults,
+    WrittenError,
+    WrittenEvalSet,
+    WrittenEvaluator,
+    WrittenMock,
+    WrittenOverall,
+    WrittenTurn,
+)
+from ._shorthands import SHORTHANDS
 
 Schema = dict[str, Any]
 

@@ -1,27 +1,26 @@
-"""UiPath's eval sets, as the native grammar has them."""
+"""Translate UiPath's eval sets to the native format."""
 
 from __future__ import annotations
 
 from pathlib import Path as FilePath
 from typing import Any
 
+import msgspec
+
 from rightcall.errors import nearest, shown
 from rightcall.judging import EVALUATORS
 from rightcall.limits import Limits
 from rightcall.values.decoding import Path
 
-from ._foreign import Part
-from ._pages import Draft, Page, camel
-from ._uipath_classes import KEY, Classifying, classifying
-from ._uipath_evaluators import UiPathEvaluator, read_evaluators
-from ._uipath_mocks import translate_mocks
+from ._source import EvalSetDocument, SourceFile, SourceObject, camel
+from ._uipath_evaluators import EXPECTED_CLASS, Classifier, UiPathEvaluator, classifier_of, read_evaluators
 
 _KNOWN_OF_SET = ("version", "id", "model_settings", "agent_memory_enabled", "agent_memory_settings", "batch_size")
 _KNOWN_OF_CASE = ("eval_set_id",)
 _KEPT_OF_CASE = ("expected_output", "mocking_strategy", "input_mocking_strategy")
 
 
-def translate_uipath(page: Page, limits: Limits) -> Draft:
+def translate_uipath(file: SourceFile, limits: Limits) -> EvalSetDocument:
     """An eval set of UiPath, with the evaluators in the folder `evaluators` beside its own.
 
     Whatever the native grammar has no key for is kept under `metadata`, in `uipath`.
@@ -30,21 +29,21 @@ def translate_uipath(page: Page, limits: Limits) -> Draft:
         DocumentError: naming file, line and column of the first mistake, and what would be right.
         InputError: an evaluator's file cannot be read.
     """
-    return _Translation(page, limits).draft()
+    return _Translation(file, limits).document()
 
 
 class _Translation:
     """One eval set while it is translated."""
 
-    def __init__(self, page: Page, limits: Limits) -> None:
-        self._whole = Part(page, page.value)
+    def __init__(self, file: SourceFile, limits: Limits) -> None:
+        self._whole = SourceObject(file, file.value)
         self._limits = limits
-        self._draft = Draft(page, {})
+        self._document = EvalSetDocument(file, {})
         self._evaluators: dict[str, UiPathEvaluator] = {}
-        self._classifying: dict[str, Classifying] = {}
+        self._classifiers: dict[str, Classifier] = {}
         self._classes: dict[str, list[str]] = {}
 
-    def draft(self) -> Draft:
+    def document(self) -> EvalSetDocument:
         whole = self._whole
         self._check_version()
         name, description = whole.text("name", ""), whole.text("description", "")
@@ -61,10 +60,10 @@ class _Translation:
         extra: dict[str, Any] = {}
         written["cases"] = [self._case(each, number, extra) for number, each in enumerate(evaluations)]
         written["evaluators"] |= extra
-        written["overall"] = {key: self._classifying[key].written(found) for key, found in self._classes.items()}
-        self._draft.trace(("cases",), whole.page, whole.place("evaluations"))
-        self._draft.value = {key: value for key, value in written.items() if value not in ({}, "")}
-        return self._draft
+        written["overall"] = {key: self._classifiers[key].written(found) for key, found in self._classes.items()}
+        self._document.record_origin(("cases",), whole.file, whole.place("evaluations"))
+        self._document.value = {key: value for key, value in written.items() if value not in ({}, "")}
+        return self._document
 
     def _check_version(self) -> None:
         version = self._whole.value.get("version")
@@ -80,7 +79,7 @@ class _Translation:
         key, references = ("evaluator_configs", configured) if configured else ("evaluator_refs", plain)
         if not references:
             return {}
-        folder = FilePath(self._whole.page.name).parent.parent / "evaluators"
+        folder = FilePath(self._whole.file.name).parent.parent / "evaluators"
         if not folder.is_dir():
             raise self._whole.problem(f"the folder of the evaluators is missing: {folder}", key)
         found = read_evaluators(folder, self._limits)
@@ -90,17 +89,17 @@ class _Translation:
             if evaluator.id in referenced:
                 raise self._whole.problem(f"the evaluator {evaluator.id!r} is referred to twice", key, number)
             referenced[evaluator.id] = self._for_each_case(evaluator)
-            evaluator.trace(self._draft)
+            evaluator.record_origin(self._document)
         return referenced
 
     def _for_each_case(self, evaluator: UiPathEvaluator) -> UiPathEvaluator:
         """An evaluator as each case is judged by it; what it says of all cases together is kept for later."""
-        found = classifying(evaluator)
+        found = classifier_of(evaluator)
         if found is None:
             return evaluator
-        self._classifying[evaluator.id] = found
-        self._draft.trace(("overall", evaluator.id), evaluator.page, ())
-        self._draft.trace(("overall", evaluator.id, "config"), evaluator.page, ("evaluatorConfig",))
+        self._classifiers[evaluator.id] = found
+        self._document.record_origin(("overall", evaluator.id), evaluator.file, ())
+        self._document.record_origin(("overall", evaluator.id, "config"), evaluator.file, ("evaluatorConfig",))
         return found.scoring(evaluator)
 
     def _evaluator(
@@ -108,8 +107,8 @@ class _Translation:
     ) -> UiPathEvaluator:
         weight: Any = 1.0
         if isinstance(reference, dict):
-            part = Part(self._whole.page, reference, self._whole.place(*place))
-            reference, weight = part.text("ref"), part.any("weight")
+            part = SourceObject(self._whole.file, reference, self._whole.place(*place))
+            reference, weight = part.text("ref"), part.get("weight")
             part.rest()
         if not isinstance(reference, str):
             raise self._whole.problem(f"the id of an evaluator is expected, not {shown(reference)}", *place)
@@ -121,47 +120,47 @@ class _Translation:
             raise self._whole.problem(f"a weight is a number, and not less than 0, not {shown(weight)}", *place)
         return found[reference].weighing(float(weight))
 
-    def _case(self, case: Part, number: int, extra: dict[str, Any]) -> dict[str, Any]:
+    def _case(self, case: SourceObject, number: int, extra: dict[str, Any]) -> dict[str, Any]:
         place: Path = ("cases", number)
         written: dict[str, Any] = {"id": case.text("id"), "name": case.text("name", "")}
         written["description"] = case.text("description", "")
-        written["input"] = case.any("inputs")
-        self._draft.trace((*place, "input"), case.page, case.place("inputs"))
+        written["input"] = case.get("inputs")
+        self._document.record_origin((*place, "input"), case.file, case.place("inputs"))
         written["expected_behavior"] = case.text("expected_agent_behavior", "")
-        self._draft.trace((*place, "expected_behavior"), case.page, case.place("expected_agent_behavior"))
+        self._document.record_origin((*place, "expected_behavior"), case.file, case.place("expected_agent_behavior"))
         classes: dict[str, str] = {}
         written["expect"] = self._expect(case, place, classes)
-        mocks = translate_mocks(case, place, self._draft)
+        mocks = translate_mocks(case, place, self._document)
         written["mocks"] = mocks.written
         for name in mocks.unavailable:
             extra[name] = {"type": name}
             written["expect"][name] = None
         rest = case.rest(_KNOWN_OF_CASE)
-        rest |= {camel(key): case.any(key) for key in _KEPT_OF_CASE if case.has(key)}
-        written["metadata"] = ({"uipath": rest} if rest else {}) | ({KEY: classes} if classes else {})
+        rest |= {camel(key): case.get(key) for key in _KEPT_OF_CASE if case.has(key)}
+        written["metadata"] = ({"uipath": rest} if rest else {}) | ({EXPECTED_CLASS: classes} if classes else {})
         return {key: value for key, value in written.items() if key in ("id", "input") or value not in ("", {})}
 
-    def _expect(self, case: Part, place: Path, classes: dict[str, str]) -> dict[str, Any]:
+    def _expect(self, case: SourceObject, place: Path, classes: dict[str, str]) -> dict[str, Any]:
         """What is expected of a case; `classes` are told which class each evaluator of classes expects."""
         criterias = case.object("evaluation_criterias")
         if criterias is None:
             case.rest(_KNOWN_OF_CASE)
             raise case.problem("'evaluationCriterias' is missing")
-        expected_output = case.any("expected_output")
+        expected_output = case.get("expected_output")
         expect: dict[str, Any] = {}
         for key, criteria in criterias.value.items():
             evaluator = self._named(key, criterias)
             if evaluator.id in expect:
                 raise criterias.problem(f"{key!r} has criteria already, by its id or by its name", key)
-            if (of_classes := self._classifying.get(evaluator.id)) is not None:
+            if (of_classes := self._classifiers.get(evaluator.id)) is not None:
                 found = classes[evaluator.id] = of_classes.expected(criteria, criterias, key)
                 self._classes.setdefault(evaluator.id, []).append(found)
                 criteria = of_classes.criteria(found)
             expect[evaluator.id] = _criteria(evaluator, criteria, expected_output, criterias, key)
-            self._draft.trace((*place, "expect", evaluator.id), case.page, criterias.place(key))
+            self._document.record_origin((*place, "expect", evaluator.id), case.file, criterias.place(key))
         return expect
 
-    def _named(self, key: str, criterias: Part) -> UiPathEvaluator:
+    def _named(self, key: str, criterias: SourceObject) -> UiPathEvaluator:
         if key in self._evaluators:
             return self._evaluators[key]
         named = [each for each in self._evaluators.values() if each.name == key]
@@ -172,7 +171,9 @@ class _Translation:
         raise criterias.problem(f"{shown(key)} names no evaluator of this eval set; {hint}", key)
 
 
-def _criteria(evaluator: UiPathEvaluator, criteria: Any, expected_output: Any, criterias: Part, key: str) -> Any:
+def _criteria(
+    evaluator: UiPathEvaluator, criteria: Any, expected_output: Any, criterias: SourceObject, key: str
+) -> Any:
     """Criteria as the native grammar has them; null for the default of the evaluator.
 
     An evaluator of the answer that is not told which one is expected is told by the case, as UiPath does it.
@@ -194,3 +195,109 @@ def _criteria(evaluator: UiPathEvaluator, criteria: Any, expected_output: Any, c
 
 def _has_output(criteria: dict[str, Any] | None) -> bool:
     return bool(criteria) and bool({"expectedOutput", "expected_output"} & (criteria or {}).keys())
+
+
+_TARGET = "_target_"
+_ANYTHING = ("mockito.any", "mockito.any_", "mockito.matchers.any", "mockito.matchers.any_", "mockito.ANY")
+
+
+class Mocks(msgspec.Struct, frozen=True):
+    """Mocks in the native grammar, and what was asked for that is not available."""
+
+    written: dict[str, Any]
+    unavailable: tuple[str, ...] = ()
+
+
+def translate_mocks(case: SourceObject, place: Path, document: EvalSetDocument) -> Mocks:
+    """The mocks of a case.
+
+    A tool that a language model should stand in for is never run: it raises an error that says so.
+
+    Raises:
+        DocumentError: a mock is wrong, or has no counterpart.
+    """
+    unavailable = ("input-mocking",) if case.has("input_mocking_strategy") else ()
+    strategy = case.object("mocking_strategy")
+    if strategy is None:
+        return Mocks({}, unavailable)
+    kind = strategy.text("type")
+    if kind == "mockito":
+        return Mocks(_rules(strategy, place, document), unavailable)
+    if kind != "llm":
+        raise strategy.problem(f"the mocking strategies known are 'mockito' and 'llm', not {shown(kind)}", "type")
+    refusal = {"type": "NotImplementedError", "message": "simulating a tool by a language model is not yet available"}
+    simulated = {tool.text("name"): {"raises": refusal} for tool in strategy.objects("tools_to_simulate")}
+    return Mocks(simulated, ("llm-mocking", *unavailable))
+
+
+def _rules(strategy: SourceObject, place: Path, document: EvalSetDocument) -> dict[str, Any]:
+    key = "config" if strategy.has("config") else "behaviors"
+    rules: dict[str, list[tuple[dict[str, Any], SourceObject]]] = {}
+    for behavior in strategy.objects(key, required=True):
+        # Of several behaviours that fit a call, mockito takes the last one; native rules are taken from the first on.
+        rules.setdefault(behavior.text("function"), []).insert(0, (_rule(behavior), behavior))
+        behavior.rest()
+    for tool, written in rules.items():
+        for number, (_, behavior) in enumerate(written):
+            document.record_origin((*place, "mocks", tool, number), behavior.file, behavior.path)
+    return {tool: [rule for rule, _ in written] for tool, written in rules.items()}
+
+
+def _rule(behavior: SourceObject) -> dict[str, Any]:
+    when = _when(behavior)
+    answers = behavior.objects("then", required=True)
+    for answer in answers:
+        if answer.text("type") not in ("return", "raise"):
+            raise answer.problem(f"a mock returns or raises, it cannot {shown(answer.text('type'))}", "type")
+    if not answers:
+        raise behavior.problem("'then' is empty; a mock has an answer", "then")
+    written = [_answer(answer) for answer in answers]
+    return when | (written[0] if len(written) == 1 else {"then": written})
+
+
+def _answer(answer: SourceObject) -> dict[str, Any]:
+    if answer.text("type") == "raise":
+        return {"raises": _error(answer)}
+    return {"returns": _plain(answer.get("value"), answer)}
+
+
+def _when(behavior: SourceObject) -> dict[str, Any]:
+    arguments = behavior.object("arguments")
+    if arguments is None:
+        return {}
+    named = arguments.get("kwargs") or {}
+    if not isinstance(named, dict):
+        raise arguments.problem(f"kwargs: an object is expected, not {shown(named)}", "kwargs")
+    written: dict[str, Any] = {}
+    if named:
+        written["when"] = {key: _matcher(value, arguments) for key, value in named.items()}
+    if in_order := arguments.items("args"):
+        written["positional"] = [_matcher(value, arguments) for value in in_order]
+    return written
+
+
+def _matcher(value: Any, part: SourceObject) -> Any:
+    if isinstance(value, dict) and value.get(_TARGET) in _ANYTHING:
+        return {"$any": True}
+    return _plain(value, part)
+
+
+def _plain(value: Any, part: SourceObject) -> Any:
+    """A value without anything in it that names code to be run."""
+    if isinstance(value, dict):
+        if _TARGET in value:
+            named = shown(value[_TARGET])
+            raise part.problem(f"{_TARGET!r} names code to be run, {named}; a mock has plain values only")
+        return {key: _plain(item, part) for key, item in value.items()}
+    return [_plain(item, part) for item in value] if isinstance(value, list) else value
+
+
+def _error(answer: SourceObject) -> dict[str, Any]:
+    value = answer.get("value")
+    if isinstance(value, str):
+        return {"type": "Exception", "message": value}
+    if not isinstance(value, dict) or not isinstance(value.get(_TARGET), str):
+        raise answer.problem(f"an exception is named by {_TARGET!r}, not {shown(value)}", "value")
+    message = next((str(value[key]) for key in ("message", "msg") if key in value), "")
+    name = value[_TARGET].removeprefix("builtins.")
+    return {"type": name, "message": message} if message else {"type": name}

@@ -1,4 +1,4 @@
-"""Judges one case: a case and a trajectory in, a result out; and all cases together."""
+"""Judge one case (a case and a trajectory in, a result out) and all cases together."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

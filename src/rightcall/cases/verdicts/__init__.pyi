@@ -1,12 +1,11 @@
-from ._joining import CASE_ATTRIBUTE as CASE_ATTRIBUTE, Join as Join, Joining as Joining
-from ._judging import (
-    broken as broken,
+from ._executor import Judging as Judging, JudgingExecutor as JudgingExecutor
+from ._join import CASE_ATTRIBUTE as CASE_ATTRIBUTE, CaseFinder as CaseFinder, Join as Join
+from ._judge import (
+    error_result as error_result,
+    has_async_evaluators as has_async_evaluators,
     judge as judge,
-    judge_run as judge_run,
-    unjudged as unjudged,
-    waits as waits,
-    weighted as weighted,
+    judge_outcome as judge_outcome,
+    not_measured_result as not_measured_result,
+    weighted_score as weighted_score,
 )
-from ._names import ToolNames as ToolNames
-from ._overall import Overall as Overall, exit_code as exit_code
-from ._waiting import Judging as Judging
+from ._overall import Overall as Overall, ToolNames as ToolNames, exit_code as exit_code

@@ -1,43 +1,44 @@
-"""What all cases together come to."""
+"""Judge all cases together, and note tool names in rules that no trace has."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from rightcall.cases.evalsets import Case, OverallCheck
-from rightcall.judging import Row
+from rightcall.cases.evalsets import Case, Check, OverallCheck
+from rightcall.judging import ForbiddenTools, Row, ToolCallCountEvaluator
 from rightcall.values.results import CaseResult, OverallResult
 
 
 class Overall:
-    """Judges all cases together, one result after the other; of each it keeps only what counts."""
+    """Judges all cases together. It is given one result at a time and keeps only what its evaluators need."""
 
     def __init__(self, checks: Sequence[OverallCheck] = ()) -> None:
         self._checks = checks
         self._tallies = [check.evaluator.tally() for check in checks]
 
     def see(self, case: Case, result: CaseResult) -> tuple[Any, ...]:
-        """What counts of a result, for each evaluator. It can be seen in one process, and added in another."""
+        """Return what each evaluator needs of a result. It can be computed in one process and added in another."""
         if not self._checks:
             return ()
         row = row_of(case, result)
         return tuple([check.evaluator.see(row) for check in self._checks])
 
     def add(self, seen: Sequence[Any]) -> None:
-        """Take what was seen of a result."""
+        """Add what `see` returned."""
         for tally, each in zip(self._tallies, seen, strict=False):
             tally.add(each)
 
     def results(self) -> tuple[OverallResult, ...]:
-        """What each evaluator says of all that was added."""
+        """Return the result of each evaluator for everything that was added."""
         return tuple(
             [_result(check, tally.conclude()) for check, tally in zip(self._checks, self._tallies, strict=True)]
         )
 
 
 def row_of(case: Case, result: CaseResult) -> Row:
-    """What is known of one result when all are looked at together."""
+    """Return the row of one result, as evaluators of all cases see it."""
     trajectory, outcome = result.trajectory, result.outcome
     has_ended = outcome is None or not outcome.cause
     return Row(
@@ -55,7 +56,7 @@ def row_of(case: Case, result: CaseResult) -> Row:
 
 
 def exit_code(cases: int, overall: Sequence[OverallResult]) -> int:
-    """The exit code of a run, given that of its cases: 1 where anything failed, 2 where something was not measured."""
+    """Return the exit code of a run, given that of its cases: 1 if anything failed, 2 if something was not measured."""
     verdicts = {each.verdict for each in overall}
     if cases == 1 or "failed" in verdicts:
         return 1
@@ -78,3 +79,70 @@ def _result(check: OverallCheck, found: Any) -> OverallResult:
         classification=found.classification,
         details=found.details,
     )
+
+
+_MOST_NOTES = 10
+_LONGEST_NAME = 100
+"""Characters of a name to compare: difflib is quadratic in the length of both texts."""
+
+
+class ToolNames:
+    """Finds rules about tools that no trace, mock or other expectation names.
+
+    `never: [delete_usr]` passes because no tool has this name. The verdict cannot show the typing error, so the report
+    has a note.
+    """
+
+    def __init__(self, cases: Iterable[Case] = ()) -> None:
+        self._ruled_out: dict[str, str] = {}
+        self._known: set[str] = set()
+        for case in cases:
+            self._known.update(case.mocks)
+            for check in case.checks:
+                self._take(check)
+
+    def seen_in(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return the names of a trajectory that matter. They can be collected in one process and added in another."""
+        return tuple(sorted(set(names))) if self._ruled_out else ()
+
+    def add(self, seen: Iterable[str]) -> None:
+        """Add names of tools that exist."""
+        self._known.update(seen)
+
+    def notes(self) -> Iterator[str]:
+        """Yield a sentence for each name in a rule that no tool has, up to ten."""
+        unknown = [name for name in self._ruled_out if name not in self._known]
+        known = sorted(self._known)
+        for name in unknown[:_MOST_NOTES]:
+            yield f"note: no trace has a tool `{name}`, which `{self._ruled_out[name]}` names{_suggestion(name, known)}"
+        if len(unknown) > _MOST_NOTES:
+            yield f"note: no trace has {len(unknown) - _MOST_NOTES:,} more tools that such rules name"
+
+    def _take(self, check: Check) -> None:
+        for name in _ruled_out(check):
+            self._ruled_out.setdefault(name, check.key)
+        if not isinstance(check.evaluator, ForbiddenTools):
+            # A name that is expected elsewhere counts as known: that check fails if no tool has it.
+            for _, calls in check.lists():
+                self._known.update(_names_in(calls))
+
+
+def _ruled_out(check: Check) -> Sequence[str]:
+    """Return the tools that must not be called, or need not be, for a rule to pass."""
+    if isinstance(check.evaluator, ForbiddenTools):
+        return [call.name for call in check.criteria.never]
+    if isinstance(check.evaluator, ToolCallCountEvaluator):
+        plan = check.criteria.plans[check.evaluator]
+        return [name for name, _, holds, number in plan.bounds if holds(0, number)]
+    return ()
+
+
+def _names_in(calls: Sequence[Any]) -> list[str]:
+    return [call if isinstance(call, str) else call.name for call in calls]
+
+
+def _suggestion(name: str, known: Sequence[str]) -> str:
+    same = [other for other in known if other.casefold() == name.casefold()]
+    shortened = [other[:_LONGEST_NAME] for other in known]
+    near = same or difflib.get_close_matches(name[:_LONGEST_NAME], shortened, n=1, cutoff=0.75)
+    return f"; did you mean `{near[0]}`?" if near else ""

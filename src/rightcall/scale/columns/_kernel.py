@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rightcall.cases.evalsets import Case, Check
-from rightcall.cases.verdicts import Judging, waits
+from rightcall.cases.verdicts import JudgingExecutor, has_async_evaluators
 from rightcall.errors import InputError
 from rightcall.values.results import CaseResult, EvaluationResult
 
@@ -115,12 +115,12 @@ class _Scoring:
     def _judged(
         self, rows: Iterable[dict[str, Any]], sights: Iterable[CaseSight], known: dict[bytes, Scored]
     ) -> list[Scored]:
-        with Judging() as judging:
+        with JudgingExecutor() as judging:
             waiting = [self._submitted(row, sight, judging, known) for row, sight in zip(rows, sights, strict=True)]
             return [found if isinstance(found, tuple) else self._of_result(found.result()) for found in waiting]
 
     def _submitted(
-        self, row: dict[str, Any], sight: CaseSight, judging: Judging, known: dict[bytes, Scored]
+        self, row: dict[str, Any], sight: CaseSight, judging: JudgingExecutor, known: dict[bytes, Scored]
     ) -> Scored | Future[CaseResult]:
         """What comes of a row, or who will have its result where somebody has to be waited for."""
         try:
@@ -128,7 +128,7 @@ class _Scoring:
         except InputError as problem:
             return self._outcomes.number(Outcome("error", error=str(problem))), b""
         case = sight.case
-        if waits(case) or not case.checks:
+        if has_async_evaluators(case) or not case.checks:
             return judging.submit(case, trajectory)
         key = _key(row, case) if sight.is_repeatable else b""
         if (found := known.get(key)) is None:

@@ -17,10 +17,10 @@ from rightcall.cases.evalsets import (
     load_eval_set,
     load_expectation,
     parse_eval_set,
-    selected,
+    select_cases,
 )
 from rightcall.cases.extensions import CodeFinder
-from rightcall.cases.verdicts import Join, Joining
+from rightcall.cases.verdicts import CaseFinder, Join
 from rightcall.errors import ConfigurationError, InputError
 from rightcall.running.project import TrustedProject
 from rightcall.values.decoding import dump_json
@@ -92,7 +92,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         finder = CodeFinder(Path(self.folder, Path(self.name).name), self.trust, home=self.home)
         if not self.is_eval_set:
             return (load_expectation(self.text, self.name, find_code=finder)(""),)
-        chosen = selected(self._eval_set.cases, self.case_globs, self.tags)
+        chosen = select_cases(self._eval_set.cases, self.case_globs, self.tags)
         if self.case_ids is not None:
             chosen = [case for case in chosen if case.id in self.case_ids]
         if not chosen:
@@ -121,6 +121,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         known = [fields for fields in seen if fields is not None]
         return frozenset().union(*known) if len(known) == len(seen) else None
 
-    def joining(self) -> Joining | None:
+    def joining(self) -> CaseFinder | None:
         """By what rows are joined to cases; none where there is one case for all."""
-        return Joining(self.cases, self.join) if self.is_eval_set else None
+        return CaseFinder(self.cases, self.join) if self.is_eval_set else None

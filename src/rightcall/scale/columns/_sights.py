@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from rightcall.cases.evalsets import Case
-from rightcall.cases.verdicts import waits
+from rightcall.cases.verdicts import has_async_evaluators
 
 from ._classes import Sight, sight
 from ._names import NamesRule, names_rule
@@ -25,7 +25,7 @@ class CaseSight(msgspec.Struct, frozen=True):
         found = [None if check.evaluator.renames else names_rule(check) or sight(check) for check in case.checks]
         parts = tuple([part for part in found if part is not None])
         own = any([check.evaluator.fingerprint for check in case.checks])
-        return cls(case, parts if len(parts) == len(found) else (), not own and not waits(case))
+        return cls(case, parts if len(parts) == len(found) else (), not own and not has_async_evaluators(case))
 
     @property
     def names(self) -> frozenset[str]:

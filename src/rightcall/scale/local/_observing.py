@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rightcall.cases.evalsets import Case
-from rightcall.cases.verdicts import Joining
+from rightcall.cases.verdicts import CaseFinder
 from rightcall.values.trajectory import Trajectory
 
 from ._request import Request
@@ -26,7 +26,7 @@ class Observing:
         Raises:
             InputError: no file at all can be read.
         """
-        joining = Joining(cases, self._request.join, self._request.case_attribute)
+        joining = CaseFinder(cases, self._request.join, self._request.case_attribute)
         found: dict[str, list[Trajectory]] = {case.id: [] for case in cases}
         strangers: list[Trajectory] = []
         for _, trajectory in self._sources.trajectories():

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from rightcall.cases.evalsets import Case, OverallCheck, load_expectation, selected
+from rightcall.cases.evalsets import Case, OverallCheck, load_expectation, select_cases
 from rightcall.cases.extensions import CodeFinder, load_eval_set_with_code
 from rightcall.cases.verdicts import CASE_ATTRIBUTE, Join
 from rightcall.errors import InputError
@@ -55,7 +55,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         if self.evalset is None:
             return [], ()
         eval_set = load_eval_set_with_code(self.evalset, trust=self.trust, home=self.home)
-        chosen = selected(eval_set.cases, self.case_globs, self.tags)
+        chosen = select_cases(eval_set.cases, self.case_globs, self.tags)
         if self.case_ids is not None:
             chosen = [case for case in chosen if case.id in self.case_ids]
         return chosen, eval_set.overall

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from rightcall.cases.evalsets import Case
-from rightcall.cases.verdicts import Joining, Judging, Overall, ToolNames, judge, waits
+from rightcall.cases.verdicts import CaseFinder, JudgingExecutor, Overall, ToolNames, has_async_evaluators, judge
 from rightcall.errors import InputError
 from rightcall.reporting.reports import json_evidence
 from rightcall.values.results import CaseResult, Measure, measures_of
@@ -62,7 +62,7 @@ class Scorer:
         expected = request.expected()
         self._case_of = _case_finder(request, cases, expected)
         self._names = ToolNames([*cases, *([expected] if expected is not None else ())])
-        self._judging = Judging()
+        self._judging = JudgingExecutor()
         self._overall = Overall(checks)
 
     def __enter__(self) -> Scorer:
@@ -87,7 +87,7 @@ class Scorer:
         problem = None
         try:
             for name, case, trajectory in named:
-                if not waiting and (case is None or not waits(case)):
+                if not waiting and (case is None or not has_async_evaluators(case)):
                     judged = None if case is None else judge(case, trajectory)
                     yield name, self._light(case, judged, trajectory)
                     continue
@@ -121,4 +121,4 @@ class Scorer:
 def _case_finder(request: Request, cases: list[Case], expected: Case | None) -> Callable[[Trajectory], Case | None]:
     if expected is not None:
         return lambda trajectory: expected
-    return Joining(cases, request.join, request.case_attribute).case_of
+    return CaseFinder(cases, request.join, request.case_attribute).case_of

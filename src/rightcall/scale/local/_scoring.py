@@ -10,7 +10,7 @@ from contextlib import closing
 import msgspec
 
 from rightcall.cases.evalsets import Case
-from rightcall.cases.verdicts import Overall, ToolNames, unjudged
+from rightcall.cases.verdicts import Overall, ToolNames, not_measured_result
 from rightcall.errors import InputError
 from rightcall.reporting.reports import json_evidence
 from rightcall.scale.processes import default_workers
@@ -72,7 +72,7 @@ class Scoring:
             yield from self._in_order()
         for case in cases:
             if not self._times[case.id]:
-                result = unjudged(case, "RC303", "no trace belongs to this case")
+                result = not_measured_result(case, "RC303", "no trace belongs to this case")
                 yield Scored(result, evidence=json_evidence(result), seen=self.overall.see(case, result))
 
     def _named(self, name: str, scored: Scored) -> Scored:

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from rightcall.cases.evalsets import EvalSet, selected
+from rightcall.cases.evalsets import EvalSet, select_cases
 from rightcall.cases.extensions import load_eval_set_with_code
-from rightcall.cases.verdicts import judge_run
+from rightcall.cases.verdicts import judge_outcome
 from rightcall.errors import AgentError, CheckFailedError, CriteriaError, InputError, NotMeasuredError, shown
 from rightcall.reporting.store import case_digest, commit_of, create_run, file_digest, files_digest
 from rightcall.running.project import agent_files, agent_folder, load_configuration
@@ -92,7 +92,7 @@ class _Evaluation:
         self._agent, self._home = _agent_of(agent, eval_set)
         self._eval_set = eval_set
         self._options = options
-        chosen = selected(eval_set.cases, options.cases, options.tags)
+        chosen = select_cases(eval_set.cases, options.cases, options.tags)
         self._cases = {case.id: case for case in chosen}
         self._results: dict[tuple[str, int], CaseResult] = {}
 
@@ -107,7 +107,7 @@ class _Evaluation:
             for event in events:
                 if isinstance(event, CaseFinished):
                     case = self._cases[event.case_id]
-                    result = judge_run(case, event.outcome, event.trajectory, event.repeat)
+                    result = judge_outcome(case, event.outcome, event.trajectory, event.repeat)
                     self._results[event.case_id, event.repeat] = result
         ordered = [self._results[case, repeat] for case in self._cases for repeat in range(self._options.repeat)]
         tally = Tally(self._options.min_repeat_pass)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from rightcall.cases.evalsets import Case, EvalSet
-from rightcall.cases.verdicts import judge_run
+from rightcall.cases.verdicts import judge_outcome
 from rightcall.errors import AgentError
 from rightcall.reporting.store import files_digest
 from rightcall.running.project import (
@@ -59,7 +59,7 @@ class Agents:
         if key not in self._kept:
             self._kept[key] = KeptAgent(agent.name, str(agent.home), options)
         finished = self._kept[key].run(Job.of(case, recording=self._recording(eval_set, case)))
-        return judge_run(case, finished.outcome, finished.trajectory)
+        return judge_outcome(case, finished.outcome, finished.trajectory)
 
     def choose(self, eval_set: EvalSet) -> ChosenAgent:
         """The agent of an eval set: named on the command line, by the file, or by the configuration."""

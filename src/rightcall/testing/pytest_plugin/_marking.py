@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rightcall.cases.evalsets import Case, EvalSet, selected
+from rightcall.cases.evalsets import Case, EvalSet, select_cases
 from rightcall.cases.extensions import load_eval_set_with_code
 from rightcall.errors import RightcallError
 from rightcall.running.tracing import Captured
@@ -91,7 +91,7 @@ def _cases(mark: pytest.Mark, file: Path, config: pytest.Config) -> list[Case]:
         )
     try:
         found = [case for path in mark.args for case in _loaded(_found(str(path), file, config), config).cases]
-        return selected(found, _listed(mark.kwargs.get("cases")), _listed(mark.kwargs.get("tags")))
+        return select_cases(found, _listed(mark.kwargs.get("cases")), _listed(mark.kwargs.get("tags")))
     except RightcallError as problem:
         raise pytest.Collector.CollectError(str(problem)) from None
 

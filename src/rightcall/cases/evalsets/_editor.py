@@ -1,4 +1,4 @@
-"""A document with other values in some places, and every other character as it was."""
+"""Change values in a YAML or JSON text, and leave every other character as it is."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.matching.matchers import equal
 from rightcall.values.decoding import Edit, Entry, Node, Path, apply_edits, decode_document, find_spans, is_json
 
-from ._changes import Change, changes_of
-from ._styles import JsonStyle, YamlStyle
+from ._entry_diff import EntryChange, diff_entries
+from ._layout import JsonStyle, YamlStyle
 
 _BLANK = " \t\r\n"
 
 
-class Place(msgspec.Struct, frozen=True):
+class _Context(msgspec.Struct, frozen=True):
     """What stands around a value."""
 
     column: int
@@ -29,7 +29,7 @@ class Place(msgspec.Struct, frozen=True):
     """Whether it is an item of a list, and not the value of a key."""
 
 
-class Editing:
+class DocumentEditor:
     """The text of a document while values in it are changed.
 
     Values that stay, comments, order, quotes and indentation are not touched. Of a list only the items that are new
@@ -72,7 +72,7 @@ class Editing:
         return sorted(self._edits, key=lambda edit: (edit.start, edit.end > edit.start))
 
     def _change_at(self, path: Path, value: Any) -> None:
-        node, old, place = self._root, self.value, Place(0)
+        node, old, place = self._root, self.value, _Context(0)
         for step in path:
             self._check(node)
             keys: list[Any] = list(old) if isinstance(old, dict) else list(range(len(old)))
@@ -81,15 +81,15 @@ class Editing:
             node, old = entry.value, old[step]
         self._change(node, old, value, place)
 
-    def _change(self, node: Node, old: Any, new: Any, place: Place) -> None:
+    def _change(self, node: Node, old: Any, new: Any, place: _Context) -> None:
         if equal(old, new):
             return
         self._check(node)
-        changes = changes_of(old, new) if node.kind != "scalar" else None
+        changes = diff_entries(old, new) if node.kind != "scalar" else None
         if changes is None or not self._change_entries(node, changes, place):
             self._replace(node, new, place)
 
-    def _change_entries(self, node: Node, changes: list[Change], place: Place) -> bool:
+    def _change_entries(self, node: Node, changes: list[EntryChange], place: _Context) -> bool:
         """Change single entries of an object or a list, if that can be done by lines, or in brackets."""
         gone = [change for change in changes if change.is_gone]
         added = [change for change in changes if change.old is None]
@@ -105,7 +105,7 @@ class Editing:
             (_Brackets if node.bracketed else _Lines)(self._text, self._style, node, self._edits).apply(changes)
         return True
 
-    def _can_move_lines(self, node: Node, changes: Sequence[Change], gone: Sequence[Change]) -> bool:
+    def _can_move_lines(self, node: Node, changes: Sequence[EntryChange], gone: Sequence[EntryChange]) -> bool:
         """Whether each entry that comes or goes has lines to itself."""
         if changes[0].old is None and not self._begins_line(node.entries[0]):
             return False
@@ -114,7 +114,7 @@ class Editing:
     def _begins_line(self, entry: Entry) -> bool:
         return not self._text[line_start(self._text, entry.begin) : entry.begin].strip(" ")
 
-    def _replace(self, node: Node, new: Any, place: Place) -> None:
+    def _replace(self, node: Node, new: Any, place: _Context) -> None:
         self._check_all(node)
         start, style = node.start, self._style
         if isinstance(style, JsonStyle):
@@ -136,10 +136,10 @@ class Editing:
             place -= 1
         return place if place and self._text[place - 1] in ":-" and place < node.start else node.start
 
-    def _inside(self, node: Node, entry: Entry, place: Place) -> Place:
+    def _inside(self, node: Node, entry: Entry, place: _Context) -> _Context:
         if place.bracketed or node.bracketed:
-            return Place(place.column, bracketed=True)
-        return Place(entry.begin - line_start(self._text, entry.begin), is_item=node.kind == "list")
+            return _Context(place.column, bracketed=True)
+        return _Context(entry.begin - line_start(self._text, entry.begin), is_item=node.kind == "list")
 
     def _check(self, node: Node) -> None:
         if node.shared:
@@ -167,7 +167,7 @@ class _Entries:
 class _Lines(_Entries):
     """Entries that have lines to themselves."""
 
-    def apply(self, changes: Sequence[Change]) -> None:
+    def apply(self, changes: Sequence[EntryChange]) -> None:
         entries = self._node.entries
         column = entries[0].begin - line_start(self._text, entries[0].begin)
         last: Entry | None = None
@@ -189,7 +189,7 @@ class _Lines(_Entries):
             begin = line_start(self._text, first.begin)
             self._edit(begin, begin, self._joined([*leading, ""]))
 
-    def _lines(self, change: Change, column: int) -> list[str]:
+    def _lines(self, change: EntryChange, column: int) -> list[str]:
         if change.copied is not None:
             entry = self._node.entries[change.copied]
             return [" " * column + self._text[entry.begin : entry.end]]
@@ -207,7 +207,7 @@ class _Lines(_Entries):
 class _Brackets(_Entries):
     """Entries in brackets, with commas between them."""
 
-    def apply(self, changes: Sequence[Change]) -> None:
+    def apply(self, changes: Sequence[EntryChange]) -> None:
         entries = self._node.entries
         kept = [change.old for change in changes if change.old is not None and not change.is_gone]
         separator = self._separator()
@@ -234,7 +234,7 @@ class _Brackets(_Entries):
         else:
             self._edit(entries[number].begin, entries[number + 1].begin, "")
 
-    def _written(self, change: Change) -> str:
+    def _written(self, change: EntryChange) -> str:
         if change.copied is not None:
             entry = self._node.entries[change.copied]
             return self._text[entry.begin : entry.end]

@@ -13,7 +13,7 @@ from tests.builders import calls
 
 from rightcall import EvaluationResult, Source, Trajectory
 from rightcall.cases.evalsets import Case, Check
-from rightcall.cases.verdicts import Judging, judge
+from rightcall.cases.verdicts import JudgingExecutor, judge
 from rightcall.judging import EVALUATORS, Criteria, Execution, WaitingConfig, WaitingEvaluator
 
 Deed = Callable[[Execution], Coroutine[Any, Any, Any]]
@@ -81,7 +81,7 @@ async def ignore_being_cancelled(execution: Execution) -> float:
 def test_a_case_of_plain_evaluators_is_judged_at_once_and_starts_no_thread() -> None:
     before = threading.active_count()
 
-    with Judging() as judging:
+    with JudgingExecutor() as judging:
         future = judging.submit(case(plain("search", "book")), MADE)
         threads = threading.active_count()
 
@@ -115,7 +115,7 @@ def test_many_are_waited_for_at_once_but_no_more_than_allowed() -> None:
         at_once -= 1
         return 1.0
 
-    with Judging(concurrency=5) as judging:
+    with JudgingExecutor(concurrency=5) as judging:
         futures = [judging.submit(case(check(Patient(count))), MADE) for _ in range(40)]
         results = [future.result(120) for future in futures]
 
@@ -176,7 +176,7 @@ def test_one_that_blocks_the_event_loop_costs_its_own_result_only() -> None:
         released.wait(60)
         return 1.0
 
-    with Judging() as judging:
+    with JudgingExecutor() as judging:
         bad = judging.submit(case(check(Patient(block, timeout=0.1))), MADE)
         good = [judging.submit(case(check(Patient(soon, timeout=60))), MADE) for _ in range(5)]
 
@@ -188,7 +188,7 @@ def test_one_that_blocks_the_event_loop_costs_its_own_result_only() -> None:
 
 
 def test_closing_gives_up_what_is_open() -> None:
-    with Judging() as judging:
+    with JudgingExecutor() as judging:
         future = judging.submit(case(plain("search"), check(Patient(never))), MADE)
 
     with pytest.raises(CancelledError):

@@ -1,4 +1,4 @@
-"""What comes, what goes and what stays, from one object or list to another."""
+"""Compare two objects or lists entry by entry: what is kept, removed and added."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from rightcall.matching.alignment import common_subsequence
 
 
-class Change(msgspec.Struct, frozen=True):
+class EntryChange(msgspec.Struct, frozen=True):
     """What becomes of one entry: it stays, with its own value or another, it goes, or it comes."""
 
     old: int | None
@@ -24,7 +24,7 @@ class Change(msgspec.Struct, frozen=True):
     """Where an entry that comes stood before, if it only moves."""
 
 
-def changes_of(old: Any, new: Any) -> list[Change] | None:
+def diff_entries(old: Any, new: Any) -> list[EntryChange] | None:
     """What becomes of the entries of an object or a list, in their new order, those that go among them.
 
     None where nothing of the old stays, or the two are not of a kind.
@@ -38,32 +38,32 @@ def changes_of(old: Any, new: Any) -> list[Change] | None:
     return changes if any(change.old is not None and not change.is_gone for change in changes) else None
 
 
-def _of_objects(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Change]:
+def _of_objects(old: dict[str, Any], new: dict[str, Any]) -> Iterator[EntryChange]:
     for number, (key, value) in enumerate(old.items()):
-        yield Change(number, key, value, new.get(key), is_gone=key not in new)
+        yield EntryChange(number, key, value, new.get(key), is_gone=key not in new)
     for key in new:
         if key not in old:
-            yield Change(None, key, None, new[key])
+            yield EntryChange(None, key, None, new[key])
 
 
-def _of_lists(old: list[Any], new: list[Any]) -> list[Change]:
+def _of_lists(old: list[Any], new: list[Any]) -> list[EntryChange]:
     before, after = _pairs(old, new)
     moved: dict[str, list[int]] = {}
     for number, value in enumerate(old):
         if before[number] is None:
             moved.setdefault(_identity(value), []).append(number)
-    changes: list[Change] = []
+    changes: list[EntryChange] = []
     place = 0
     for number, value in enumerate(new):
         partner = after[number]
         if partner is None:
             copies = moved.get(_identity(value))
-            changes.append(Change(None, None, None, value, copied=copies.pop(0) if copies else None))
+            changes.append(EntryChange(None, None, None, value, copied=copies.pop(0) if copies else None))
             continue
-        changes += [Change(gone, is_gone=True) for gone in range(place, partner)]
-        changes.append(Change(partner, None, old[partner], value))
+        changes += [EntryChange(gone, is_gone=True) for gone in range(place, partner)]
+        changes.append(EntryChange(partner, None, old[partner], value))
         place = partner + 1
-    return changes + [Change(gone, is_gone=True) for gone in range(place, len(old))]
+    return changes + [EntryChange(gone, is_gone=True) for gone in range(place, len(old))]
 
 
 def _pairs(old: Sequence[Any], new: Sequence[Any]) -> tuple[list[int | None], list[int | None]]:

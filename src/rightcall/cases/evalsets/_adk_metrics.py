@@ -9,9 +9,7 @@ import msgspec
 from rightcall.errors import nearest, shown
 from rightcall.judging import UNAVAILABLE, unavailable
 
-from ._adk_turns import AdkTurn
-from ._foreign import Part
-from ._pages import Draft, Page
+from ._source import EvalSetDocument, SourceFile, SourceObject
 
 _CALLS = "tool_trajectory_avg_score"
 _RESPONSE = "response_match_score"
@@ -37,12 +35,17 @@ class Metric(msgspec.Struct, frozen=True):
     name: str
     type_id: str
     config: dict[str, Any]
-    page: Page | None = None
+    file: SourceFile | None = None
 
     @property
     def is_of_calls(self) -> bool:
         """Whether it judges calls, and not the answer."""
         return self.type_id == "tool-trajectory"
+
+    @property
+    def is_of_response(self) -> bool:
+        """Whether it judges the answer by an expected one."""
+        return self.type_id in ("response-match", "llm-judge-output")
 
     @property
     def is_of_case(self) -> bool:
@@ -53,20 +56,14 @@ class Metric(msgspec.Struct, frozen=True):
         """The evaluator as the native grammar has it."""
         return {"type": self.type_id} | ({"config": self.config} if self.config else {})
 
-    def expectation(self, turn: AdkTurn) -> Any:
-        """What the metric expects of a turn."""
-        if self.type_id in ("response-match", "llm-judge-output"):
-            return turn.response
-        return turn.calls if self.is_of_calls else {}
-
-    def trace(self, draft: Draft) -> None:
-        """Tell a draft where the metric is written."""
-        if self.page is not None:
-            draft.trace(("evaluators", self.name), self.page, ("criteria", self.name))
-            draft.trace(("evaluators", self.name, "config"), self.page, ("criteria", self.name))
+    def record_origin(self, document: EvalSetDocument) -> None:
+        """Tell a document where the metric is written."""
+        if self.file is not None:
+            document.record_origin(("evaluators", self.name), self.file, ("criteria", self.name))
+            document.record_origin(("evaluators", self.name, "config"), self.file, ("criteria", self.name))
 
 
-def read_metrics(config: Page | None) -> list[Metric]:
+def read_metrics(config: SourceFile | None) -> list[Metric]:
     """The metrics that a configuration asks for; without one, ADK's own defaults.
 
     Raises:
@@ -74,7 +71,7 @@ def read_metrics(config: Page | None) -> list[Metric]:
     """
     if config is None:
         return [_metric(name, threshold, None, ()) for name, threshold in _BY_DEFAULT.items()]
-    whole = Part(config, config.value)
+    whole = SourceObject(config, config.value)
     criteria, custom = whole.object("criteria"), whole.object("custom_metrics")
     if criteria is None:
         whole.rest(_KNOWN_OF_CONFIG)
@@ -84,32 +81,32 @@ def read_metrics(config: Page | None) -> list[Metric]:
     return [_metric(name, value, criteria, own) for name, value in criteria.value.items()]
 
 
-def _metric(name: str, criterion: Any, criteria: Part | None, own: tuple[str, ...]) -> Metric:
-    page = criteria.page if criteria is not None else None
+def _metric(name: str, criterion: Any, criteria: SourceObject | None, own: tuple[str, ...]) -> Metric:
+    file = criteria.file if criteria is not None else None
     if criteria is not None and name in own:
-        return Metric(name, "custom-metric", {}, page)
+        return Metric(name, "custom-metric", {}, file)
     if criteria is not None and unavailable(name):
-        return Metric(name, name, {}, page)
+        return Metric(name, name, {}, file)
     if criteria is not None and (name == _JUDGED or name in _RUBRICS):
-        return Metric(name, _RUBRICS.get(name, "llm-judge-output"), _judge(name, criterion, criteria), page)
+        return Metric(name, _RUBRICS.get(name, "llm-judge-output"), _judge(name, criterion, criteria), file)
     if criteria is not None and name not in _BY_DEFAULT:
         known = (*_BY_DEFAULT, _JUDGED, *_RUBRICS, *(known for known in UNAVAILABLE if "_" in known))
         raise criteria.problem(f"no metric is called {shown(name)}; {nearest(name, known)}", name)
     threshold, settings = (criterion, {}) if criteria is None else _criterion(name, criterion, criteria)
     if name == _RESPONSE:
-        return Metric(name, "response-match", {"threshold": threshold}, page)
+        return Metric(name, "response-match", {"threshold": threshold}, file)
     policy = "ignore" if settings.get("ignore_args") else "exact"
     config = {"match_type": settings.get("match_type", "EXACT"), "args_match": policy, "threshold": threshold}
-    return Metric(name, "tool-trajectory", config, page)
+    return Metric(name, "tool-trajectory", config, file)
 
 
-def _judge(name: str, criterion: Any, criteria: Part) -> dict[str, Any]:
+def _judge(name: str, criterion: Any, criteria: SourceObject) -> dict[str, Any]:
     """The configuration of a judge. ADK asks five times, and answers are right or wrong."""
     if not isinstance(criterion, dict):
         criterion = {"threshold": criterion}
-    part = Part(criteria.page, criterion, criteria.place(name))
+    part = SourceObject(criteria.file, criterion, criteria.place(name))
     options = part.object("judge_model_options")
-    config: dict[str, Any] = {"threshold": _number(part.any("threshold"), part, "threshold")}
+    config: dict[str, Any] = {"threshold": _number(part.get("threshold"), part, "threshold")}
     if options is not None and options.has("judge_model"):
         config["model"] = options.text("judge_model")
     config["samples"] = _samples(options)
@@ -121,39 +118,39 @@ def _judge(name: str, criterion: Any, criteria: Part) -> dict[str, Any]:
     return config | {"rubrics": rubrics}
 
 
-def _samples(options: Part | None) -> int:
+def _samples(options: SourceObject | None) -> int:
     """How often the judge is asked: as often as ADK does, or once more, so that there is a majority."""
     if options is None or not options.has("num_samples"):
         return _SAMPLES
-    given = options.any("num_samples")
+    given = options.get("num_samples")
     if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= 31:
         raise options.problem(f"num_samples is a number from 1 to 31, not {shown(given)}", "num_samples")
     return given | 1
 
 
-def _rubric(part: Part, number: int) -> dict[str, str]:
+def _rubric(part: SourceObject, number: int) -> dict[str, str]:
     content = part.object("rubric_content")
     if content is None:
         raise part.problem("'rubric_content' is missing")
     return {"id": part.text("rubric_id", f"rubric-{number}"), "text": content.text("text_property")}
 
 
-def _criterion(name: str, criterion: Any, criteria: Part) -> tuple[float, dict[str, Any]]:
+def _criterion(name: str, criterion: Any, criteria: SourceObject) -> tuple[float, dict[str, Any]]:
     """The threshold and, for calls, the rule."""
     if not isinstance(criterion, dict):
         return _number(criterion, criteria, name), {}
-    part = Part(criteria.page, criterion, criteria.place(name))
+    part = SourceObject(criteria.file, criterion, criteria.place(name))
     settings: dict[str, Any] = {}
     if not part.has("threshold"):
         part.rest()
         raise part.problem("'threshold' is missing")
-    threshold = _number(part.any("threshold"), part, "threshold")
+    threshold = _number(part.get("threshold"), part, "threshold")
     if name == _CALLS:
         if part.has("match_type"):
             settings["match_type"] = _match_type(part)
-        settings["ignore_args"] = part.any("ignore_args") or False
+        settings["ignore_args"] = part.get("ignore_args") or False
         if not isinstance(settings["ignore_args"], bool):
-            raise part.problem(f"ignore_args is true or false, not {shown(part.any('ignore_args'))}", "ignore_args")
+            raise part.problem(f"ignore_args is true or false, not {shown(part.get('ignore_args'))}", "ignore_args")
     known = ("threshold", "match_type", "ignore_args") if name == _CALLS else ("threshold",)
     for key in part.rest(_OF_JUDGES):
         if key not in _OF_JUDGES:
@@ -161,14 +158,14 @@ def _criterion(name: str, criterion: Any, criteria: Part) -> tuple[float, dict[s
     return threshold, settings
 
 
-def _number(value: Any, part: Part, key: str) -> float:
+def _number(value: Any, part: SourceObject, key: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
         raise part.problem(f"a threshold is a number from 0 to 1, not {shown(value)}", key)
     return float(value)
 
 
-def _match_type(part: Part) -> str:
-    value = part.any("match_type")
+def _match_type(part: SourceObject) -> str:
+    value = part.get("match_type")
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(_MATCH_TYPES):
         return _MATCH_TYPES[value]
     written = value.strip().upper().replace("-", "_").replace(" ", "_") if isinstance(value, str) else ""

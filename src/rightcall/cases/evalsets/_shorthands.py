@@ -12,7 +12,7 @@ from rightcall.judging import EVALUATORS, evaluator_type, is_code, names_file, u
 from rightcall.limits import Limits
 from rightcall.values.decoding import Path
 
-from ._written import WrittenDefaults
+from ._models import WrittenDefaults
 
 
 class Shorthand(msgspec.Struct, frozen=True):

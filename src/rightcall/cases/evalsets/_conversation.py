@@ -1,4 +1,4 @@
-"""What the turns of a conversation expect, key by key."""
+"""Collect what the turns of a conversation expect, key by key."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from rightcall.errors import shown
 from rightcall.judging import EVALUATORS, names_file, unavailable
 from rightcall.values.decoding import Path
 
-from ._expecting import Own, evaluator_of
-from ._pages import Draft
-from ._written import WrittenCase, WrittenDefaults
+from ._models import WrittenCase, WrittenDefaults
+from ._shorthands import Own, evaluator_of
+from ._source import EvalSetDocument
 
 
-def turn_keys(written: WrittenCase, place: Path, draft: Draft) -> list[str]:
+def turn_keys(written: WrittenCase, place: Path, document: EvalSetDocument) -> list[str]:
     """The keys that any turn of a case expects something under.
 
     Raises:
@@ -25,7 +25,7 @@ def turn_keys(written: WrittenCase, place: Path, draft: Draft) -> list[str]:
         for key in turn.expect:
             if key in written.expect:
                 at: Path = (*place, "turns", number, "expect", key)
-                raise draft.problem(f"{shown(key)} is expected of the case as well; say it in one place", at)
+                raise document.problem(f"{shown(key)} is expected of the case as well; say it in one place", at)
             keys[key] = None
     return list(keys)
 
@@ -34,7 +34,7 @@ def turn_values(
     key: str,
     written: WrittenCase,
     place: Path,
-    draft: Draft,
+    document: EvalSetDocument,
     defaults: WrittenDefaults,
     own: Mapping[str, Own],
 ) -> tuple[str, dict[str, Any], list[Any]]:
@@ -49,16 +49,16 @@ def turn_values(
     turns = list(enumerate(written.turns or ()))
     first = next(number for number, turn in turns if key in turn.expect)
     at: Path = (*place, "turns", first, "expect", key)
-    with draft.placing(at):
+    with document.locating_errors(at):
         shorthand, type_id, config = evaluator_of(key, defaults, own)
     if not _judges_turns(type_id):
         reason = "a turn expects 'calls' and an answer, such as 'output'"
-        raise draft.problem(f"{reason}; {shown(key)} belongs to the case", at)
+        raise document.problem(f"{reason}; {shown(key)} belongs to the case", at)
     nothing: Any = [] if type_id == "tool-trajectory" else None
     values = []
     for number, turn in turns:
         value = turn.expect.get(key)
-        with draft.placing((*place, "turns", number, "expect", key)):
+        with document.locating_errors((*place, "turns", number, "expect", key)):
             values.append(nothing if value is None else shorthand.read(value) if shorthand else value)
     return type_id, config, values
 

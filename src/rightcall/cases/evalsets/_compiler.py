@@ -1,4 +1,4 @@
-"""From an eval set in the native grammar to its cases: every key, every expectation and every id is checked."""
+"""Compile an eval set in the native format into cases, and check every key, expectation and id."""
 
 from __future__ import annotations
 
@@ -29,12 +29,10 @@ from rightcall.values.decoding import Path
 from rightcall.values.results import Source
 
 from ._cases import Case, Check, EvalSet, Format, OverallCheck
-from ._expecting import Expected, Own, check_defaults, spell_out
-from ._mistakes import first_mistake
-from ._mocks import check_mocks
-from ._pages import Draft
-from ._turns import turn_keys, turn_place, turn_values
-from ._written import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenOverall
+from ._conversation import turn_keys, turn_place, turn_values
+from ._models import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenOverall, check_mocks, first_mistake
+from ._shorthands import Expected, Own, check_defaults, spell_out
+from ._source import EvalSetDocument
 
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
 _DEFAULT = ("config", "default_evaluation_criteria")
@@ -51,11 +49,11 @@ class FindCode(Protocol):
         """The function or class itself."""
 
 
-class Compiling:
+class Compiler:
     """One eval set while it is made of what was written."""
 
-    def __init__(self, draft: Draft, limits: Limits, find_code: FindCode | None = None) -> None:
-        self._draft = draft
+    def __init__(self, document: EvalSetDocument, limits: Limits, find_code: FindCode | None = None) -> None:
+        self._document = document
         self._limits = limits
         self._find_code = find_code
         self._code: dict[str, type[Evaluator[Any, Any, Any]]] = {}
@@ -65,15 +63,15 @@ class Compiling:
     def eval_set(self, format: Format) -> EvalSet:
         """The eval set. Raises `DocumentError`."""
         written = self._written()
-        with self._draft.placing(("defaults",)):
+        with self._document.locating_errors(("defaults",)):
             check_defaults(written.defaults, self._limits)
         self._defaults = written.defaults
         self._own = self._own_evaluators(written)
         cases = [self._case(case, number) for number, case in enumerate(written.cases)]
         self._check_ids(cases)
         return EvalSet(
-            path=self._draft.page.name,
-            name=written.name or FilePath(self._draft.page.name).stem,
+            path=self._document.file.name,
+            name=written.name or FilePath(self._document.file.name).stem,
             description=written.description,
             format=format,
             cases=tuple(cases),
@@ -85,14 +83,14 @@ class Compiling:
 
     def expectation(self) -> Callable[[str], Case]:
         """What makes a case of the keys of an `expect` alone. Raises `DocumentError`."""
-        expect = self._draft.value
+        expect = self._document.value
         if not isinstance(expect, dict) or not expect:
             raise self._problem(f"an expectation is an object such as {{calls: [search]}}, not {shown(expect)}", ())
         checks = tuple([self._check(key, item, (key,)) for key, item in expect.items()])
-        return lambda case_id: Case(id=case_id, source=self._draft.source(()), checks=checks)
+        return lambda case_id: Case(id=case_id, source=self._document.source(()), checks=checks)
 
     def _written(self) -> WrittenEvalSet:
-        value = self._draft.value
+        value = self._document.value
         if not isinstance(value, dict):
             raise self._problem(f"an eval set is an object with the key 'cases', not {shown(value)}", ())
         try:
@@ -108,10 +106,10 @@ class Compiling:
         own: dict[str, Own] = {}
         for name, evaluator in written.evaluators.items():
             type_id = evaluator.type
-            with self._draft.placing(("evaluators", name, "type")):
+            with self._document.locating_errors(("evaluators", name, "type")):
                 type_id = _resolved(type_id)
                 kind = self._kind(type_id)
-            with self._draft.placing(("evaluators", name, "config")):
+            with self._document.locating_errors(("evaluators", name, "config")):
                 if kind is not None:
                     self._made(kind, name, evaluator.config)
             own[name] = Own(type_id, evaluator.config, float(evaluator.weight))
@@ -119,9 +117,9 @@ class Compiling:
 
     def _overall(self, name: str, written: WrittenOverall) -> OverallCheck:
         place: Path = ("overall", name)
-        with self._draft.placing((*place, "type")):
+        with self._document.locating_errors((*place, "type")):
             target = self._overall_target(written.type)
-        with self._draft.placing((*place, "config")):
+        with self._document.locating_errors((*place, "config")):
             evaluator: OverallEvaluator
             if written.type == ClassificationEvaluator.type_id:
                 evaluator = ClassificationEvaluator(name, written.config)
@@ -129,7 +127,7 @@ class Compiling:
                 evaluator = UnimportedOverall(written.type, name)
             else:
                 evaluator = CustomOverall(target, name, written.config)
-        return OverallCheck(evaluator, self._draft.source(place))
+        return OverallCheck(evaluator, self._document.source(place))
 
     def _overall_target(self, type_id: str) -> Any:
         """The function that a type names, if it is one of the user's, to be imported."""
@@ -143,12 +141,12 @@ class Compiling:
 
     def _case(self, written: WrittenCase, number: int) -> Case:
         place: Path = ("cases", number)
-        check_mocks(written.mocks, (*place, "mocks"), self._draft)
+        check_mocks(written.mocks, (*place, "mocks"), self._document)
         checks = [self._check(key, item, (*place, "expect", key)) for key, item in written.expect.items()]
-        checks += [self._turns_check(key, written, place) for key in turn_keys(written, place, self._draft)]
+        checks += [self._turns_check(key, written, place) for key in turn_keys(written, place, self._document)]
         return Case(
             id=written.id,
-            source=self._draft.source((*place, "id")),
+            source=self._document.source((*place, "id")),
             name=written.name,
             description=written.description,
             checks=tuple(checks),
@@ -162,7 +160,7 @@ class Compiling:
         )
 
     def _check(self, key: str, value: Any, place: Path) -> Check:
-        with self._draft.placing(place):
+        with self._document.locating_errors(place):
             expected = spell_out(key, value, self._defaults, self._own)
             evaluator = self._evaluator(key, expected)
         source = self._sources(key, place, expected)
@@ -202,9 +200,9 @@ class Compiling:
 
     def _turns_check(self, key: str, written: WrittenCase, place: Path) -> Check:
         """What the turns of a conversation expect under one key, as one check."""
-        type_id, config, values = turn_values(key, written, place, self._draft, self._defaults, self._own)
+        type_id, config, values = turn_values(key, written, place, self._document, self._defaults, self._own)
         weight = self._own[key].weight if key in self._own else 1.0
-        with self._draft.placing((*place, "turns")):
+        with self._document.locating_errors((*place, "turns")):
             evaluator = self._evaluator(key, Expected(type_id, config, None))
         if isinstance(evaluator, UnavailableEvaluator):
             criteria = evaluator.criteria(None)
@@ -224,12 +222,12 @@ class Compiling:
             place = ("evaluators", key, *_DEFAULT)
 
         def source(path: str | None) -> Source:
-            return self._draft.source((*place, *expected.inside, *_inside(_steps(path), expected)))
+            return self._document.source((*place, *expected.inside, *_inside(_steps(path), expected)))
 
         return source
 
     def _turn_sources(self, key: str, place: Path) -> Callable[[str | None], Source]:
-        return lambda path: self._draft.source(turn_place(place, key, _steps(path)))
+        return lambda path: self._document.source(turn_place(place, key, _steps(path)))
 
     def _check_ids(self, cases: list[Case]) -> None:
         seen: dict[str, Case] = {}
@@ -242,7 +240,7 @@ class Compiling:
             seen[case.id] = case
 
     def _problem(self, message: str, path: Path) -> DocumentError:
-        return self._draft.problem(message, path)
+        return self._document.problem(message, path)
 
 
 def _resolved(type_id: str) -> str:

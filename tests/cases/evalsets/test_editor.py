@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from rightcall.cases.evalsets._editing import Editing
-from rightcall.cases.evalsets._yaml import dump_yaml
+from rightcall.cases.evalsets import DocumentEditor, dump_yaml
 from rightcall.errors import DocumentError
 from rightcall.matching.matchers import equal
 from rightcall.values.decoding import decode_document
@@ -29,7 +28,7 @@ cases:
 
 def changed(text: str, *changes: tuple[tuple[str | int, ...], Any]) -> str:
     """A text after changes, which must say what was asked for, and nothing else."""
-    editing = Editing(text)
+    editing = DocumentEditor(text)
     intended = json.loads(json.dumps(editing.value))
     for path, value in changes:
         editing.change(path, value)
@@ -131,7 +130,7 @@ def test_what_others_share_by_an_anchor_is_not_changed() -> None:
     text = "cases:\n  - id: a\n    expect: &e {calls: [x]}\n  - id: b\n    expect: *e\n"
 
     with pytest.raises(DocumentError, match="line 3 has an anchor"):
-        Editing(text).change(("cases", 0, "expect", "calls"), ["z"])
+        DocumentEditor(text).change(("cases", 0, "expect", "calls"), ["z"])
     assert changed(text, (("cases", 1, "expect"), {"calls": ["z"]})).endswith("    expect:\n      calls: [z]\n")
 
 

@@ -1,4 +1,4 @@
-"""What all evaluators of a case say of one trajectory."""
+"""Judge one case: every expectation of it, checked against one trajectory."""
 
 from __future__ import annotations
 
@@ -31,34 +31,37 @@ _CODES: dict[Cause, str] = {
     "read": "RC507",
 }
 _MOST_WRITTEN = 200
+"""Places kept per list of expected calls. Reports show only the lines around the first mistakes."""
 
 
 def judge(case: Case, trajectory: Trajectory) -> CaseResult:
-    """The result of a case: every expectation of it, held against one trajectory.
+    """Return the result of a case: every expectation of it, checked against one trajectory.
 
-    Where evaluators of it have to wait, so does this; `Judging` has many cases waited for at once.
+    It blocks while async evaluators wait. Use `JudgingExecutor` to judge many such cases at once.
     """
     if not case.checks:
-        return unjudged(case, "RC302", "nothing is expected of this case", trajectory)
-    if waits(case):
-        from ._waiting import Judging
+        return not_measured_result(case, "RC302", "nothing is expected of this case", trajectory)
+    if has_async_evaluators(case):
+        from ._executor import JudgingExecutor
 
-        with Judging() as judging:
+        with JudgingExecutor() as judging:
             return judging.submit(case, trajectory).result()
-    return judged(case, trajectory, [check.evaluator.evaluate(trajectory, check.criteria) for check in case.checks])
+    return combine_results(
+        case, trajectory, [check.evaluator.evaluate(trajectory, check.criteria) for check in case.checks]
+    )
 
 
-def waits(case: Case) -> bool:
-    """Whether an evaluator of a case may have to wait."""
+def has_async_evaluators(case: Case) -> bool:
+    """Whether an evaluator of a case may have to wait, for a model for example."""
     return any([check.evaluator.waits for check in case.checks])
 
 
-def judged(case: Case, trajectory: Trajectory, results: Sequence[EvaluationResult]) -> CaseResult:
-    """The result of a case, made of what its evaluators say, in the order of its checks."""
+def combine_results(case: Case, trajectory: Trajectory, results: Sequence[EvaluationResult]) -> CaseResult:
+    """Return the result of a case, given the results of its checks in their order."""
     return CaseResult(
         case_id=case.id,
         verdict=gravest(result.verdict for result in results),
-        score=weighted(case.checks, [result.score for result in results]),
+        score=weighted_score(case.checks, [result.score for result in results]),
         source=case.source,
         trajectory=trajectory,
         results=tuple(results),
@@ -68,17 +71,17 @@ def judged(case: Case, trajectory: Trajectory, results: Sequence[EvaluationResul
     )
 
 
-def judge_run(case: Case, outcome: Outcome, trajectory: Trajectory | None, repeat: int = 0) -> CaseResult:
-    """The result of a case that an agent was run for: judged if the agent came to an end, else an error."""
+def judge_outcome(case: Case, outcome: Outcome, trajectory: Trajectory | None, repeat: int = 0) -> CaseResult:
+    """Return the result of a case that an agent was run for: an error if the agent did not finish."""
     if outcome.error is not None or trajectory is None:
-        result = broken(case, outcome, trajectory)
+        result = error_result(case, outcome, trajectory)
     else:
         result = judge(case, trajectory)
     return msgspec.structs.replace(result, repeat=repeat, outcome=outcome)
 
 
-def unjudged(case: Case, code: str, reason: str, trajectory: Trajectory | None = None) -> CaseResult:
-    """The result of a case that there is nothing to judge by."""
+def not_measured_result(case: Case, code: str, reason: str, trajectory: Trajectory | None = None) -> CaseResult:
+    """Return the result of a case that cannot be judged, because something is missing."""
     finding = PlacedFinding("", Finding(code, reason), case.source)
     return CaseResult(
         case_id=case.id,
@@ -91,8 +94,8 @@ def unjudged(case: Case, code: str, reason: str, trajectory: Trajectory | None =
     )
 
 
-def broken(case: Case, outcome: Outcome, trajectory: Trajectory | None = None) -> CaseResult:
-    """The result of a case whose agent came to no end that could be judged: an error, whatever it did until then."""
+def error_result(case: Case, outcome: Outcome, trajectory: Trajectory | None = None) -> CaseResult:
+    """Return the result of a case whose agent did not finish: an error, whatever it did until then."""
     finding = Finding(_CODES[outcome.cause], outcome.error or "")
     return CaseResult(
         case_id=case.id,
@@ -105,13 +108,14 @@ def broken(case: Case, outcome: Outcome, trajectory: Trajectory | None = None) -
     )
 
 
-def weighted(checks: Sequence[Check], scores: Sequence[float | None]) -> float | None:
-    """The weighted mean of the scores, or the plain one where no weight counts; none where one of them is none."""
+def weighted_score(checks: Sequence[Check], scores: Sequence[float | None]) -> float | None:
+    """Return the weighted mean of the scores, or the plain mean if all weights are 0. None if a score is None."""
     known = [score for score in scores if score is not None]
     if len(known) < len(scores):
         return None
-    if known.count(known[0]) == len(known):
+    if known.count(known[0]) == len(known):  # the common case, and exact without arithmetic
         return known[0]
+    # Exact, so that the order of the checks never decides whether a mean reaches a threshold.
     weights = [Fraction(check.weight) for check in checks]
     if not any(weights):
         weights = [Fraction(1)] * len(checks)
@@ -120,19 +124,19 @@ def weighted(checks: Sequence[Check], scores: Sequence[float | None]) -> float |
 
 
 def _placed(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> Iterator[PlacedFinding]:
-    """The findings of what did not pass, each with the place in the file of what it is about.
+    """Yield the findings of checks that did not pass, each with its place in the file.
 
-    What the verdict comes from is first: reports that show one finding show that one.
+    The findings that decide the verdict come first, because some reports show only one.
     """
-    judged = sorted(zip(checks, results, strict=True), key=lambda pair: gravity(pair[1].verdict))
-    for check, result in judged:
+    gravest_first = sorted(zip(checks, results, strict=True), key=lambda pair: gravity(pair[1].verdict))
+    for check, result in gravest_first:
         if not result.passed:
             for finding in result.findings:
                 yield PlacedFinding(check.key, finding, check.source(finding.path))
 
 
 def _written(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> Iterator[Written]:
-    """Where each call is written that an expectation lists which did not pass."""
+    """Yield where the expected calls of checks that did not pass are written."""
     for check, result in zip(checks, results, strict=True):
         if not result.passed:
             for path, calls in check.lists():

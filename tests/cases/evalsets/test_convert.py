@@ -11,8 +11,7 @@ from tests.cases.evalsets import adk_files, uipath_files
 from tests.sampling import examples
 
 from rightcall import DocumentError, ToolCall, Trajectory
-from rightcall.cases.evalsets import Case, EvalSet, convert_eval_set, load_eval_set
-from rightcall.cases.evalsets._yaml import dump_yaml
+from rightcall.cases.evalsets import Case, EvalSet, convert_eval_set, dump_yaml, load_eval_set
 from rightcall.cases.verdicts import judge
 from rightcall.matching.matchers import equal
 from rightcall.values.decoding import decode_document

@@ -6,7 +6,7 @@ import pytest
 
 from rightcall import ToolCall, Trajectory, UnknownNameError
 from rightcall.cases.evalsets import Case, load_expectation
-from rightcall.cases.verdicts import Joining, judge, unjudged
+from rightcall.cases.verdicts import CaseFinder, judge, not_measured_result
 from rightcall.values.results import Totals
 
 CASE_OF = load_expectation("calls: [a]", "--expect")
@@ -22,12 +22,12 @@ def trace(trace_id: str | None = None, **metadata: Any) -> Trajectory:
     return Trajectory(calls=calls, trace_id=trace_id, metadata={k.replace("_", "."): v for k, v in metadata.items()})
 
 
-def joined(joining: Joining, *traces: Trajectory) -> list[str | None]:
+def joined(joining: CaseFinder, *traces: Trajectory) -> list[str | None]:
     return [found.id if (found := joining.case_of(made)) else None for made in traces]
 
 
 def test_an_attribute_names_the_case() -> None:
-    joining = Joining([case("one"), case("two")])
+    joining = CaseFinder([case("one"), case("two")])
 
     assert joined(joining, trace("t1", rightcall_case_id="two"), trace("t2", rightcall_case_id="three")) == [
         "two",
@@ -36,7 +36,7 @@ def test_an_attribute_names_the_case() -> None:
 
 
 def test_a_trace_id_names_the_case() -> None:
-    joining = Joining([case("one", trace_id="t1"), case("t2")])
+    joining = CaseFinder([case("one", trace_id="t1"), case("t2")])
 
     assert joined(joining, trace("t2"), trace("t1"), trace("t3"), trace()) == ["t2", "one", None, None]
 
@@ -45,14 +45,14 @@ def test_only_what_is_asked_for_names_a_case() -> None:
     cases = [case("one"), case("t2")]
     by_both = trace("t2", rightcall_case_id="one")
 
-    assert joined(Joining(cases), by_both) == ["one"]
-    assert joined(Joining(cases, "trace"), by_both) == ["t2"]
-    assert joined(Joining(cases, "attribute"), trace("t2")) == [None]
+    assert joined(CaseFinder(cases), by_both) == ["one"]
+    assert joined(CaseFinder(cases, "trace"), by_both) == ["t2"]
+    assert joined(CaseFinder(cases, "attribute"), trace("t2")) == [None]
 
 
 def test_an_unknown_way_to_join_is_refused() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'trace'"):
-        Joining([], "traces")  # type: ignore[arg-type]
+        CaseFinder([], "traces")  # type: ignore[arg-type]
 
 
 def test_a_case_that_expects_nothing_is_not_measured() -> None:
@@ -96,4 +96,4 @@ def test_a_trace_without_tool_data_says_nothing_of_calls() -> None:
     result = judge(case_of("c"), blind)
 
     assert [each.verdict for each in result.results] == ["not_measured", "not_measured", "passed"]
-    assert unjudged(case_of("c"), "RC303", "no trace").verdict == "not_measured"
+    assert not_measured_result(case_of("c"), "RC303", "no trace").verdict == "not_measured"

@@ -1,0 +1,169 @@
+"""Load eval sets and expectations, from files, texts and Python values, and convert them to the native format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path as FilePath
+from typing import Any
+
+from rightcall.errors import CriteriaError, InputError, shown
+from rightcall.judging import EVALUATORS, unavailable
+from rightcall.limits import DEFAULT_LIMITS, Limits
+from rightcall.matching.matchers import equal
+from rightcall.values.decoding import decode_document, dump_json
+from rightcall.values.results import Source
+
+from ._cases import Case, Check, EvalSet, Format
+from ._compiler import Compiler, FindCode
+from ._layout import dump_yaml
+from ._models import WrittenDefaults
+from ._shorthands import check_defaults, spell_out
+from ._source import EvalSetDocument, SourceFile
+
+
+def load_eval_set(path: str | FilePath, limits: Limits = DEFAULT_LIMITS, find_code: FindCode | None = None) -> EvalSet:
+    """The eval set in a file, checked whole: every key, every expectation, every id.
+
+    The file may be in the native format, in UiPath's, or in ADK's: its content tells which. Nothing it names is
+    imported, unless `find_code` does: it is asked for evaluators that are code of the user's. Without it, these are not
+    checked, and judge nothing.
+
+    Raises:
+        DocumentError: naming file, line and column of the first mistake, and what would be right.
+        InputError: the file cannot be read.
+    """
+    whose, document = read_document(path, limits)
+    return Compiler(document, limits, find_code).eval_set(whose)
+
+
+def parse_eval_set(
+    text: str | bytes, name: str, limits: Limits = DEFAULT_LIMITS, find_code: FindCode | None = None
+) -> EvalSet:
+    """The eval set that a text in the native format is, checked whole; `name` is that of its file.
+
+    Code that it names is found as `load_eval_set` does it.
+
+    Raises:
+        DocumentError: naming line and column of the first mistake.
+    """
+    file = SourceFile(name, text, limits)
+    return Compiler(EvalSetDocument(file, file.value), limits, find_code).eval_set("native")
+
+
+def load_expectation(
+    text: str | bytes, name: str, limits: Limits = DEFAULT_LIMITS, find_code: FindCode | None = None
+) -> Callable[[str], Case]:
+    """What makes a case of an expectation alone, given as the YAML or JSON of an `expect`.
+
+    Raises:
+        DocumentError: the expectation is wrong.
+    """
+    file = SourceFile(name, text, limits)
+    return Compiler(EvalSetDocument(file, file.value), limits, find_code).expectation()
+
+
+def read_document(path: str | FilePath, limits: Limits) -> tuple[Format, EvalSetDocument]:
+    """The eval set in a file in the native grammar, whatever format the file is in, and which format that is.
+
+    Raises:
+        DocumentError: it is in another tool's format, and not as that would have it.
+        InputError: the file, or one that belongs to it, cannot be read.
+    """
+    file = SourceFile.read(path, limits)
+    whose = format_of(file.value)
+    if whose == "uipath":
+        from ._uipath import translate_uipath
+
+        return whose, translate_uipath(file, limits)
+    if whose == "adk":
+        from ._adk import translate_adk
+
+        return whose, translate_adk(file, limits)
+    return whose, EvalSetDocument(file, file.value)
+
+
+def format_of(value: Any) -> Format:
+    """Whose format a document is in, told from its keys."""
+    if isinstance(value, dict) and "cases" not in value:
+        if value.keys() & {"evaluations", "evaluatorRefs", "evaluatorConfigs", "evaluator_refs", "evaluator_configs"}:
+            return "uipath"
+        if value.keys() & {"eval_cases", "evalCases", "eval_set_id", "evalSetId"}:
+            return "adk"
+    if isinstance(value, list) and any(isinstance(item, dict) and item.keys() & {"query", "data"} for item in value):
+        return "adk"
+    return "native"
+
+
+def compile_expectation(
+    expect: Mapping[str, Any], source: Source, *, match: Any = None, args: Any = None, threshold: Any = None
+) -> tuple[Check, ...]:
+    """The checks that the keys of an `expect` stand for; all of them are said to be written at `source`.
+
+    `match`, `args` and `threshold` are what a file says under `defaults`.
+
+    Raises:
+        CriteriaError: the expectation is empty or wrong, or asks for an evaluator that is not there.
+        ConfigurationError: `match`, `args` or `threshold` is none.
+    """
+    if not expect:
+        raise CriteriaError(f"an expectation is an object such as {{'calls': ['search']}}, not {shown(expect)}")
+    given = {"match": match, "args": args, "threshold": threshold}
+    defaults = WrittenDefaults(**{key: value for key, value in given.items() if value is not None})
+    check_defaults(defaults, DEFAULT_LIMITS)
+    return tuple([_check(key, value, defaults, source) for key, value in expect.items()])
+
+
+def _check(key: Any, value: Any, defaults: WrittenDefaults, source: Source) -> Check:
+    if not isinstance(key, str):
+        raise CriteriaError(f"the keys of an expectation are names of evaluators, not {shown(key)}")
+    expected = spell_out(key, list(value) if isinstance(value, tuple) else value, defaults, {})
+    if reason := unavailable(expected.type_id):
+        raise CriteriaError(f"the evaluator {shown(key)} is not yet available: {reason}")
+    evaluator = EVALUATORS[expected.type_id](key, expected.config)
+    return Check(key, evaluator, evaluator.criteria(expected.criteria), lambda _: source, expected.weight)
+
+
+_OF_SET = ("$schema", "name", "description", "agent", "defaults", "evaluators", "overall", "cases", "metadata")
+_OF_CASE = (
+    "id",
+    "name",
+    "description",
+    "tags",
+    "input",
+    "turns",
+    "expected_behavior",
+    "session",
+    "mocks",
+    "expect",
+    "metadata",
+)
+
+
+def convert_eval_set(path: str | FilePath, limits: Limits = DEFAULT_LIMITS) -> str:
+    """The eval set in a file, in the native format. It loads, and its verdicts are those of the file.
+
+    What the native grammar has no key for stands under `metadata`. It is YAML or, where YAML cannot say something
+    that JSON can, such as half of a surrogate pair, JSON.
+
+    Raises:
+        DocumentError: the file is wrong.
+        InputError: the file cannot be read.
+    """
+    whose, document = read_document(path, limits)
+    Compiler(document, limits).eval_set(whose)
+    written = _ordered(document.value, _OF_SET)
+    written["cases"] = [_ordered(case, _OF_CASE) for case in written["cases"]]
+    text = dump_yaml(written)
+    return text if _says(text, written, limits) else dump_json(written, indent=2) + "\n"
+
+
+def _ordered(value: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    known = {key: value[key] for key in keys if key in value}
+    return known | value
+
+
+def _says(text: str, value: Any, limits: Limits) -> bool:
+    try:
+        return equal(decode_document(text.encode(), limits).value, value)
+    except (InputError, UnicodeError):
+        return False

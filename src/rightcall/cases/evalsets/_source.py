@@ -1,0 +1,223 @@
+"""Files that people write, decoded, with the position of every part for error messages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from difflib import get_close_matches
+from pathlib import Path as FilePath
+from typing import Any
+
+from rightcall.errors import DocumentError, InputError, RightcallError, shown
+from rightcall.limits import Limits
+from rightcall.values.decoding import Document, Path, decode_document
+from rightcall.values.results import Source
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_UNDERSCORE = re.compile(r"_([a-z0-9])")
+
+
+class SourceFile:
+    """One file, decoded.
+
+    Raises:
+        DocumentError: it is neither YAML nor JSON, names a key twice, or exceeds the limits.
+    """
+
+    def __init__(self, name: str, content: str | bytes, limits: Limits) -> None:
+        self.name = name
+        try:
+            self._document: Document = decode_document(content, limits)
+        except DocumentError as problem:
+            raise self._placed(str(problem), problem.line, problem.column) from None
+        text = content if isinstance(content, str) else content.decode("utf-8", "replace")
+        self._lines = _LINE_END.split(text)
+
+    @classmethod
+    def read(cls, path: str | FilePath, limits: Limits) -> SourceFile:
+        """The file at a path.
+
+        Raises:
+            DocumentError: as above.
+            InputError: it cannot be read.
+        """
+        try:
+            content = FilePath(path).read_bytes()
+        except IsADirectoryError:
+            raise InputError(f"{path} is a folder; name the eval set in it") from None
+        except OSError as problem:
+            raise InputError(f"{path}: {problem.strerror or problem}") from None
+        return cls(str(path), content, limits)
+
+    @property
+    def value(self) -> Any:
+        """What the file says."""
+        return self._document.value
+
+    def source(self, path: Path) -> Source:
+        """Where a part of it is written or, if it is not, the nearest part around it.
+
+        Of an object in JSON that begins with a brace on a line of its own, that is where its first key stands: the
+        brace says nothing.
+        """
+        position = self._document.position(self._spelt(path))
+        number, column, line = position.line, position.column, self._line(position.line)
+        if line.strip() == "{" and (below := self._line(number + 1)).lstrip().startswith('"'):
+            number, column, line = number + 1, len(below) - len(below.lstrip()) + 1, below
+        return Source(self.name, number, column, line[:500])
+
+    def _line(self, number: int) -> str:
+        return self._lines[number - 1] if number <= len(self._lines) else ""
+
+    def problem(self, message: str, path: Path = ()) -> DocumentError:
+        """The exception that says what is wrong with a part of it."""
+        position = self._document.position(self._spelt(path))
+        return self._placed(message, position.line, position.column)
+
+    def _placed(self, message: str, line: int, column: int) -> DocumentError:
+        return DocumentError(f"{self.name}:{line}:{column}: {message}", line, column)
+
+    def _spelt(self, path: Path) -> Path:
+        """A path with its keys as the file spells them, in snake_case or in camelCase."""
+        value, spelt = self.value, []
+        for step in path:
+            if isinstance(value, dict) and step not in value and isinstance(step, str) and camel(step) in value:
+                step = camel(step)
+            spelt.append(step)
+            inside = isinstance(value, dict) and step in value
+            inside |= isinstance(value, list) and isinstance(step, int) and step < len(value)
+            value = value[step] if inside else None
+        return tuple(spelt)
+
+
+class EvalSetDocument:
+    """An eval set in the native grammar, and where each part of it was written, in whatever format and file."""
+
+    def __init__(self, file: SourceFile, value: Any) -> None:
+        self.file = file
+        self.value = value
+        self._origins: dict[Path, tuple[SourceFile, Path]] = {(): (file, ())}
+
+    def record_origin(self, path: Path, file: SourceFile, origin: Path) -> None:
+        """Remember that the part at `path` was written at `origin`, and so was everything inside it."""
+        self._origins[path] = (file, origin)
+
+    def source(self, path: Path) -> Source:
+        """Where a part was written."""
+        file, origin = self._located(path)
+        return file.source(origin)
+
+    def problem(self, message: str, path: Path) -> DocumentError:
+        """The exception that says what is wrong with a part."""
+        file, origin = self._located(path)
+        return file.problem(message, origin)
+
+    @contextmanager
+    def locating_errors(self, path: Path) -> Iterator[None]:
+        """Give mistakes that are found while this is open the place of a part."""
+        try:
+            yield
+        except DocumentError:
+            raise
+        except RightcallError as problem:
+            raise self.problem(str(problem), path) from None
+
+    def _located(self, path: Path) -> tuple[SourceFile, Path]:
+        for length in range(len(path), -1, -1):
+            if path[:length] in self._origins:
+                file, origin = self._origins[path[:length]]
+                return file, (*origin, *path[length:])
+        return self.file, ()
+
+
+def camel(name: str) -> str:
+    """A name in snake_case as camelCase."""
+    return _UNDERSCORE.sub(lambda found: found[1].upper(), name)
+
+
+_SUSPICIOUS = 0.85
+"""How similar an unknown key must be to a known one to be taken for it, misspelt."""
+
+_KINDS: dict[type, str] = {str: "a text", dict: "an object", list: "a list", bool: "true or false"}
+
+
+class SourceObject:
+    """An object of a file. Keys are given in snake_case, and may be written in camelCase.
+
+    Raises:
+        DocumentError: it is not an object.
+    """
+
+    def __init__(self, file: SourceFile, value: Any, path: Path = ()) -> None:
+        self.file = file
+        self.path = path
+        if not isinstance(value, dict):
+            raise file.problem(f"an object is expected, not {shown(value)}", path)
+        self.value: dict[str, Any] = value
+        self._asked: set[str] = set()
+
+    def place(self, *steps: str | int) -> Path:
+        """The path of something inside it."""
+        return (*self.path, *steps)
+
+    def problem(self, message: str, *steps: str | int) -> DocumentError:
+        """The exception that says what is wrong with something inside it."""
+        return self.file.problem(message, self.place(*steps))
+
+    def has(self, key: str) -> bool:
+        """Whether there is such a key with a value other than null."""
+        return self.get(key) is not None
+
+    def get(self, key: str) -> Any:
+        """The value of a key, null where it is missing."""
+        self._asked.update((key, camel(key)))
+        if key in self.value and camel(key) in self.value and camel(key) != key:
+            raise self.problem(f"{key!r} is given twice, in snake_case and in camelCase", key)
+        return self.value.get(key, self.value.get(camel(key)))
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """The text of a key, which must be there unless there is a default."""
+        return str(self._of(str, key, default))
+
+    def object(self, key: str) -> SourceObject | None:
+        """The object of a key, if there is one."""
+        return SourceObject(self.file, self.get(key), self.place(key)) if self.has(key) else None
+
+    def items(self, key: str, *, required: bool = False) -> list[Any]:
+        """The list of a key, empty where it may be missing and is."""
+        items: list[Any] = self._of(list, key, None if required else [])
+        return items
+
+    def objects(self, key: str, *, required: bool = False) -> list[SourceObject]:
+        """The objects in the list of a key."""
+        items = self.items(key, required=required)
+        return [SourceObject(self.file, item, self.place(key, number)) for number, item in enumerate(items)]
+
+    def rest(self, known: Iterable[str] = ()) -> dict[str, Any]:
+        """Everything that nobody asked for.
+
+        Other tools leave keys alone that they do not know, so these are kept, unless one is nearly the same as a key
+        that is known and missing.
+
+        Raises:
+            DocumentError: a key is misspelt.
+        """
+        spellings = {*self._asked, *known, *map(camel, known)}
+        absent = [key for key in spellings if key not in self.value]
+        for key in self.value:
+            close = get_close_matches(key, absent, n=1, cutoff=_SUSPICIOUS) if key not in spellings else []
+            if close:
+                raise self.problem(f"unknown key {key!r}; did you mean {close[0]!r}?", key)
+        return {key: value for key, value in self.value.items() if key not in self._asked}
+
+    def _of(self, kind: type, key: str, default: Any) -> Any:
+        value = self.get(key)
+        if value is None and default is None:
+            self.rest()
+            raise self.problem(f"{key!r} is missing")
+        if value is None:
+            return default
+        if not isinstance(value, kind):
+            raise self.problem(f"{key}: {_KINDS[kind]} is expected, not {shown(value)}", key)
+        return value
