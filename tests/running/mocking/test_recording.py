@@ -298,9 +298,8 @@ def test_a_recording_that_names_something_else_calls_nothing(name: str) -> None:
 
 
 def test_a_recorded_exception_that_is_not_loaded_is_an_error_and_nothing_is_imported() -> None:
-    entry = RecordedCall(
-        case="one", tool="search", args={"query": "a", "limit": 5}, error={"type": "antigravity.FlyError"}
-    )  # type: ignore[arg-type]
+    error: Any = {"type": "antigravity.FlyError"}
+    entry = RecordedCall(case="one", tool="search", args={"query": "a", "limit": 5}, error=error)
     recording = Recording([json_round_trip(entry)])
 
     [problem] = replayed(recording, "a")
