@@ -19,8 +19,8 @@ from io import FileIO
 from pathlib import Path
 from threading import Lock
 
-READ_BY_CHILDREN = {"PYTHONIOENCODING", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
-"""What an interpreter reads when it starts, and a forked child reads, too."""
+READ_BY_CHILDREN = {"PYTHONBREAKPOINT", "PYTHONDONTWRITEBYTECODE", "PYTHONIOENCODING", "PYTHONUNBUFFERED"}
+"""What a forked child reads from its own environment. Ray sets the first one in the process of the tests."""
 _READ_AT_START = ("PYTHON", "LANG", "LC_", "LD_")
 """How the variables begin that an interpreter reads when it starts, and a forked child no more."""
 _SCRIPT = Path(__file__).with_name("forkserver.py")

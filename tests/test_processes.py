@@ -123,7 +123,7 @@ def test_a_command_that_takes_too_long_is_killed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("variable", ["PYTHONHASHSEED", "PYTHONPATH", "PYTHONUTF8", "LC_ALL", "LD_PRELOAD"])
 def test_what_only_a_fresh_interpreter_reads_needs_one(variable: str) -> None:
-    assert starts_alike({**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "7"})
+    assert starts_alike({**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONBREAKPOINT": "0", "COLUMNS": "7"})
     assert not starts_alike({**os.environ, variable: "7"})
 
 

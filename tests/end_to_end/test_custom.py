@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.processes import rightcall
+from tests.projects import make_project
 
 AGENT = """
 from rightcall import tool
@@ -171,9 +172,7 @@ cases:
 
 @pytest.fixture
 def sorter(project: Path) -> Path:
-    (project / "sorter.py").write_text(SORTER)
-    (project / "sorter.yaml").write_text(OVERALL.replace("THRESHOLD", "0.9"))
-    return project
+    return make_project(project, {"sorter.py": SORTER, "sorter.yaml": OVERALL.replace("THRESHOLD", "0.9")})
 
 
 def test_figures_over_all_cases_are_in_every_report_and_count_in_the_exit_code(sorter: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 from tests.engines import ask_for, java
+from tests.projects import make_project
 from tests.scale.tables import CASES, canonical, read_scores, table
 
 ENVIRONMENT = {"RAY_USAGE_STATS_ENABLED": "0", "SPARK_LOCAL_IP": "127.0.0.1"}
@@ -20,8 +21,7 @@ DEFAULTS = "spark.master local[2]\nspark.ui.enabled false\nspark.driver.extraJav
 @pytest.fixture
 def lake(tmp_path: Path) -> Path:
     """A folder with an eval set and tables of trajectories, some of which have no id or cannot be read."""
-    (tmp_path / "cases.yaml").write_text(CASES, encoding="utf-8")
-    (tmp_path / "spark-defaults.conf").write_text(DEFAULTS, encoding="utf-8")
+    make_project(tmp_path, {"cases.yaml": CASES, "spark-defaults.conf": DEFAULTS})
     (tmp_path / "traces" / "case_id=book").mkdir(parents=True)
     trajectories = table(300)
     parquet.write_table(trajectories.slice(0, 100), tmp_path / "traces" / "some.parquet", row_group_size=40)

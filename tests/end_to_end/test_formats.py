@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from tests.processes import rightcall
+from tests.projects import make_project
 
 WRITTEN = """\
 cases:
@@ -57,9 +58,14 @@ CONCISE = 'trips.yaml:7:11: RC104 trip: `book_flight` was called with other argu
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "trips.yaml").write_text(WRITTEN, encoding="utf-8")
-    (tmp_path / "agent.py").write_text(AGENT, encoding="utf-8")
-    (tmp_path / "rightcall.toml").write_text('agent = "agent.py:answer"\nevalset = "trips.yaml"\n', encoding="utf-8")
+    make_project(
+        tmp_path,
+        {
+            "trips.yaml": WRITTEN,
+            "agent.py": AGENT,
+            "rightcall.toml": 'agent = "agent.py:answer"\nevalset = "trips.yaml"\n',
+        },
+    )
     messages: list[dict[str, Any]] = [{"role": "user", "content": "Book a trip"}]
     for name, args in (("search_flights", {"to": "AMS"}), ("book_flight", {"id": "F2"})):
         function = {"name": name, "arguments": json.dumps(args)}

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.processes import rightcall
+from tests.projects import make_project
 
 from rightcall.cli._configured import _WRITTEN, KNOWN
 from rightcall.cli._run import command as run_command
@@ -35,9 +36,9 @@ def traces(tmp_path: Path) -> Path:
         "cases:\n  - {id: laptop, expect: {calls: [{pay: {amount: 2}}]}}\n  - {id: phone, expect: {calls: [search]}}\n"
     )
     (tmp_path / "traces").mkdir()
-    (tmp_path / "traces" / "1.json").write_text(log(("pay", {"amount": HOSTILE})))
-    (tmp_path / "traces" / "2.json").write_text(log(("search", {})))
-    return tmp_path
+    return make_project(
+        tmp_path, {"traces/1.json": log(("pay", {"amount": HOSTILE})), "traces/2.json": log(("search", {}))}
+    )
 
 
 def score(folder: Path, *options: str, **environment: str) -> "subprocess.CompletedProcess[str]":

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.processes import rightcall
+from tests.projects import make_project
 from tests.values.redaction.secrets import TOKENS
 
 AGENT = """
@@ -40,9 +41,7 @@ VARIABLE = "environment-variable-value"
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project whose agent tells secrets, with a run that was kept as it was, and one that was kept redacted."""
     folder = tmp_path_factory.mktemp("project")
-    (folder / "secrets.json").write_text(json.dumps(SECRETS))
-    (folder / "agent.py").write_text(AGENT)
-    (folder / "evals.yaml").write_text(EVALSET)
+    make_project(folder, {"secrets.json": json.dumps(SECRETS), "agent.py": AGENT, "evals.yaml": EVALSET})
     subprocess.run(["git", "init", "-q", str(folder)], check=True, timeout=60)
     remote = f"https://bob:{SECRETS[0]}@git.example/shop.git"
     subprocess.run(["git", "-C", str(folder), "remote", "add", "origin", remote], check=True, timeout=60)

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 from tests.processes import rightcall
+from tests.projects import make_project
 from tests.running.runner.running import none_left
 
 AGENT = """
@@ -85,10 +86,7 @@ cases:
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
-    (tmp_path / "agent.py").write_text(AGENT)
-    (tmp_path / "shop.yaml").write_text(SHOP)
-    (tmp_path / "rightcall.toml").write_text("")
-    return tmp_path
+    return make_project(tmp_path, {"agent.py": AGENT, "shop.yaml": SHOP, "rightcall.toml": ""})
 
 
 def runs_in(folder: Path) -> list[Path]:

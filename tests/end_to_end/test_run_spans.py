@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.processes import rightcall
+from tests.projects import make_project
 
 from rightcall.reporting.store import Run, open_run
 
@@ -31,10 +32,9 @@ CASES = "".join([f"  - {{id: c{n}, input: {{query: q{n}}}, expect: {{calls: [sea
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    (tmp_path / "agent.py").write_text(AGENT)
-    (tmp_path / "set.yaml").write_text(f"agent: agent.py:answer\ncases:\n{CASES}")
-    (tmp_path / "rightcall.toml").write_text("")
-    return tmp_path
+    return make_project(
+        tmp_path, {"agent.py": AGENT, "set.yaml": f"agent: agent.py:answer\ncases:\n{CASES}", "rightcall.toml": ""}
+    )
 
 
 def last(project: Path) -> Run:

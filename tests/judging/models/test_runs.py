@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.judging.models.server import Asked, Endpoint, Response, completion, judged
 from tests.processes import rightcall
+from tests.projects import make_project
 
 Listen = Callable[[Any], Endpoint]
 ROOT = Path(__file__).parents[3]
@@ -53,11 +54,7 @@ def polite(output):
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    (tmp_path / "agent.py").write_text(AGENT)
-    (tmp_path / "checks.py").write_text(CHECKS)
-    (tmp_path / "shop.yaml").write_text(MIXED)
-    (tmp_path / "rightcall.toml").touch()
-    return tmp_path
+    return make_project(tmp_path, {"agent.py": AGENT, "checks.py": CHECKS, "shop.yaml": MIXED, "rightcall.toml": ""})
 
 
 def by_query(asked: Asked) -> Response:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.projects import make_project
 from tests.running.runner.running import HOSTILE, job, none_left
 
 from rightcall.errors import AgentError
@@ -26,8 +27,7 @@ def answer(word: str, deed: str) -> int:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    (tmp_path / "here.txt").write_text("here")
-    (tmp_path / "counting.py").write_text(COUNTING)
+    make_project(tmp_path, {"here.txt": "here", "counting.py": COUNTING})
     monkeypatch.chdir(tmp_path)
     yield tmp_path
     assert none_left()

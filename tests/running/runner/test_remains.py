@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.projects import make_project
 from tests.running.runner.running import finished_of
 
 from rightcall.running.runner import CaseFinished, Job
@@ -89,9 +90,7 @@ time.sleep(60)
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    (tmp_path / "agent.py").write_text(AGENT)
-    (tmp_path / "command.py").write_text(COMMAND)
-    return tmp_path
+    return make_project(tmp_path, {"agent.py": AGENT, "command.py": COMMAND})
 
 
 def names_of(event: CaseFinished) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.projects import make_project
 from tests.reading.talks import ANSWERED, ASKED, MADE, log
 from tests.running.runner.running import finished_of
 
@@ -85,8 +86,7 @@ WAYS = ("with_session", "without_ids", "older_session", "instrumented", "instrum
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "agent.py").write_text(AGENT)
-    (tmp_path / "command.py").write_text(COMMAND)
+    make_project(tmp_path, {"agent.py": AGENT, "command.py": COMMAND})
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))
     return tmp_path
 

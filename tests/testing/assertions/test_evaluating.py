@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.projects import make_project
 from tests.running.runner.running import none_left
 
 from rightcall import (
@@ -58,8 +59,7 @@ ADK = {
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "agent.py").write_text(AGENT)
-    (tmp_path / "rightcall.toml").write_text("")
+    make_project(tmp_path, {"agent.py": AGENT, "rightcall.toml": ""})
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

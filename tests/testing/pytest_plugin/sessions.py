@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests import projects
 from tests.forking import Command, fork_server, starts_alike
 from tests.processes import as_text, started
 
@@ -71,13 +72,8 @@ cases:
 
 def make_project(folder: Path, **files: str) -> Path:
     """A project with an agent and an eval set, and whatever else is given: `test_it` is `test_it.py`."""
-    (folder / "agent.py").write_text(AGENT)
-    (folder / "rightcall.toml").write_text("")
-    (folder / "evals").mkdir(exist_ok=True)
-    (folder / "evals" / "shop.yaml").write_text(SHOP)
-    for name, text in files.items():
-        (folder / f"{name}.py").write_text(text)
-    return folder
+    texts = {"agent.py": AGENT, "rightcall.toml": "", "evals/shop.yaml": SHOP}
+    return projects.make_project(folder, texts | {f"{name}.py": text for name, text in files.items()})
 
 
 def session(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
