@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
-from tests.mutants.core import CORE, area_of
+from tests.mutants.core import area_of, core_files
 from tests.mutants.forking import FATE, MIRRORED, PACKAGE, Fate, Task
 from tests.mutants.mutations import Mutation, mutations
 from tests.mutants.running import Copy, Tried, stages_of
@@ -32,7 +32,7 @@ MAP = PROJECT / ".mutants" / "map.pickle"
 def main() -> int:
     """Try a sample; 1 where too many survive, or where an explanation fits nothing any more."""
     wanted, started = _arguments(), time.monotonic()
-    files = [file for area in CORE for file in area.files(PROJECT)]
+    files = core_files(PROJECT)
     everything = [each for file in files for each in mutations(file, (PROJECT / file).read_text(encoding="utf-8"))]
     explained = _explanations()
     chosen = [each for each in everything if fnmatch(each.file, f"*{wanted.only}*")]

@@ -66,6 +66,11 @@ CORE = (
 )
 
 
+def core_files(project: Path) -> list[str]:
+    """All modules of the core, as paths below the project."""
+    return [file for area in CORE for file in area.files(project)]
+
+
 def area_of(file: str) -> Area:
     """The area of a module, by its path below the project."""
     package = Path(file).relative_to(SOURCE).parent.as_posix()

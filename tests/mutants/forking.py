@@ -25,7 +25,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 import pytest
-from tests.mutants.core import SOURCE, area_of, mirror_of
+from tests.mutants.core import SOURCE, area_of, core_files, mirror_of
 from tests.mutants.mutations import Mutation
 from tests.mutants.swapping import Functions
 from tests.mutants.tracing import Map, Trace, Tracer, traced
@@ -271,7 +271,7 @@ def forked(jobs: Sequence[Job], workers: int, limits: Sequence[float] = ()) -> I
 
 def main() -> None:
     task: Task = pickle.loads(Path(sys.argv[1]).read_bytes())
-    tracer = Tracer(Path.cwd(), SOURCE)
+    tracer = Tracer(Path.cwd(), core_files(Path.cwd()))
     options = ["-q", "-s", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-profile=mutants"]
     options += ["--no-header", "--no-summary", "-o", "tmp_path_retention_policy=none"]
     tracer.start()

@@ -198,11 +198,11 @@ def test_what_a_test_goes_through_is_kept_until_the_test_or_the_source_changes(
     source.joinpath("a.py").write_text("")
     tests.write_text("")
 
-    larger, trace = traced(Tracer(tmp_path.parent, tmp_path.name), names["Shape"]().larger)
+    larger, trace = traced(Tracer(tmp_path, [path.name]), names["Shape"]().larger)
     Map(tmp_path / "map", source).keep(tests, {"a": trace})
 
     assert larger == 4
-    assert trace.functions == {(f"{tmp_path.name}/{path.name}", each) for each in ("Shape.larger", "Shape.larger.add")}
+    assert trace.functions == {(path.name, each) for each in ("Shape.larger", "Shape.larger.add")}
     assert Map(tmp_path / "map", source).of(tests) == {"a": trace}
     tests.write_text("pass")
     assert Map(tmp_path / "map", source).of(tests) is None

@@ -32,8 +32,9 @@ class Trace:
 class Tracer:
     """Notes what is called, in all threads, between its start and its end."""
 
-    def __init__(self, project: Path, source: str) -> None:
-        self._project, self._source, self._codes = f"{project}/", f"{project}/{source}/", dict[int, CodeType]()
+    def __init__(self, project: Path, files: Iterable[str]) -> None:
+        self._files = {str(project / file): file for file in files}
+        self._codes: dict[int, CodeType] = {}
 
     def start(self) -> None:
         self._codes.clear()
@@ -43,18 +44,16 @@ class Tracer:
     def stop(self) -> frozenset[Function]:
         sys.settrace(None)
         threading.settrace(None)
-        return frozenset(self._function(each) for each in self._codes.values() if self._is_ours(each))
+        ours = [each for each in self._codes.values() if each.co_filename in self._files]
+        return frozenset([(self._files[each.co_filename], _function(each)) for each in ours])
 
     def _called(self, frame: FrameType, _event: str, _value: Any) -> None:
         # By its id, as the hash of a code object is made of all that is in it.
         self._codes[id(frame.f_code)] = frame.f_code
 
-    def _is_ours(self, code: CodeType) -> bool:
-        return code.co_filename.startswith(self._source)
 
-    def _function(self, code: CodeType) -> Function:
-        names = [each for each in code.co_qualname.split(".") if not each.startswith("<")]
-        return code.co_filename.removeprefix(self._project), ".".join(names)
+def _function(code: CodeType) -> str:
+    return ".".join([each for each in code.co_qualname.split(".") if not each.startswith("<")])
 
 
 def traced(tracer: Tracer, run: Callable[[], ValueT]) -> tuple[ValueT, Trace]:
