@@ -13,6 +13,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatch
+from math import inf
 from pathlib import Path
 
 from tests.mutants.core import area_of, core_files
@@ -41,7 +42,7 @@ def main() -> int:
     sample = sample[part - 1 :: parts]
     unneeded = sorted(set(explained) - {each.key for each in everything})
     print(f"{len(everything)} mutants in {len(files)} modules; {len(sample)} are tried, seed {wanted.seed}", flush=True)
-    tried = list(_tried([each for each in sample if each.key not in explained], wanted.workers, wanted.narrow))
+    tried = list(_tried([each for each in sample if each.key not in explained], wanted))
     survivors = [each for each in tried if each.survived]
     _report(tried, len(sample) - len(tried), unneeded)
     allowed = 0 if wanted.seed == SEED else round(len(sample) * OTHERS_MAY_SURVIVE)
@@ -56,6 +57,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=2, help="how many are tried at once")
     parser.add_argument("--narrow", action="store_true", help="try against the tests of the same package alone")
     parser.add_argument("--only", default="", help="a part of the path of the modules to be changed, such as matchers/")
+    parser.add_argument(
+        "--most", type=float, default=inf, help="how many seconds of CPU the tests of a mutant may take"
+    )
     parser.add_argument("--part", type=_part, default=(1, 1), help="one of so many parts of the sample, such as 1/8")
     return parser.parse_args()
 
@@ -72,27 +76,32 @@ def _explanations() -> dict[tuple[str, str, str, str], str]:
     return {(each["file"], each["function"], each["before"], each["after"]): each["why"] for each in listed}
 
 
-def _tried(sample: Sequence[Mutation], workers: int, narrow: bool) -> Iterator[Tried]:
+def _tried(sample: Sequence[Mutation], wanted: argparse.Namespace) -> Iterator[Tried]:
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         copy = Copy(PROJECT, Path(folder) / "project")
         left: list[tuple[Mutation, bool]] = []
-        for fate in _fates(copy, sample, workers, narrow):
+        for fate in _fates(copy, sample, wanted):
             mutation = sample[fate.number]
-            if fate.unsure or (not fate.test and area_of(mutation.file).processes and not narrow):
+            if fate.unsure or (not fate.test and area_of(mutation.file).processes and not wanted.narrow):
                 left.append((mutation, fate.unsure))
             else:
                 yield _said(_from_fate(mutation, fate))
         for mutation, unsure in left:
-            stages = [each for each in stages_of(mutation.file, narrow=narrow) if unsure or each.name == "processes"]
+            stages = [
+                each for each in stages_of(mutation.file, narrow=wanted.narrow) if unsure or each.name == "processes"
+            ]
             yield _said(copy.attempt(mutation, stages))
 
 
-def _fates(copy: Copy, sample: Sequence[Mutation], workers: int, narrow: bool) -> Iterator[Fate]:
+def _fates(copy: Copy, sample: Sequence[Mutation], wanted: argparse.Namespace) -> Iterator[Fate]:
     """What forks of one process say of each mistake."""
     areas = {area_of(each.file) for each in sample}
-    wider = [each for area in areas for each in area.wider if not narrow]
+    wider = [each for area in areas for each in area.wider if not wanted.narrow]
     folders = sorted({*[area.tests for area in areas], *[f"tests/{each}" for each in wider]})
-    task, file = Task(tuple(sample), tuple(folders), workers, narrow, MAP), copy.folder.with_name("task")
+    task, file = (
+        Task(tuple(sample), tuple(folders), wanted.workers, wanted.narrow, wanted.most, MAP),
+        copy.folder.with_name("task"),
+    )
     file.write_bytes(pickle.dumps(task))
     command = [sys.executable, "-m", "tests.mutants.forking", str(file)]
     with subprocess.Popen(command, cwd=copy.folder, env=copy.environment, stdout=subprocess.PIPE, text=True) as process:

@@ -17,11 +17,11 @@ import signal
 import sys
 import tempfile
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 from pathlib import Path
 
 import pytest
@@ -46,6 +46,8 @@ class Task:
     folders: tuple[str, ...]
     workers: int
     narrow: bool
+    most: float
+    """How many seconds of CPU the tests of one mistake may take together, by their traces."""
     map: Path
 
 
@@ -152,10 +154,19 @@ class Trial:
         return job
 
     def _chosen(self, mutation: Mutation) -> list[pytest.Item]:
-        items = self._items[mutation.file, mutation.function]
-        last = PACKAGE if self._task.narrow else WIDER
-        ranked = [(self._stage(mutation, item.nodeid), self._traces[item.nodeid].cpu, item) for item in items]
-        return [item for stage, _, item in sorted(ranked, key=lambda each: each[:2]) if stage <= last]
+        """The tests for a mistake: of each stage the quickest of each file, then the next of each file, and so on."""
+        items = sorted(self._items[mutation.file, mutation.function], key=self._cpu)
+        last, ranks = PACKAGE if self._task.narrow else WIDER, Counter[Path]()
+        ranked: list[tuple[int, int, pytest.Item]] = []
+        for item in items:
+            ranked.append((self._stage(mutation, item.nodeid), ranks[item.path], item))
+            ranks[item.path] += 1
+        chosen = [item for stage, _, item in sorted(ranked, key=lambda each: each[:2]) if stage <= last]
+        taken = accumulate([self._cpu(item) for item in chosen])
+        return [item for item, seconds in zip(chosen, taken, strict=True) if seconds <= self._task.most]
+
+    def _cpu(self, item: pytest.Item) -> float:
+        return self._traces[item.nodeid].cpu
 
     def _stage(self, mutation: Mutation, test: str) -> int:
         area, file = area_of(mutation.file), test.split("::")[0]

@@ -1,0 +1,23 @@
+"""What the model asked for, with the results that belong to it."""
+
+from __future__ import annotations
+
+from tests.readers.talks import asks_for, gives, says
+
+from rightcall.readers import read_messages
+
+
+def test_of_calls_that_wait_under_one_id_the_one_that_a_result_names_is_answered() -> None:
+    asking = [asks_for("a", {}, "1"), asks_for("b", {}, "1")]
+    results = [{**gives("of b", "1"), "name": "b"}, {**gives("of a", "1"), "name": "a"}]
+    found = read_messages([says("user", "Go."), *asking, *results])
+
+    assert [(call.name, call.output) for call in found.calls] == [("a", "of a"), ("b", "of b")]
+
+
+def test_a_result_that_comes_once_more_is_of_the_last_call_of_its_id() -> None:
+    without_output = {"role": "tool", "tool_call_id": "1"}
+    calls = [asks_for("a", {}, "1"), gives("one", "1"), asks_for("a", {}, "1"), without_output, gives("two", "1")]
+    found = read_messages([says("user", "Go."), *calls])
+
+    assert [call.output for call in found.calls] == ["one", "two"]
