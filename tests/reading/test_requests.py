@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from tests.readers.talks import asks_for, gives, says
+from typing import Any
 
-from rightcall.readers import read_messages
+import pytest
+from tests.readers.talks import asks_for, chat, gives, says
+from tests.readers.traces import request
+
+from rightcall.readers import read, read_messages
 
 
 def test_of_calls_that_wait_under_one_id_the_one_that_a_result_names_is_answered() -> None:
@@ -21,3 +25,13 @@ def test_a_result_that_comes_once_more_is_of_the_last_call_of_its_id() -> None:
     found = read_messages([says("user", "Go."), *calls])
 
     assert [call.output for call in found.calls] == ["one", "two"]
+
+
+@pytest.mark.parametrize("held", [1, None, [{"x": None, "y": 2}]])
+def test_a_request_that_a_prompt_repeats_with_its_arguments_in_another_order_is_one(held: Any) -> None:
+    asked, asking = says("user", "Go."), asks_for("a", {"p": held, "q": {"r": 1, "s": None}})
+    again = asks_for("a", {"q": {"s": None, "r": 1}, "p": held})
+    spans = [chat(1, [asked], asking), chat(2, [asked, again, gives("ok")], says("assistant", "Done."))]
+    [found] = read(request(*spans))
+
+    assert [(call.name, call.output) for call in found.calls] == [("a", "ok")]

@@ -155,3 +155,14 @@ def test_an_evaluator_that_never_ends_does_not_keep_the_process() -> None:
     ended = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=60, check=True)
 
     assert ended.stdout == "error\n"
+
+
+def test_who_waits_for_a_result_cannot_cancel_it() -> None:
+    with Judging(timeout=60) as judging:
+        future = judging.submit(case(check(Endless("endless"), "search")), MADE)
+        was_cancelled = future.cancel()
+        RELEASED.set()
+        [result] = waited_for(judging, [future])
+
+    assert not was_cancelled
+    assert result.passed
