@@ -35,3 +35,10 @@ def test_a_request_that_a_prompt_repeats_with_its_arguments_in_another_order_is_
     [found] = read(request(*spans))
 
     assert [(call.name, call.output) for call in found.calls] == [("a", "ok")]
+
+
+def test_a_first_prompt_without_words_of_the_user_hides_no_calls_where_it_has_none() -> None:
+    [found] = read(request(chat(1, [says("system", "Greet.")], says("assistant", "Hello."))))
+
+    assert found.calls == ()
+    assert found.calls_recorded

@@ -151,6 +151,10 @@ DRAFT_3, DRAFT_4, DRAFT_7 = [{"$schema": f"http://json-schema.org/draft-0{number
         ({**DRAFT_7, "dependencies": {"a": ["b"]}}, [{}, {"b": 1}, {"a": 1, "b": 1}], [{"a": 1}]),
         ({**DRAFT_7, "dependencies": {"a": {"required": ["b"]}}}, [{"b": 1}, {"a": 1, "b": 1}], [{"a": 1}]),
         ({"contains": {"const": 1}, "minContains": 2, "maxContains": 3}, [[1, 1], [1, 0, 1, 1]], [[1], [1] * 4, []]),
+        ({"oneOf": [{"type": "integer"}, {"minimum": 2}]}, [1, 2.5, "a"], [3, 1.5]),
+        ({"anyOf": [{"type": "integer"}, {"minimum": 2}]}, [1, 2.5, 3], [1.5]),
+        ({"allOf": [{"prefixItems": [True]}], "unevaluatedItems": False}, [[1], []], [[1, 2]]),
+        ({"allOf": [{"properties": {"a": True}}], "unevaluatedProperties": False}, [{"a": 1}], [{"b": 1}]),
         ({"dependentRequired": {"a": ["b"]}}, [{"b": 1}, {"a": 1, "b": 1}], [{"a": 1}]),
     ],
 )
