@@ -132,9 +132,12 @@ class Trial:
         gc.freeze()  # so that forks share the memory
         chosen = [self._chosen(each) for each in self._task.mutations]
         jobs = [self._job(each, items) for each, items in zip(self._task.mutations, chosen, strict=True)]
-        limits = [60 + 20 * max([self._traces[item.nodeid].seconds for item in items], default=0) for items in chosen]
-        for end in forked(jobs, self._task.workers, limits):
+        for end in forked(jobs, self._task.workers, self._limit):
             yield self._fate(end)
+
+    def _limit(self, test: str) -> float:
+        """How many seconds a test may take: much longer than without a mistake."""
+        return 30 + 10 * self._traces[test].seconds if test in self._traces else 60.0
 
     def _fate(self, end: End) -> Fate:
         mutation = self._task.mutations[end.number]
@@ -210,7 +213,7 @@ class End:
 class Fork:
     """A job in a process of its own, which says by a pipe how far it is."""
 
-    def __init__(self, number: int, job: Job, limit: float) -> None:
+    def __init__(self, number: int, job: Job, limit: Callable[[str], float]) -> None:
         self.number, self._limit = number, limit
         self._started = self._heard = time.monotonic()
         self._said = b""
@@ -229,7 +232,12 @@ class Fork:
 
     @property
     def is_stuck(self) -> bool:
-        return time.monotonic() - self._heard > self._limit
+        return time.monotonic() - self._heard > self._limit(self.said)
+
+    @property
+    def said(self) -> str:
+        """What it said last."""
+        return self._said.decode(errors="replace").rstrip("\n").rpartition("\n")[2]
 
     def end(self) -> End:
         """Wait for its end, or make one where it is stuck, and leave nothing of it."""
@@ -239,9 +247,8 @@ class Fork:
         os.close(self.pipe)
         shutil.rmtree(self._folder, ignore_errors=True)
         code = os.waitstatus_to_exitcode(status)
-        said = self._said.decode(errors="replace").rstrip("\n").rpartition("\n")[2]
         seconds, cpu = time.monotonic() - self._started, usage.ru_utime + usage.ru_stime
-        return End(self.number, code, said, seconds, cpu, code == -signal.SIGKILL)
+        return End(self.number, code, self.said, seconds, cpu, code == -signal.SIGKILL)
 
 
 def _carry_out(job: Job, write: int, folder: str) -> None:
@@ -263,14 +270,18 @@ def _carry_out(job: Job, write: int, folder: str) -> None:
         os._exit(code)
 
 
-def forked(jobs: Sequence[Job], workers: int, limits: Sequence[float] = ()) -> Iterator[End]:
-    """Carry out jobs, so many at once, each in a fork. One that says nothing for longer than its limit is ended."""
+def forked(jobs: Sequence[Job], workers: int, limit: Callable[[str], float] = lambda said: 3600.0) -> Iterator[End]:
+    """Carry out jobs, so many at once, each in a fork.
+
+    Args:
+        limit: For how many seconds a job may be silent, by what it said last; it is ended then.
+    """
     waiting = list(enumerate(jobs))[::-1]
     with selectors.DefaultSelector() as selector:
         while waiting or selector.get_map():
             while waiting and len(selector.get_map()) < workers:
                 number, job = waiting.pop()
-                fork = Fork(number, job, limits[number] if limits else 3600.0)
+                fork = Fork(number, job, limit)
                 selector.register(fork.pipe, selectors.EVENT_READ, fork)
             ready = {key.data for key, _ in selector.select(5.0)}
             for fork in [key.data for key in list(selector.get_map().values())]:

@@ -227,7 +227,10 @@ def test_each_job_has_a_process_of_its_own_and_one_that_is_stuck_is_ended() -> N
         say("waits")
         Event().wait()
 
-    ends: dict[int, End] = {each.number: each for each in forked([passing, failing, stuck], 2, [60, 60, 0.5])}
+    limits = {"waits": 0.5}
+    ends: dict[int, End] = {
+        each.number: each for each in forked([passing, failing, stuck], 2, lambda said: limits.get(said, 60.0))
+    }
 
     assert made == []
     assert [(ends[number].code, ends[number].said) for number in (0, 1)] == [(0, "last"), (1, "failed")]
