@@ -11,11 +11,13 @@ EVERY = ("*",)
 
 @dataclass(frozen=True)
 class Area:
-    """Modules of a package below `src/rightcall`, whose own tests are in the folder of the same path below `tests`."""
+    """Modules of a package below `src/rightcall`, and the tests that go through them."""
 
     package: str
     modules: tuple[str, ...]
     """Patterns of their names, without `.py`."""
+    own: str
+    """The folder below `tests` that mirrors the package, or the room that it is in."""
     wider: tuple[str, ...]
     """Files and folders below `tests` that also go through these modules."""
     processes: tuple[str, ...] = ()
@@ -23,7 +25,7 @@ class Area:
 
     @property
     def tests(self) -> str:
-        return f"tests/{self.package}"
+        return f"tests/{self.own}"
 
     def files(self, project: Path) -> list[str]:
         """Its modules, as paths below the project.
@@ -43,26 +45,30 @@ class Area:
         return f"{self.package}/{pattern}.py"
 
 
+_JUDGED = ("testing/assertions", "cases/verdicts", "cases/evalsets")
+_READ = ("cases/verdicts", "running/tracing", "values/trajectory", "scale/local")
+
 CORE = (
-    Area("matchers", EVERY, ("evaluators", "assertions", "verdicts", "evalsets")),
-    Area("alignment", EVERY, ("evaluators", "assertions", "changes")),
-    Area("verdicts", EVERY, ("evalsets", "assertions", "accepting", "judges"), ("end_to_end/test_score.py",)),
+    Area("matching/matchers", EVERY, "matching/matchers", ("judging", *_JUDGED)),
+    Area("matching/alignment", EVERY, "matching/alignment", ("judging", "testing/assertions", "reporting/changes")),
     Area(
-        "evaluators",
-        # How calls are selected and paired, and what is open about them: what the evaluators share.
-        ("_aligning", "_bounding", "_doubts", "_matching", "_naming", "_pairs", "_selection", "_sequences", "_turns"),
-        ("assertions", "verdicts", "evalsets", "changes"),
+        "cases/verdicts",
+        EVERY,
+        "cases/verdicts",
+        ("cases/evalsets", "testing/assertions", "cases/accepting", "judging/models"),
+        ("end_to_end/test_score.py",),
     ),
+    # How calls are selected and paired, and what is open about them: what the evaluators share.
+    Area("judging/core", ("_doubts", "_naming", "_selection"), "judging", (*_JUDGED, "reporting/changes")),
     Area(
-        "readers",
-        # From spans and messages to the calls of a run, each once, in its turn: all that is no format of a file.
-        (
-            *("_answers", "_conversations", "_duplicates", "_exchanges", "_grouping", "_joining", "_log_turns"),
-            *("_nesting", "_order", "_requests", "_rooms", "_run", "_sorting", "_talks", "_threads", "_tree"),
-            *("_turns", "_withheld"),
-        ),
-        ("verdicts", "tracing", "trajectory", "batch/test_uniting.py", "batch/test_span_buckets.py"),
+        "judging/calls",
+        ("_aligning", "_bounding", "_matching", "_pairs", "_sequences", "_turns"),
+        "judging",
+        (*_JUDGED, "reporting/changes"),
     ),
+    # From spans and messages to the calls of a run, each once, in its turn.
+    Area("reading/runs", EVERY, "reading", _READ),
+    Area("reading/messages", ("_conversations", "_exchanges", "_requests", "_threads"), "reading", _READ),
 )
 
 

@@ -102,7 +102,10 @@ def test_a_mistake_survives_where_no_test_looks_and_the_project_stays_as_it_is(p
     original = (project / file).read_text()
     # Our own plugin of pytest is part of the real project, so the tests of this one must not load it.
     copy = Copy(project, tmp_path / "copy", plugins=False)
-    stages = [Stage("mirrored", ("tests/matchers/test_less.py",)), Stage("package", ("tests/matchers",))]
+    stages = [
+        Stage("mirrored", ("tests/matching/matchers/test_less.py",)),
+        Stage("package", ("tests/matching/matchers",)),
+    ]
 
     tried = [copy.attempt(each, stages) for each in mutations(file, original)]
 
@@ -120,8 +123,8 @@ def test_every_module_and_every_folder_of_tests_that_the_core_names_is_there(are
 
 
 def test_a_module_that_has_another_name_now_is_told() -> None:
-    with pytest.raises(LookupError, match=r"no module src/rightcall/matchers/_gone\.py"):
-        Area("matchers", ("*", "_gone"), ()).files(PROJECT)
+    with pytest.raises(LookupError, match=r"no module src/rightcall/matching/matchers/_gone\.py"):
+        Area("matching/matchers", ("*", "_gone"), "matching/matchers", ()).files(PROJECT)
 
 
 SHAPES = """

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.readers.test_joining import asked, chat, executed, read_one
-from tests.readers.traces import call
+from tests.reading.test_joining import asked, chat, executed, read_one
+from tests.reading.traces import call
 
 TOGETHER = {"startTimeUnixNano": "50000", "endTimeUnixNano": "51000"}
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.readers.talks import asks_for, chat, gives, says
-from tests.readers.traces import request
+from tests.reading.talks import asks_for, chat, gives, says
+from tests.reading.traces import request
 
-from rightcall.readers import read, read_messages
+from rightcall.reading import read, read_messages
 
 
 def test_of_calls_that_wait_under_one_id_the_one_that_a_result_names_is_answered() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.readers.traces import call, request, span
+from tests.reading.traces import call, request, span
 
-from rightcall.readers import read
-from rightcall.trajectory import Trajectory
+from rightcall.reading import read
+from rightcall.values.trajectory import Trajectory
 
 AGENT = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "inner"}
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from rightcall import read, read_messages
-from rightcall.readers import Turn, read_turns
-from rightcall.trajectory import Trajectory
+from rightcall.reading import Turn, read_turns
+from rightcall.values.trajectory import Trajectory
 
 from .talks import (
     ANSWERED,

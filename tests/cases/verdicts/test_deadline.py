@@ -17,7 +17,7 @@ from rightcall.cases.verdicts import JudgingExecutor
 from rightcall.judging import EVALUATORS, ToolCallOrderEvaluator
 from rightcall.judging.core._evaluator import Measurement
 
-PROJECT = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[3]
 HERE = Source("shop.yaml", 1, 1)
 MADE = calls("search", "book")
 RELEASED = threading.Event()
@@ -145,7 +145,7 @@ def test_no_thread_is_left_when_judging_is_over() -> None:
 
 def test_an_evaluator_that_never_ends_does_not_keep_the_process() -> None:
     judged = (
-        "from tests.verdicts.test_deadline import *\n"
+        "from tests.cases.verdicts.test_deadline import *\n"
         "with Judging(timeout=0.05) as judging:\n"
         "    [result] = waited_for(judging, [judging.submit(case(check(Endless('endless'), 'search')), MADE)])\n"
         "print(result.verdict)\n"

@@ -5,7 +5,7 @@ from itertools import permutations
 import pytest
 from hypothesis import given, strategies as st
 
-from rightcall.alignment import fits_every_order, least_met
+from rightcall.matching.alignment import fits_every_order, least_met
 
 WIDTH = 4
 rows = st.lists(st.sets(st.integers(0, WIDTH - 1)).map(sorted), max_size=4)
