@@ -53,3 +53,13 @@ def test_a_doubt_about_one_call_of_a_turn_is_a_doubt_about_the_turn() -> None:
     criteria = {"expected_turns": [["a"], ["b"]], "agent": "boss"}
 
     assert judge("tool-trajectory", made, criteria).verdict == "not_measured"
+
+
+def test_an_order_that_is_open_among_calls_asked_for_at_once_is_no_doubt_where_theirs_does_not_count() -> None:
+    made = [ToolCall("b", group="g"), ToolCall("a", group="g"), ToolCall("c", group="h")]
+    criteria = {"tool_calls_order": ["a", "b", "c"], "parallel": "any_order"}
+
+    inside = judge("tool-call-order", Trajectory(calls=tuple(made), unordered=((0, 2),)), criteria)
+    beyond = judge("tool-call-order", Trajectory(calls=tuple(made), unordered=((0, 3),)), criteria)
+
+    assert (inside.verdict, beyond.verdict) == ("passed", "not_measured")

@@ -408,3 +408,17 @@ def test_turns_that_are_logs_of_messages_show_all_their_calls() -> None:
     assert made(found) == MADE
     assert found.calls_recorded
     assert found.warnings == ()
+
+
+def test_what_prompts_without_words_of_the_user_repeat_is_not_called_again() -> None:
+    told, other = says("system", "Look after order 7."), says("system", "Report.")
+    first, second = asks_for("lookup_order", {"order_id": 7}), asks_for("refund", {"order_id": 7})
+    shown = [told, first, gives("ok")]
+    spans = [
+        chat(11, [told], first, **trace_of(0)),
+        chat(21, shown, second, **trace_of(1)),
+        chat(31, [*shown, second, gives("ok"), other], says("assistant", "Done."), **trace_of(2)),
+    ]
+    [found] = read(request(*joined(spans)))
+
+    assert made(found) == MADE

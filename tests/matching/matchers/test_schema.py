@@ -155,6 +155,8 @@ DRAFT_3, DRAFT_4, DRAFT_7 = [{"$schema": f"http://json-schema.org/draft-0{number
         ({"anyOf": [{"type": "integer"}, {"minimum": 2}]}, [1, 2.5, 3], [1.5]),
         ({"allOf": [{"prefixItems": [True]}], "unevaluatedItems": False}, [[1], []], [[1, 2]]),
         ({"allOf": [{"properties": {"a": True}}], "unevaluatedProperties": False}, [{"a": 1}], [{"b": 1}]),
+        ({"unevaluatedItems": False}, ["a", {}, []], [[1]]),
+        ({"unevaluatedProperties": False}, ["a", {}, [1]], [{"a": 1}]),
         ({"dependentRequired": {"a": ["b"]}}, [{"b": 1}, {"a": 1, "b": 1}], [{"a": 1}]),
     ],
 )
