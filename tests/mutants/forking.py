@@ -301,4 +301,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    # Imported by its name, so that what is pickled is found under that name by the process that reads it.
+    importlib.import_module("tests.mutants.forking").main()

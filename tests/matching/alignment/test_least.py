@@ -5,7 +5,7 @@ from itertools import permutations
 import pytest
 from hypothesis import given, strategies as st
 
-from rightcall.matching.alignment import fits_every_order, least_met
+from rightcall.matching.alignment import fits_every_order, least_common, least_met
 
 WIDTH = 4
 rows = st.lists(st.sets(st.integers(0, WIDTH - 1)).map(sorted), max_size=4)
@@ -41,3 +41,10 @@ def test_rows_fit_every_order_where_no_order_breaks_one(table: list[list[int]]) 
     )
 
     assert fits_every_order(table, [], [(0, 3)]) == fits
+
+
+@pytest.mark.parametrize(
+    ("table", "met"), [([[0, 1], [2]], 2), ([[0], [1]], 1), ([[2], [0, 1]], 1), ([[0, 1], [1], [3]], 2), ([[]], 0)]
+)
+def test_a_chain_takes_one_call_of_those_whose_order_is_open(table: list[list[int]], met: int) -> None:
+    assert least_common(table, WIDTH, [(0, 2)]) == met
