@@ -146,6 +146,8 @@ DRAFT_3, DRAFT_4, DRAFT_7 = [{"$schema": f"http://json-schema.org/draft-0{number
         ({"type": "integer"}, [1, 1.0], [1.5, "1", True]),
         ({"type": ["integer", "string"]}, [1, "a"], [None, 1.5]),
         ({**DRAFT_3, "type": "any"}, [1, None, "a"], []),
+        ({**DRAFT_3, "properties": {"a": {"type": "string", "required": True}}}, [{"a": "x"}], [{}, {"a": 1}]),
+        ({"allOf": [{"contains": {"const": 1}}], "unevaluatedItems": False}, [[1, 1]], [[1, 2]]),
         ({"patternProperties": {"^a": True}, "unevaluatedProperties": False}, [{"ab": 1}], [{"b": 1}]),
         ({"patternProperties": {"^a": {"type": "string"}}}, [{"ab": "x", "b": 1}], [{"ab": 1}]),
         ({**DRAFT_7, "dependencies": {"a": ["b"]}}, [{}, {"b": 1}, {"a": 1, "b": 1}], [{"a": 1}]),
