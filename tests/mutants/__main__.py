@@ -35,7 +35,7 @@ def main() -> int:
     wanted, started = _arguments(), time.monotonic()
     files = core_files(PROJECT)
     everything = [each for file in files for each in mutations(file, (PROJECT / file).read_text(encoding="utf-8"))]
-    explained = _explanations()
+    explained = explanations()
     chosen = [each for each in everything if fnmatch(each.file, f"*{wanted.only}*")]
     sample = random.Random(wanted.seed).sample(chosen, min(wanted.number, len(chosen)))
     part, parts = wanted.part
@@ -71,7 +71,8 @@ def _part(text: str) -> tuple[int, int]:
     return int(part), int(parts)
 
 
-def _explanations() -> dict[tuple[str, str, str, str], str]:
+def explanations() -> dict[tuple[str, str, str, str], str]:
+    """Why each explained survivor changes nothing, by its key."""
     listed = tomllib.loads(EXPLAINED.read_text(encoding="utf-8")).get("survivor", [])
     return {(each["file"], each["function"], each["before"], each["after"]): each["why"] for each in listed}
 

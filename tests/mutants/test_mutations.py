@@ -10,7 +10,8 @@ from threading import Event
 from typing import Any
 
 import pytest
-from tests.mutants.core import CORE, Area
+from tests.mutants.__main__ import explanations
+from tests.mutants.core import CORE, Area, core_files
 from tests.mutants.forking import End, forked
 from tests.mutants.mutations import mutations
 from tests.mutants.running import Copy, Stage
@@ -120,6 +121,12 @@ def test_every_module_and_every_folder_of_tests_that_the_core_names_is_there(are
 
     assert area.files(PROJECT)
     assert [each for each in named if not (PROJECT / each).exists()] == []
+
+
+def test_every_explained_survivor_is_still_in_the_code() -> None:
+    found = {each.key for file in core_files(PROJECT) for each in mutations(file, (PROJECT / file).read_text("utf-8"))}
+
+    assert sorted(set(explanations()) - found) == []
 
 
 def test_a_module_that_has_another_name_now_is_told() -> None:

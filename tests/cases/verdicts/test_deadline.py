@@ -134,7 +134,7 @@ def test_what_is_not_judged_at_the_end_is_cancelled() -> None:
 
 def test_no_thread_is_left_when_judging_is_over() -> None:
     before = set(threading.enumerate())
-    with Judging(timeout=60) as judging:
+    with JudgingExecutor(timeout=60) as judging:
         waited_for(judging, [judging.submit(case(plain("book")), MADE)])
         started = [each for each in threading.enumerate() if each.name == "rightcall-verdicts" and each not in before]
 
@@ -146,7 +146,7 @@ def test_no_thread_is_left_when_judging_is_over() -> None:
 def test_an_evaluator_that_never_ends_does_not_keep_the_process() -> None:
     judged = (
         "from tests.cases.verdicts.test_deadline import *\n"
-        "with Judging(timeout=0.05) as judging:\n"
+        "with JudgingExecutor(timeout=0.05) as judging:\n"
         "    [result] = waited_for(judging, [judging.submit(case(check(Endless('endless'), 'search')), MADE)])\n"
         "print(result.verdict)\n"
     )
@@ -158,7 +158,7 @@ def test_an_evaluator_that_never_ends_does_not_keep_the_process() -> None:
 
 
 def test_who_waits_for_a_result_cannot_cancel_it() -> None:
-    with Judging(timeout=60) as judging:
+    with JudgingExecutor(timeout=60) as judging:
         future = judging.submit(case(check(Endless("endless"), "search")), MADE)
         was_cancelled = future.cancel()
         RELEASED.set()
