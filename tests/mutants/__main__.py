@@ -3,49 +3,50 @@
 from __future__ import annotations
 
 import argparse
-import queue
+import pickle
 import random
+import subprocess
 import sys
 import tempfile
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatch
+from math import inf
 from pathlib import Path
 
+from tests.mutants.core import area_of, core_files
+from tests.mutants.forking import FATE, MIRRORED, PACKAGE, Fate, Task
 from tests.mutants.mutations import Mutation, mutations
-from tests.mutants.running import SOURCE, Copy, Tried, stages_of
+from tests.mutants.running import Copy, Tried, stages_of
 
 PROJECT = Path(__file__).parents[2]
-CORE = (
-    *("matching/**/*.py", "cases/verdicts/*.py"),
-    *(f"judging/{name}.py" for name in ("core/_selection", "calls/_pairs", "calls/_matching", "calls/_aligning")),
-    *(f"reading/runs/{name}.py" for name in ("_duplicates", "_grouping", "_turns")),
-)
 SEED = 12
 """The sample of which every survivor is killed or explained. Of any other, one in twenty may survive."""
 OTHERS_MAY_SURVIVE = 0.05
 EXPLAINED = Path(__file__).with_name("survivors.toml")
+MAP = PROJECT / ".mutants" / "map.pickle"
+"""Which test goes through which function: kept, so that a sample can be tried in parts."""
 
 
 def main() -> int:
     """Try a sample; 1 where too many survive, or where an explanation fits nothing any more."""
-    wanted = _arguments()
-    everything = [each for file in _files() for each in mutations(file, (PROJECT / file).read_text(encoding="utf-8"))]
-    explained = _explanations()
+    wanted, started = _arguments(), time.monotonic()
+    files = core_files(PROJECT)
+    everything = [each for file in files for each in mutations(file, (PROJECT / file).read_text(encoding="utf-8"))]
+    explained = explanations()
     chosen = [each for each in everything if fnmatch(each.file, f"*{wanted.only}*")]
     sample = random.Random(wanted.seed).sample(chosen, min(wanted.number, len(chosen)))
+    part, parts = wanted.part
+    sample = sample[part - 1 :: parts]
     unneeded = sorted(set(explained) - {each.key for each in everything})
-    print(
-        f"{len(everything)} mutants in {len(_files())} modules; {len(sample)} are tried, seed {wanted.seed}", flush=True
-    )
-    tried = _try([each for each in sample if each.key not in explained], wanted.workers, wanted.narrow)
+    print(f"{len(everything)} mutants in {len(files)} modules; {len(sample)} are tried, seed {wanted.seed}", flush=True)
+    tried = list(_tried([each for each in sample if each.key not in explained], wanted))
     survivors = [each for each in tried if each.survived]
     _report(tried, len(sample) - len(tried), unneeded)
     allowed = 0 if wanted.seed == SEED else round(len(sample) * OTHERS_MAY_SURVIVE)
-    print(f"{len(survivors)} unexplained survivors, {allowed} allowed")
+    print(f"{len(survivors)} unexplained survivors, {allowed} allowed; {time.monotonic() - started:.0f} s")
     return 1 if len(survivors) > allowed or unneeded else 0
 
 
@@ -56,54 +57,75 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=2, help="how many are tried at once")
     parser.add_argument("--narrow", action="store_true", help="try against the tests of the same package alone")
     parser.add_argument("--only", default="", help="a part of the path of the modules to be changed, such as matchers/")
+    parser.add_argument(
+        "--most", type=float, default=inf, help="how many seconds of CPU the tests of a mutant may take"
+    )
+    parser.add_argument("--part", type=_part, default=(1, 1), help="one of so many parts of the sample, such as 1/8")
     return parser.parse_args()
 
 
-def _files() -> list[str]:
-    found: list[str] = []
-    for pattern in CORE:
-        paths = sorted((PROJECT / SOURCE).glob(pattern))
-        if not paths:
-            raise SystemExit(f"no module {SOURCE}/{pattern}; has it another name now?")
-        found += [path.relative_to(PROJECT).as_posix() for path in paths]
-    return found
+def _part(text: str) -> tuple[int, int]:
+    part, _, parts = text.partition("/")
+    if not 1 <= int(part) <= int(parts):
+        raise ValueError(text)
+    return int(part), int(parts)
 
 
-def _explanations() -> dict[tuple[str, str, str, str], str]:
+def explanations() -> dict[tuple[str, str, str, str], str]:
+    """Why each explained survivor changes nothing, by its key."""
     listed = tomllib.loads(EXPLAINED.read_text(encoding="utf-8")).get("survivor", [])
     return {(each["file"], each["function"], each["before"], each["after"]): each["why"] for each in listed}
 
 
-def _try(sample: Sequence[Mutation], workers: int, narrow: bool) -> list[Tried]:
+def _tried(sample: Sequence[Mutation], wanted: argparse.Namespace) -> Iterator[Tried]:
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        copies: queue.SimpleQueue[Copy] = queue.SimpleQueue()
-        for number in range(workers):
-            copies.put(Copy(PROJECT, Path(folder) / str(number)))
-        with ThreadPoolExecutor(workers) as pool:
-            stages = sorted({stage for each in sample for stage in stages_of(each.file, narrow=narrow)})
-            limits = dict(zip(stages, pool.map(lambda stage: _limit(copies, stage), stages), strict=True))
-            return list(pool.map(lambda mutation: _attempt(copies, mutation, limits), sample))
+        copy = Copy(PROJECT, Path(folder) / "project")
+        left: list[tuple[Mutation, bool]] = []
+        for fate in _fates(copy, sample, wanted):
+            mutation = sample[fate.number]
+            if fate.unsure or (not fate.test and area_of(mutation.file).processes and not wanted.narrow):
+                left.append((mutation, fate.unsure))
+            else:
+                yield _said(_from_fate(mutation, fate))
+        for mutation, unsure in left:
+            stages = [
+                each for each in stages_of(mutation.file, narrow=wanted.narrow) if unsure or each.name == "processes"
+            ]
+            yield _said(copy.attempt(mutation, stages))
 
 
-def _limit(copies: queue.SimpleQueue[Copy], stage: tuple[str, ...]) -> float:
-    """How long these tests may take: much longer than they take without a mistake, when all have to pass."""
-    copy, started = copies.get(), time.monotonic()
-    try:
-        if not copy.passes(stage):
-            raise SystemExit(f"{' '.join(stage)} fails without any mistake: run it, and fix it first")
-    finally:
-        copies.put(copy)
-    return 60 + 5 * (time.monotonic() - started)
+def _fates(copy: Copy, sample: Sequence[Mutation], wanted: argparse.Namespace) -> Iterator[Fate]:
+    """What forks of one process say of each mistake."""
+    areas = {area_of(each.file) for each in sample}
+    wider = [each for area in areas for each in area.wider if not wanted.narrow]
+    folders = sorted({*[area.tests for area in areas], *[f"tests/{each}" for each in wider]})
+    task, file = (
+        Task(tuple(sample), tuple(folders), wanted.workers, wanted.narrow, wanted.most, MAP),
+        copy.folder.with_name("task"),
+    )
+    file.write_bytes(pickle.dumps(task))
+    command = [sys.executable, "-m", "tests.mutants.forking", str(file)]
+    with subprocess.Popen(command, cwd=copy.folder, env=copy.environment, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout or ():
+            if line.startswith(FATE):
+                yield pickle.loads(bytes.fromhex(line.removeprefix(FATE)))
+            else:
+                print(line, end="", flush=True)
+    if process.returncode:
+        raise SystemExit("the tests cannot be run without any mistake: see above")
 
 
-def _attempt(copies: queue.SimpleQueue[Copy], mutation: Mutation, limits: dict[tuple[str, ...], float]) -> Tried:
-    copy = copies.get()
-    try:
-        tried = copy.attempt(mutation, [stage for stage in stages_of(mutation.file) if stage in limits], limits)
-    finally:
-        copies.put(copy)
-    fate = "SURVIVED" if tried.survived else f"stage {tried.stage + 1}{' (time)' if tried.timed_out else ''}"
-    print(f"{fate:10} {tried.seconds:6.1f} s  {_told(mutation)}", flush=True)
+def _from_fate(mutation: Mutation, fate: Fate) -> Tried:
+    names = {MIRRORED: "mirrored", PACKAGE: "package"}
+    stage = names.get(fate.stage, "wider") if fate.test else ""
+    return Tried(mutation, stage, fate.seconds, fate.cpu, fate.timed_out, fate.test)
+
+
+def _said(tried: Tried) -> Tried:
+    fate = "SURVIVED" if tried.survived else f"{tried.stage}{' (time)' if tried.timed_out else ''}"
+    print(
+        f"{fate:10} {tried.seconds:6.1f} s {tried.cpu:6.1f} s CPU  {_told(tried.mutation)}  [{tried.test}]", flush=True
+    )
     return tried
 
 
@@ -112,8 +134,9 @@ def _told(mutation: Mutation) -> str:
 
 
 def _report(tried: Sequence[Tried], explained: int, unneeded: Sequence[tuple[str, str, str, str]]) -> None:
-    fates = Counter(["survived" if each.survived else f"noticed in stage {each.stage + 1}" for each in tried])
+    fates = Counter(["survived" if each.survived else f"noticed by {each.stage} tests" for each in tried])
     print("\n" + ", ".join([f"{count} {fate}" for fate, count in sorted(fates.items())] + [f"{explained} explained"]))
+    print(f"{sum([each.cpu for each in tried]) / max(1, len(tried)):.1f} s of CPU a mutant")
     for each in tried:
         if each.survived:
             file, function, before, after = each.mutation.key

@@ -1,56 +1,62 @@
-"""Tries a mistake in a copy of the project: first against the tests that mirror the module, then against wider ones."""
+"""Tries a mistake in a copy of the project, in new processes: first by the tests that mirror the module, then wider."""
 
 from __future__ import annotations
 
 import itertools
 import os
+import resource
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.mutants.core import area_of, mirror_of
 from tests.mutants.mutations import Mutation
 
-SOURCE = "src/rightcall"
-_WIDER = {
-    "matchers": (("evaluators",), ("assertions", "verdicts", "evalsets")),
-    "alignment": (("evaluators",), ("assertions", "changes")),
-    "verdicts": (("evalsets", "assertions"), ("accepting", "judges", "end_to_end/test_score.py")),
-    "evaluators": (("assertions", "verdicts"), ("evalsets", "changes")),
-    "readers": (("tracing", "trajectory"), ("batch/test_uniting.py", "batch/test_span_buckets.py")),
-}
-_IDLE = {".git", ".venv", ".hypothesis", ".mypy_cache", ".ruff_cache", ".pytest_cache", "__pycache__", ".bench", "site"}
+_CACHES = {".hypothesis", ".mypy_cache", ".ruff_cache", ".pytest_cache", "__pycache__", ".mutants"}
+_IDLE = {*_CACHES, ".git", ".venv", ".bench", "site"}
 _ticks = itertools.count(1_000_000_000)
 
 
-def stages_of(file: str, *, narrow: bool = False) -> list[tuple[str, ...]]:
+@dataclass(frozen=True)
+class Stage:
+    """Tests that are run together, and how long they may take."""
+
+    name: str
+    tests: tuple[str, ...]
+    limit: float = 600.0
+
+
+def stages_of(file: str, *, narrow: bool = False) -> list[Stage]:
     """The tests that a module is tried against, one stage after the other until one fails.
 
     Args:
         narrow: Leave out all but the tests of its own package.
     """
-    package, _, module = file.removeprefix(f"{SOURCE}/").partition("/")
-    mirror = f"tests/{package}/test_{Path(module).stem.lstrip('_')}.py"
-    stages = [(mirror,)] if Path(mirror).exists() else []
-    wider = [] if narrow else [tuple([f"tests/{each}" for each in stage]) for stage in _WIDER[package]]
-    return [*stages, (f"tests/{package}",), *wider]
+    area, mirror = area_of(file), mirror_of(file)
+    stages = [Stage("mirrored", (mirror,))] if Path(mirror).exists() else []
+    stages.append(Stage("package", (area.tests,)))
+    wider = {} if narrow else {"wider": area.wider, "processes": area.processes}
+    return stages + [Stage(name, tuple([f"tests/{each}" for each in tests])) for name, tests in wider.items() if tests]
 
 
 @dataclass(frozen=True)
 class Tried:
-    """What became of a mistake. `stage` is the number of the tests that noticed it, -1 where none did."""
+    """What became of a mistake: the `stage` whose tests noticed it, empty where none did."""
 
     mutation: Mutation
-    stage: int
+    stage: str
     seconds: float
+    cpu: float
     timed_out: bool = False
+    test: str = ""
 
     @property
     def survived(self) -> bool:
-        return self.stage < 0
+        return not self.stage
 
 
 class Copy:
@@ -60,25 +66,31 @@ class Copy:
         self.folder, self._plugins = folder, plugins
         shutil.copytree(project, folder, ignore=lambda _, names: _IDLE & set(names), symlinks=True)
 
-    def attempt(
-        self, mutation: Mutation, stages: Sequence[tuple[str, ...]], limits: Mapping[tuple[str, ...], float]
-    ) -> Tried:
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables for processes that use this copy."""
+        kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        return {**kept, "PYTHONPATH": str(self.folder / "src")}
+
+    def attempt(self, mutation: Mutation, stages: Sequence[Stage]) -> Tried:
         """Run the stages until one fails. A mistake that makes tests endless is noticed, too."""
-        started = time.monotonic()
+        started, before = time.monotonic(), _cpu()
         path = self.folder / mutation.file
         original = path.read_text(encoding="utf-8")
         _write(path, mutation.source)
+        noticed, timed_out = "", False
         try:
-            for number, stage in enumerate(stages):
+            for stage in stages:
                 try:
-                    passed = self.passes(stage, limits[stage])
+                    passed = self.passes(stage.tests, stage.limit)
                 except subprocess.TimeoutExpired:
-                    return Tried(mutation, number, time.monotonic() - started, timed_out=True)
+                    passed, timed_out = False, True
                 if not passed:
-                    return Tried(mutation, number, time.monotonic() - started)
-            return Tried(mutation, -1, time.monotonic() - started)
+                    noticed = stage.name
+                    break
         finally:
             _write(path, original)
+        return Tried(mutation, noticed, time.monotonic() - started, _cpu() - before, timed_out)
 
     def passes(self, tests: Sequence[str], limit: float | None = None) -> bool:
         """Whether all these tests pass.
@@ -89,13 +101,11 @@ class Copy:
         options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-profile=mutants"]
         if not self._plugins:
             options += ["-p", "no:rightcall"]
-        environment = {**os.environ, "PYTHONPATH": str(self.folder / "src")}
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         # A session of its own, so that nothing that the tests started is left when they are given up.
         process = subprocess.Popen(
             [sys.executable, "-m", "pytest", *options, *tests],
             cwd=self.folder,
-            env=environment,
+            env=self.environment,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
@@ -109,6 +119,11 @@ class Copy:
         if code == 5:
             raise LookupError(f"no tests in {' '.join(tests)}")
         return code == 0
+
+
+def _cpu() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _write(path: Path, source: str) -> None:

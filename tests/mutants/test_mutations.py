@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import ast
+import os
+from collections.abc import Callable
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import pytest
+from tests.mutants.__main__ import explanations
+from tests.mutants.core import CORE, Area, core_files
+from tests.mutants.forking import End, forked
 from tests.mutants.mutations import mutations
-from tests.mutants.running import Copy, stages_of
+from tests.mutants.running import Copy, Stage
+from tests.mutants.swapping import Functions
+from tests.mutants.tracing import Map, Tracer, traced
+
+PROJECT = Path(__file__).parents[2]
 
 
 def made(source: str) -> list[str]:
@@ -92,11 +103,145 @@ def test_a_mistake_survives_where_no_test_looks_and_the_project_stays_as_it_is(p
     original = (project / file).read_text()
     # Our own plugin of pytest is part of the real project, so the tests of this one must not load it.
     copy = Copy(project, tmp_path / "copy", plugins=False)
-    stages = [(f"tests/{name}",) for name in ("matchers/test_less.py", "matchers")]
+    stages = [
+        Stage("mirrored", ("tests/matching/matchers/test_less.py",)),
+        Stage("package", ("tests/matching/matchers",)),
+    ]
 
-    tried = [copy.attempt(each, stages, dict.fromkeys(stages, 60.0)) for each in mutations(file, original)]
+    tried = [copy.attempt(each, stages) for each in mutations(file, original)]
 
-    assert stages_of(file)[:2] == stages
     assert {each.mutation.function for each in tried if each.survived} == {"same"}
-    assert {(each.mutation.function, each.stage) for each in tried if not each.survived} == {("less", 0)}
+    assert {(each.mutation.function, each.stage) for each in tried if not each.survived} == {("less", "mirrored")}
     assert (project / file).read_text() == (copy.folder / file).read_text() == original
+
+
+@pytest.mark.parametrize("area", CORE, ids=lambda area: area.package)
+def test_every_module_and_every_folder_of_tests_that_the_core_names_is_there(area: Area) -> None:
+    named = [area.tests, *[f"tests/{each}" for each in (*area.wider, *area.processes)]]
+
+    assert area.files(PROJECT)
+    assert [each for each in named if not (PROJECT / each).exists()] == []
+
+
+def test_every_explained_survivor_is_still_in_the_code() -> None:
+    found = {each.key for file in core_files(PROJECT) for each in mutations(file, (PROJECT / file).read_text("utf-8"))}
+
+    assert sorted(set(explanations()) - found) == []
+
+
+def test_a_module_that_has_another_name_now_is_told() -> None:
+    with pytest.raises(LookupError, match=r"no module src/rightcall/matching/matchers/_gone\.py"):
+        Area("matching/matchers", ("*", "_gone"), "matching/matchers", ()).files(PROJECT)
+
+
+SHAPES = """
+from functools import lru_cache
+
+LIMIT = 2
+SIZES = [len(each) for each in ("a", "bc") if each]
+
+@lru_cache
+def small(number):
+    return number < LIMIT
+
+class Shape:
+    sides = 3
+
+    @property
+    def is_round(self):
+        return any(side for side in (0, self.sides - 3))
+
+    def larger(self, by=1):
+        def add(number):
+            return number + by
+        return add(self.sides)
+"""
+
+
+@pytest.fixture
+def shapes(tmp_path: Path) -> tuple[Path, dict[str, Any]]:
+    """A module that is loaded: its file, and what is in it."""
+    path, names = tmp_path / "shapes.py", dict[str, Any]()
+    path.write_text(SHAPES)
+    exec(compile(SHAPES, str(path), "exec"), names)
+    return path, names
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "seen"),
+    [
+        ("number < LIMIT", "number <= LIMIT", (True, False, 4)),
+        ("any(", "all(", (False, False, 4)),
+        ("sides - 3", "sides - 2", (False, True, 4)),
+        ("number + by", "number - by", (False, False, 2)),
+        ("        return add(self.sides)", "        pass", (False, False, None)),
+    ],
+)
+def test_functions_that_are_loaded_take_the_mistake_over(
+    shapes: tuple[Path, dict[str, Any]], before: str, after: str, seen: tuple[object, ...]
+) -> None:
+    path, names = shapes
+    shape, small = names["Shape"](), names["small"]
+
+    assert Functions().swap(path, SHAPES.replace(before, after))
+    assert (small(2), shape.is_round, shape.larger()) == seen
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("LIMIT = 2", "LIMIT = 3"), ("sides = 3", "sides = 4"), ("by=1", "by=2"), ("if each", "if not each")],
+)
+def test_what_has_run_when_the_module_was_loaded_needs_a_new_process(
+    shapes: tuple[Path, dict[str, Any]], before: str, after: str
+) -> None:
+    path, _ = shapes
+
+    assert not Functions().swap(path, SHAPES.replace(before, after))
+
+
+def test_what_a_test_goes_through_is_kept_until_the_test_or_the_source_changes(
+    shapes: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    path, names = shapes
+    source, tests = tmp_path / "source", tmp_path / "test_shapes.py"
+    source.mkdir()
+    source.joinpath("a.py").write_text("")
+    tests.write_text("")
+
+    larger, trace = traced(Tracer(tmp_path, [path.name]), names["Shape"]().larger)
+    Map(tmp_path / "map", source).keep(tests, {"a": trace})
+
+    assert larger == 4
+    assert trace.functions == {(path.name, each) for each in ("Shape.larger", "Shape.larger.add")}
+    assert Map(tmp_path / "map", source).of(tests) == {"a": trace}
+    tests.write_text("pass")
+    assert Map(tmp_path / "map", source).of(tests) is None
+    tests.write_text("")
+    source.joinpath("a.py").write_text("pass")
+    assert Map(tmp_path / "map", source).of(tests) is None
+
+
+def test_each_job_has_a_process_of_its_own_and_one_that_is_stuck_is_ended() -> None:
+    made: list[str] = []
+
+    def passing(say: Callable[[str], None]) -> None:
+        made.append("here")
+        say("first")
+        say("last")
+
+    def failing(say: Callable[[str], None]) -> None:
+        say("failed")
+        os._exit(1)
+
+    def stuck(say: Callable[[str], None]) -> None:
+        say("waits")
+        Event().wait()
+
+    limits = {"waits": 0.5}
+    ends: dict[int, End] = {
+        each.number: each for each in forked([passing, failing, stuck], 2, lambda said: limits.get(said, 60.0))
+    }
+
+    assert made == []
+    assert [(ends[number].code, ends[number].said) for number in (0, 1)] == [(0, "last"), (1, "failed")]
+    assert [(ends[number].timed_out, ends[number].said) for number in (1, 2)] == [(False, "failed"), (True, "waits")]

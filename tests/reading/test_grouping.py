@@ -124,6 +124,35 @@ def test_a_run_that_only_happened_meanwhile_is_a_run_of_its_own() -> None:
     assert names(together(outer, inner("Tell me.", "90 days"))) == [("research", "lookup")]
 
 
+@pytest.mark.parametrize("args", [{"topic": "visa"}, {"topics": ["rail", "visa"]}, {"about": {"topic": "visa"}}])
+def test_an_agent_that_was_asked_what_a_call_was_given_was_started_by_it(args: dict[str, Any]) -> None:
+    agent = {"gen_ai.operation.name": "invoke_agent"}
+    made = call(2, "research", json.dumps(args), "done", parent=1, endTimeUnixNano="80000")
+    outer = request(span(1, agent, endTimeUnixNano="90000"), made)
+
+    def inner(question: str) -> dict[str, Any]:
+        said = {**agent, "input.value": question, "final_result": "90 days"}
+        return request(span(3, said, traceId="a" * 32), call(4, "lookup", traceId="a" * 32, parent=3))
+
+    assert names(together(outer, inner("visa"))) == [("research", "lookup")]
+    assert names(together(outer, inner("weather"))) == [("lookup",), ("research",)]
+
+
+def test_an_agent_that_went_on_when_a_call_had_ended_was_not_started_by_it() -> None:
+    agent = {"gen_ai.operation.name": "invoke_agent"}
+    said = {**agent, "input.value": "visa", "final_result": "90 days"}
+    other = request(
+        span(3, said, traceId="a" * 32, endTimeUnixNano="7000"), call(4, "lookup", traceId="a" * 32, parent=3)
+    )
+
+    def outer(end: int) -> dict[str, Any]:
+        made = call(2, "research", '{"topic": "visa"}', "90 days", parent=1, endTimeUnixNano=str(end))
+        return request(span(1, agent, endTimeUnixNano="90000"), made)
+
+    assert names(together(outer(5000), other)) == [("lookup",), ("research",)]
+    assert names(together(outer(8000), other)) == [("research", "lookup")]
+
+
 def test_a_source_of_nothing_but_calls_is_one_run_though_a_server_answers_each() -> None:
     document = recording("mcp-sdk/trip")
     [plain] = together(document)

@@ -286,3 +286,11 @@ def test_every_call_is_read_once_whatever_its_parent_claims(links: list[tuple[in
     distinct = {number for number, _ in links if number} | {-n for n, (number, _) in enumerate(links, 1) if not number}
 
     assert len(read_one(*spans).calls) == len(distinct)
+
+
+def test_a_span_without_an_id_does_not_take_the_request_whose_id_another_span_has() -> None:
+    asking = asked(("1", "t", {}), ("2", "t", {}))
+    results = chat(8, [*asking, *answered(("1", "one"), ("2", "two"))], [])
+    trajectory = read_one(chat(1, [], asking), executed(5, "t"), executed(6, "t", "1"), results)
+
+    assert [(call.call_id, call.output) for call in trajectory.calls] == [("2", "two"), ("1", "one")]

@@ -178,3 +178,20 @@ def test_calls_of_two_agents_that_overlapped_were_not_asked_for_at_once() -> Non
     spans = [agent(1, "one"), agent(2, "two"), call(3, parent=1, endTimeUnixNano="9000"), call(4, parent=2)]
 
     assert [made.group for made in one(*spans).calls] == [None, None]
+
+
+def test_a_call_that_outlived_the_agent_that_made_it_is_not_around_that_agent() -> None:
+    slow = call(2, "slow", parent=3, endTimeUnixNano="95000")
+    found = one(agent(3, "a"), slow, call(5, "quick", parent=3))
+
+    assert [(call.name, call.parent_id, call.agent) for call in found.calls] == [
+        ("slow", None, "a"),
+        ("quick", None, "a"),
+    ]
+
+
+def test_a_model_whose_span_is_called_after_an_agent_names_that_agent() -> None:
+    model = {"gen_ai.operation.name": "chat", "gen_ai.agent.name": "a"}
+    found = one(span(1, model, name="invoke_agent a", endTimeUnixNano="90000"), call(5, parent=1))
+
+    assert [call.agent for call in found.calls] == ["a"]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from rightcall import read, read_messages
+from rightcall.reading import Turn, read_turns
 from rightcall.values.trajectory import Trajectory
 
 from .talks import (
@@ -390,3 +391,34 @@ def test_messages_given_as_pairs_are_a_question() -> None:
     [found] = read(request(span(1, root), chat(2, [says("user", ASKED[0])], says("assistant", "Hi."), parent=1)))
 
     assert found.input == ASKED[0]
+
+
+def test_what_a_later_turn_repeats_without_a_word_of_the_user_is_not_called_again() -> None:
+    asked, asking = says("user", ASKED[0]), asks_for("lookup_order", {"order_id": 7})
+    first = chat(11, [asked], asking, **trace_of(0))
+    second = chat(21, [asked, asking, gives("ok")], says("assistant", ANSWERED[0]), **trace_of(1))
+    [found] = read(request(*joined([first, second])))
+
+    assert made(found) == MADE[:1]
+
+
+def test_turns_that_are_logs_of_messages_show_all_their_calls() -> None:
+    found = read_turns([Turn(messages=of_turn(turn)) for turn in range(3)])
+
+    assert made(found) == MADE
+    assert found.calls_recorded
+    assert found.warnings == ()
+
+
+def test_what_prompts_without_words_of_the_user_repeat_is_not_called_again() -> None:
+    told, other = says("system", "Look after order 7."), says("system", "Report.")
+    first, second = asks_for("lookup_order", {"order_id": 7}), asks_for("refund", {"order_id": 7})
+    shown = [told, first, gives("ok")]
+    spans = [
+        chat(11, [told], first, **trace_of(0)),
+        chat(21, shown, second, **trace_of(1)),
+        chat(31, [*shown, second, gives("ok"), other], says("assistant", "Done."), **trace_of(2)),
+    ]
+    [found] = read(request(*joined(spans)))
+
+    assert made(found) == MADE

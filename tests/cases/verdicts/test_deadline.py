@@ -1,7 +1,10 @@
 """A plain evaluator that takes too long costs its case; who waits for others goes on."""
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -14,6 +17,7 @@ from rightcall.cases.verdicts import JudgingExecutor
 from rightcall.judging import EVALUATORS, ToolCallOrderEvaluator
 from rightcall.judging.core._evaluator import Measurement
 
+PROJECT = Path(__file__).parents[3]
 HERE = Source("shop.yaml", 1, 1)
 MADE = calls("search", "book")
 RELEASED = threading.Event()
@@ -126,3 +130,39 @@ def test_what_is_not_judged_at_the_end_is_cancelled() -> None:
     for future in futures:
         with pytest.raises(CancelledError):
             future.result(5)
+
+
+def test_no_thread_is_left_when_judging_is_over() -> None:
+    before = set(threading.enumerate())
+    with JudgingExecutor(timeout=60) as judging:
+        waited_for(judging, [judging.submit(case(plain("book")), MADE)])
+        started = [each for each in threading.enumerate() if each.name == "rightcall-verdicts" and each not in before]
+
+    for thread in started:
+        thread.join(20)
+    assert [thread.is_alive() for thread in started] == [False]
+
+
+def test_an_evaluator_that_never_ends_does_not_keep_the_process() -> None:
+    judged = (
+        "from tests.cases.verdicts.test_deadline import *\n"
+        "with JudgingExecutor(timeout=0.05) as judging:\n"
+        "    [result] = waited_for(judging, [judging.submit(case(check(Endless('endless'), 'search')), MADE)])\n"
+        "print(result.verdict)\n"
+    )
+
+    command = [sys.executable, "-c", judged]
+    ended = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=60, check=True)
+
+    assert ended.stdout == "error\n"
+
+
+def test_who_waits_for_a_result_cannot_cancel_it() -> None:
+    with JudgingExecutor(timeout=60) as judging:
+        future = judging.submit(case(check(Endless("endless"), "search")), MADE)
+        was_cancelled = future.cancel()
+        RELEASED.set()
+        [result] = waited_for(judging, [future])
+
+    assert not was_cancelled
+    assert result.passed

@@ -89,3 +89,7 @@ def test_a_hundred_thousand_calls_that_share_one_row_are_paired_at_once() -> Non
     shared = list(range(100_000))
 
     assert maximum_pairing([shared] * 100_000) == shared
+
+
+def test_a_row_that_found_its_way_taken_in_one_round_is_paired_in_the_next() -> None:
+    assert maximum_pairing([[1, 2, 3], [0, 2], [1], [0]]) == [3, 2, 1, 0]

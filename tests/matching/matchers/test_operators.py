@@ -191,3 +191,9 @@ def test_a_schema_refers_to_itself_and_to_nothing_else() -> None:
 
 def test_a_pattern_is_tried_on_text_with_lone_surrogates() -> None:
     assert compile_value({"$regex": "^.b$"}).matches("\ud800b")
+
+
+@pytest.mark.parametrize("empty", [[], {}, ""])
+def test_a_length_of_zero_is_that_of_what_is_empty(empty: Any) -> None:
+    assert compile_value({"$length": 0}).matches(empty)
+    assert not compile_value({"$length": 0}).matches("a")

@@ -128,6 +128,49 @@ def test_the_verdict_is_that_of_jsonschema(draft: str, data: st.DataObject) -> N
         assert expectation.matches(value) == kind(schema).is_valid(value), value
 
 
+DRAFT_3, DRAFT_4, DRAFT_7 = [{"$schema": f"http://json-schema.org/draft-0{number}/schema#"} for number in (3, 4, 7)]
+
+
+@pytest.mark.parametrize(
+    ("schema", "held", "broken"),
+    [
+        ({"maximum": 3}, [3, 2], [4]),
+        ({"minimum": 3}, [3, 4], [2]),
+        ({"exclusiveMaximum": 3}, [2], [3, 4]),
+        ({"exclusiveMinimum": 3}, [4], [3, 2]),
+        ({**DRAFT_4, "maximum": 3, "exclusiveMaximum": True}, [2], [3]),
+        ({**DRAFT_4, "maximum": 3, "exclusiveMaximum": False}, [3], [4]),
+        ({"maxLength": 2, "minLength": 1}, ["a", "ab"], ["", "abc"]),
+        ({"maxItems": 2, "minItems": 1}, [[1], [1, 2]], [[], [1, 2, 3]]),
+        ({"maxProperties": 1, "minProperties": 1}, [{"a": 1}], [{}, {"a": 1, "b": 2}]),
+        ({"type": "integer"}, [1, 1.0], [1.5, "1", True]),
+        ({"type": ["integer", "string"]}, [1, "a"], [None, 1.5]),
+        ({**DRAFT_3, "type": "any"}, [1, None, "a"], []),
+        ({**DRAFT_3, "properties": {"a": {"type": "string", "required": True}}}, [{"a": "x"}], [{}, {"a": 1}]),
+        ({"allOf": [{"contains": {"const": 1}}], "unevaluatedItems": False}, [[1, 1]], [[1, 2]]),
+        ({"patternProperties": {"^a": True}, "unevaluatedProperties": False}, [{"ab": 1}], [{"b": 1}]),
+        ({"patternProperties": {"^a": {"type": "string"}}}, [{"ab": "x", "b": 1}], [{"ab": 1}]),
+        ({**DRAFT_7, "dependencies": {"a": ["b"]}}, [{}, {"b": 1}, {"a": 1, "b": 1}], [{"a": 1}]),
+        ({**DRAFT_7, "dependencies": {"a": {"required": ["b"]}}}, [{"b": 1}, {"a": 1, "b": 1}], [{"a": 1}]),
+        ({"contains": {"const": 1}, "minContains": 2, "maxContains": 3}, [[1, 1], [1, 0, 1, 1]], [[1], [1] * 4, []]),
+        ({"oneOf": [{"type": "integer"}, {"minimum": 2}]}, [1, 2.5, "a"], [3, 1.5]),
+        ({"anyOf": [{"type": "integer"}, {"minimum": 2}]}, [1, 2.5, 3], [1.5]),
+        ({"allOf": [{"prefixItems": [True]}], "unevaluatedItems": False}, [[1], []], [[1, 2]]),
+        ({"allOf": [{"properties": {"a": True}}], "unevaluatedProperties": False}, [{"a": 1}], [{"b": 1}]),
+        ({"unevaluatedItems": False}, ["a", {}, []], [[1]]),
+        ({"unevaluatedProperties": False}, ["a", {}, [1]], [{"a": 1}]),
+        ({"dependentRequired": {"a": ["b"]}}, [{"b": 1}, {"a": 1, "b": 1}], [{"a": 1}]),
+    ],
+)
+def test_a_keyword_holds_up_to_its_bound_and_not_beyond(
+    schema: dict[str, Any], held: list[Any], broken: list[Any]
+) -> None:
+    expectation = compile_value({"$schema": schema})
+
+    assert [value for value in held if not expectation.matches(value)] == []
+    assert [value for value in broken if expectation.matches(value)] == []
+
+
 @examples(300)
 @given(st.lists(VALUES, max_size=6))
 @example([1, True])

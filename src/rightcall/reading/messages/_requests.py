@@ -76,7 +76,7 @@ class Requests:
         self.are_turns_doubtful = self.are_turns_doubtful or falls_silent(before)
         place = None if context is None else id(context)
         is_first = not self._threads.is_known(place)
-        turns = self._threads.turns_of(before, turn, place)
+        turns = self._threads.turns_of(before, turn, place, answer=after)
         reading = _Reading(self, context, start_ns, end_ns, turn)
         reading.doubts = doubtful_places(before, turns, of_model or bool(self._answered), is_first)
         reading.take_all(before, turns)

@@ -36,7 +36,12 @@ class Threads:
         self._wordless: dict[Hashable, list[tuple[Sequence[Exchange], list[int]]]] = {}
 
     def turns_of(
-        self, said: Sequence[Exchange], turn: int, context: Hashable = None, asked: str | None = None
+        self,
+        said: Sequence[Exchange],
+        turn: int,
+        context: Hashable = None,
+        asked: str | None = None,
+        answer: Sequence[Exchange] = (),
     ) -> list[int]:
         """The turn of each message that was shown in a turn, in the order of the messages.
 
@@ -45,10 +50,11 @@ class Threads:
             turn: The turn in which they were shown.
             context: Inside of which call the conversation was held.
             asked: What the user asked in this turn, where that is known.
+            answer: What the model answered to the messages, which later prompts repeat after them.
         """
         words = _places(said)
         if not words:
-            return self._turns_without_words(said, turn, context)
+            return self._turns_without_words(said, turn, context, answer)
         texts = words_of(said)
         known = self._known.setdefault(context, [])
         turns = _turns_of_words(texts, _steps_after(said, words), turn, known, asked, context is not None)
@@ -68,7 +74,9 @@ class Threads:
         """Whether any conversation was shown in a context."""
         return bool(self._known.get(context) or self._wordless.get(context))
 
-    def _turns_without_words(self, said: Sequence[Exchange], turn: int, context: Hashable) -> list[int]:
+    def _turns_without_words(
+        self, said: Sequence[Exchange], turn: int, context: Hashable, answer: Sequence[Exchange]
+    ) -> list[int]:
         """The turns of messages without any of the user: those with which a known prompt begins are of its turns."""
         known = self._wordless.setdefault(context, [])
         best: list[int] = []
@@ -76,7 +84,7 @@ class Threads:
             count = _count_shared(others, said)
             best = turns[:count] if count > len(best) else best
         found = [*best, *[turn] * (len(said) - len(best))]
-        known.append((said, found))
+        known.append(((*said, *answer), [*found, *[turn] * len(answer)]))
         del known[:-_MOST_THREADS]
         return found
 

@@ -1,0 +1,58 @@
+"""The order of calls, what is not settled about it, and which of them ran at once."""
+
+from __future__ import annotations
+
+import pytest
+from tests.reading.test_joining import asked, chat, executed, read_one
+from tests.reading.traces import call
+
+TOGETHER = {"startTimeUnixNano": "50000", "endTimeUnixNano": "51000"}
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_calls_that_start_together_have_no_order_between_those_that_do_not(count: int) -> None:
+    tied = [call(60 + number, "t", **TOGETHER) for number in range(count)]
+    found = read_one(call(1, "first"), *tied, call(90, "last"))
+
+    assert found.names == ("first", *["t"] * count, "last")
+    assert found.unordered == ((1, 1 + count),)
+
+
+@pytest.mark.parametrize("names", ["ab", "ba", "cab"])
+def test_calls_that_start_together_are_in_the_order_in_which_the_model_asked_for_them(names: str) -> None:
+    asking = asked(*[(name, name, {}) for name in names])
+    tied = [executed(60 + number, name, name, **TOGETHER) for number, name in enumerate(sorted(names))]
+    found = read_one(chat(1, [], asking), *tied)
+
+    assert "".join(found.names) == names
+    assert found.unordered == ()
+
+
+def test_a_call_that_starts_with_those_made_inside_it_comes_before_them() -> None:
+    inner = call(60, "inner", parent=61, **TOGETHER)
+    found = read_one(call(59, "innermost", parent=60, **TOGETHER), inner, call(61, "outer", **TOGETHER))
+
+    assert found.names == ("outer", "inner", "innermost")
+    assert found.unordered == ()
+
+
+def test_one_call_without_a_time_leaves_the_order_of_all_open() -> None:
+    assert read_one(call(1, "a"), call(2, "b"), call(3, "c", startTimeUnixNano="")).unordered == ((0, 3),)
+
+
+def test_calls_ran_at_once_as_long_as_each_begins_before_the_longest_has_ended() -> None:
+    found = read_one(
+        call(1, "long", endTimeUnixNano="9000"), call(2, "short"), call(8, "late"), call(9, "after"), call(20, "alone")
+    )
+    groups = [call.group for call in found.calls]
+
+    assert groups == [groups[0]] * 3 + [None, None]
+    assert groups[0] is not None
+
+
+def test_calls_that_ran_at_once_are_one_group_for_each_time() -> None:
+    pairs = [call(start + number, "t", endTimeUnixNano=f"{start + 5}000") for start in (10, 20) for number in (0, 1)]
+    groups = [call.group for call in read_one(*pairs).calls]
+
+    assert groups[0] == groups[1] != groups[2] == groups[3]
+    assert None not in groups
