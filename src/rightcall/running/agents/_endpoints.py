@@ -11,8 +11,7 @@ import msgspec
 
 from rightcall.errors import AgentError, shown
 
-from ._agent import AgentOptions, Answer, Request
-from ._exchange import answer_from, request_json, traceparent_of
+from ._agent import AgentAnswer, AgentOptions, AgentRequest, answer_from, request_json, traceparent_of
 from ._http import MAX_HEAD, Head, HttpError, read_body, read_head
 from ._receiver import TOKEN_HEADER, Receiver, receiving
 
@@ -37,7 +36,7 @@ class EndpointAgent:
             if any([mark in f"{name}{value}" for mark in _FORBIDDEN]) or ":" in name:
                 raise AgentError(f"the header {name!r:.80} has a line break or a colon in it")
 
-    async def answer(self, request: Request) -> Answer:
+    async def answer(self, request: AgentRequest) -> AgentAnswer:
         """What the endpoint responds, and the spans it sent before it did.
 
         Raises:
@@ -58,7 +57,7 @@ class EndpointAgent:
     def close(self) -> None:
         """Nothing is held between requests."""
 
-    def _headers(self, request: Request, receiver: Receiver) -> dict[str, str]:
+    def _headers(self, request: AgentRequest, receiver: Receiver) -> dict[str, str]:
         host = f"[{self._host}]" if ":" in self._host else self._host
         headers = {
             "host": f"{host}:{self._url.port}" if self._url.port else host,

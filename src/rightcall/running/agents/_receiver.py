@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 
 from rightcall.errors import AgentError
 
-from ._hearing import listener
+from ._agent import document_listener
 from ._http import MAX_HEAD, HttpError, read_body, read_head
 
 TOKEN_HEADER = "x-rightcall-token"  # noqa: S105 - the name of a header
@@ -35,7 +35,7 @@ class Receiver:
         self._documents: list[bytes] = []
         self._connections: set[asyncio.Task[None]] = set()
         self._refused = ""
-        self._listener = listener.get()
+        self._listener = document_listener.get()
 
     async def documents(self) -> tuple[bytes, ...]:
         """What was received, with what is on its way: a sender need not wait for a response before it ends.

@@ -103,9 +103,9 @@ def test_the_folder_of_the_agent_is_first_even_if_it_is_on_the_path_already(
 def test_a_worker_with_a_plain_agent_loads_little(workshop: Workshop) -> None:
     workshop.write("agent.py", "def main(x): return x")
     code = (
-        "import sys; from pathlib import Path; from rightcall.running.agents import load_agent, Request\n"
+        "import sys; from pathlib import Path; from rightcall.running.agents import load_agent, AgentRequest\n"
         "agent = load_agent('agent.py', Path(sys.argv[1]))\n"
-        "agent.answer(Request(input=1, case_id='c')); agent.close()\n"
+        "agent.answer(AgentRequest(input=1, case_id='c')); agent.close()\n"
         "print([n for n in ('pydantic', 'rich', 'click', 'asyncio', 'ssl', 'subprocess') if n in sys.modules])"
     )
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""From the name of an agent to an agent."""
+"""Find and load an agent by its name."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from rightcall.errors import AgentError, RightcallError, nearest
 
 from ._adk import AdkAgent
 from ._agent import Agent, AgentOptions
-from ._entries import entry_of, is_adk, named_entry
-from ._functions import function_agent
 from ._modules import SearchPath, import_file, import_name
-from ._objects import object_agent
+from ._python_agents import METHODS, function_agent, object_agent
 
 _FORMS = "file.py:function, module:function, file.py, a folder, cmd:program, or http://…"
 _COMMAND = "cmd:"
@@ -24,22 +22,27 @@ _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _ATTRIBUTE = re.compile(r"(?P<place>.+):(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
 _FOLDER_FILES = ("__init__.py", "agent.py", "main.py")
 
+_ADK = ("google.adk.agents.", "google.adk.apps.")
+
+OBVIOUS = ("main", "root_agent", "agent", "graph", "run", "answer")
+"""Common names of agents; the first that exists is taken."""
+
 
 def load_agent(named: str, project: Path, options: AgentOptions = AgentOptions()) -> Agent:  # noqa: B008 - frozen
-    """The agent of a name.
+    """Load the agent with this name.
 
     - `file.py:function`, `file.py:object.method`, `module:function`: that function or object.
     - `file.py` or `module`: its one obvious entry (`main`, `root_agent`, `agent`, `graph`, `run`, `answer`, or the only
       public function).
     - a folder: the `root_agent` of its `__init__.py`, `agent.py` or `main.py`, else the one obvious entry of the last
-      of these files that is there.
+      of these files that exists.
     - `cmd:program argument…`: a command that reads a request as JSON and writes its answer.
     - `http://…` or `https://…`: an endpoint that is sent the request as JSON.
 
     A relative path, and a module, are looked for below `project`. Importing a module runs it.
 
     Raises:
-        AgentError: there is nothing of this name, it cannot be imported, or it cannot be run.
+        AgentError: nothing has this name, it cannot be imported, or it cannot be run.
         MissingExtraError: it needs a package that is not installed.
     """
     named, project, search = named.strip(), project.resolve(), SearchPath()
@@ -60,7 +63,7 @@ def load_agent(named: str, project: Path, options: AgentOptions = AgentOptions()
 
 
 def _found(named: str, project: Path, search: SearchPath) -> tuple[str, Any]:
-    """The object that a name means, and how to call it in messages."""
+    """Return the object with this name, and its name for messages."""
     place, wanted = named, None
     if (split := _ATTRIBUTE.fullmatch(named)) and not (project / named).exists():
         place, wanted = split["place"], split["name"]
@@ -112,3 +115,84 @@ def _python_agent(found: Any, name: str, search: SearchPath) -> Agent:
         return AdkAgent(found, name, search.restore)
     agent = None if inspect.isroutine(found) else object_agent(found, search.restore)
     return agent or function_agent(found, name, search.restore)
+
+
+def entry_of(module: ModuleType, where: str) -> tuple[str, Any]:
+    """Return the name and the object of a module's one obvious agent.
+
+    That is the first of `main`, `root_agent`, `agent`, `graph`, `run` and `answer` that can be run, else the only
+    public function that the module itself defines.
+
+    Raises:
+        AgentError: there is none, or there are several functions without such a name.
+    """
+    for name in OBVIOUS:
+        if is_runnable(getattr(module, name, None)):
+            return name, getattr(module, name)
+    functions = [name for name, value in vars(module).items() if _is_own_function(name, value, module)]
+    if len(functions) == 1:
+        return functions[0], getattr(module, functions[0])
+    if functions:
+        listed = ", ".join(f"{where}:{name}" for name in functions[:10])
+        raise AgentError(f"{where} has several functions; say which is the agent: {listed}")
+    raise AgentError(f"{where} has nothing that can be run; an agent is a function such as main, agent, run or answer")
+
+
+def named_entry(module: ModuleType, dotted: str, where: str) -> Any:
+    """Return the object of a dotted name in a module; a class on the way is instantiated if it needs no arguments.
+
+    Raises:
+        AgentError: there is no such name, it cannot be run, or it is a class that needs arguments.
+    """
+    value: Any = module
+    for name in dotted.split("."):
+        value = _instance(value, where) if isinstance(value, type) and _needs_self(value, name) else value
+        if not hasattr(value, name):
+            known = [one for one in dir(value) if not one.startswith("_")]
+            raise AgentError(f"{where} has no {name!r}; {nearest(name, known)}")
+        value = getattr(value, name)
+    value = _instance(value, where) if isinstance(value, type) else value
+    if not is_runnable(value) or inspect.ismodule(value):
+        raise AgentError(f"{where}:{dotted} is a {type(value).__name__}, which cannot be run")
+    return value
+
+
+def is_runnable(value: Any) -> bool:
+    """Whether a value is a function, or an object that can be called, invoked or run, or one of ADK's agents."""
+    if value is None or isinstance(value, type) or inspect.ismodule(value):
+        return False
+    return callable(value) or is_adk(value) or any([callable(getattr(value, name, None)) for name in METHODS])
+
+
+def is_adk(value: Any) -> bool:
+    """Whether a value is an agent of Google's ADK, known by its class, without importing ADK."""
+    return any([kind.__module__.startswith(_ADK) for kind in type(value).__mro__])
+
+
+def _is_own_function(name: str, value: Any, module: ModuleType) -> bool:
+    return inspect.isfunction(value) and not name.startswith("_") and value.__module__ == module.__name__
+
+
+def _needs_self(kind: type, name: str) -> bool:
+    found = inspect.getattr_static(kind, name, None)
+    return found is not None and not isinstance(found, (staticmethod, classmethod)) and callable(found)
+
+
+def _instance(kind: type, where: str) -> Any:
+    try:
+        needed = [one.name for one in inspect.signature(kind).parameters.values() if _is_needed(one)]
+    except (TypeError, ValueError):
+        needed = ["its arguments"]
+    if needed:
+        name = f"{where}:{kind.__name__}"
+        raise AgentError(
+            f"{name} is a class that needs {', '.join(needed)}; make an instance in the file and name that"
+        )
+    return kind()
+
+
+def _is_needed(parameter: inspect.Parameter) -> bool:
+    return parameter.default is parameter.empty and parameter.kind not in (
+        parameter.VAR_POSITIONAL,
+        parameter.VAR_KEYWORD,
+    )
