@@ -157,7 +157,7 @@ def test_spans_on_their_way_when_the_command_ends_are_not_lost(workshop: Worksho
         "host, _, path = os.environ['OTEL_EXPORTER_OTLP_ENDPOINT'].removeprefix('http://').partition('/')\n"
         "body = document(span('look', 1), *(span('x' * 9_000, n) for n in range(2, 40)))\n"
         "link = socket.create_connection(host.split(':'))\n"
-        "head = f'POST /{path}/v1/traces HTTP/1.1\\r\\ncontent-length: {len(body)}\\r\\n\\r\\n'\n"
+        "head = f'POST /{path}/v1/traces HTTP/1.1\\r\\nhost: {host}\\r\\ncontent-length: {len(body)}\\r\\n\\r\\n'\n"
         "link.sendall(head.encode() + body)\n"
         "os._exit(0)"
     )

@@ -3,6 +3,8 @@ from ._agent import (
     AgentAnswer as AgentAnswer,
     AgentOptions as AgentOptions,
     AgentRequest as AgentRequest,
+    Answer as Answer,
+    Request as Request,
     listen_to_documents as listen_to_documents,
 )
 from ._load import load_agent as load_agent

@@ -133,3 +133,7 @@ def traceparent_of(request: AgentRequest) -> str:
 
 def _dumped(value: Any) -> bytes:
     return json.dumps(value).encode()
+
+
+Request, Answer = AgentRequest, AgentAnswer
+"""The earlier names of both."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from rightcall.errors import AgentError, RightcallError, nearest
+from rightcall.errors import AgentError, MissingExtraError, RightcallError, nearest
 
 from ._adk import AdkAgent
 from ._agent import Agent, AgentOptions
@@ -46,20 +46,25 @@ def load_agent(named: str, project: Path, options: AgentOptions = AgentOptions()
         MissingExtraError: it needs a package that is not installed.
     """
     named, project, search = named.strip(), project.resolve(), SearchPath()
-    if named.startswith(_COMMAND):
-        from ._commands import CommandAgent
-
-        return CommandAgent(named.removeprefix(_COMMAND), project, options)
-    if named.startswith(_ENDPOINTS):
-        from ._endpoints import EndpointAgent
-
-        return EndpointAgent(named, options)
+    if named.startswith((_COMMAND, *_ENDPOINTS)):
+        return _external_agent(named, project, options)
     try:
         name, found = _found(named, project, search)
         return _python_agent(found, name, search)
     except RightcallError:
         search.restore()
         raise
+
+
+def _external_agent(named: str, project: Path, options: AgentOptions) -> Agent:
+    try:  # here, because Python agents need neither asyncio nor h11
+        from ._commands import CommandAgent
+        from ._endpoints import EndpointAgent
+    except ImportError:
+        raise MissingExtraError("commands and endpoints as agents need h11: pip install 'rightcall[run]'") from None
+    if named.startswith(_COMMAND):
+        return CommandAgent(named.removeprefix(_COMMAND), project, options)
+    return EndpointAgent(named, options)
 
 
 def _found(named: str, project: Path, search: SearchPath) -> tuple[str, Any]:
