@@ -391,7 +391,7 @@ def test_a_tool_that_runs_itself_though_it_is_answered_for_is_an_error(shop: Pat
     done = rightcall("run", "agent.py:bypassed", "shop.yaml", *options, cwd=shop)
 
     assert done.returncode == 2
-    assert "RC506 a: the tool 'search' was to be answered for, but ran itself" in done.stdout
+    assert "RC506 a: the tool 'search' is mocked, but ran for real" in done.stdout
 
 
 @pytest.mark.parametrize(

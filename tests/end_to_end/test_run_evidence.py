@@ -328,7 +328,7 @@ def test_the_memory_of_what_an_agent_starts_counts(project: Path, is_command: bo
 
     done = rightcall("run", agent, "set.yaml", "--case", "grow", "--max-memory", "200MB", cwd=project)
 
-    assert "RC504 grow: the agent took more than" in done.stdout
+    assert "RC504 grow: the agent used more than" in done.stdout
     assert done.returncode == 2
 
 

@@ -13,7 +13,7 @@ import pytest
 from msgspec import structs
 
 from rightcall import Case, Trajectory, judge, load_eval_set
-from rightcall.running.agents import Answer, Request, load_agent
+from rightcall.running.agents import AgentAnswer, AgentRequest, load_agent
 from rightcall.running.mocking import Mocks, use_mocks
 from rightcall.running.tracing import capture
 
@@ -36,8 +36,8 @@ def asked(*questions: Any, named: str = "agent.py:answer", session: Any = None) 
     said, paths = [], []
     for turn, question in enumerate(questions):
         with capture() as captured:
-            answer = agent.answer(Request(input=question, case_id="case", turn=turn, session=shared))
-        assert isinstance(answer, Answer)
+            answer = agent.answer(AgentRequest(input=question, case_id="case", turn=turn, session=shared))
+        assert isinstance(answer, AgentAnswer)
         said.append(answer.output)
         paths.append(captured.trajectory())
     agent.close()

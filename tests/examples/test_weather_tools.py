@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rightcall import Case, Trajectory, judge, load_eval_set
-from rightcall.running.agents import Request, load_agent
+from rightcall.running.agents import AgentRequest, load_agent
 from rightcall.running.mocking import Mocks, use_mocks
 from rightcall.running.tracing import capture
 
@@ -22,7 +22,7 @@ def path_of(case: Case, *, mocked: bool = True) -> Trajectory:
 
     async def run() -> Trajectory:
         with use_mocks(Mocks.of(case.mocks if mocked else {})), capture() as captured:
-            await agent.answer(Request(input=case.input, case_id=case.id))  # type: ignore[misc]
+            await agent.answer(AgentRequest(input=case.input, case_id=case.id))  # type: ignore[misc]
         return captured.trajectory()
 
     made = asyncio.run(run())

@@ -18,10 +18,10 @@ from rightcall.reporting.reports import Report
 from rightcall.reporting.store import RUNS, Journal, Run, case_digest, commit_of, create_run, file_digest, open_run
 from rightcall.running.runner import (
     CaseFinished,
+    CaseJob,
     Event,
-    Job,
-    Plan,
     RunFinished,
+    RunPlan,
     RunStarted,
     WorkerReplaced,
     hide_memory,
@@ -100,7 +100,7 @@ class Running:
             self._journal = self._run.journal()
             self._run = Run(self._run.folder, self._journal.header)
         self._take_up()
-        plan = Plan(
+        plan = RunPlan(
             agent=self._chosen.agent, project=str(self._chosen.project), jobs=self._jobs(), total=self._left_to_do()
         )
         hide_memory()
@@ -156,13 +156,13 @@ class Running:
     def _left_to_do(self) -> int:
         return len(self._cases) * self._wishes.repeat - len(self._finished)
 
-    def _jobs(self) -> Iterator[Job]:
+    def _jobs(self) -> Iterator[CaseJob]:
         for repeat in range(self._wishes.repeat):
             for case in self._cases.values():
                 if (case.id, repeat) not in self._finished:
-                    yield Job.of(case, repeat, self._recordings.of(case.id))
+                    yield CaseJob.of(case, repeat, self._recordings.of(case.id))
 
-    def _carry_out(self, plan: Plan, stopping: Stopping, began: float) -> bool:
+    def _carry_out(self, plan: RunPlan, stopping: Stopping, began: float) -> bool:
         """Run the plan. Whether all of it was run."""
         if not plan.total:
             self._all = self._overall.results()

@@ -124,7 +124,7 @@ def test_an_input_is_said_to_the_agent(workshop: Workshop, given: Any, said: str
 @pytest.mark.parametrize(
     ("given", "session", "complaint"),
     [
-        ({"parts": 5}, None, "cannot be said to it"),
+        ({"parts": 5}, None, "cannot be sent to it"),
         ("hi", 5, "the session of an ADK agent is an object, not 5"),
         ("hi", {"state": 5}, "the state of a session is an object, not 5"),
     ],

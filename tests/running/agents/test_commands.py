@@ -15,7 +15,7 @@ from tests.running.agents.workshop import Workshop, ask
 from tests.waiting import until
 
 from rightcall import AgentError, Trajectory, read
-from rightcall.running.agents import AgentOptions, Answer, Request, load_agent
+from rightcall.running.agents import AgentAnswer, AgentOptions, AgentRequest, load_agent
 
 ECHO = "import json, sys; print(json.dumps(json.load(sys.stdin)))"
 
@@ -51,7 +51,7 @@ def command(workshop: Workshop, text: str, *arguments: str) -> str:
     return " ".join([f"cmd:{sys.executable} program.py", *arguments])
 
 
-def trajectory(answer: Answer) -> Trajectory:
+def trajectory(answer: AgentAnswer) -> Trajectory:
     [made] = read(list(answer.documents), grouping="file")
     return made
 
@@ -157,7 +157,7 @@ def test_spans_on_their_way_when_the_command_ends_are_not_lost(workshop: Worksho
         "host, _, path = os.environ['OTEL_EXPORTER_OTLP_ENDPOINT'].removeprefix('http://').partition('/')\n"
         "body = document(span('look', 1), *(span('x' * 9_000, n) for n in range(2, 40)))\n"
         "link = socket.create_connection(host.split(':'))\n"
-        "head = f'POST /{path}/v1/traces HTTP/1.1\\r\\ncontent-length: {len(body)}\\r\\n\\r\\n'\n"
+        "head = f'POST /{path}/v1/traces HTTP/1.1\\r\\nhost: {host}\\r\\ncontent-length: {len(body)}\\r\\n\\r\\n'\n"
         "link.sendall(head.encode() + body)\n"
         "os._exit(0)"
     )
@@ -196,8 +196,8 @@ def test_requests_at_once_get_their_own_spans(workshop: Workshop) -> None:
     text = SENDER + "import time; time.sleep(0.05)\nsend(document(span(f'tool{asked}', 1)))\nprint(asked)"
     agent = load_agent(command(workshop, text), workshop.project, AgentOptions())
 
-    async def all_at_once() -> list[Answer]:
-        requests = [Request(input=number, case_id=str(number)) for number in range(8)]
+    async def all_at_once() -> list[AgentAnswer]:
+        requests = [AgentRequest(input=number, case_id=str(number)) for number in range(8)]
         return await asyncio.gather(*(agent.answer(request) for request in requests))  # type: ignore[arg-type]
 
     answers = asyncio.run(all_at_once())
@@ -285,7 +285,7 @@ def test_a_cancelled_request_kills_the_command_and_its_children(workshop: Worksh
     agent = workshop.load(command(workshop, FAMILY + "time.sleep(600)"))
 
     async def cancel() -> list[int]:
-        task = asyncio.ensure_future(agent.answer(Request(input="x", case_id="c")))  # type: ignore[arg-type]
+        task = asyncio.ensure_future(agent.answer(AgentRequest(input="x", case_id="c")))  # type: ignore[arg-type]
         pids = await asyncio.to_thread(family, workshop)
         task.cancel()
         await asyncio.wait([task])
@@ -311,7 +311,7 @@ def test_a_command_does_not_outlive_a_worker_that_is_killed(workshop: Workshop) 
     worker = (
         "import asyncio, sys; from pathlib import Path; from rightcall.running.agents import *\n"
         "agent = load_agent(sys.argv[1], Path(sys.argv[2]), AgentOptions())\n"
-        "asyncio.run(agent.answer(Request(input='x', case_id='c')))"
+        "asyncio.run(agent.answer(AgentRequest(input='x', case_id='c')))"
     )
     process = subprocess.Popen([sys.executable, "-c", worker, named, str(workshop.project)])
     pids = family(workshop)

@@ -92,8 +92,8 @@ def test_an_endpoint_on_this_machine_may_send_its_spans(workshop: Workshop) -> N
         (500, b"it   broke\n" + b"x" * 500, {}, "status 500: 'it broke xxx"),
         (404, b"", {}, "status 404"),
         (302, b"", {"location": "http://elsewhere.example/"}, "redirects to 'http://elsewhere.example/', which is not"),
-        (200, b"x" * 2000, {}, "no HTTP, or too much of it: more than 1,000 bytes"),
-        (200, b"x", {"content_length": "2000"}, "too much of it: 2,000 bytes"),
+        (200, b"x" * 2000, {}, "not valid HTTP, or too large: more than 1,000 bytes"),
+        (200, b"x", {"content_length": "2000"}, "too large: 2,000 bytes"),
         (200, b"x", {"content_length": "200"}, "ended before the body"),
         (200, b"x", {"content_encoding": "br"}, "'br' is not known"),
     ],
@@ -133,6 +133,19 @@ def test_an_endpoint_that_is_not_there_is_an_error_without_the_query(workshop: W
     assert "secret" not in str(caught.value)
 
 
+def test_addresses_and_headers_may_have_any_letters(workshop: Workshop) -> None:
+    seen: dict[str, Any] = {}
+
+    def respond(handler: BaseHTTPRequestHandler, said: Any) -> tuple[int, dict[str, str], bytes]:
+        seen.update(path=handler.path, word=handler.headers["x-word"].encode("latin-1").decode())
+        return 200, {}, b"done"
+
+    with served(respond) as url:
+        ask(workshop.load(f"{url}/caf\u00e9?a={{b}}&c=%20", headers={"X-Word": " \u00e9t\u00e9 "}), "x")
+
+    assert seen == {"path": "/answer/caf%C3%A9?a={b}&c=%20", "word": "\u00e9t\u00e9"}
+
+
 def test_proxies_of_the_environment_are_not_used(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
 
@@ -143,11 +156,12 @@ def test_proxies_of_the_environment_are_not_used(workshop: Workshop, monkeypatch
 @pytest.mark.parametrize(
     ("url", "options", "complaint"),
     [
-        ("http://", {}, "no address of an endpoint"),
-        ("http://host:99999/", {}, "no address of an endpoint"),
-        ("http://host/a b", {}, "no address of an endpoint"),
+        ("http://", {}, "not the address of an endpoint"),
+        ("http://host:99999/", {}, "not the address of an endpoint"),
+        ("http://host/a b", {}, "not the address of an endpoint"),
         ("https://me:secret@host/", {}, "authorization header instead"),
-        ("http://host/", {"headers": {"x": "1\r\ny: 2"}}, "has a line break"),
+        ("http://host/", {"headers": {"x": "1\r\ny: 2"}}, "must not have a line break"),
+        ("http://host/", {"headers": {"x y": "1"}}, "the header 'x y' cannot be sent"),
     ],
 )
 def test_an_address_that_cannot_be_used_is_known_before_anything_is_sent(

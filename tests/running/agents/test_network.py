@@ -23,7 +23,7 @@ def watch(event, args):
 
 sys.addaudithook(watch)
 agent = load_agent(sys.argv[1], Path(sys.argv[2]), AgentOptions())
-answer = agent.answer(Request(input="x", case_id="c"))
+answer = agent.answer(AgentRequest(input="x", case_id="c"))
 try:
     asyncio.run(answer) if inspect.iscoroutine(answer) else None
 except Exception as problem:

@@ -13,6 +13,8 @@ from rightcall import AgentError
 from rightcall.running.agents._receiver import Receiver, receiving
 
 LIMIT = 10_000
+HEAD = b"POST /r/TOKEN/v1/traces HTTP/1.1\r\nhost: x\r\n"
+CHUNKED = HEAD + b"transfer-encoding: chunked\r\n\r\n"
 
 
 async def exchange(receiver: Receiver, message: bytes) -> int:
@@ -59,14 +61,15 @@ def test_documents_are_kept_as_they_were_sent() -> None:
         (post("/r/wrong/v1/traces"), 401),
         (post("/r/TOKENx/v1/traces"), 401),
         (post("/r//v1/traces", b"{}", "x-rightcall-token: wrong"), 401),
-        (post("/r/\xe9/v1/traces"), 401),
+        (post("/r/\xe9/v1/traces"), 400),
         (post("/r/TOKEN/v1/secrets"), 404),
         (post("/r/TOKEN/../etc/passwd"), 404),
-        (b"GET /r/TOKEN/v1/traces HTTP/1.1\r\n\r\n", 405),
-        (b"nonsense\r\n\r\n", 401),
-        (b"POST /r/TOKEN/v1/traces HTTP/1.1\r\nno colon here\r\n\r\n", 400),
+        (b"GET /r/TOKEN/v1/traces HTTP/1.1\r\nhost: x\r\n\r\n", 405),
+        (b"nonsense\r\n\r\n", 400),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400),
+        (b"POST /v1/traces HTTP/1.1\r\nhost: x\r\nno colon here\r\n\r\n", 400),
         (b"half a head", 400),
-        (b"POST / HTTP/1.1\r\nx: " + b"y" * 100_000 + b"\r\n\r\n", 431),
+        (b"POST / HTTP/1.1\r\nhost: x\r\nx: " + b"y" * 100_000 + b"\r\n\r\n", 431),
     ],
 )
 def test_a_message_that_is_not_meant_for_it_is_refused(message: bytes, status: int) -> None:
@@ -84,8 +87,7 @@ def test_metrics_are_taken_and_dropped() -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        b"POST /r/TOKEN/v1/traces HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
-        b"2\r\n{}\r\n3;x=y\r\n   \r\n0\r\nt: v\r\n\r\n",
+        CHUNKED + b"2\r\n{}\r\n3;x=y\r\n   \r\n0\r\nt: v\r\n\r\n",
         post("/r/TOKEN/v1/traces", gzip.compress(b"{}   "), "content-encoding: gzip"),
     ],
     ids=["chunked", "gzip"],
@@ -98,14 +100,21 @@ def test_a_body_may_come_in_chunks_or_packed(message: bytes) -> None:
     ("message", "complaint"),
     [
         (post("/r/TOKEN/v1/traces", b"x" * (LIMIT + 1)), "more than allowed"),
-        (post("/r/TOKEN/v1/traces", gzip.compress(b"x" * 10_000_000), "content-encoding: gzip"), "once inflated"),
+        (post("/r/TOKEN/v1/traces", gzip.compress(b"x" * 10_000_000), "content-encoding: gzip"), "once decompressed"),
         (post("/r/TOKEN/v1/traces", gzip.compress(b"xyz" * 9)[:-9], "content-encoding: gzip"), "ends early"),
         (post("/r/TOKEN/v1/traces", b"no gzip", "content-encoding: gzip"), "damaged gzip"),
         (post("/r/TOKEN/v1/traces", b"x", "content-encoding: br"), "'br' is not known"),
-        (b"POST /r/TOKEN/v1/traces HTTP/1.1\r\ncontent-length: 50\r\n\r\nshort", "ended before the body"),
-        (b"POST /r/TOKEN/v1/traces HTTP/1.1\r\ncontent-length: -5\r\n\r\n", "malformed length"),
-        (b"POST /r/TOKEN/v1/traces HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n\r\n", "malformed length"),
-        (b"POST /r/TOKEN/v1/traces HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\nfffffff\r\n\r\n", "more than allowed"),
+        (HEAD + b"content-length: 50\r\n\r\nshort", "ended before the body"),
+        (CHUNKED + b"zz\r\n\r\n", "illegal chunk header"),
+        (CHUNKED + b"fffffff\r\ntoo short", "ended before the body"),
+        (HEAD + b"content-length: -5\r\n\r\n", "bad Content-Length"),
+        (HEAD + b"content-length: " + b"9" * 5000 + b"\r\n\r\n", "bad Content-Length"),
+        (HEAD + b"content-length: 1\r\ncontent-length: 2\r\n\r\n", "conflicting Content-Length"),
+        (HEAD + b"no colon here\r\n\r\n", "illegal header line"),
+        (HEAD + b"x: " + b"y" * 100_000 + b"\r\n\r\n", "headers exceed 65,536 bytes"),
+        (HEAD + b"x: y", "ended before the headers"),
+        (b"POST /r/TOKEN/v1/traces HTTP/1.1\r\ncontent-length: 0\r\n\r\n", "Missing mandatory Host"),
+        (CHUNKED + b"fffffff\r\n" + b"x" * (LIMIT + 1), "more than 10,000 bytes"),
     ],
 )
 def test_spans_that_cannot_be_taken_are_an_error_of_the_request_and_not_fewer_calls(

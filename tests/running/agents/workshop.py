@@ -8,7 +8,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from rightcall.running.agents import Agent, AgentOptions, Answer, Request, load_agent
+from rightcall.running.agents import Agent, AgentAnswer, AgentOptions, AgentRequest, load_agent
 
 
 class Workshop:
@@ -33,8 +33,8 @@ class Workshop:
         return ask(self.load(named), given, **request).output
 
 
-def ask(agent: Agent, given: Any = None, **request: Any) -> Answer:
+def ask(agent: Agent, given: Any = None, **request: Any) -> AgentAnswer:
     """The answer of an agent, awaited if it has to be."""
-    answer = agent.answer(Request(input=given, **{"case_id": "case", **request}))
+    answer = agent.answer(AgentRequest(input=given, **{"case_id": "case", **request}))
     assert inspect.isawaitable(answer) == agent.is_async
     return asyncio.run(answer) if inspect.iscoroutine(answer) else answer  # type: ignore[return-value]

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from rightcall.running.runner import CaseFinished, Event, Job, Plan, RunOptions, run
+from rightcall.running.runner import CaseFinished, CaseJob, Event, RunOptions, RunPlan, run
 
 # Whoever runs these tests beside us, in another process of pytest's or in another folder, has runs of its own.
 _VARIABLE, _VALUE = "RIGHTCALL_TESTS_OF", f"{os.getpid()}-{time.time_ns()}"
@@ -20,16 +20,16 @@ _MINE = f"{_VARIABLE}={_VALUE}".encode()
 HOSTILE = Path(__file__).with_name("hostile_agent.py")
 
 
-def job(case_id: str, deed: str = "nothing") -> Job:
-    return Job(case_id=case_id, turns=({"word": case_id, "deed": deed},))
+def job(case_id: str, deed: str = "nothing") -> CaseJob:
+    return CaseJob(case_id=case_id, turns=({"word": case_id, "deed": deed},))
 
 
-def events_of(agent: str, jobs: Sequence[Job], project: Path, **options: Any) -> list[Event]:
-    plan = Plan(agent=agent, project=str(project), jobs=jobs, total=len(jobs))
+def events_of(agent: str, jobs: Sequence[CaseJob], project: Path, **options: Any) -> list[Event]:
+    plan = RunPlan(agent=agent, project=str(project), jobs=jobs, total=len(jobs))
     return list(run(plan, RunOptions(**options)))
 
 
-def finished_of(agent: str, jobs: Sequence[Job], project: Path, **options: Any) -> dict[str, CaseFinished]:
+def finished_of(agent: str, jobs: Sequence[CaseJob], project: Path, **options: Any) -> dict[str, CaseFinished]:
     """How each case ended, by id; a case that ends twice, or not at all, is a mistake."""
     finished = [event for event in events_of(agent, jobs, project, **options) if isinstance(event, CaseFinished)]
     assert sorted([event.case_id for event in finished]) == sorted([each.case_id for each in jobs])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.running.runner.running import HOSTILE, essence, events_of, finished_of, job, none_left, processes_of_runs
 
-from rightcall.running.runner import CaseFinished, Plan, RunOptions, WorkerReplaced, run
+from rightcall.running.runner import CaseFinished, RunOptions, RunPlan, WorkerReplaced, run
 
 TIMEOUT = 5.0
 """Long enough for a hundred megabytes of output on a busy machine."""
@@ -125,7 +125,7 @@ def test_a_worker_that_is_killed_from_outside_costs_no_more_than_the_case_it_had
     blamed: list[str] = []
     killed = 0
     for event in run(
-        Plan(agent=f"{HOSTILE}:answer", project=str(project), jobs=jobs, total=300), RunOptions(workers=2)
+        RunPlan(agent=f"{HOSTILE}:answer", project=str(project), jobs=jobs, total=300), RunOptions(workers=2)
     ):
         if isinstance(event, CaseFinished):
             finished.append(event.case_id)
@@ -149,7 +149,7 @@ def test_the_case_that_keeps_the_event_loop_is_found_among_many(project: Path) -
     finished = finished_of(f"{HOSTILE}:answer_waiting", jobs, project, workers=1, timeout=3)
 
     assert finished["keeper"].outcome.cause == "timed_out"
-    assert "kept the event loop" in (finished["keeper"].outcome.error or "")
+    assert "blocked the event loop" in (finished["keeper"].outcome.error or "")
     assert finished["late"].outcome.error == "the agent took longer than 3 s"
     assert [event.outcome.error for name, event in finished.items() if name.startswith("good")] == [None] * 9
     assert time.monotonic() - began < 300

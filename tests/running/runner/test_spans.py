@@ -17,9 +17,8 @@ from tests.running.agents.test_endpoints import served
 from tests.running.runner.running import finished_of
 
 from rightcall import InputError, Trajectory
-from rightcall.running.runner import CaseFinished, Job, _worker
-from rightcall.running.runner._frames import LONGEST, Frames, frame, plain
-from rightcall.running.runner._replies import Done, reply
+from rightcall.running.runner import CaseFinished, CaseJob, _worker
+from rightcall.running.runner._messages import MAX_MESSAGE, Done, FrameReader, frame, parse_reply, plain
 from rightcall.values.trajectory import RawSpan
 
 AGENT = """
@@ -79,7 +78,7 @@ def project(tmp_path: Path) -> Path:
 
 def ended(project: Path, agent: str, *turns: Any) -> CaseFinished:
     """How a case ended whose spans were asked for."""
-    job = Job(case_id="c", turns=turns, is_conversation=len(turns) > 1)
+    job = CaseJob(case_id="c", turns=turns, is_conversation=len(turns) > 1)
     return finished_of(agent, [job], project, spans=True)["c"]
 
 
@@ -106,13 +105,13 @@ def test_every_span_is_there_and_calls_name_theirs(project: Path) -> None:
 
 
 def test_nobody_who_did_not_ask_gets_spans(project: Path) -> None:
-    [event] = finished_of("agent.py:echo", [Job(case_id="c", turns=(5,))], project).values()
+    [event] = finished_of("agent.py:echo", [CaseJob(case_id="c", turns=(5,))], project).values()
 
     assert event.spans is None
 
 
 def test_cases_at_once_have_their_own_spans(project: Path) -> None:
-    jobs = [Job(case_id=f"c{number}", turns=(f"c{number}",)) for number in range(40)]
+    jobs = [CaseJob(case_id=f"c{number}", turns=(f"c{number}",)) for number in range(40)]
 
     finished = finished_of("agent.py:wait", jobs, project, spans=True, workers=1)
 
@@ -144,11 +143,11 @@ def test_spans_that_an_agent_has_spoilt_are_counted_and_the_others_are_there(pro
 
 
 def test_where_spans_make_a_message_too_long_it_goes_without_them(project: Path) -> None:
-    event = ended(project, "agent.py:swell", LONGEST - 400_000)
+    event = ended(project, "agent.py:swell", MAX_MESSAGE - 400_000)
 
     assert event.outcome.error is None
     assert event.trajectory is not None
-    assert len(event.trajectory.output) == LONGEST - 400_000
+    assert len(event.trajectory.output) == MAX_MESSAGE - 400_000
     assert event.spans is not None
     assert (event.spans.text, event.spans.left_out) == ("[]", 20)
 
@@ -179,7 +178,7 @@ def test_a_command_that_sends_what_is_no_spans_is_judged_as_ever(project: Path) 
     messages = json.dumps([{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}])
     text = f"import json\nprint(json.dumps({{'output': 1, 'messages': {messages}, 'spans': {{'resourceSpans': []}}}}))"
     (project / "program.py").write_text(text)
-    plain = finished_of(f"cmd:{sys.executable} program.py", [Job(case_id="c", turns=(1,))], project)["c"]
+    plain = finished_of(f"cmd:{sys.executable} program.py", [CaseJob(case_id="c", turns=(1,))], project)["c"]
 
     event = ended(project, f"cmd:{sys.executable} program.py", 1)
 
@@ -212,9 +211,9 @@ def test_an_endpoint_has_the_spans_it_sent(project: Path) -> None:
 def test_a_worker_has_no_word_for_more_than_its_own_spans(text: str) -> None:
     said = {"is": "done", "number": 1, "seconds": 0.0, "cause": "died", "error": "x"}
 
-    assert isinstance(reply({**said, "spans": {"text": "[]", "left_out": 0}}), Done)
+    assert isinstance(parse_reply({**said, "spans": {"text": "[]", "left_out": 0}}), Done)
     with pytest.raises(InputError):
-        reply({**said, "spans": {"text": text, "left_out": 0}})
+        parse_reply({**said, "spans": {"text": text, "left_out": 0}})
 
 
 SUBCLASSES = """
@@ -249,7 +248,7 @@ def answer(query: str) -> object:
 def test_values_of_classes_of_an_agents_own_end_no_worker(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(SUBCLASSES)
 
-    [event] = finished_of("agent.py:answer", [Job(case_id="a", turns=("x",))], tmp_path, spans=True).values()
+    [event] = finished_of("agent.py:answer", [CaseJob(case_id="a", turns=("x",))], tmp_path, spans=True).values()
 
     assert event.outcome.error is None
     assert event.trajectory is not None
@@ -277,7 +276,7 @@ class Stranger:
 def test_a_worker_can_say_whatever_it_was_given(value: object, told: object) -> None:
     said = Done(number=1, seconds=0.0, trajectory=Trajectory(output=value))
 
-    [message] = Frames().add(frame(plain(said)))
+    [message] = FrameReader().add(frame(plain(said)))
 
     assert message["trajectory"]["output"] == told
 
@@ -287,10 +286,10 @@ def test_what_a_worker_cannot_say_is_told_as_a_defect_of_ours(monkeypatch: pytes
     channel = _worker.Channel(os.dup(inward), outward)
     monkeypatch.setattr(_worker, "plain", lambda said: 1 / 0 if said.trajectory is not None else plain(said))
 
-    channel.conclude(Done(number=1, seconds=0.0, trajectory=Trajectory()))
+    channel.finish(Done(number=1, seconds=0.0, trajectory=Trajectory()))
 
-    [message] = Frames().add(os.read(inward, 1 << 16))
+    [message] = FrameReader().add(os.read(inward, 1 << 16))
     assert message["cause"] == "output"
     assert message["error"] == (
-        "Rightcall could not keep what the agent did, a defect of Rightcall's own: ZeroDivisionError: division by zero"
+        "Rightcall could not keep what the agent did, which is a bug in Rightcall: ZeroDivisionError: division by zero"
     )

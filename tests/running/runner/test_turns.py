@@ -12,7 +12,7 @@ from tests.reading.talks import ANSWERED, ASKED, MADE, log
 from tests.running.runner.running import finished_of
 
 from rightcall import read_messages
-from rightcall.running.runner import Job
+from rightcall.running.runner import CaseJob
 from rightcall.values.trajectory import Trajectory
 
 AGENT = """
@@ -93,7 +93,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def path_of(agent: str, project: Path, *turns: Any) -> Trajectory:
     [finished] = finished_of(
-        agent, [Job(case_id="chat", turns=turns, is_conversation=len(turns) > 1)], project
+        agent, [CaseJob(case_id="chat", turns=turns, is_conversation=len(turns) > 1)], project
     ).values()
     assert finished.outcome.error is None
     assert finished.trajectory is not None

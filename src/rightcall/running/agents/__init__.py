@@ -1,4 +1,4 @@
-"""What can be run: Python functions and objects, ADK agents, commands, HTTP endpoints."""
+"""Agents that can be run: Python functions and objects, ADK agents, commands, HTTP endpoints."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

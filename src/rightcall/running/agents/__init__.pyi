@@ -1,5 +1,11 @@
-from ._agent import Agent as Agent, AgentOptions as AgentOptions, Answer as Answer, Request as Request
-from ._hearing import hearing as hearing
-from ._loading import load_agent as load_agent
-from ._modules import SearchPath as SearchPath, import_file as import_file
-from ._tracebacks import traceback_of as traceback_of
+from ._agent import (
+    Agent as Agent,
+    AgentAnswer as AgentAnswer,
+    AgentOptions as AgentOptions,
+    AgentRequest as AgentRequest,
+    Answer as Answer,
+    Request as Request,
+    listen_to_documents as listen_to_documents,
+)
+from ._load import load_agent as load_agent
+from ._modules import SearchPath as SearchPath, import_file as import_file, traceback_of as traceback_of

@@ -1,4 +1,4 @@
-"""Agents of Google's Agent Development Kit, run by its own runner."""
+"""Agents of Google's Agent Development Kit (ADK), run by its own runner."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 
 from rightcall.errors import AgentError, MissingExtraError, shown
 
-from ._agent import Answer, Request
-from ._outputs import plain
+from ._agent import AgentAnswer, AgentRequest
+from ._python_agents import plain
 
 _USER = "user"
 
 
 class AdkAgent:
-    """An ADK agent; every run of a case is a session of its own, kept in memory.
+    """An ADK agent; every run of a case has its own session, kept in memory.
 
-    The session has the `app_name`, `user_id` and `state` that the case gives. An object with none of these keys is
-    the state itself. A text is what the user says; an object with `parts` is ADK's content; any other
-    input is said as JSON. The output is the text of the last final response. The events are the answer's messages.
+    The session has the `app_name`, `user_id` and `state` of the case. An object with none of these keys is the state
+    itself. A text is the user's message; an object with `parts` is ADK's content; any other input is sent as JSON. The
+    output is the text of the last final response. The events are the answer's messages.
     """
 
     is_async = True
@@ -30,8 +30,8 @@ class AdkAgent:
         self._runners: dict[str, Any] = {}
         self._sessions: Any = None
 
-    async def answer(self, request: Request) -> Answer:
-        """What the agent says last."""
+    async def answer(self, request: AgentRequest) -> AgentAnswer:
+        """Return the agent's last final response."""
         session = _session_of(request.session, self._name)
         runner = self._runner(str(session["app_name"] or getattr(self._target, "name", "agent")))
         session_id = await self._session(runner.app_name, session, request)
@@ -43,10 +43,10 @@ class AdkAgent:
                 continue
             messages.append(_dumped(event.content))
             output = _text_of(event.content) if event.is_final_response() else output
-        return Answer(output=output, messages=messages)
+        return AgentAnswer(output=output, messages=messages)
 
     def close(self) -> None:
-        """Take the agent's folder from the search path; sessions are gone with this object."""
+        """Remove the agent's folder from the search path; sessions end with this object."""
         self._close()
 
     def _runner(self, app_name: str) -> Any:
@@ -59,8 +59,8 @@ class AdkAgent:
             )
         return self._runners[app_name]
 
-    async def _session(self, app_name: str, session: Mapping[str, Any], request: Request) -> str:
-        """The id of this run's session, which is made for its first turn."""
+    async def _session(self, app_name: str, session: Mapping[str, Any], request: AgentRequest) -> str:
+        """Return the id of this run's session, which is created with the first turn."""
         session_id = request.run or uuid.uuid4().hex
         owner = {"app_name": app_name, "user_id": str(session["user_id"] or _USER), "session_id": session_id}
         if await self._sessions.get_session(**owner) is None:
@@ -75,11 +75,11 @@ class AdkAgent:
             text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
             return content.model_validate({"role": _USER, "parts": [{"text": text}]})
         except (TypeError, ValueError) as problem:
-            raise AgentError(f"{self._name}: the input {shown(given)} cannot be said to it: {problem}") from None
+            raise AgentError(f"{self._name}: the input {shown(given)} cannot be sent to it: {problem}") from None
 
 
 class _Kit:
-    """What is needed of ADK."""
+    """The classes of ADK that are used here, imported late."""
 
     def __init__(self) -> None:
         from google.adk.runners import Runner

@@ -1,17 +1,32 @@
-"""What an agent is asked, what it answers, and what all agents have in common."""
+"""Requests to agents and their answers: as values in this process, and as JSON outside it."""
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Mapping
+import json
+import os
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import Any, Protocol
 
 import msgspec
 
+from rightcall.errors import InputError
+from rightcall.limits import Limits
+from rightcall.values.decoding import decode_json
+
 MAX_BYTES = 64 * 1024 * 1024
 
+Listener = Callable[[bytes], None]
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """One question to an agent: a case's input, or one turn of its conversation."""
+document_listener: ContextVar[Listener | None] = ContextVar("rightcall_listener", default=None)
+"""Called with each document of spans as it arrives."""
+
+_ENVELOPE = {"output", "messages", "spans"}
+
+
+class AgentRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """One request to an agent: a case's input, or one turn of its conversation."""
 
     input: Any
     case_id: str
@@ -21,15 +36,15 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     traceparent: str = ""
     """The W3C trace context that spans of this request should belong to; empty if there is none."""
     run: str = ""
-    """Names one run of a case: the same for all its turns, another for each repeat.
+    """The id of one run of a case: the same for all its turns, another for each repeat.
 
-    Conversations are kept apart by it (an ADK session, a LangGraph thread). If it is empty, every request is a
-    conversation of its own.
+    It separates conversations (an ADK session, a LangGraph thread). If it is empty, every request is a conversation of
+    its own.
     """
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent gave back."""
+class AgentAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent returned."""
 
     output: Any = None
     documents: tuple[bytes, ...] = ()
@@ -38,36 +53,87 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     They are parts of one run: `read(list(documents), grouping="file")`.
     """
     messages: Any = None
-    """A log of the messages of this turn, or of the whole conversation so far; it completes what spans show."""
+    """A log of the messages of this turn, or of the whole conversation so far; it adds to what spans show."""
 
 
 class Agent(Protocol):
     """Something that answers requests; close it when there are no more."""
 
     is_async: bool
-    """Whether `answer` has to be awaited; if not, it blocks and belongs into a thread."""
+    """Whether `answer` has to be awaited; if not, it blocks."""
 
-    def answer(self, request: Request) -> Answer | Coroutine[Any, Any, Answer]:
-        """The agent's answer; what the agent raises comes through as it is.
+    def answer(self, request: AgentRequest) -> AgentAnswer | Coroutine[Any, Any, AgentAnswer]:
+        """Return the agent's answer; exceptions of the agent are not caught.
 
         Raises:
-            AgentError: the input does not fit the agent, or an agent outside this process failed.
+            AgentError: the input does not fit the agent, or an external agent failed.
         """
         ...
 
     def close(self) -> None:
-        """Give back what was taken for this agent: search path, processes, sockets."""
+        """Release what was taken for this agent: search path, processes, sockets."""
         ...
 
 
 class AgentOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How agents are run; the defaults suit most."""
+    """How to run an agent; the defaults suit most."""
 
     timeout: float | None = None
-    """The most seconds a command or an endpoint may take for one request; the runner's own limit if `None`."""
+    """Seconds that a command or an endpoint may take for one request; only the runner's own limit if `None`."""
     environment: Mapping[str, str] = {}
-    """Variables for commands, on top of this process's own."""
+    """Environment variables for commands, in addition to those of this process."""
     headers: Mapping[str, str] = {}
     """Headers for HTTP endpoints, such as an authorization."""
     max_bytes: int = MAX_BYTES
-    """The most bytes one answer may have, and one document of spans, as sent and inflated."""
+    """The most bytes of one answer, and of all documents of spans, both as sent and decompressed."""
+
+
+@contextmanager
+def listen_to_documents(listener: Listener) -> Iterator[None]:
+    """Call a function with each document that is received for a request made in this block."""
+    token = document_listener.set(listener)
+    try:
+        yield
+    finally:
+        with suppress(ValueError):  # left in another context than it was entered in; there is nothing to undo there
+            document_listener.reset(token)
+
+
+def request_json(request: AgentRequest) -> bytes:
+    """Return a request as JSON: an object with `input`, `case_id`, `turn`, `run`, `session` and `traceparent`."""
+    said = {name: getattr(request, name) for name in ("input", "case_id", "turn", "run", "session", "traceparent")}
+    return json.dumps(said, ensure_ascii=False, default=str).encode("utf-8", "surrogatepass")
+
+
+def answer_from(body: bytes, documents: tuple[bytes, ...], max_bytes: int) -> AgentAnswer:
+    """Return the answer in what an agent wrote.
+
+    JSON is decoded, anything else is text without the white space around it, and nothing is `None`. An object with
+    `output`, and no other keys than `messages` and `spans`, is taken apart: the output, a log of messages, and OTLP as
+    JSON.
+    """
+    text = body.decode("utf-8", "replace").strip()
+    if not text:
+        return AgentAnswer(documents=documents)
+    try:
+        value = decode_json(text, Limits(text_bytes=max_bytes))
+    except InputError:
+        return AgentAnswer(output=text, documents=documents)
+    if not isinstance(value, dict) or "output" not in value or set(value) - _ENVELOPE:
+        return AgentAnswer(output=value, documents=documents)
+    if value.get("spans") is not None:
+        documents = (*documents, _dumped(value["spans"]))
+    return AgentAnswer(output=value["output"], messages=value.get("messages"), documents=documents)
+
+
+def traceparent_of(request: AgentRequest) -> str:
+    """Return the trace context of a request, or a new one (W3C Trace Context, section 3.2) if it has none."""
+    return request.traceparent or f"00-{os.urandom(16).hex()}-{os.urandom(8).hex()}-01"
+
+
+def _dumped(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+Request, Answer = AgentRequest, AgentAnswer
+"""The earlier names of both."""

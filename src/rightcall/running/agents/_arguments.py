@@ -1,4 +1,4 @@
-"""How a request becomes the arguments of a Python function."""
+"""Turn a request into the arguments of a Python function."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import msgspec
 
 from rightcall.errors import AgentError, shown
 
-from ._agent import Request
+from ._agent import AgentRequest
 
 _SESSION = ("session", "context")
 _PLACED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 class Arguments:
-    """What a function wants to be given.
+    """The parameters of a function, and how a request fills them.
 
     - An input object whose keys are the function's parameters is passed by name: every parameter without a default is
       there, and no key is unknown.
-    - Otherwise a function with one parameter (others have defaults) gets the input as it is.
+    - Otherwise a function with one required parameter gets the input as it is.
     - A parameter after the first that is called `session` or `context` gets the session, unless the input has that key.
     - A function without parameters is called without any, if the input is empty.
 
@@ -41,11 +41,11 @@ class Arguments:
         self._takes_any_number = any([one.kind is one.VAR_POSITIONAL for one in rest])
         self._hints = _hints(function)
 
-    def of(self, request: Request) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Positional and keyword arguments for a request.
+    def of(self, request: AgentRequest) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return positional and keyword arguments for a request.
 
         Raises:
-            AgentError: the input does not fit the parameters, or cannot be made into what one is annotated with.
+            AgentError: the input does not fit the parameters, or cannot be converted to an annotated type.
         """
         positional, named = self._placed(request.input)
         if self._session is not None and self._session not in named:
@@ -58,22 +58,22 @@ class Arguments:
         required = [one for one in self._named if one.default is one.empty]
         if len(required) == 1 or (not required and self._named):
             only = (required or self._named)[0]
-            value = self._made(only, given)
+            value = self._converted(only, given)
             return ((value,), {}) if only.kind in _PLACED else ((), {only.name: value})
         if not required and self._takes_any_number:
             return (given,), {}
         if not required and (given is None or given in ({}, "")):
             return (), {}
-        raise AgentError(self._complaint(given, len(required)))
+        raise AgentError(self._misfit_message(given, len(required)))
 
     def _by_name(self, given: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         known = {one.name: one for one in self._named}
-        made = {key: self._made(known[key], value) if key in known else value for key, value in given.items()}
+        made = {key: self._converted(known[key], value) if key in known else value for key, value in given.items()}
         only_placed = [one.name for one in self._named if one.kind is one.POSITIONAL_ONLY and one.name in made]
         return tuple(made.pop(name) for name in only_placed), made
 
     def _unfit(self, given: Mapping[str, Any]) -> str:
-        """Why an object cannot be passed by name; empty if it can."""
+        """Return why an object cannot be passed by name; empty if it can."""
         names = {one.name for one in self._named}
         missing = [one.name for one in self._named if one.default is one.empty and one.name not in given]
         unknown = [str(key) for key in given if key not in names and key != self._session]
@@ -83,9 +83,9 @@ class Arguments:
             return f"the function has no parameter {', '.join(map(repr, unknown[:5]))}"
         return ""
 
-    def _complaint(self, given: Any, required: int) -> str:
+    def _misfit_message(self, given: Any, required: int) -> str:
         if not self._named:
-            return f"{self._name} takes no parameters, but the input is {shown(given)}; give it one"
+            return f"{self._name} takes no parameters, but the input is {shown(given)}; add one"
         wanted = ", ".join(one.name for one in self._named)
         if isinstance(given, Mapping):
             return f"{self._name}({wanted}) cannot be called with the input {shown(given)}: {self._unfit(given)}"
@@ -94,22 +94,22 @@ class Arguments:
             f"give them, but it is {shown(given)}"
         )
 
-    def _made(self, parameter: inspect.Parameter, value: Any) -> Any:
+    def _converted(self, parameter: inspect.Parameter, value: Any) -> Any:
         wanted = self._hints.get(parameter.name)
         try:
-            return made_as(wanted, value)
+            return convert(wanted, value)
         except (TypeError, ValueError) as problem:
             kind = getattr(_class_of(wanted), "__name__", wanted)
             reason = _reason(problem)
             raise AgentError(f"{self._name}: the input does not make a {kind} for {parameter.name}: {reason}") from None
 
 
-def made_as(wanted: Any, value: Any) -> Any:
-    """A value as an annotation wants it: a model, dataclass, struct or enum is made from it; anything else is kept.
+def convert(wanted: Any, value: Any) -> Any:
+    """Convert a value to an annotated model, dataclass, struct or enum; keep it for any other annotation.
 
     Raises:
         ValueError: the value does not fit the annotation.
-        TypeError: likewise.
+        TypeError: the value does not fit the annotation.
     """
     kind = _class_of(wanted)
     if kind is None:
@@ -128,7 +128,7 @@ def made_as(wanted: Any, value: Any) -> Any:
 
 
 def _reason(problem: Exception) -> str:
-    """Why a value did not fit, on one line; of pydantic's errors the first five, each with its place."""
+    """Return why a value did not fit, on one line; of pydantic's errors the first five, each with its location."""
     if callable(errors := getattr(problem, "errors", None)):
         found = [f"{'.'.join(map(str, one['loc'])) or 'it'}: {one['msg']}" for one in errors()[:5]]
         return "; ".join(found)
@@ -137,11 +137,11 @@ def _reason(problem: Exception) -> str:
 
 def _dataclass(kind: type, value: Mapping[str, Any]) -> Any:
     hints = _hints(kind)
-    return kind(**{name: made_as(hints.get(name), item) for name, item in value.items()})
+    return kind(**{name: convert(hints.get(name), item) for name, item in value.items()})
 
 
 def _class_of(wanted: Any) -> type | None:
-    """The class an annotation names, alone or beside `None`."""
+    """Return the class that an annotation names, alone or in a union with `None`."""
     if typing.get_origin(wanted) in (typing.Union, types.UnionType):
         [*others] = [one for one in typing.get_args(wanted) if one is not type(None)]
         wanted = others[0] if len(others) == 1 else None
@@ -163,5 +163,5 @@ def _hints(annotated: Any) -> dict[str, Any]:
         target = type(target).__call__
     try:
         return typing.get_type_hints(target, include_extras=True)
-    except Exception:  # noqa: BLE001 - annotations run the agent's code; what cannot be resolved is not used
+    except Exception:  # noqa: BLE001 - evaluating annotations runs the agent's code; unresolved ones are ignored
         return {}

@@ -1,4 +1,4 @@
-"""Agents that are commands: a request on standard input, the answer on standard output, one process a request."""
+"""Agents that are commands: a request on standard input, an answer on standard output, one process per request."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ import msgspec
 
 from rightcall.errors import AgentError
 
-from ._agent import AgentOptions, Answer, Request
-from ._exchange import answer_from, request_json, traceparent_of
-from ._processes import Conversation, Watchdog
+from ._agent import AgentAnswer, AgentOptions, AgentRequest, answer_from, request_json, traceparent_of
 from ._receiver import TOKEN_HEADER, Receiver, receiving
+from ._subprocess import CommandProtocol, Watchdog
 
 
 class CommandAgent:
@@ -31,11 +30,11 @@ class CommandAgent:
         self._project, self._options = project, options
         self._watchdog = Watchdog()
 
-    async def answer(self, request: Request) -> Answer:
-        """What the program wrote, and the spans it sent or left in the file.
+    async def answer(self, request: AgentRequest) -> AgentAnswer:
+        """Run the program; return what it wrote, and the spans it sent or left in a file.
 
         Raises:
-            AgentError: it cannot be started, fails, takes too long, or writes more than is allowed.
+            AgentError: it cannot be started, fails, takes too long, or writes too much.
         """
         request = msgspec.structs.replace(request, traceparent=traceparent_of(request))
         folder = Path(tempfile.mkdtemp(prefix="rightcall-"))
@@ -67,14 +66,14 @@ class CommandAgent:
             "RIGHTCALL_SPANS_FILE": str(spans),
         }
 
-    async def _run(self, said: bytes, environment: dict[str, str]) -> bytes:
+    async def _run(self, request: bytes, environment: dict[str, str]) -> bytes:
         program = self._arguments[0]
         loop = asyncio.get_running_loop()
-        # First, because it takes long to start, and we may be killed meanwhile.
+        # Before the program: the watchdog takes some milliseconds to start, and we may be killed meanwhile.
         self._watchdog.start()
         try:
             transport, talk = await loop.subprocess_exec(
-                lambda: Conversation(self._options.max_bytes),
+                lambda: CommandProtocol(self._options.max_bytes),
                 *self._arguments,
                 cwd=self._project,
                 env=environment,
@@ -85,10 +84,10 @@ class CommandAgent:
         group = transport.get_pid()
         self._watchdog.watch(group)
         try:
-            talk.say(said)
+            talk.write(request)
             await talk.finished
         finally:
-            # Whatever the program has started and left behind belongs to its group, and ends with it.
+            # What the program has started and left behind is in its group, and ends with it.
             await talk.end(group)
             self._watchdog.forget(group)
         return _written(talk, transport.get_returncode(), program)
@@ -102,33 +101,33 @@ def _split(command: str, project: Path) -> list[str]:
     if not arguments:
         raise AgentError("an agent that is a command needs a program: cmd:program argument…")
     program = arguments[0]
-    # A link is not followed: what a virtual environment calls python is one, and would lose its packages.
+    # Not `resolve`: a virtual environment's `python` is a link, whose target lacks the environment's packages.
     found = os.path.abspath(project / program) if os.sep in program else shutil.which(program)
     if found is None or not os.access(found, os.X_OK) or Path(found).is_dir():
         raise AgentError(f"no program {program!r:.200} that can be run, {'here' if os.sep in program else 'in PATH'}")
     return [found, *arguments[1:]]
 
 
-def _written(talk: Conversation, returncode: int | None, program: str) -> bytes:
-    """What a program that has ended wrote.
+def _written(talk: CommandProtocol, returncode: int | None, program: str) -> bytes:
+    """Return what a program that has ended wrote.
 
     Raises:
         AgentError: it failed, or wrote too much.
     """
-    complaints = talk.complaints.decode("utf-8", "replace").strip()
+    errors = talk.errors.decode("utf-8", "replace").strip()
     if talk.too_much:
-        raise AgentError(f"{program} wrote more than the {talk.max_bytes:,} bytes that an answer may have", complaints)
+        raise AgentError(f"{program} wrote more than the {talk.max_bytes:,} bytes that an answer may have", errors)
     if returncode:
-        reason = _reason(complaints)
-        raise AgentError(f"{program} {_ending(returncode)}" + (f": {reason}" if reason else ""), complaints)
+        reason = _reason(errors)
+        raise AgentError(f"{program} {_ending(returncode)}" + (f": {reason}" if reason else ""), errors)
     return bytes(talk.written)
 
 
-def _reason(complaints: str) -> str:
-    """The line that says most likely what went wrong: the last that speaks of an error, else the last."""
-    lines = [line.strip() for line in complaints.splitlines() if line.strip()]
-    told = [line for line in lines if "error" in line.lower()]
-    return (told or lines or [""])[-1][:500]
+def _reason(errors: str) -> str:
+    """Return the line that most likely says what went wrong: the last with "error" in it, else the last."""
+    lines = [line.strip() for line in errors.splitlines() if line.strip()]
+    named = [line for line in lines if "error" in line.lower()]
+    return (named or lines or [""])[-1][:500]
 
 
 def _ending(returncode: int) -> str:
@@ -141,10 +140,10 @@ def _ending(returncode: int) -> str:
 
 
 def _contents(file: Path, max_bytes: int) -> tuple[bytes, ...]:
-    """What a program left in its file of spans, if it is one.
+    """Return the content of a program's file of spans, if it left a regular file.
 
     Raises:
-        AgentError: it is larger than allowed.
+        AgentError: the file is too large.
     """
     try:
         found = file.lstat()

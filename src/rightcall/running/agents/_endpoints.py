@@ -5,26 +5,27 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import ssl
-from urllib.parse import SplitResult, urlsplit
+import string
+from urllib.parse import SplitResult, quote, urlsplit
 
+import h11
 import msgspec
 
-from rightcall.errors import AgentError, shown
+from rightcall.errors import AgentError
 
-from ._agent import AgentOptions, Answer, Request
-from ._exchange import answer_from, request_json, traceparent_of
-from ._http import MAX_HEAD, Head, HttpError, read_body, read_head
+from ._agent import AgentAnswer, AgentOptions, AgentRequest, answer_from, request_json, traceparent_of
+from ._http import MAX_HEAD, HttpError, HttpStream, headers_of
 from ._receiver import TOKEN_HEADER, Receiver, receiving
 
 ENDPOINT_HEADER = "x-rightcall-otlp-endpoint"
-_FORBIDDEN = ("\r", "\n", "\0")
+_SMALL = 1000
 
 
 class EndpointAgent:
-    """An endpoint that is sent every request, one connection each.
+    """An endpoint that gets every request on a new connection.
 
-    Nothing but the address named is connected to: redirects are errors, proxies are not used. An endpoint on this
-    machine is told where it may send its spans.
+    Only the given address is connected to: redirects are errors, and proxies are not used. An endpoint on this machine
+    gets the address to which it may send its spans.
     """
 
     is_async = True
@@ -33,12 +34,14 @@ class EndpointAgent:
         self._url = _checked(url)
         self._options = options
         self._host = self._url.hostname or ""
+        target = (self._url.path or "/") + (f"?{self._url.query}" if self._url.query else "")
+        # ASCII stays as it is; other characters are percent-encoded as UTF-8 (RFC 3986, section 2.5).
+        self._target = quote(target, safe=string.punctuation)
         for name, value in options.headers.items():
-            if any([mark in f"{name}{value}" for mark in _FORBIDDEN]) or ":" in name:
-                raise AgentError(f"the header {name!r:.80} has a line break or a colon in it")
+            self._check_header(name, value)
 
-    async def answer(self, request: Request) -> Answer:
-        """What the endpoint responds, and the spans it sent before it did.
+    async def answer(self, request: AgentRequest) -> AgentAnswer:
+        """Post the request; return the response, and the spans that the endpoint sent before it.
 
         Raises:
             AgentError: it cannot be reached, responds with a status of 300 or more, with too much, or not in time.
@@ -49,16 +52,16 @@ class EndpointAgent:
                 body = await self._post(request_json(request), self._headers(request, receiver))
                 return answer_from(body, await receiver.documents(), self._options.max_bytes)
         except TimeoutError:
-            raise AgentError(f"{self._told()} gave no answer within {self._options.timeout:g} s") from None
+            raise AgentError(f"{self._address()} gave no answer within {self._options.timeout:g} s") from None
         except HttpError as problem:
-            raise AgentError(f"{self._told()} responded with what is no HTTP, or too much of it: {problem}") from None
+            raise AgentError(f"the response of {self._address()} is not valid HTTP, or too large: {problem}") from None
         except OSError as problem:
-            raise AgentError(f"{self._told()} cannot be reached: {problem.strerror or problem}") from None
+            raise AgentError(f"{self._address()} cannot be reached: {problem.strerror or problem}") from None
 
     def close(self) -> None:
-        """Nothing is held between requests."""
+        """Do nothing: nothing is held between requests."""
 
-    def _headers(self, request: Request, receiver: Receiver) -> dict[str, str]:
+    def _headers(self, request: AgentRequest, receiver: Receiver) -> dict[str, str]:
         host = f"[{self._host}]" if ":" in self._host else self._host
         headers = {
             "host": f"{host}:{self._url.port}" if self._url.port else host,
@@ -71,38 +74,49 @@ class EndpointAgent:
             headers |= {ENDPOINT_HEADER: receiver.endpoint, TOKEN_HEADER: receiver.token}
         return headers | {name.lower(): value for name, value in self._options.headers.items()}
 
-    async def _post(self, said: bytes, headers: dict[str, str]) -> bytes:
+    async def _post(self, body: bytes, headers: dict[str, str]) -> bytes:
         secure = ssl.create_default_context() if self._url.scheme == "https" else None
         port = self._url.port or (443 if secure else 80)
+        head = self._head({**headers, "content-length": str(len(body))})
         reader, writer = await asyncio.open_connection(self._host, port, ssl=secure, limit=MAX_HEAD)
         try:
-            target = (self._url.path or "/") + (f"?{self._url.query}" if self._url.query else "")
-            lines = [f"POST {target} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
-            head = "\r\n".join([*lines, f"content-length: {len(said)}", "", ""])
-            writer.write(head.encode("utf-8") + said)
-            await writer.drain()
-            return await self._response(reader)
+            stream = HttpStream(h11.CLIENT, reader, writer)
+            await stream.send(head, body)
+            return await self._response(stream)
         finally:
             writer.close()
 
-    async def _response(self, reader: asyncio.StreamReader) -> bytes:
-        head = await read_head(reader)
-        while head.first[1].startswith("1"):
-            head = await read_head(reader)
-        status = _status(head)
-        body = await read_body(reader, head.headers, self._options.max_bytes, to_the_end=status not in (204, 304))
+    def _head(self, headers: dict[str, str]) -> h11.Request:
+        encoded = [(name.encode(), value.strip().encode()) for name, value in headers.items()]
+        return h11.Request(method="POST", target=self._target, headers=encoded)
+
+    def _check_header(self, name: str, value: str) -> None:
+        try:
+            self._head({"host": "x", name: value})
+        except (h11.LocalProtocolError, UnicodeEncodeError):
+            raise AgentError(
+                f"the header {name!r:.80} cannot be sent: its name may have letters, digits and hyphens, and its value "
+                "must not have a line break in it"
+            ) from None
+
+    async def _response(self, stream: HttpStream) -> bytes:
+        head = await stream.read_head()
+        if not isinstance(head, h11.Response) or not head.http_version.startswith(b"1."):
+            raise HttpError(400, f"it is HTTP/{head.http_version.decode('ascii')}")
+        headers, status = headers_of(head), head.status_code
+        body = await stream.read_body(headers, self._options.max_bytes)
         if 300 <= status < 400:
             raise AgentError(
-                f"{self._told()} redirects to {head.headers.get('location', 'nowhere')!r:.200}, which is not followed; "
+                f"{self._address()} redirects to {headers.get('location', 'nowhere')!r:.200}, which is not followed; "
                 f"name that address if it is meant"
             )
         if status >= 400:
-            beginning = " ".join(body[:1000].decode("utf-8", "replace").split())
-            raise AgentError(f"{self._told()} responded with status {status}: {beginning[:200]!r}")
+            beginning = " ".join(body[:_SMALL].decode("utf-8", "replace").split())
+            raise AgentError(f"{self._address()} responded with status {status}: {beginning[:200]!r}")
         return body
 
-    def _told(self) -> str:
-        """The address without a query, which may have a key in it."""
+    def _address(self) -> str:
+        """Return the address without its query, which may have a key in it."""
         return self._url._replace(query="", fragment="").geturl()
 
 
@@ -111,19 +125,12 @@ def _checked(url: str) -> SplitResult:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as problem:
-        raise AgentError(f"{url!r:.200} is no address of an endpoint: {problem}") from None
+        raise AgentError(f"{url!r:.200} is not the address of an endpoint: {problem}") from None
     if not parts.hostname or port == 0 or any([character <= " " for character in url]):
-        raise AgentError(f"{url!r:.200} is no address of an endpoint; one is http://127.0.0.1:8000/answer")
+        raise AgentError(f"{url!r:.200} is not the address of an endpoint, such as http://127.0.0.1:8000/answer")
     if parts.username is not None:
         raise AgentError("an address with a user name in it is not used; give an authorization header instead")
     return parts
-
-
-def _status(head: Head) -> int:
-    version, status, _ = head.first
-    if not version.startswith("HTTP/1") or not (status.isdecimal() and len(status) == 3):
-        raise HttpError(400, f"its first line is {shown(' '.join(head.first))}")
-    return int(status)
 
 
 def _is_loopback(host: str) -> bool:

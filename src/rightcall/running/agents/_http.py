@@ -1,126 +1,128 @@
-"""As much of HTTP/1.1 as a private receiver and a client of endpoints need, on asyncio's streams."""
+"""HTTP/1.1 over asyncio's streams, for the receiver of spans and the client of endpoints. h11 does the parsing."""
 
 from __future__ import annotations
 
 import asyncio
 import zlib
-from typing import NamedTuple
+from typing import Any, TypeAlias
+
+import h11
 
 MAX_HEAD = 64 * 1024
+"""Bytes of the first line and the headers; more are refused. nginx accepts 32 KiB in all, h11 by itself 16 KiB."""
+_PIECE = 1 << 16
+
+Headers: TypeAlias = dict[str, str]
 
 
 class HttpError(Exception):
-    """A message that cannot be taken; `status` is what a server answers it with."""
+    """A message that is refused; `status` is what a server responds with."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
         self.status = status
 
 
-class Head(NamedTuple):
-    """The first line of a message, split at spaces, and its headers with names in lower case."""
+class HttpStream:
+    """One message in and one message out over a pair of streams. Everything that comes in is bounded."""
 
-    first: tuple[str, str, str]
-    headers: dict[str, str]
+    def __init__(self, role: Any, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._connection = h11.Connection(role, max_incomplete_event_size=MAX_HEAD)
+        self._reader = reader
+        self._writer = writer
+        self._is_ended = False
+        self.head = b""
+        """The bytes of the head as they came, also of one that is refused."""
+
+    async def send(self, head: h11.Request | h11.Response, body: bytes) -> None:
+        """Send a whole message."""
+        for event in (head, h11.Data(data=body), h11.EndOfMessage()):
+            self._writer.write(self._connection.send(event) or b"")
+        await self._writer.drain()
+
+    async def read_head(self) -> h11.Request | h11.Response:
+        """Read the head of a message; interim responses (1xx) are skipped.
+
+        Raises:
+            HttpError: it is malformed, too large, or the connection ends before its end.
+        """
+        room = MAX_HEAD
+        while True:
+            event = self._next_event("headers")
+            if isinstance(event, (h11.Request, h11.Response)):
+                return event
+            if isinstance(event, h11.InformationalResponse):
+                room = MAX_HEAD
+            elif event is h11.NEED_DATA and room:
+                # Not more than the room that is left: h11 checks its own limit only between two pieces, so a head that
+                # is completed by a large piece would pass.
+                data = await self._feed(room)
+                self.head += data
+                room -= len(data)
+            elif event is h11.NEED_DATA:
+                raise HttpError(431, f"the headers exceed {MAX_HEAD:,} bytes")
+            else:
+                raise HttpError(400, "the connection ended before the headers did")
+
+    async def read_body(self, headers: Headers, max_bytes: int) -> bytes:
+        """Read the body of a message, and decompress it.
+
+        Raises:
+            HttpError: it is larger than allowed, cut off, or compressed in an unknown way.
+        """
+        length = int(headers.get("content-length", 0))  # h11 has refused what is not a number
+        if length > max_bytes:
+            raise HttpError(413, f"{length:,} bytes are more than allowed")
+        body = bytearray()
+        while True:
+            event = self._next_event("body")
+            if event is h11.NEED_DATA:
+                await self._feed(_PIECE)
+            elif isinstance(event, h11.Data):
+                body += event.data
+                if len(body) > max_bytes:
+                    raise HttpError(413, f"more than {max_bytes:,} bytes")
+            else:
+                return decompressed(bytes(body), headers.get("content-encoding", ""), max_bytes)
+
+    async def _feed(self, most: int) -> bytes:
+        data = await self._reader.read(most)
+        self._is_ended = not data
+        self._connection.receive_data(data)
+        return data
+
+    def _next_event(self, part: str) -> Any:
+        try:
+            return self._connection.next_event()
+        except h11.RemoteProtocolError as problem:
+            if self._is_ended:
+                raise HttpError(400, f"the connection ended before the {part} did") from None
+            raise HttpError(problem.error_status_hint, f"malformed HTTP: {problem}") from None
 
 
-async def read_head(reader: asyncio.StreamReader) -> Head:
-    """The head of a message.
+def headers_of(head: h11.Request | h11.Response) -> Headers:
+    """Return the headers with names in lower case; the last of several with the same name counts."""
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
 
-    Of a header that comes twice the last counts, but two lengths that differ are refused.
+
+def decompressed(body: bytes, encoding: str, max_bytes: int) -> bytes:
+    """Return a body without its gzip or deflate compression, if it has one.
 
     Raises:
-        HttpError: it is malformed, too large, or the connection ends before its end.
-    """
-    try:
-        raw = await reader.readuntil(b"\r\n\r\n")
-    except asyncio.LimitOverrunError:
-        raise HttpError(431, f"the headers exceed {MAX_HEAD:,} bytes") from None
-    except asyncio.IncompleteReadError:
-        raise HttpError(400, "the connection ended before the headers did") from None
-    line, *fields = raw.decode("latin-1").split("\r\n")[:-2]
-    first = (*line.split(" ", 2), "", "")[:3]
-    headers: dict[str, str] = {}
-    for field in fields:
-        name, colon, value = field.partition(":")
-        key, value = name.strip().lower(), value.strip()
-        if not colon or name != name.strip() or (key == "content-length" and headers.get(key, value) != value):
-            raise HttpError(400, "a malformed header")
-        headers[key] = value
-    return Head((first[0], first[1], first[2]), headers)
-
-
-async def read_body(
-    reader: asyncio.StreamReader, headers: dict[str, str], max_bytes: int, *, to_the_end: bool = False
-) -> bytes:
-    """The body of a message: in chunks, of the length given, or (if `to_the_end`) whatever comes.
-
-    Raises:
-        HttpError: it is larger than allowed, cut off, or packed in a way that is not known.
-    """
-    try:
-        if "chunked" in headers.get("transfer-encoding", "").lower():
-            body = await _read_chunks(reader, max_bytes)
-        elif "content-length" in headers:
-            body = await reader.readexactly(_length(headers["content-length"], 10, max_bytes))
-        else:
-            body = await _read_all(reader, max_bytes) if to_the_end else b""
-    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-        raise HttpError(400, "the connection ended before the body did") from None
-    return inflated(body, headers.get("content-encoding", ""), max_bytes)
-
-
-def inflated(body: bytes, encoding: str, max_bytes: int) -> bytes:
-    """A body without its gzip packing, if it has one.
-
-    Raises:
-        HttpError: another packing, damaged data, or more than allowed once it is inflated.
+        HttpError: another encoding, damaged data, or more than allowed once it is decompressed.
     """
     if encoding.lower() in ("", "identity"):
         return body
     if encoding.lower() not in ("gzip", "x-gzip", "deflate"):
         raise HttpError(415, f"the content encoding {encoding[:40]!r} is not known; use gzip")
-    inflater = zlib.decompressobj(wbits=47)
+    inflater = zlib.decompressobj(wbits=47)  # 32 + 15: detect gzip and zlib by the header (zlib's manual, inflateInit2)
     try:
+        # One byte more than allowed, so that a bomb is noticed without inflating it.
         plain = inflater.decompress(body, max_bytes + 1)
     except zlib.error as problem:
         raise HttpError(400, f"damaged gzip data: {problem}") from None
     if len(plain) > max_bytes:
-        raise HttpError(413, f"more than {max_bytes:,} bytes once inflated")
+        raise HttpError(413, f"more than {max_bytes:,} bytes once decompressed")
     if not inflater.eof:
         raise HttpError(400, "the gzip data ends early")
     return plain
-
-
-async def _read_chunks(reader: asyncio.StreamReader, max_bytes: int) -> bytes:
-    body = bytearray()
-    while True:
-        line = await reader.readuntil(b"\n")
-        size = _length(line.split(b";")[0].strip().decode("latin-1"), 16, max_bytes - len(body))
-        if size == 0:
-            while (await reader.readuntil(b"\n")).strip():
-                pass
-            return bytes(body)
-        body += await reader.readexactly(size)
-        await reader.readexactly(2)
-
-
-async def _read_all(reader: asyncio.StreamReader, max_bytes: int) -> bytes:
-    body = bytearray()
-    while piece := await reader.read(1 << 16):
-        body += piece
-        if len(body) > max_bytes:
-            raise HttpError(413, f"more than {max_bytes:,} bytes")
-    return bytes(body)
-
-
-def _length(text: str, base: int, max_bytes: int) -> int:
-    if not text.isalnum() or len(text) > 16:
-        raise HttpError(400, "a malformed length")
-    try:
-        size = int(text, base)
-    except ValueError:
-        raise HttpError(400, "a malformed length") from None
-    if size > max_bytes:
-        raise HttpError(413, f"{size:,} bytes are more than allowed")
-    return size

@@ -1,4 +1,4 @@
-"""A private receiver of spans: for one request, on this machine, with a token nobody else knows."""
+"""A private receiver of spans: for one request, on this machine, behind a secret token."""
 
 from __future__ import annotations
 
@@ -8,24 +8,28 @@ import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
+import h11
+
 from rightcall.errors import AgentError
 
-from ._hearing import listener
-from ._http import MAX_HEAD, HttpError, read_body, read_head
+from ._agent import document_listener
+from ._http import MAX_HEAD, Headers, HttpError, HttpStream, headers_of
 
 TOKEN_HEADER = "x-rightcall-token"  # noqa: S105 - the name of a header
 _KEPT = ("/v1/traces", "/v1/logs")
 _DROPPED = ("/v1/metrics",)
 _PATIENCE = 30.0
+"""Seconds in which a request has to be complete: a sender that stops half-way must not hold a case up."""
 _GRACE = 1.0
+"""Seconds that documents which are on their way have to arrive after the agent has answered."""
 _ROUNDS = 10
-"""Of the event loop, until a connection that waits to be accepted is one that is being served."""
+"""Rounds of the event loop until a connection that waits in the backlog is accepted and served."""
 
 
 class Receiver:
-    """Takes OTLP over HTTP, as JSON or protobuf, and keeps the documents as they are.
+    """Receives OTLP over HTTP, as JSON or protobuf, and keeps the documents as they are.
 
-    A sender has to know the token: it is part of `endpoint`, and it is accepted as a header as well.
+    A sender needs the token: it is part of `endpoint`, and is accepted as a header as well.
     """
 
     def __init__(self, token: str, max_bytes: int) -> None:
@@ -35,24 +39,24 @@ class Receiver:
         self._documents: list[bytes] = []
         self._connections: set[asyncio.Task[None]] = set()
         self._refused = ""
-        self._listener = listener.get()
+        self._listener = document_listener.get()
 
     async def documents(self) -> tuple[bytes, ...]:
-        """What was received, with what is on its way: a sender need not wait for a response before it ends.
+        """Return what was received, with what is on its way: a sender may end before it gets a response.
 
         Raises:
-            AgentError: some of it had to be refused, so that the rest may not be all there is.
+            AgentError: some of it had to be refused, so the rest may be incomplete.
         """
         for _ in range(_ROUNDS):
             await asyncio.sleep(0)
         if self._connections:
             await asyncio.wait(self._connections, timeout=_GRACE)
         if self._refused:
-            raise AgentError(f"spans that the agent sent could not be taken: {self._refused}")
+            raise AgentError(f"spans that the agent sent could not be accepted: {self._refused}")
         return tuple(self._documents)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection, on which one message comes."""
+        """Serve one connection, with one request."""
         task = asyncio.ensure_future(self._serve(reader, writer))
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
@@ -67,53 +71,68 @@ class Receiver:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            await _respond(writer, *await self._status(reader))
+            stream = HttpStream(h11.SERVER, reader, writer)
+            status, kind = await self._status(stream)
+            with suppress(OSError):  # the sender has gone; what it sent has been received
+                await _respond(stream, status, kind)
+                writer.close()
+                await writer.wait_closed()
         finally:
             writer.close()
 
-    async def _status(self, reader: asyncio.StreamReader) -> tuple[int, str]:
-        """What to respond: a status, and the content type of the sender."""
+    async def _status(self, stream: HttpStream) -> tuple[int, str]:
+        """Return the status of the response, and the content type of the request."""
         try:
             async with asyncio.timeout(_PATIENCE):
-                return 200, await self._take(reader)
+                return 200, await self._receive(stream)
         except HttpError as problem:
             return problem.status, "text/plain"
         except (TimeoutError, OSError):
             return 408, "text/plain"
 
-    async def _take(self, reader: asyncio.StreamReader) -> str:
-        head = await read_head(reader)
-        method, target, _ = head.first
-        path = self._path(target, head.headers.get(TOKEN_HEADER, ""))
-        if method != "POST":
+    async def _receive(self, stream: HttpStream) -> str:
+        try:
+            head = await stream.read_head()
+        except HttpError as problem:
+            if self.token.encode() in stream.head:  # malformed, but from a sender that knows the token: the agent
+                self._refuse(problem)
+            raise
+        assert isinstance(head, h11.Request)  # noqa: S101 - a server reads nothing else
+        headers = headers_of(head)
+        path = self._path(head.target.decode("ascii"), headers.get(TOKEN_HEADER, ""))
+        if head.method != b"POST":
             raise HttpError(405, "only POST")
         if path not in _KEPT + _DROPPED:
             raise HttpError(404, "no such path")
         if path in _KEPT:
-            await self._keep(reader, head.headers)
-        return head.headers.get("content-type", "application/json").partition(";")[0]
+            await self._keep(stream, headers)
+        return headers.get("content-type", "application/json").partition(";")[0]
 
-    async def _keep(self, reader: asyncio.StreamReader, headers: dict[str, str]) -> None:
+    async def _keep(self, stream: HttpStream, headers: Headers) -> None:
         try:
-            document = await read_body(reader, headers, self._room())
+            document = await stream.read_body(headers, self._room())
             if len(document) > self._room():  # others have been received meanwhile
                 raise HttpError(413, f"more than {self._max_bytes:,} bytes in all")
         except BaseException as problem:
-            self._refused = self._refused or str(problem) or "they came too slowly"
+            self._refuse(problem)
             raise
         if document:
             self._documents.append(document)
             if self._listener is not None:
                 self._listener(document)
 
+    def _refuse(self, problem: BaseException) -> None:
+        """Note that spans of the agent were refused: without an error, their calls would seem not to be made."""
+        self._refused = self._refused or str(problem) or "they came too slowly"
+
     def _room(self) -> int:
         return self._max_bytes - sum(map(len, self._documents))
 
     def _path(self, target: str, header: str) -> str:
-        """The path that is asked for, without the token.
+        """Return the requested path, without the token.
 
         Raises:
-            HttpError: the token is in neither path nor header.
+            HttpError: the token is neither in the path nor in the header.
         """
         _, marker, rest = target.partition("/r/")
         token, _, path = rest.partition("/")
@@ -127,7 +146,7 @@ class Receiver:
 
 @asynccontextmanager
 async def receiving(max_bytes: int) -> AsyncIterator[Receiver]:
-    """A receiver on a free port of the loopback interface, for as long as the block lasts."""
+    """Run a receiver on a free port of the loopback interface, for as long as the block lasts."""
     receiver = Receiver(secrets.token_hex(16), max_bytes)
     server = await asyncio.start_server(receiver.serve, "127.0.0.1", 0, limit=MAX_HEAD)
     receiver.endpoint = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/r/{receiver.token}"
@@ -138,13 +157,10 @@ async def receiving(max_bytes: int) -> AsyncIterator[Receiver]:
         await receiver.close()
 
 
-async def _respond(writer: asyncio.StreamWriter, status: int, kind: str) -> None:
-    # An empty message is the success of OTLP over protobuf, an empty object that of OTLP over JSON.
+async def _respond(stream: HttpStream, status: int, kind: str) -> None:
+    # Success is an empty message in OTLP over protobuf, and an empty object in OTLP over JSON (OTLP specification,
+    # "OTLP/HTTP Response").
     body = b"{}" if kind == "application/json" else b""
     kind = kind if kind in ("application/json", "application/x-protobuf") else "text/plain"
-    head = f"HTTP/1.1 {status} -\r\ncontent-type: {kind}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
-    with suppress(OSError):  # a sender that has gone; what it sent has been taken
-        writer.write(head.encode("latin-1") + body)
-        await writer.drain()
-        writer.close()
-        await writer.wait_closed()
+    headers = {"content-type": kind, "content-length": str(len(body)), "connection": "close"}
+    await stream.send(h11.Response(status_code=status, headers=list(headers.items())), body)

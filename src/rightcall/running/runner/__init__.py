@@ -1,4 +1,4 @@
-"""Runs an agent over cases, in processes of its own, and tells what happens."""
+"""Run an agent over cases, in separate processes, and yield events."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

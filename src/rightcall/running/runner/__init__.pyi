@@ -7,13 +7,13 @@ from ._events import (
     RunStarted as RunStarted,
     WorkerReplaced as WorkerReplaced,
 )
-from ._keeping import KeptAgent as KeptAgent
+from ._kept_agent import KeptAgent as KeptAgent
 from ._plan import (
     DEFAULT_MEMORY as DEFAULT_MEMORY,
     DEFAULT_TIMEOUT as DEFAULT_TIMEOUT,
-    Job as Job,
-    Plan as Plan,
+    CaseJob as CaseJob,
     RunOptions as RunOptions,
+    RunPlan as RunPlan,
 )
-from ._supervision import run as run
+from ._supervisor import run as run
 from ._system import hide_memory as hide_memory

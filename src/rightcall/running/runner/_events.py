@@ -1,4 +1,4 @@
-"""What happens while a plan is run."""
+"""Events of a run, in the order in which they happen."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ class RunStarted(msgspec.Struct, frozen=True):
 
 
 class CaseStarted(msgspec.Struct, frozen=True):
-    """A case was handed to a process. It may be handed to another one later, if that one dies."""
+    """A case was given to a process. If that dies, the case may be given to another one later."""
 
     case_id: str
     repeat: int
 
 
 class CaseFinished(msgspec.Struct, frozen=True):
-    """A case came to an end, once and for all. Without a trajectory the outcome has an error that says why."""
+    """A case has ended, and will not be run again. Without a trajectory, the outcome has an error that says why."""
 
     case_id: str
     repeat: int
     outcome: Outcome
     trajectory: Trajectory | None = None
     recorded: tuple[Any, ...] = ()
-    """What the tools answered, where that was to be recorded."""
+    """What the tools answered, if that was recorded."""
     spans: KeptSpans | None = None
-    """The spans as they were recorded, where they were to be handed over and there was somebody to do it."""
+    """The spans as they were recorded, if they were asked for and the worker could send them."""
 
 
 class WorkerReplaced(msgspec.Struct, frozen=True):
-    """A process ended before its time: it died, was killed, or an agent had altered it."""
+    """A process ended early: it died, was killed, or was altered by the agent."""
 
     reason: str
     run_again: tuple[str, ...] = ()
     """The cases that are run again because of it."""
     was_altered: bool = False
-    """Whether it was in good health, but not as it was before the agent ran in it."""
+    """Whether it was alive, but no longer in the state it had before the agent ran in it."""
 
 
 class Quiet(msgspec.Struct, frozen=True):
-    """For a moment nothing happened: whoever listens can see to something else."""
+    """Nothing happened for a moment, so the listener has time for other work."""
 
 
 class RunFinished(msgspec.Struct, frozen=True):
-    """Nothing is left to do, or whoever listens wanted no more."""
+    """Nothing is left to do, or the run was stopped."""
 
     stopped: bool = False
 

@@ -16,7 +16,7 @@ from rightcall.cases.verdicts import judge_outcome
 from rightcall.errors import AgentError, CheckFailedError, CriteriaError, InputError, NotMeasuredError, shown
 from rightcall.reporting.store import case_digest, commit_of, create_run, file_digest, files_digest
 from rightcall.running.project import agent_files, agent_folder, load_configuration
-from rightcall.running.runner import DEFAULT_TIMEOUT, CaseFinished, Job, Plan, RunOptions, run
+from rightcall.running.runner import DEFAULT_TIMEOUT, CaseFinished, CaseJob, RunOptions, RunPlan, run
 from rightcall.values.results import Aggregates, CaseResult, Tally, measures_of
 
 from ._outcomes import Problem, at_the_users_line, problem_of, raise_or_keep
@@ -99,8 +99,8 @@ class _Evaluation:
     def carry_out(self) -> tuple[list[CaseResult], list[Problem]]:
         """Every result, and the problem of each case that did not pass."""
         began = monotonic()
-        jobs = [Job.of(case, repeat) for repeat in range(self._options.repeat) for case in self._cases.values()]
-        plan = Plan(agent=self._agent, project=str(self._home), jobs=jobs, total=len(jobs))
+        jobs = [CaseJob.of(case, repeat) for repeat in range(self._options.repeat) for case in self._cases.values()]
+        plan = RunPlan(agent=self._agent, project=str(self._home), jobs=jobs, total=len(jobs))
         timeout = self._options.timeout or self._eval_set.timeout or DEFAULT_TIMEOUT
         options = RunOptions(workers=self._options.workers, timeout=timeout, answers=self._answers())
         with closing(run(plan, options)) as events:  # type: ignore[type-var]

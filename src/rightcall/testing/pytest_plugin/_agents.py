@@ -19,7 +19,7 @@ from rightcall.running.project import (
     is_external,
     load_configuration,
 )
-from rightcall.running.runner import DEFAULT_MEMORY, DEFAULT_TIMEOUT, Job, KeptAgent, RunOptions
+from rightcall.running.runner import DEFAULT_MEMORY, DEFAULT_TIMEOUT, CaseJob, KeptAgent, RunOptions
 from rightcall.values.results import CaseResult
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Agents:
         key = (agent.name, agent.home, options.timeout, options.max_memory)
         if key not in self._kept:
             self._kept[key] = KeptAgent(agent.name, str(agent.home), options)
-        finished = self._kept[key].run(Job.of(case, recording=self._recording(eval_set, case)))
+        finished = self._kept[key].run(CaseJob.of(case, recording=self._recording(eval_set, case)))
         return judge_outcome(case, finished.outcome, finished.trajectory)
 
     def choose(self, eval_set: EvalSet) -> ChosenAgent:

@@ -1,4 +1,4 @@
-"""What an agent may have altered in its process, and how to put it back."""
+"""The state of a worker's process that an agent may have altered, and how to restore it."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _SIGNALS = [
 ]
 _STREAMS = (0, 1, 2)
 _MOST_NEW_THREADS = 16
-"""A pool that an agent makes once and keeps is no leak; threads that become more with every case are."""
+"""A pool that an agent makes once is not a leak; threads that increase with every case are."""
 
 
-class Surroundings:
-    """The process as it was when the agent had been loaded, and nothing had been run yet."""
+class ProcessState:
+    """The state of the process after the agent was loaded, before any case was run."""
 
     def __init__(self) -> None:
         self._directory = os.getcwd()
-        self._mask = _mask()
+        self._umask = _umask()
         self._locale = locale.setlocale(locale.LC_ALL)
         self._handlers = [(each, signal.getsignal(each)) for each in _SIGNALS]
         self._streams = [(each, os.dup(each), _identity(each)) for each in _STREAMS]
@@ -37,10 +37,10 @@ class Surroundings:
         self._threads = threading.active_count()
 
     def restore(self) -> str | None:
-        """Put back what can be put back. What cannot is named: the process should be replaced."""
+        """Restore what can be restored. Return what cannot: then the process has to be replaced."""
         self._restore_directory()
-        if _mask() != self._mask:
-            os.umask(self._mask)
+        if _umask() != self._umask:
+            os.umask(self._umask)
         if locale.setlocale(locale.LC_ALL) != self._locale:
             locale.setlocale(locale.LC_ALL, self._locale)
         if threading.current_thread() is threading.main_thread():
@@ -85,7 +85,7 @@ class Surroundings:
 
 
 class _Names:
-    """The functions and classes of a module, to be compared with those it has later."""
+    """The functions and classes of a module, to compare with those it has later."""
 
     def __init__(self, module: ModuleType) -> None:
         self._module = module.__name__
@@ -94,11 +94,11 @@ class _Names:
         self._values = list(self._held.values())
 
     def are_altered(self) -> bool:
-        """Whether any of them is another one. Of equal lists only identities are compared, which takes no time."""
+        """Whether any of them was replaced. Comparing lists compares identities first, so it takes microseconds."""
         return list(map(self._namespace.get, self._held)) != self._values
 
     def altered(self) -> str:
-        """The first one that is another."""
+        """Return the first one that was replaced."""
         names = [name for name, value in self._held.items() if self._namespace.get(name) is not value]
         return f"{self._module}.{names[0]}"
 
@@ -109,16 +109,16 @@ def _watched() -> list[ModuleType]:
 
 
 def processes_started() -> tuple[str, bool]:
-    """What is known of Python processes that this one has started: changes with every one, and whether some still live.
+    """Return a mark that changes with every Python process that this one starts, and whether any is alive.
 
-    Nobody is asked who was not loaded by the agent: `multiprocessing` is where pools of processes come from too.
+    `multiprocessing` is asked, where process pools come from as well, but only if the agent has loaded it.
     """
     module: Any = sys.modules.get("multiprocessing.process")
     return ("", False) if module is None else (repr(module._process_counter), bool(module._children))
 
 
-def _mask() -> int:
-    mask = os.umask(0o077)  # the only way to read it is to set it
+def _umask() -> int:
+    mask = os.umask(0o077)  # umask(2) can only be read by setting it
     os.umask(mask)
     return mask
 

@@ -103,16 +103,30 @@ def test_the_folder_of_the_agent_is_first_even_if_it_is_on_the_path_already(
 def test_a_worker_with_a_plain_agent_loads_little(workshop: Workshop) -> None:
     workshop.write("agent.py", "def main(x): return x")
     code = (
-        "import sys; from pathlib import Path; from rightcall.running.agents import load_agent, Request\n"
+        "import sys; from pathlib import Path; from rightcall.running.agents import load_agent, AgentRequest\n"
         "agent = load_agent('agent.py', Path(sys.argv[1]))\n"
-        "agent.answer(Request(input=1, case_id='c')); agent.close()\n"
-        "print([n for n in ('pydantic', 'rich', 'click', 'asyncio', 'ssl', 'subprocess') if n in sys.modules])"
+        "agent.answer(AgentRequest(input=1, case_id='c')); agent.close()\n"
+        "print([n for n in ('pydantic', 'rich', 'click', 'asyncio', 'ssl', 'subprocess', 'h11') if n in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(workshop.project)], capture_output=True, text=True, check=True, timeout=60
     )
 
     assert done.stdout.strip() == "[]"
+
+
+def test_an_agent_outside_python_needs_h11_and_says_how_to_get_it() -> None:
+    code = (
+        "import sys; from pathlib import Path; sys.modules['h11'] = None\n"
+        "from rightcall import MissingExtraError; from rightcall.running.agents import load_agent\n"
+        "for named in ('cmd:cat', 'http://127.0.0.1:1/'):\n"
+        "    try:\n        load_agent(named, Path.cwd())\n"
+        "    except MissingExtraError as problem:\n        print(problem)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+
+    message = "commands and endpoints as agents need h11: pip install 'rightcall[run]'"
+    assert done.stdout.splitlines() == [message, message]
 
 
 def test_a_script_is_not_run_as_the_main_program(workshop: Workshop) -> None:

@@ -8,9 +8,9 @@ import pytest
 from tests.projects import make_project
 from tests.running.runner.running import finished_of
 
-from rightcall.running.runner import CaseFinished, Job
-from rightcall.running.runner._remains import path_so_far, spans_so_far
-from rightcall.running.runner._replies import Seen
+from rightcall.running.runner import CaseFinished, CaseJob
+from rightcall.running.runner._messages import Seen
+from rightcall.running.runner._worker_process import RunningJob
 from rightcall.values.trajectory import KeptSpans
 
 AGENT = """
@@ -114,7 +114,7 @@ def test_an_agent_that_is_called_keeps_what_it_did(project: Path, deed: str) -> 
     cause, names = ENDS[deed]
 
     [event] = finished_of(
-        "agent.py:answer", [Job(case_id="a", turns=(deed,))], project, timeout=3, max_memory=300 << 20, spans=True
+        "agent.py:answer", [CaseJob(case_id="a", turns=(deed,))], project, timeout=3, max_memory=300 << 20, spans=True
     ).values()
 
     assert event.trajectory is not None
@@ -123,23 +123,21 @@ def test_an_agent_that_is_called_keeps_what_it_did(project: Path, deed: str) -> 
     assert event.trajectory.input == deed
     assert names_of(event) == names
     assert event.trajectory.calls[0].output == {"found": deed}
-    assert event.trajectory.warnings[-1] == (
-        "the agent came to no end: what is shown is what was seen of it until then"
-    )
+    assert event.trajectory.warnings[-1] == ("the agent did not finish: this is what was seen of it until then")
     assert {call.span_id for call in event.trajectory.calls} <= event.spans.by_id().keys()
 
 
 @pytest.mark.parametrize("agent", ["waits", "stays", "blocks"])
 def test_an_agent_that_is_awaited_keeps_what_it_did(project: Path, agent: str) -> None:
-    [event] = finished_of(f"agent.py:{agent}", [Job(case_id="a", turns=("x",))], project, timeout=2).values()
+    [event] = finished_of(f"agent.py:{agent}", [CaseJob(case_id="a", turns=("x",))], project, timeout=2).values()
 
     assert event.outcome.cause == "timed_out"
     assert names_of(event) == ["look_up(x)"]
-    assert "the agent came to no end" in event.trajectory.warnings[-1]  # type: ignore[union-attr]
+    assert "the agent did not finish" in event.trajectory.warnings[-1]  # type: ignore[union-attr]
 
 
 def test_a_command_keeps_what_it_had_sent(project: Path) -> None:
-    jobs = [Job(case_id="a", turns=("x",))]
+    jobs = [CaseJob(case_id="a", turns=("x",))]
 
     [event] = finished_of("cmd:python command.py", jobs, project, timeout=6).values()
 
@@ -148,7 +146,7 @@ def test_a_command_keeps_what_it_had_sent(project: Path) -> None:
 
 
 def test_turns_keep_their_numbers(project: Path) -> None:
-    job = Job(case_id="a", turns=("x", "y", "z"), is_conversation=True)
+    job = CaseJob(case_id="a", turns=("x", "y", "z"), is_conversation=True)
 
     [event] = finished_of("agent.py:converses", [job], project, timeout=3).values()
 
@@ -160,7 +158,7 @@ def test_turns_keep_their_numbers(project: Path) -> None:
 def test_an_agent_that_did_nothing_has_no_calls_that_are_known(project: Path) -> None:
     (project / "agent.py").write_text("import os\n\ndef answer(deed):\n    os._exit(1)\n")
 
-    [event] = finished_of("agent.py:answer", [Job(case_id="a", turns=("x",))], project).values()
+    [event] = finished_of("agent.py:answer", [CaseJob(case_id="a", turns=("x",))], project).values()
 
     assert event.trajectory is not None
     assert (event.trajectory.input, event.trajectory.calls, event.trajectory.calls_recorded) == ("x", (), False)
@@ -170,9 +168,10 @@ def test_an_agent_that_did_nothing_has_no_calls_that_are_known(project: Path) ->
     "text", ["garbage", "{}", "7", '[{"name": 3}]', "[1, null]", '["' + "\ud800" + '"]'], ids=ascii
 )
 def test_what_a_worker_tells_that_is_no_spans_tells_nothing(text: str) -> None:
-    job = Job(case_id="a", turns=("x",))
+    job = CaseJob(case_id="a", turns=("x",))
 
-    path = path_so_far(job, [Seen(1, 0, KeptSpans(text))])
+    running = RunningJob(job, 1, 0.0, seen=[Seen(1, 0, KeptSpans(text))])
+    path = running.trajectory_so_far()
 
     assert (path.input, path.calls) == ("x", ())
-    assert spans_so_far([Seen(1, 0, KeptSpans(text))]).by_id() == {}
+    assert running.spans_so_far().by_id() == {}

@@ -1,4 +1,4 @@
-"""Where the jobs of an asynchronous agent are done: all on one event loop."""
+"""Run the jobs of an asynchronous agent, all on one event loop."""
 
 from __future__ import annotations
 
@@ -12,62 +12,62 @@ import msgspec
 
 from rightcall.running.agents import Agent
 
-from ._conversing import ask_waiting, converse
-from ._plan import Job, Keeping
-from ._printing import keep_apart, new_page, page
-from ._replies import Done, Stuck
-from ._surroundings import Surroundings
-from ._witness import Witness
+from ._case_record import Witness
+from ._conversation import converse, run_async
+from ._messages import Done, Stuck
+from ._output import case_output, new_case_output, separate_output
+from ._plan import CaptureOptions, CaseJob
+from ._process_state import ProcessState
 
 _PATIENCE = 0.3
-"""Seconds in which a loop that works gets round to something."""
+"""Seconds in which an event loop that is not blocked runs a callback."""
 
-_TASKS_LEFT = "tasks of the agent went on when it had answered; what they called after that was not recorded"
+_TASKS_LEFT = "tasks of the agent went on after it had answered; what they called after that was not recorded"
 
 _number: ContextVar[int | None] = ContextVar("rightcall_number", default=None)
 _numbers: WeakKeyDictionary[asyncio.Task[Any], int] = WeakKeyDictionary()
-"""Which job each task works for, those among them that the agent has made."""
+"""The job that each task works for, also tasks that the agent has made."""
 
 
-class WaitingDesk:
+class AsyncWorker:
     """Runs each job as a task. Its other methods may be called from any thread."""
 
-    def __init__(self, agent: Agent, channel: Any, keeping: Keeping) -> None:
+    def __init__(self, agent: Agent, channel: Any, options: CaptureOptions) -> None:
         self._agent = agent
         self._channel = channel
-        self._keeping = keeping
+        self._options = options
         self._loop = asyncio.new_event_loop()
         self._loop.set_task_factory(_marked_task)
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._is_ending = False
-        keep_apart()
-        self._surroundings = Surroundings()
+        separate_output()
+        self._state = ProcessState()
 
-    def run(self, number: int, job: Job) -> None:
-        """Have a job done."""
+    def run(self, number: int, job: CaseJob) -> None:
+        """Start a job."""
         self._loop.call_soon_threadsafe(self._start, number, job)
 
     def cancel(self, number: int) -> None:
-        """Cancel a job, if it still runs. If the loop does not get round to it, find out which job keeps it."""
+        """Cancel a job, if it still runs. If the loop does not react, report which job blocks it."""
         heard = threading.Event()
         self._loop.call_soon_threadsafe(self._cancel, number, heard)
-        threading.Thread(target=self._look_who_hangs, args=(heard,), daemon=True).start()
+        threading.Thread(target=self._report_blocked, args=(heard,), daemon=True).start()
 
     def end(self) -> None:
-        """Have no more jobs done."""
+        """Accept no more jobs."""
         self._is_ending = True
         self._loop.call_soon_threadsafe(self._loop.stop)
 
     def work(self) -> None:
-        """Do jobs until there are no more."""
+        """Run jobs until there are no more."""
         asyncio.set_event_loop(self._loop)
         while not self._is_ending:
             try:
                 self._loop.run_forever()
             except (KeyboardInterrupt, SystemExit):
-                continue  # raised in a task of the agent's own; whoever awaits that task gets it, too
+                continue  # asyncio re-raises these from any task; the code that awaits the task gets them, too
 
-    def _start(self, number: int, job: Job) -> None:
+    def _start(self, number: int, job: CaseJob) -> None:
         self._tasks[number] = task = self._loop.create_task(self._do(number, job))
         _numbers[task] = number
 
@@ -76,28 +76,29 @@ class WaitingDesk:
         if number in self._tasks:
             self._tasks[number].cancel()
 
-    def _look_who_hangs(self, heard: threading.Event) -> None:
+    def _report_blocked(self, heard: threading.Event) -> None:
         if heard.wait(_PATIENCE):
             return
+        # Called from another thread on purpose: the loop is blocked inside its current task.
         task = asyncio.current_task(self._loop)
         number = _numbers.get(task) if task is not None else None
         if number is not None:
-            self._channel.say(Stuck(number))
+            self._channel.send(Stuck(number))
 
-    async def _do(self, number: int, job: Job) -> None:
+    async def _do(self, number: int, job: CaseJob) -> None:
         _number.set(number)
-        tail = new_page()
-        page.set(tail)
-        witness = Witness(number, self._channel.say)
-        done = await ask_waiting(self._agent, converse(number, job, self._keeping, witness))
+        output = new_case_output()
+        case_output.set(output)
+        witness = Witness(number, self._channel.send)
+        done = await run_async(self._agent, converse(number, job, self._options, witness))
         del self._tasks[number]
-        done = _with_what_is_left(done)
-        altered = self._surroundings.restore()
-        self._channel.conclude(msgspec.structs.replace(done, printed=tail.text(), altered=altered))
+        done = _with_task_warning(done)
+        altered = self._state.restore()
+        self._channel.finish(msgspec.structs.replace(done, printed=output.text(), altered=altered))
 
 
-def _with_what_is_left(done: Done) -> Done:
-    """How a job ended, with a warning if tasks that it began go on: nobody sees what they call from now on."""
+def _with_task_warning(done: Done) -> Done:
+    """Return the result of a job, with a warning if its tasks go on: what they call from now on is not captured."""
     mine = [task for task, number in list(_numbers.items()) if number == done.number]
     left = [task for task in mine if not task.done() and not task.cancelling() and task is not asyncio.current_task()]
     if not left or done.trajectory is None:

@@ -11,10 +11,18 @@ from tests.running.runner.running import events_of, finished_of, none_left
 from tests.waiting import until
 
 from rightcall import AgentError, Usage
-from rightcall.running.runner import CaseFinished, CaseStarted, Job, Plan, RunFinished, RunOptions, RunStarted, run
-from rightcall.running.runner._frames import LONGEST, Frames, frame
-from rightcall.running.runner._output import Tail
-from rightcall.running.runner._replies import reply
+from rightcall.running.runner import (
+    CaseFinished,
+    CaseJob,
+    CaseStarted,
+    RunFinished,
+    RunOptions,
+    RunPlan,
+    RunStarted,
+    run,
+)
+from rightcall.running.runner._messages import MAX_MESSAGE, FrameReader, frame, parse_reply
+from rightcall.running.runner._output import OutputTail
 
 AGENT = """
 import asyncio, gc, os, time
@@ -89,8 +97,8 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def jobs(count: int, **fields: object) -> list[Job]:
-    return [Job(case_id=f"c{number}", turns=(number,), **fields) for number in range(count)]  # type: ignore[arg-type]
+def jobs(count: int, **fields: object) -> list[CaseJob]:
+    return [CaseJob(case_id=f"c{number}", turns=(number,), **fields) for number in range(count)]  # type: ignore[arg-type]
 
 
 def test_every_job_has_one_end_and_events_come_in_order(project: Path) -> None:
@@ -120,7 +128,7 @@ def test_work_is_shared_among_the_processes(project: Path) -> None:
 
 
 def test_an_input_larger_than_any_pipe_arrives_whole(project: Path) -> None:
-    large = [Job(case_id="large", turns=({"text": "x" * 5_000_000},)), Job(case_id="small", turns=(1,))]
+    large = [CaseJob(case_id="large", turns=({"text": "x" * 5_000_000},)), CaseJob(case_id="small", turns=(1,))]
 
     finished = finished_of("agent.py:echo", large, project)
 
@@ -130,7 +138,9 @@ def test_an_input_larger_than_any_pipe_arrives_whole(project: Path) -> None:
 
 def test_what_is_too_large_to_be_kept_is_an_error_of_the_case(project: Path) -> None:
     finished = finished_of(
-        "agent.py:hold", [Job(case_id="huge", turns=(LONGEST + 10,)), Job(case_id="small", turns=(3,))], project
+        "agent.py:hold",
+        [CaseJob(case_id="huge", turns=(MAX_MESSAGE + 10,)), CaseJob(case_id="small", turns=(3,))],
+        project,
     )
 
     assert finished["huge"].outcome.cause == "output"
@@ -143,7 +153,7 @@ def test_a_worker_that_says_what_no_worker_may_say_is_replaced(project: Path, en
     finished = finished_of(f"agent.py:{entry}", jobs(1), project)
 
     assert finished["c0"].outcome.cause == "died"
-    assert "sent what is no message" in (finished["c0"].outcome.error or "")
+    assert "sent an invalid message" in (finished["c0"].outcome.error or "")
     # What was seen until then is kept; nothing that the worker claimed is in it.
     left = finished["c0"].trajectory
     assert left is not None
@@ -154,7 +164,7 @@ def test_a_worker_that_says_what_no_worker_may_say_is_replaced(project: Path, en
 def test_a_worker_that_can_say_nothing_any_more_is_not_waited_for(project: Path, seconds: int) -> None:
     began, busy = time.monotonic(), time.process_time()
 
-    finished = finished_of("agent.py:closer", [Job(case_id="c0", turns=(seconds,))], project, timeout=300)
+    finished = finished_of("agent.py:closer", [CaseJob(case_id="c0", turns=(seconds,))], project, timeout=300)
 
     assert finished["c0"].outcome.cause == "died"
     assert finished["c0"].outcome.error == "the agent closed descriptors that its process needs"
@@ -165,7 +175,7 @@ def test_a_worker_that_can_say_nothing_any_more_is_not_waited_for(project: Path,
 @pytest.mark.parametrize(("seconds", "timeout"), [(0, 120), (600, 3)], ids=["that ends", "that is killed"])
 def test_what_an_agent_started_and_hid_ends_with_it(project: Path, seconds: int, timeout: int) -> None:
     agent = f"{project}/agent.py:detacher"
-    finished_of(agent, [Job(case_id="c0", turns=({"input": seconds},))], project, timeout=timeout)
+    finished_of(agent, [CaseJob(case_id="c0", turns=({"input": seconds},))], project, timeout=timeout)
 
     [started] = map(int, (project / "started").read_text().split())
     assert until(lambda: not _lives(started))
@@ -182,12 +192,12 @@ def test_tasks_that_go_on_after_the_answer_are_told_of(project: Path) -> None:
     finished = finished_of("agent.py:forgetter", jobs(2), project)
 
     warnings = {case: event.trajectory.warnings for case, event in finished.items() if event.trajectory is not None}
-    told = "tasks of the agent went on when it had answered; what they called after that was not recorded"
+    told = "tasks of the agent went on after it had answered; what they called after that was not recorded"
     assert (told in warnings["c1"], told in warnings["c0"]) == (True, False)
 
 
 def test_closing_the_events_ends_everything(project: Path) -> None:
-    plan = Plan(agent="agent.py:process", project=str(project), jobs=jobs(100), total=100)
+    plan = RunPlan(agent="agent.py:process", project=str(project), jobs=jobs(100), total=100)
     events: Iterator[object] = run(plan, RunOptions(workers=2))
     while not isinstance(next(events), CaseFinished):
         continue
@@ -199,7 +209,7 @@ def test_closing_the_events_ends_everything(project: Path) -> None:
 
 def test_a_run_that_is_stopped_says_so(project: Path) -> None:
     seen: list[object] = []
-    plan = Plan(agent="agent.py:process", project=str(project), jobs=jobs(100), total=100)
+    plan = RunPlan(agent="agent.py:process", project=str(project), jobs=jobs(100), total=100)
 
     for event in run(plan, RunOptions(workers=1), lambda: len(seen) > 10):
         seen.append(event)  # noqa: PERF402 - `stop` looks at what has been seen so far
@@ -225,7 +235,7 @@ def test_the_parent_starts_no_thread(project: Path) -> None:
 def test_messages_arrive_in_pieces_of_any_size() -> None:
     data = frame({"a": [1, float("nan"), "\ud800"]}) + frame([])
     for size in (1, 3, 7, len(data)):
-        frames = Frames()
+        frames = FrameReader()
         pieces = [data[start : start + size] for start in range(0, len(data), size)]
 
         found = [message for piece in pieces for message in frames.add(piece)]
@@ -238,7 +248,7 @@ def test_what_is_no_message_is_refused(data: bytes) -> None:
     from rightcall import InputError
 
     with pytest.raises(InputError):
-        list(Frames().add(data))
+        list(FrameReader().add(data))
 
 
 @pytest.mark.parametrize(
@@ -258,11 +268,11 @@ def test_a_worker_has_no_word_for_a_verdict(message: object) -> None:
     from rightcall import InputError
 
     with pytest.raises(InputError):
-        reply(message)
+        parse_reply(message)
 
 
 def test_the_end_of_a_long_output_is_kept_and_the_rest_is_counted() -> None:
-    tail = Tail(10)
+    tail = OutputTail(10)
     for piece in (b"abc", b"defghij", b"klm", b"\xff"):
         tail.add(piece)
 

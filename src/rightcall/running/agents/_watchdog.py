@@ -1,7 +1,7 @@
-"""A program of its own that kills process groups when the process that started them has died.
+"""A program that kills process groups when the process that started them has died.
 
-It reads lines from its standard input: `+123` is a group to be killed at the end, `-123` one that has ended. When the
-input ends, because it was closed or because its owner is no more, the groups left are killed. It imports nothing of
+It reads lines from its standard input: `+123` is a group to kill at the end, `-123` one that has ended. When the input
+ends, because it was closed or because its owner is dead, the groups that are left are killed. It imports nothing of
 Rightcall, so that it starts fast.
 """
 
@@ -13,7 +13,7 @@ import sys
 
 
 def main() -> None:
-    """Watch until the input ends, then kill what is left."""
+    """Read until the input ends, then kill the groups that are left."""
     groups = set()
     for line in sys.stdin.buffer:
         number = int(line[1:])

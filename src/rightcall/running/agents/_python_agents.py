@@ -1,0 +1,247 @@
+"""Agents that are Python objects: functions, generators, and objects with `ainvoke`, `invoke` or `run`."""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import json
+import uuid
+from collections.abc import AsyncIterable, Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from rightcall.limits import DEFAULT_LIMITS
+
+from ._agent import AgentAnswer, AgentRequest
+from ._arguments import Arguments
+
+METHODS = ("ainvoke", "invoke", "run")
+
+
+class FunctionAgent:
+    """A function that blocks; the output of a generator is the last value it yields."""
+
+    is_async = False
+
+    def __init__(self, function: Callable[..., Any], name: str, close: Callable[[], None]) -> None:
+        self._function = function
+        self._arguments = Arguments(function, name)
+        self._close = close
+
+    def answer(self, request: AgentRequest) -> AgentAnswer:
+        """Call the function, and return its answer."""
+        positional, named = self._arguments.of(request)
+        result = self._function(*positional, **named)
+        if inspect.isgenerator(result):
+            return answer_of(_last_value(result))
+        if inspect.isawaitable(result) or isinstance(result, AsyncIterable):
+            return answer_of(_run_to_end(result))
+        return answer_of(result)
+
+    def close(self) -> None:
+        """Remove the agent's folder from the search path."""
+        self._close()
+
+
+class AsyncFunctionAgent:
+    """A coroutine function or an asynchronous generator."""
+
+    is_async = True
+
+    def __init__(self, function: Callable[..., Any], name: str, close: Callable[[], None]) -> None:
+        self._function = function
+        self._arguments = Arguments(function, name)
+        self._close = close
+
+    async def answer(self, request: AgentRequest) -> AgentAnswer:
+        """Call the function, and return its answer."""
+        positional, named = self._arguments.of(request)
+        return answer_of(await awaited(self._function(*positional, **named)))
+
+    def close(self) -> None:
+        """Remove the agent's folder from the search path."""
+        self._close()
+
+
+def function_agent(
+    function: Callable[..., Any], name: str, close: Callable[[], None]
+) -> FunctionAgent | AsyncFunctionAgent:
+    """Return a callable as an agent, asynchronous if the callable is.
+
+    Raises:
+        AgentError: its parameters are unknown.
+    """
+    kind = AsyncFunctionAgent if is_asynchronous(function) else FunctionAgent
+    return kind(function, name, close)
+
+
+def is_asynchronous(function: Callable[..., Any]) -> bool:
+    """Whether a call returns something to await, as far as that is known without calling it."""
+    called = function if inspect.isroutine(function) else getattr(type(function), "__call__", function)  # noqa: B004
+    inner = getattr(function, "func", function)  # a functools.partial
+    candidates = (function, called, inner)
+    return any([inspect.iscoroutinefunction(one) or inspect.isasyncgenfunction(one) for one in candidates])
+
+
+async def awaited(result: Any) -> Any:
+    """Await an awaitable, or return the last value of a generator; return anything else as it is."""
+    if inspect.isawaitable(result):
+        result = await result
+    if isinstance(result, AsyncIterable):
+        last = None
+        async for value in result:
+            last = value
+        return last
+    return _last_value(result) if inspect.isgenerator(result) else result
+
+
+def _last_value(generator: Any) -> Any:
+    last = None
+    for value in generator:
+        last = value
+    return last
+
+
+def _run_to_end(result: Any) -> Any:
+    # A plain function that returns a coroutine, such as a lambda around one: run it in this thread.
+    import asyncio
+
+    return asyncio.run(awaited(result))
+
+
+class ObjectAgent:
+    """An object whose `invoke` or `run` blocks."""
+
+    is_async = False
+
+    def __init__(self, target: Any, method: str, close: Callable[[], None]) -> None:
+        self._target, self._method, self._close = target, method, close
+
+    def answer(self, request: AgentRequest) -> AgentAnswer:
+        """Call the object's method with the input, and return its answer."""
+        positional, named = method_arguments(self._target, request)
+        return answer_of_method(getattr(self._target, self._method)(*positional, **named))
+
+    def close(self) -> None:
+        """Remove the agent's folder from the search path."""
+        self._close()
+
+
+class AsyncObjectAgent(ObjectAgent):
+    """An object whose method has to be awaited."""
+
+    is_async = True
+
+    async def answer(self, request: AgentRequest) -> AgentAnswer:  # type: ignore[override]
+        """Call the object's method with the input, and return its answer."""
+        positional, named = method_arguments(self._target, request)
+        return answer_of_method(await awaited(getattr(self._target, self._method)(*positional, **named)))
+
+
+def object_agent(target: Any, close: Callable[[], None]) -> ObjectAgent | None:
+    """Return an object as an agent, by its first method of `ainvoke`, `invoke` and `run`; `None` without any."""
+    for method in METHODS:
+        if callable(getattr(target, method, None)):
+            asynchronous = method == "ainvoke" or is_asynchronous(getattr(target, method))
+            return (AsyncObjectAgent if asynchronous else ObjectAgent)(target, method, close)
+    return None
+
+
+def method_arguments(target: Any, request: AgentRequest) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments for an object's method.
+
+    A LangGraph graph (it has `channels`) with `messages` in its state gets a text as the user's message, and every
+    graph gets a `thread_id`, so that one with a checkpointer remembers earlier turns. Any other object gets the input
+    as it is.
+    """
+    channels = getattr(target, "channels", None)
+    if not isinstance(channels, Mapping):
+        return (request.input,), {}
+    given = request.input
+    if isinstance(given, str) and "messages" in channels:
+        given = {"messages": [("user", given)]}
+    return (given, {"configurable": {"thread_id": request.run or uuid.uuid4().hex}}), {}
+
+
+def answer_of_method(result: Any) -> AgentAnswer:
+    """Return the answer in the result of an object's method.
+
+    Of a result with a list of `messages`, the output is the text of the last one. Run results of frameworks are
+    recognised. Of any other object with an `output`, that is the output. Anything else is the output itself.
+    """
+    messages = result.get("messages") if isinstance(result, Mapping) else getattr(result, "messages", None)
+    if isinstance(messages, (list, tuple)) and messages:
+        return AgentAnswer(output=text_of(messages[-1]), messages=plain(list(messages)))
+    answer = answer_of(result)
+    if answer.messages is None and not isinstance(result, (Mapping, str, list, tuple)) and hasattr(result, "output"):
+        return AgentAnswer(output=plain(result.output))
+    return answer
+
+
+def text_of(message: Any) -> Any:
+    """Return the text of a message in the usual formats; if it has no text, its content."""
+    if isinstance(message, (list, tuple)) and len(message) == 2:
+        return message[1]
+    content = message.get("content") if isinstance(message, Mapping) else getattr(message, "content", message)
+    if isinstance(content, (list, tuple)):
+        texts = [part if isinstance(part, str) else _text_of_part(part) for part in content]
+        return "".join(texts) if any(texts) else plain(content)
+    return plain(content)
+
+
+def _text_of_part(part: Any) -> str:
+    text = part.get("text") if isinstance(part, Mapping) else getattr(part, "text", None)
+    return text if isinstance(text, str) else ""
+
+
+def answer_of(result: Any) -> AgentAnswer:
+    """Return the answer in the result of a function or a method.
+
+    Of a run result of Pydantic AI, the output is its `output`; of OpenAI Agents, its `final_output`. The messages of
+    both show the calls, so that neither needs an instrumentation. They are recognised by their methods, so that no
+    framework is imported. Anything else is the output itself.
+    """
+    if isinstance(result, type):
+        return AgentAnswer(output=plain(result))
+    if callable(getattr(result, "new_messages_json", None)) and hasattr(result, "output"):
+        return AgentAnswer(output=plain(result.output), messages=json.loads(result.new_messages_json()))
+    if callable(getattr(result, "to_input_list", None)) and hasattr(result, "final_output"):
+        return AgentAnswer(output=plain(result.final_output), messages=plain(result.to_input_list()))
+    return AgentAnswer(output=plain(result))
+
+
+def plain(value: Any, depth: int = DEFAULT_LIMITS.depth) -> Any:
+    """Return a value with models, dataclasses, structs and enums as plain data, also inside lists and objects.
+
+    Everything else is kept, and so is what is nested more deeply than values may be.
+    """
+    if isinstance(value, enum.Enum):
+        return plain(value.value, depth - 1)
+    if value is None or isinstance(value, (str, int, float)) or depth <= 0:
+        return value
+    if isinstance(value, (list, tuple)):
+        return [plain(item, depth - 1) for item in value]
+    if isinstance(value, Mapping):
+        return {key: plain(item, depth - 1) for key, item in value.items()}
+    return _fields_of(value, depth)
+
+
+def _dumped(model: Any, depth: int) -> Any:
+    try:
+        return model.model_dump(mode="json")
+    except ValueError:  # something in it is not JSON; keeping the answer reports it, with its path
+        return plain(model.model_dump(), depth - 1)
+
+
+def _fields_of(value: Any, depth: int) -> Any:
+    kind = type(value)
+    if isinstance(value, type):
+        return value
+    if hasattr(kind, "model_dump"):
+        return _dumped(value, depth)
+    if isinstance(value, msgspec.Struct):
+        return {name: plain(getattr(value, name), depth - 1) for name in value.__struct_fields__}
+    if hasattr(kind, "__dataclass_fields__"):
+        return {name: plain(getattr(value, name), depth - 1) for name in kind.__dataclass_fields__}
+    return value

@@ -1,0 +1,221 @@
+"""One run of one case, inside a worker: ask the agent turn by turn, and capture what it does.
+
+A conversation is a generator that yields requests and takes answers, so that one piece of code serves plain and
+asynchronous agents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence, Set
+from contextlib import ExitStack, contextmanager
+from time import monotonic
+from typing import Any, TypeAlias
+
+import msgspec
+
+from rightcall.errors import RightcallError, shown
+from rightcall.running.agents import Agent, AgentAnswer, AgentRequest, listen_to_documents, traceback_of
+from rightcall.running.tracing import capture
+from rightcall.values.decoding import admit
+from rightcall.values.results import Cause
+from rightcall.values.trajectory import ToolCall, Trajectory, Usage
+
+from ._case_record import CaseSpans, CaseTrajectory, Witness
+from ._messages import Done, plain
+from ._opened_files import describe_opened, note_opened
+from ._plan import CaptureOptions, CaseJob
+from ._process_state import processes_started
+
+_LONGEST_TRACEBACK = 64 * 1024
+_LONGEST_MESSAGE = 500
+_SECOND = 1_000_000_000
+
+Conversation: TypeAlias = Generator[AgentRequest, AgentAnswer, Done]
+"""Yields requests, takes answers or has the agent's exception thrown in, and returns how the job ended."""
+Failure: TypeAlias = tuple[Cause, str, str | None]
+"""Why a case has an error: the cause, the message, the traceback if there is one."""
+
+
+def converse(number: int, job: CaseJob, options: CaptureOptions, witness: Witness) -> Conversation:
+    """Run a case from its first turn to its last, or to the first one that fails, and report it to the witness."""
+    with note_opened() as opened:
+        done = yield from _take_turns(number, job, options, witness)
+    if not opened or done.trajectory is None:
+        return done
+    if options.is_strict and done.error is None:
+        return msgspec.structs.replace(done, cause="read", error=describe_opened(opened))
+    warnings = (*done.trajectory.warnings, f"RC507 agent-read-answers: {describe_opened(opened)}")
+    return msgspec.structs.replace(done, trajectory=msgspec.structs.replace(done.trajectory, warnings=warnings))
+
+
+def _take_turns(number: int, job: CaseJob, options: CaptureOptions, witness: Witness) -> Conversation:
+    began = monotonic()
+    path = CaseTrajectory(job.is_conversation)
+    failure: Failure | None = None
+    outputs: list[Any] = []
+    tools = _Tools(job, options.tool_answers)
+    spans = CaseSpans() if options.spans else None
+    for turn, given in enumerate(job.turns):
+        answer: AgentAnswer | None = None
+        before = processes_started()
+        witness.begin(turn)
+        with tools.mocked(), listen_to_documents(witness.see_document), capture(watch=witness.see) as captured:
+            try:
+                answer = yield AgentRequest(
+                    input=given, case_id=job.case_id, turn=turn, session=job.session, run=f"{job.case_id}#{number}"
+                )
+            except BaseException as raised:  # noqa: BLE001 - anything an agent raises costs its case, not the worker
+                failure = "raised", f"the agent raised {_one_line(raised)}", traceback_of(raised)[-_LONGEST_TRACEBACK:]
+        seconds = monotonic() - began
+        seen = witness.answer() if answer is None else answer
+        shown = Trajectory()
+        try:
+            after = processes_started()
+            shown = path.add(captured, seen, given, after != before or after[1])
+            outputs.append(None if answer is None else admit(answer.output, where="its output"))
+        except RightcallError as problem:
+            failure = failure or ("output", f"what the agent returned cannot be kept: {problem}", None)
+        if spans is not None:
+            spans.add(captured, seen)
+        failure = tools.failure(shown) or failure
+        if failure is not None:
+            break
+    cause, error, traceback = failure or ("", None, None)
+    whole = _completed(path.trajectory(), job, outputs, seconds)
+    return Done(
+        number=number,
+        seconds=seconds,
+        cause=cause,
+        error=error,
+        traceback=traceback,
+        trajectory=whole,
+        recorded=tools.recorded(),
+        spans=None if spans is None else spans.kept(whole),
+    )
+
+
+def _completed(path: Trajectory, job: CaseJob, outputs: list[Any], seconds: float) -> Trajectory:
+    """Add the inputs, the outputs and the duration to a trajectory."""
+    usage = msgspec.structs.replace(path.usage or Usage(), duration_ns=round(seconds * _SECOND))
+    whole = msgspec.structs.replace(path, input=job.turns[0], output=outputs[-1] if outputs else None, usage=usage)
+    if not job.is_conversation:
+        return whole
+    return msgspec.structs.replace(whole, turn_inputs=tuple(job.turns[: len(outputs)]), turn_outputs=tuple(outputs))
+
+
+def run_sync(agent: Agent, conversation: Conversation) -> Done:
+    """Run a conversation with an agent that is called."""
+    try:
+        request = next(conversation)
+        while True:
+            try:
+                answer: Any = agent.answer(request)
+            except BaseException as raised:  # noqa: BLE001 - the conversation handles it
+                request = conversation.throw(raised)
+            else:
+                request = conversation.send(answer)
+    except StopIteration as end:
+        done: Done = end.value
+        return done
+
+
+async def run_async(agent: Agent, conversation: Conversation) -> Done:
+    """Run a conversation with an agent that is awaited."""
+    try:
+        request = next(conversation)
+        while True:
+            try:
+                awaitable: Any = agent.answer(request)
+                answer = await awaitable
+            except BaseException as raised:  # noqa: BLE001 - the conversation handles it
+                request = conversation.throw(raised)
+            else:
+                request = conversation.send(answer)
+    except StopIteration as end:
+        done: Done = end.value
+        return done
+
+
+def _one_line(raised: BaseException) -> str:
+    """Return an exception in one line, even if its `__str__` fails."""
+    try:
+        text = str(raised)
+    except Exception:  # noqa: BLE001 - a text that fails must not hide what was raised
+        text = ""
+    if isinstance(raised, RightcallError):
+        return f"{type(raised).__name__}: {text}"
+    if isinstance(raised, SystemExit):
+        return f"SystemExit({shown(raised.code)})"
+    text = " ".join(text.split())
+    text = text if len(text) <= _LONGEST_MESSAGE else f"{text[: _LONGEST_MESSAGE - 1]}…"
+    return f"{type(raised).__name__}: {text}" if text else type(raised).__name__
+
+
+class _Tools:
+    """The tools of one run of one case. Mocks answer first, then the recording; then the real tool runs."""
+
+    def __init__(self, job: CaseJob, record: bool) -> None:
+        self._mocks: list[Any] = []
+        self._mocked_names = frozenset(job.mocks)
+        self._recorder: Any = None
+        if not (job.mocks or job.recording is not None or record):
+            return  # most runs need no mocks, and do not even load them
+        from rightcall.running import mocking
+
+        if job.mocks:
+            self._mocks.append(mocking.Mocks.of(job.mocks))
+        if job.recording is not None:
+            entries = [msgspec.convert(entry, mocking.RecordedCall) for entry in job.recording]
+            self._mocks.append(mocking.Replay(job.case_id, entries))
+        if record:
+            self._recorder = mocking.Recorder(job.case_id)
+
+    @contextmanager
+    def mocked(self) -> Iterator[None]:
+        """Let mocks answer for tools, and record what real tools return, during the block."""
+        if not self._mocks and self._recorder is None:
+            yield
+            return
+        from rightcall.running import mocking
+
+        with ExitStack() as stack:
+            if self._mocks:
+                stack.enter_context(mocking.use_mocks(*self._mocks))
+            if self._recorder is not None:
+                stack.enter_context(mocking.recording_to(self._recorder))
+            yield
+
+    def failure(self, path: Trajectory) -> Failure | None:
+        """Return the first call that mocks should have answered and did not, even if the agent handled that."""
+        problems = [str(problem) for each in self._mocks for problem in each.problems]
+        if self._mocks and not problems:
+            problems = self._unmocked(path.calls)
+        return ("mock", problems[0], None) if problems else None
+
+    def _unmocked(self, calls: Sequence[ToolCall]) -> list[str]:
+        """Return a message for each call of a tool that ran for real although it is mocked."""
+        outer = {call.parent_id for call in calls} - {None}
+        return [_unmocked_message(call.name) for call in calls if _has_run(call) and self._is_passed_over(call, outer)]
+
+    def _is_passed_over(self, call: ToolCall, outer: Set[str | None]) -> bool:
+        """Whether a mock answers for the tool of a call, and was never asked."""
+        if call.span_id in outer and call.name not in self._mocked_names:
+            return False  # it consists of other calls, which are checked themselves
+        responsible = next((each for each in self._mocks if each.answers_for(call.name)), None)
+        return responsible is not None and not responsible.was_asked(call.name)
+
+    def recorded(self) -> tuple[Any, ...]:
+        """Return what the real tools answered, as plain data."""
+        return () if self._recorder is None else tuple(plain(self._recorder.entries))
+
+
+def _has_run(call: ToolCall) -> bool:
+    """Whether a call was carried out, and not only requested by a model, or refused before it began."""
+    return call.error is None and not call.internal and (call.source == "span" or "output" not in call.unrecorded)
+
+
+def _unmocked_message(tool: str) -> str:
+    return (
+        f"the tool {shown(tool)} is mocked, but ran for real; mocks and recordings answer only for functions that are "
+        "marked with @tool or @mockable"
+    )

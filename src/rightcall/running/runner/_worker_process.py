@@ -1,0 +1,256 @@
+"""A worker process, as its parent sees it, and the jobs that it is running."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from time import monotonic
+from typing import Any
+
+import msgspec
+
+from rightcall.errors import InputError, RightcallError
+from rightcall.values.results import Cause
+from rightcall.values.trajectory import KeptSpans, RawSpan, Trajectory
+
+from ._messages import CUT_OFF, CUT_OFF_REASON, FrameReader, Seen, frame
+from ._output import OutputTail
+from ._plan import CaseJob
+from ._process_tree import RUN_VARIABLE
+from ._system import PROCESS_TREE, exceeds_memory, kill_group, kill_tree
+
+_PATIENCE = 10.0
+"""Seconds that a killed worker has to be gone; it normally needs 10 ms."""
+_PIECE = 1 << 18
+_PIPE_SIZE = 1 << 20
+"""The most that Linux grants to a process without privileges (pipe(7), `/proc/sys/fs/pipe-max-size`)."""
+_MOST_SEEN = 8 << 20
+"""Characters of spans that are held for one job, in case it dies."""
+_MOST_READS = 64
+_INCOMPLETE = "the agent did not finish: this is what was seen of it until then"
+
+
+class RunningJob(msgspec.Struct):
+    """A job that a worker was given and has not finished."""
+
+    job: CaseJob
+    number: int
+    started: float
+    cancelled: float | None = None
+    """When the worker was asked to cancel it."""
+    seen: list[Seen] = []
+    """The spans that the worker has reported so far."""
+    seen_size: int = 0
+    """How many characters of spans that is."""
+
+    def note(self, seen: Seen) -> None:
+        """Keep reported spans, as far as there is room."""
+        if self.seen_size < _MOST_SEEN:
+            self.seen.append(seen)
+            self.seen_size += len(seen.spans.text)
+
+    def trajectory_so_far(self) -> Trajectory:
+        """Return the trajectory as far as the worker reported it. It is shown, and never judged."""
+        job, is_conversation = self.job, self.job.is_conversation
+        count = 1 + max([each.turn for each in self.seen], default=0)
+        turns = [
+            _latest(self.seen, turn if is_conversation else None) for turn in range(count if is_conversation else 1)
+        ]
+        path = _read(turns, is_conversation)
+        if not any([len(each.spans.text) > len("[]") for each in self.seen]):
+            path = msgspec.structs.replace(path, calls_recorded=False)
+        given = tuple(job.turns[:count]) if is_conversation else ()
+        return incomplete(msgspec.structs.replace(path, input=job.turns[0], turn_inputs=given))
+
+    def spans_so_far(self) -> KeptSpans:
+        """Return the spans as far as the worker reported them."""
+        kept = KeptSpans.of(_latest(self.seen, None))
+        return KeptSpans(kept.text, kept.left_out + sum([each.spans.left_out for each in self.seen]))
+
+
+def incomplete(path: Trajectory) -> Trajectory:
+    """Return a trajectory with a warning that it may be incomplete."""
+    return msgspec.structs.replace(path, warnings=(*path.warnings, _INCOMPLETE))
+
+
+def _read(turns: list[list[RawSpan]], is_conversation: bool) -> Trajectory:
+    from rightcall.reading import read_raw_spans  # most runs have no such case, and never load the readers here
+
+    try:
+        return read_raw_spans(turns, is_conversation)
+    except RightcallError as problem:
+        return Trajectory(calls_recorded=False, warnings=(f"the spans seen until then cannot be read: {problem}",))
+
+
+def _latest(seen: Iterable[Seen], turn: int | None) -> list[RawSpan]:
+    """Return the spans of a turn, or of all, in the order they began, each as it was reported last."""
+    found: dict[str, RawSpan] = {}
+    for each in seen:
+        if turn is None or each.turn == turn:
+            with suppress(InputError):  # a worker may send anything; only valid spans count
+                each.spans.check()
+                found |= each.spans.by_id()
+    return list(found.values())
+
+
+class WorkerProcess:
+    """A process that loads the agent and runs jobs. Nothing here waits for it, but `wait` and `close`."""
+
+    def __init__(self, setup: dict[str, Any], token: str, *, is_solo: bool) -> None:
+        self.is_solo = is_solo
+        """Whether it is for one job at a time, of those that may be to blame for a death."""
+        self.is_ready = False
+        self.started = monotonic()
+        self.running: dict[int, RunningJob] = {}
+        self.served = 0
+        """How many jobs it was given."""
+        self.altered: str | None = None
+        self.silent_since: float | None = None
+        """When its end of the channel was closed: by its death or, if it lives on, by the agent."""
+        self.kill_reason: tuple[Cause, str] | None = None
+        """Why we killed it, if we did."""
+        self.output = OutputTail()
+        self._frames = FrameReader()
+        self._unsent = bytearray()
+        self._start(token)
+        self.send(setup)
+
+    def _start(self, token: str) -> None:
+        inward, self.commands = os.pipe()
+        self.replies, outward = os.pipe()
+        self.printed, printing = os.pipe()
+        try:
+            self.process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own file
+                [sys.executable, "-P", PROCESS_TREE, str(inward), str(outward)],
+                stdin=subprocess.DEVNULL,
+                stdout=printing,
+                stderr=printing,
+                pass_fds=(inward, outward),
+                start_new_session=True,
+                env={**os.environ, RUN_VARIABLE: token},
+            )
+        finally:
+            for end in (inward, outward, printing):
+                os.close(end)
+        for end in (self.commands, self.replies, self.printed):
+            os.set_blocking(end, False)
+        for end in (self.printed, self.replies):
+            _widen(end)
+        # A descriptor that becomes readable when the process ends (pidfd_open(2), Linux 5.3); else it is polled.
+        self.death = os.pidfd_open(self.process.pid) if hasattr(os, "pidfd_open") else None
+
+    def send(self, message: Any) -> None:
+        """Queue a message, and send as much as the worker takes now."""
+        self._unsent += frame(message)
+        self.flush()
+
+    def flush(self) -> None:
+        """Send what is queued, as far as the worker takes it."""
+        try:
+            while self._unsent:
+                del self._unsent[: os.write(self.commands, self._unsent[:_PIECE])]
+        except BlockingIOError:
+            return
+        except OSError:  # the reading end is closed: the worker's death, and its reason, are noticed elsewhere
+            self._unsent.clear()
+
+    @property
+    def has_unsent(self) -> bool:
+        """Whether something is queued."""
+        return bool(self._unsent)
+
+    def messages(self) -> Iterator[Any]:
+        """Yield what the worker has sent. Raises `InputError` for what is not a message."""
+        while data := _read_available(self.replies):
+            yield from self._frames.add(data)
+        if data is not None and self.silent_since is None:
+            self.silent_since = monotonic()
+
+    def take_output(self) -> None:
+        """Read what has been printed so far."""
+        for _ in range(_MOST_READS):  # an agent may print faster than we read, and other workers need attention
+            data = _read_available(self.printed)
+            if not data:
+                return
+            self.output.add(data)
+
+    def exceeds_memory(self, limit: int) -> bool:
+        """Whether it and everything it started use more memory than this, in bytes."""
+        return exceeds_memory(self.process.pid, limit)
+
+    def is_stopped(self) -> bool:
+        """Whether a signal has stopped it, so that it neither runs nor ends."""
+        if not hasattr(os, "waitid"):
+            return False
+        try:
+            found = os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return False
+        return found is not None and found.si_code == os.CLD_STOPPED
+
+    def is_dead(self) -> bool:
+        """Whether it has ended."""
+        return self.process.poll() is not None
+
+    def ask_to_end(self) -> None:
+        """Let it end by itself. What it leaves behind is killed by `close`."""
+        self.send({"do": "end"})
+
+    def kill(self) -> None:
+        """Kill it, and everything it started."""
+        if not self.is_dead():
+            kill_tree(self.process.pid)
+
+    def wait(self) -> None:
+        """Wait until it has ended, after it was killed."""
+        try:
+            self.process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            kill_group(self.process.pid)
+            self.process.wait()
+
+    def close(self) -> None:
+        """Kill it, wait for its end, and close its descriptors."""
+        self.kill()
+        self.wait()
+        for end in (self.commands, self.replies, self.printed, self.death):
+            if end is not None:
+                os.close(end)
+
+    def how_it_ended(self) -> str:
+        """Return how it ended, in words."""
+        code = self.process.returncode
+        if code == CUT_OFF:
+            return CUT_OFF_REASON
+        if code is None or code >= 0:
+            return f"the agent ended its process with exit code {code}"
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:
+            name = f"signal {-code}"
+        return f"the agent's process was killed by {name}"
+
+
+def _read_available(end: int) -> bytes | None:
+    """Return what there is to read: empty at the end of the stream, `None` if there is nothing yet."""
+    try:
+        return os.read(end, _PIECE)
+    except BlockingIOError:
+        return None
+    except OSError:
+        return b""
+
+
+def _widen(end: int) -> None:
+    """Enlarge a pipe, so that an agent that prints or does a lot seldom waits for us."""
+    import fcntl
+
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        try:
+            fcntl.fcntl(end, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
+        except OSError:
+            return  # the user's limit for all pipes is reached; the default of 64 KiB works, too
