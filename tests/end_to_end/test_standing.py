@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from tests.processes import change, rightcall
 
-from rightcall.cli._glances import glances, troubles_of, verdicts_of
-from rightcall.reporting.store import list_runs, open_run
+from rightcall.reporting.store import list_runs, open_run, summaries
 
 
 @pytest.fixture
@@ -117,17 +116,17 @@ def test_a_damaged_run_or_configuration_does_not_matter(project: Path, damage: s
     assert done.stdout.startswith("Eval sets  evals/shop.yaml\n")
 
 
-def test_a_glance_at_a_run_sees_what_the_store_reads(project: Path) -> None:
+def test_a_summary_of_a_run_is_what_the_store_reads(project: Path) -> None:
     rightcall("run", "--repeat", "2", cwd=project)
     [folder] = list_runs(project / ".rightcall" / "runs")
     run = open_run(str(folder))
 
-    [glance] = glances(project / ".rightcall" / "runs")
+    [summary] = summaries(project / ".rightcall" / "runs")
 
-    assert (glance.id, glance.evalset, glance.started) == (run.header.id, run.header.evalset, run.header.started)
-    assert verdicts_of(glance) == {result.case_id: result.verdict for result in run.results()}
+    assert (summary.id, summary.evalset, summary.started) == (run.header.id, run.header.evalset, run.header.started)
+    assert summary.verdicts() == {result.case_id: result.verdict for result in run.results()}
     [bad] = {result.case_id: result for result in run.results() if not result.passed}.values()
-    assert [tuple(case) for case in troubles_of(glance)] == [(bad.case_id, "failed", bad.findings[0].finding.message)]
+    assert [tuple(case) for case in summary.problems()] == [(bad.case_id, "failed", bad.findings[0].finding.message)]
 
 
 def test_many_files_are_no_burden(project: Path) -> None:

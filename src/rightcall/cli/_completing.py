@@ -14,9 +14,8 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
+from rightcall.reporting.store import RunSummary, summaries
 from rightcall.running.project import OWN_FILE, PROJECT_FILE, project_of
-
-from ._glances import Glance, glances, verdicts_of
 
 VARIABLE = "_RIGHTCALL_COMPLETE"
 SHELLS = ("bash", "zsh", "fish")
@@ -98,30 +97,30 @@ def _beginning(begun: str, found: Iterable[tuple[str, str]]) -> list[CompletionI
 
 def _runs() -> list[tuple[str, str]]:
     """The names that runs go by: `last`, branches, ids; the newest first."""
-    found = list(glances(_RUNS))
+    found = list(summaries(_RUNS))
     branches = {run.branch: f"the newest run of {run.branch}" for run in found if run.branch}
     named = [("last", "the newest run")] if found else []
     return [*named, *branches.items(), *[(run.id, _told(run)) for run in found]]
 
 
-def _told(run: Glance) -> str:
+def _told(run: RunSummary) -> str:
     counts = ", ".join([f"{count} {name.replace('_', ' ')}" for name, count in run.totals.items() if count])
     return f"{run.started[:16].replace('T', ' ')}  {run.evalset}  {counts or 'not finished'}"
 
 
 def _cases(arguments: list[str]) -> list[str]:
     """The ids of the cases at hand: of the eval set that the words name, of the run, or of the project's own."""
-    found = list(glances(_RUNS))
+    found = list(summaries(_RUNS))
     for word in arguments[1:]:
         if word.endswith(_DATA) and Path(word).is_file():
             return _ids(Path(word))
         for run in found:
             if word and (word == run.id or word == run.branch or (word == "last" and run is found[0])):
-                return list(verdicts_of(run))
+                return list(run.verdicts())
     configured = _configured()
     if configured is not None:
         return _ids(configured)
-    return list(verdicts_of(found[0])) if found else []
+    return list(found[0].verdicts()) if found else []
 
 
 def _ids(path: Path) -> list[str]:

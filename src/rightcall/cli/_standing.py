@@ -14,18 +14,17 @@ from typing import Any, NamedTuple
 
 import click
 
+from rightcall.reporting.store import CaseProblem, RunSummary, summaries
 from rightcall.running.project import OWN_FILE, PROJECT_FILE, eval_sets_in, project_of
-
-from ._glances import Case, Glance, glances, is_changed, troubles_of, verdicts_of
+from rightcall.values.results import SIGNS
 
 _RUNS = Path(".rightcall") / "runs"
 _SPOILT = 2
 _MOST_LISTED = 5
 _MOST_LINES = 3
 _NARROWEST, _WIDEST = 40, 120
-_WORDS = {"passed": "passed", "failed": "failed", "error": "in error", "not_measured": "not measured"}
+_SHOWN = ("passed", "failed", "error", "not_measured")
 _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
-_MARKS = {"failed": ("✗", "x"), "error": ("!", "!"), "not_measured": ("?", "?")}
 _WAYS_IN = """\
 Did the agent make the right calls?
 
@@ -43,7 +42,7 @@ class Project(NamedTuple):
     agent: str | None
     evalset: str | None
     eval_sets: list[str]
-    runs: list[Glance]
+    runs: list[RunSummary]
 
 
 def tell_standing() -> int:
@@ -52,7 +51,7 @@ def tell_standing() -> int:
     if project is None:
         click.echo(_WAYS_IN)
         return 0
-    is_spoilt = bool(project.runs) and is_changed(project.runs[0])
+    is_spoilt = bool(project.runs) and project.runs[0].is_changed()
     for line in _spoilt_lines(project) if is_spoilt else _lines(project):
         click.echo(_harmless(line))
     return _SPOILT if is_spoilt else 0
@@ -64,7 +63,7 @@ def _project() -> Project | None:
     values = _configured(folder)
     runs = values.get("runs")
     places = [folder / runs] if isinstance(runs, str) else [_RUNS, folder / _RUNS]
-    found = next((newest for newest in (list(glances(place)) for place in places) if newest), [])
+    found = next((newest for newest in (list(summaries(place)) for place in places) if newest), [])
     eval_sets = eval_sets_in(folder)
     if not eval_sets and not found and not values:
         return None
@@ -114,47 +113,47 @@ def _lines(project: Project) -> Iterator[str]:
         return
     last = project.runs[0]
     yield f"Last run   {last.id[:4]}, {_ago(last)}, {last.evalset}: {_totals(last)}"
-    troubles = troubles_of(last)
+    troubles = last.problems()
     yield from _trouble_lines(last, troubles)
     yield from _since(project, last)
     yield from _next(project, troubles)
 
 
-def _totals(run: Glance) -> str:
-    counts = [f"{run.totals[name]:,} {word}" for name, word in _WORDS.items() if run.totals.get(name)]
+def _totals(run: RunSummary) -> str:
+    counts = [f"{run.totals[name]:,} {SIGNS[name].word}" for name in _SHOWN if run.totals.get(name)]
     told = ", ".join(counts) or "no cases"
     return told if run.is_finished else f"{told}; it did not come to its end"
 
 
-def _trouble_lines(run: Glance, troubles: list[Case]) -> Iterator[str]:
+def _trouble_lines(run: RunSummary, troubles: list[CaseProblem]) -> Iterator[str]:
     for case in troubles:
-        line, width = f"  {_mark(case.verdict)} {case.id}  {case.message}".rstrip(), _width()
+        line, width = f"  {_mark(case.verdict)} {case.case_id}  {case.message}".rstrip(), _width()
         yield from [line] if len(line) <= width else _wrapped(case, width)
-    more = sum([run.totals.get(name, 0) for name in _MARKS]) - len(troubles)
+    more = sum([run.totals.get(name, 0) for name in _SHOWN[1:]]) - len(troubles)
     if more > 0:
         yield f"    and {more:,} more"
 
 
-def _wrapped(case: Case, width: int) -> Iterator[str]:
+def _wrapped(case: CaseProblem, width: int) -> Iterator[str]:
     """A case and what is wrong with it on lines of its own, as many as are needed to see the argument."""
     from textwrap import wrap
 
-    yield f"  {_mark(case.verdict)} {case.id}"[:width]
+    yield f"  {_mark(case.verdict)} {case.case_id}"[:width]
     lines = wrap(_harmless(case.message), width - 4)
     yield from [f"    {line}" for line in lines[:_MOST_LINES]]
     if len(lines) > _MOST_LINES:
         yield "    ..."
 
 
-def _since(project: Project, last: Glance) -> Iterator[str]:
+def _since(project: Project, last: RunSummary) -> Iterator[str]:
     """What changed: files since the last run, and verdicts between that run and the one before it."""
     changed = [name for name in (last.evalset, _file_of(project.agent)) if name and _is_newer(project, name, last)]
     if changed:
         yield f"Since then {' and '.join(dict.fromkeys(changed))} changed"
     before = next((run for run in project.runs[1:] if run.evalset == last.evalset), None)
-    if before is None or is_changed(before):
+    if before is None or before.is_changed():
         return
-    then, now = verdicts_of(before), verdicts_of(last)
+    then, now = before.verdicts(), last.verdicts()
     worse = [case for case in now if now[case] != "passed" and then.get(case) == "passed"]
     better = [case for case in now if now[case] == "passed" and then.get(case, "passed") != "passed"]
     told = [_flips(worse, "passed then"), _flips(better, "passes now")]
@@ -166,7 +165,7 @@ def _flips(cases: list[str], what: str) -> str:
     return f"{', '.join(cases[:_MOST_LISTED])}{more} {what}" if cases else ""
 
 
-def _next(project: Project, troubles: list[Case]) -> Iterator[str]:
+def _next(project: Project, troubles: list[CaseProblem]) -> Iterator[str]:
     last = project.runs[0] if project.runs else None
     yield "\nNext:"
     if not project.eval_sets and project.evalset is None:
@@ -176,7 +175,7 @@ def _next(project: Project, troubles: list[Case]) -> Iterator[str]:
     elif not last.is_finished:
         yield f"  rightcall run --resume {last.id}   # what is finished is not run again"
     elif troubles:
-        yield f"  rightcall show last --case {shlex.quote(troubles[0].id)}   # the whole path"
+        yield f"  rightcall show last --case {shlex.quote(troubles[0].case_id)}   # the whole path"
         yield f"  {_run_command(project)} --failed"
     else:
         yield f"  {_run_command(project)}"
@@ -196,7 +195,7 @@ def _file_of(agent: str | None) -> str | None:
     return place if place.endswith(".py") else None
 
 
-def _is_newer(project: Project, name: str, run: Glance) -> bool:
+def _is_newer(project: Project, name: str, run: RunSummary) -> bool:
     places = [path for path in (Path(name), project.folder / name) if path.is_file()]
     return bool(places) and places[0].stat().st_mtime > _seconds(run.started)
 
@@ -210,7 +209,7 @@ def _seconds(moment: str) -> float:
         return float("inf")
 
 
-def _ago(run: Glance) -> str:
+def _ago(run: RunSummary) -> str:
     import time
 
     passed = time.time() - _seconds(run.started)
@@ -222,7 +221,8 @@ def _ago(run: Glance) -> str:
 
 
 def _mark(verdict: str) -> str:
-    return _MARKS.get(verdict, _MARKS["failed"])[not _is_unicode()]
+    sign = SIGNS.get(verdict, SIGNS["failed"])
+    return sign.symbol if _is_unicode() else sign.ascii
 
 
 def _harmless(line: str) -> str:

@@ -10,16 +10,7 @@ from rich.style import Style
 from rich.text import Text
 
 from rightcall.reporting.reports import Paper, printable, unobeyed
-
-_MARKS = {
-    "match": ("✓", "+"),
-    "failed": ("✗", "x"),
-    "mismatch": ("≠", "!"),
-    "moved": ("⇅", "~"),
-    "missing": ("−", "-"),
-    "extra": ("+", ">"),
-    "not_measured": ("?", "?"),
-}
+from rightcall.values.results import SIGNS
 
 
 class Screen:
@@ -48,7 +39,8 @@ class Screen:
 
     def mark(self, name: str) -> str:
         """The mark of a verdict or a step."""
-        return _MARKS[name][self._is_plain]
+        sign = SIGNS[name]
+        return f"{sign.ascii:<2}" if self._is_plain else sign.symbol
 
     def _painted(self, text: str, style: str) -> str:
         if not style or not text or self._console.color_system is None:

@@ -230,7 +230,7 @@ def test_an_agent_that_raised_is_shown_with_the_end_of_its_traceback(judged: Jud
 
     lines = screen(msgspec.structs.replace(error_result(case, outcome), outcome=outcome))
 
-    assert lines[0] == "  ✗ laptop_search       raised" + " " * 65 + "2.20s"
+    assert lines[0] == "  ! laptop_search       raised" + " " * 65 + "2.20s"
     assert lines[2:4] == ["error[RC501 agent-raised]: KeyError: 'x'", " --> shop.yaml:2:5  laptop_search"]
     assert lines[4:12] == [*[f"  |   frame {n}" for n in range(13, 20)], "  | KeyError: 'x'"]
     assert lines[12:15] == ["  | printed:", "  | a", "  | last words"]

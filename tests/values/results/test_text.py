@@ -2,7 +2,7 @@
 
 import pytest
 
-from rightcall.values.results import ordinal_text
+from rightcall.values.results import SIGNS, nth_text, order_phrase, ordinal_text
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,34 @@ from rightcall.values.results import ordinal_text
 )
 def test_a_place_in_a_list_is_told_as_people_say_it(number: int, text: str) -> None:
     assert ordinal_text(number) == text
+
+
+@pytest.mark.parametrize(
+    ("place", "short", "long"),
+    [
+        ((0, 2), "after call 1", "after call 1, expected before it"),
+        ((2, 0), "before call 1", "before call 1, expected after it"),
+        ((2, 2), "at another place", "at another place than expected"),
+    ],
+    ids=["too late", "too early", "on no wrong side"],
+)
+def test_a_call_out_of_order_is_told_by_the_call_it_is_on_the_wrong_side_of(
+    place: tuple[int, int], short: str, long: str
+) -> None:
+    def name(expected: int, actual: int) -> str:
+        return f"call {actual}"
+
+    assert order_phrase(place, [(1, 1)], name) == short
+    assert order_phrase(place, [(1, 1)], name, expectation=True) == long
+
+
+def test_a_call_is_counted_only_where_there_are_several() -> None:
+    assert (nth_text("weather", 2, 3), nth_text("weather", 1, 1)) == ("the 2nd weather", "weather")
+
+
+def test_no_two_verdicts_share_a_sign_a_word_or_an_emoji() -> None:
+    verdicts = [SIGNS[verdict] for verdict in ("passed", "failed", "error", "not_measured")]
+
+    for field in ("symbol", "ascii", "word", "emoji"):
+        assert len({getattr(sign, field) for sign in verdicts}) == 4
+    assert all(sign.ascii.isascii() for sign in SIGNS.values())

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from rightcall.errors import shown
-from rightcall.values.results import Finding, ordinal_text
+from rightcall.values.results import Finding, nth_text, order_phrase
 
 from ._aligning import Line
 from ._comparing import Comparison, told
@@ -97,23 +97,20 @@ def _missing(comparison: Comparison, index: int) -> tuple[str, str | None]:
 
 def _out_of_order(comparison: Comparison, line: Line) -> str:
     """Which call in place this one is on the wrong side of."""
-    for other in _in_place(comparison):
-        if (other.expected < line.expected) != (other.actual < line.actual):
-            name = _which(comparison, other, line)
-            if line.actual < other.actual:
-                return f"before {name}, expected after it"
-            return f"after {name}, expected before it"
-    return "at another place than expected"
+    in_place = ((other.expected, other.actual) for other in _in_place(comparison))
+
+    def name(expected: int, actual: int) -> str:
+        return _which(comparison, expected, actual, comparison.expected[line.expected])
+
+    return order_phrase((line.expected, line.actual), in_place, name, expectation=True)
 
 
-def _which(comparison: Comparison, other: Line, line: Line) -> str:
+def _which(comparison: Comparison, expected: int, actual: int, moved: str) -> str:
     """A call by its name and, where several of them were made, which one of them it is."""
-    name, names = comparison.expected[other.expected], comparison.selection.names
-    if name == comparison.expected[line.expected]:
-        return f"`{comparison.expected_call(other.expected).text}`"
-    if names.count(name) < 2:
-        return f"`{name}`"
-    return f"the {ordinal_text(names[: other.actual + 1].count(name))} `{name}`"
+    name, names = comparison.expected[expected], comparison.selection.names
+    if name == moved:
+        return f"`{comparison.expected_call(expected).text}`"
+    return nth_text(f"`{name}`", names[: actual + 1].count(name), names.count(name))
 
 
 def _in_place(comparison: Comparison) -> Iterator[Line]:

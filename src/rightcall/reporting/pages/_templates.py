@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from rightcall.errors import MissingExtraError
+from rightcall.values.results import SIGNS
 from rightcall.version import __version__
 
 from ._links import Crumb, Links
 from ._texts import percent, pieces, score_text, seconds_text, visible
-from ._words import SIGNS, WORDS
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -79,7 +79,7 @@ def environment() -> Environment:
     made.filters |= {"score": score_text, "seconds": seconds_text}
     # The stylesheet and the script are files of this package: the only text that is not escaped.
     own = {"style": Markup(stylesheet()), "script": Markup(script()), "policy": policy()}  # noqa: S704
-    made.globals |= {"own": own, "signs": SIGNS, "words": WORDS, "version": __version__}
+    made.globals |= {"own": own, "signs": SIGNS, "version": __version__}
     return made
 
 

@@ -24,7 +24,6 @@ _MOST_LANES = 8
 _HANGING = 2
 _LINES_OF_A_CALL = 2
 _SUSPECTED = "! reads like an error"
-_FAILED = ("✗", "x")
 _GIVES = ("→", "->")
 Bond = Literal["", "concurrent", "asked"]
 """What joins calls side by side: they ran at the same time, or the model asked for them at once."""
@@ -106,14 +105,16 @@ class CallTable:
         """What came of a call: its error, its output, or both where they differ."""
         paper = self._paper
         if call.error is not None:
-            yield from self._marked(_FAILED, call.error, width, "red", _LINES_OF_A_CALL)
+            yield from self._marked(paper.sign("failed"), call.error, width, "red", _LINES_OF_A_CALL)
         if "output" in call.unrecorded:
             yield ((f"{paper.glyph(_GIVES)} ?", "dim"),)
         elif call.error is None or call.output not in (None, call.error):
             yield from self._given(call, width)
 
     def _given(self, call: ToolCall, width: int) -> Iterator[Line]:
-        *above, last = self._marked(_GIVES, value_text(call.output, self._paper.value_width), width, "", 1)
+        *above, last = self._marked(
+            self._paper.glyph(_GIVES), value_text(call.output, self._paper.value_width), width, "", 1
+        )
         yield from above
         if not call.suspected_error:
             yield last
@@ -123,8 +124,7 @@ class CallTable:
             yield last
             yield ((_SUSPECTED, "yellow"),)
 
-    def _marked(self, sign: tuple[str, str], text: str, width: int, style: str, lines: int) -> Iterator[Line]:
-        mark = self._paper.glyph(sign)
+    def _marked(self, mark: str, text: str, width: int, style: str, lines: int) -> Iterator[Line]:
         first, *others = self._paper.paragraphs(text, width - len(mark) - 1, lines)
         yield ((f"{mark} ", style or "dim"), (first, style))
         for piece in others:

@@ -5,17 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from rightcall.reporting.changes import CaseChange, Comparison, Overview, PathChange, Side, overview
-from rightcall.values.results import Difference, Verdict
+from rightcall.values.results import SIGNS, Difference, Verdict
 
 from ._paper import NARROWEST, Line, Paper, Part, cell_count, fit, line_length, wrap
 
-_MARKS: dict[Verdict, tuple[str, str]] = {
-    "passed": ("✓", "ok"),
-    "failed": ("✗", "x"),
-    "error": ("!", "!"),
-    "not_measured": ("?", "?"),
-}
-_STYLES: dict[Verdict, str] = {"passed": "green", "failed": "red", "error": "red", "not_measured": "yellow"}
 _ON_BOTH = {
     "passed": "passes on both",
     "failed": "fails on both",
@@ -179,7 +172,7 @@ def _flip(old: Verdict, new: Verdict, paper: Paper) -> list[Part]:
 
 
 def _verdict_part(verdict: Verdict | None, paper: Paper) -> Part:
-    return (paper.glyph(_MARKS[verdict]), _STYLES[verdict]) if verdict is not None else "-"
+    return (paper.sign(verdict), SIGNS[verdict].style) if verdict is not None else "-"
 
 
 def _total_rows(views: Sequence[Overview]) -> Iterator[tuple[str, list[str]]]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from rightcall.values.results import (
     CODES,
     OTHER,
+    SIGNS,
     CaseResult,
     Classification,
     EvaluationResult,
@@ -17,11 +18,9 @@ from rightcall.values.results import (
 
 from ._durations import duration_text, extent, seconds_text
 from ._expected_paths import paths_of
-from ._marks import MARKS, STYLES
 from ._paper import Line, Paper, cell_count, fit, printable
 from ._report import Report
 
-_WORD = {"failed": "failed", "error": "error", "not_measured": "not measured"}
 _NAME = 18
 _WIDEST = 100
 _CAUSES = {
@@ -48,7 +47,7 @@ def concise_lines(result: CaseResult) -> Iterator[str]:
         advice = f" ({finding.help})" if finding.help else ""
         yield f"{placed.source}: {finding.code} {case}: {finding.message}{advice}"
     if not result.findings:
-        yield f"{result.source}: {case}: {_WORD[result.verdict]}, score {result.score}"
+        yield f"{result.source}: {case}: {SIGNS[result.verdict].word}, score {result.score}"
 
 
 def concise_report(report: Report) -> Iterator[str]:
@@ -74,14 +73,14 @@ def headline(result: CaseResult, paper: Paper) -> Line:
     width = min(paper.width, _WIDEST)
     repeat = f" (repeat {result.repeat + 1})" if result.repeat else ""
     name = fit(paper.text(result.case_id), max(_NAME, width // 3), plain=paper.plain) + repeat
-    mark = f"  {paper.glyph(MARKS[result.verdict])} "
+    mark = f"  {paper.sign(result.verdict)} "
     size = _size(result)
     room = width - cell_count(mark) - max(_NAME, cell_count(name)) - cell_count(size) - 4
     told = _fitting([paper.text(each) for each in _told(result)], max(10, room), paper)
     pad = " " * max(0, _NAME - cell_count(name))
     gap = " " * max(2, room - cell_count(told) + 2)
     return (
-        (mark, STYLES.get(result.verdict, "red")),
+        (mark, SIGNS[result.verdict].style),
         (name, "bold"),
         f"{pad}  {told}",
         (f"{gap}{size}".rstrip(), "dim"),

@@ -7,9 +7,8 @@ from typing import Any
 
 import msgspec
 
-from rightcall.values.results import CaseResult, Difference, EvaluationResult, value_text
+from rightcall.values.results import SIGNS, CaseResult, Difference, EvaluationResult, value_text
 
-from ._marks import MARKS, STYLES
 from ._paper import NARROWEST, Line, Paper, fit
 from ._report import Report
 
@@ -33,7 +32,7 @@ def detail_lines(report: Report, paper: Paper) -> Iterator[Line]:
 
 def _head(result: CaseResult, paper: Paper) -> Line:
     repeat = f" (repeat {result.repeat + 1})" if result.repeat else ""
-    mark = (f"  {paper.glyph(MARKS[result.verdict])} ", STYLES.get(result.verdict, "red"))
+    mark = (f"  {paper.sign(result.verdict)} ", SIGNS[result.verdict].style)
     return (mark, (_name(result.case_id, paper) + repeat, "bold"), f"  {_score(result.verdict, result.score)}")
 
 
@@ -82,7 +81,7 @@ def _detail(key: str, value: Any, paper: Paper) -> Iterator[Line]:
 
 def _step(step: dict[str, Any], paper: Paper) -> str:
     """One step of an alignment: its sign, which expected call it is, which call that was made, and what differs."""
-    sign = paper.glyph(MARKS[step["kind"]])
+    sign = paper.sign(step["kind"])
     sides = [(side, step.get(side)) for side in ("expected", "actual")]
     places = ", ".join([f"{side} {place + 1}" for side, place in sides if place is not None])
     differences = "; ".join([str(Difference(**each)) for each in step.get("differences", ())])

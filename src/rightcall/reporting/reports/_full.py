@@ -10,7 +10,6 @@ from rightcall.values.results import CODES, CaseResult, EvaluationResult, Placed
 from ._concise import ending, headline, matrices, matrix_lines
 from ._expected_paths import Path, paths_of
 from ._gutter import Gutter
-from ._marks import MARKS
 from ._paper import NARROWEST, Line, Paper, fit, wrap
 from ._report import Report
 
@@ -33,7 +32,7 @@ def full_lines(report: Report, paper: Paper, max_detail: int = 10) -> Iterator[L
             bad.append(result)
     if passed:
         told = f"{passed:,} more" if not_passed else f"{passed:,} passed"
-        yield ((f"  {paper.glyph(MARKS['passed'])} ", "green"), told)
+        yield ((f"  {paper.sign('passed')} ", "green"), told)
     for result in bad:
         yield from diagnosis(result, paper, report.run_id)
     if not_passed > len(bad):

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from rightcall.values.results import Source, Step, call_text
+from rightcall.values.results import SIGNS, Source, Step, call_text
 from rightcall.values.trajectory import ToolCall
 
 from ._expected_paths import Path
-from ._marks import MARKS, STYLES, difference_texts, order_text
+from ._marks import difference_texts, order_text
 from ._paper import Line, Paper, beginning, cell_count, fit, line_length
 
 _LABELS = {
@@ -107,11 +107,11 @@ class Gutter:
         """The mark, the number of the call, and what there is to say of it, on one line or several."""
         paper, kind = self._paper, path.kind(step)
         number = f" {step.actual + 1}" if step.actual is not None else ""
-        mark = f"{paper.glyph(MARKS[kind])}{number}"
+        mark = f"{paper.sign(kind)}{number}"
         room = max(12, room - len(mark) - 2)
         texts = [fit(paper.text(text), room, plain=paper.plain) for text in self._said(step, path, calls, room)]
         is_allowed = kind == "extra" and not path.is_told(step)
-        head = (mark, "dim" if is_allowed else STYLES.get(kind, "red"))
+        head = (mark, "dim" if is_allowed else SIGNS[kind].style)
         first: Line = (head, f"  {texts[0]}") if texts else (head,)
         return [first, *[(" " * (len(mark) + 2), text) for text in texts[1:]]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rightcall.reporting.changes import CaseChange, Comparison
-from rightcall.values.results import CaseResult, Classification, EvaluatorTotals
+from rightcall.values.results import SIGNS, CaseResult, Classification, EvaluatorTotals
 
 from ._comparison_lines import change_words, score_words, totals_words
 from ._concise import matrices, matrix_table
@@ -20,8 +20,6 @@ _MOST_FINDINGS = 20
 _MOST_EVALUATORS = 50
 _SENTENCE = 500
 _CELL = 40
-_MARKS = {"passed": "✅", "failed": "❌", "error": "💥", "not_measured": "❔"}
-_WORDS = {"passed": "passed", "failed": "failed", "error": "in error", "not_measured": "not measured"}
 
 
 def markdown_report(report: Report, changes: Comparison | None = None, baseline: str = "") -> Iterator[str]:
@@ -65,7 +63,7 @@ def _fitting(blocks: Iterator[str], room: int, what: str) -> Iterator[str]:
 def _head(report: Report) -> Iterator[str]:
     totals = report.totals
     has_passed = totals.exit_code == 0 and all(each.verdict == "passed" for each in report.overall)
-    mark = _MARKS["passed"] if has_passed else _MARKS["failed"]
+    mark = SIGNS["passed"].emoji if has_passed else SIGNS["failed"].emoji
     yield f"### {mark} Rightcall: {totals}\n\n"
     known = [("eval set", report.subject), ("agent", report.agent), ("run", report.run_id)]
     named = [f"{what} {code_span(name)}" for what, name in known if name]
@@ -77,8 +75,8 @@ def _head(report: Report) -> Iterator[str]:
     if len(report.evaluators) > _MOST_EVALUATORS:
         yield f"- … and {len(report.evaluators) - _MOST_EVALUATORS:,} more evaluators\n"
     for overall in report.overall[:_MOST_EVALUATORS]:
-        mark, said = _MARKS[overall.verdict], code_span(overall.reason[:_SENTENCE])
-        yield f"\n{mark} overall {code_span(overall.evaluator)} {_WORDS[overall.verdict]}: {said}\n"
+        mark, said = SIGNS[overall.verdict].emoji, code_span(overall.reason[:_SENTENCE])
+        yield f"\n{mark} overall {code_span(overall.evaluator)} {SIGNS[overall.verdict].word}: {said}\n"
     for names, found in matrices(report.overall):
         yield from _matrix(names, found)
 
@@ -115,11 +113,11 @@ def _change_block(change: CaseChange) -> str:
     case = code_span(change.case_id)
     if change.before is None or change.after is None:
         side, which = (change.after, "this run") if change.before is None else (change.before, "the baseline")
-        verdict = _WORDS[side.verdict] if side is not None else ""
+        verdict = SIGNS[side.verdict].word if side is not None else ""
         return f"- {case}: only in {which}, {verdict}\n"
     old, new = change.before.verdict, change.after.verdict
-    became = f"{_WORDS[old]} → {_WORDS[new]}" if change.is_flip else f"{_WORDS[new]} on both"
-    marks = f"{_MARKS[old]}→{_MARKS[new]}" if change.is_flip else _MARKS[new]
+    became = f"{SIGNS[old].word} → {SIGNS[new].word}" if change.is_flip else f"{SIGNS[new].word} on both"
+    marks = f"{SIGNS[old].emoji}→{SIGNS[new].emoji}" if change.is_flip else SIGNS[new].emoji
     words = " · ".join([*score_words(change), *change_words(change)])
     return f"- {marks} {case}: {became}{f', {code_span(words, _SENTENCE)}' if words else ''}\n"
 
@@ -135,7 +133,7 @@ def _failure_blocks(report: Report) -> Iterator[str]:
 
 def _failure_block(result: CaseResult) -> str:
     repeat = f" (repeat {result.repeat + 1})" if result.repeat else ""
-    lines = [f"- {_MARKS[result.verdict]} {code_span(result.case_id)}{repeat}: {_WORDS[result.verdict]}"]
+    lines = [f"- {SIGNS[result.verdict].emoji} {code_span(result.case_id)}{repeat}: {SIGNS[result.verdict].word}"]
     for placed in result.findings[:_MOST_FINDINGS]:
         finding = placed.finding
         sentence = code_span(finding.message, _SENTENCE)

@@ -4,24 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rightcall.values.results import Difference, Step, ordinal_text
+from rightcall.values.results import Difference, Step, nth_text, order_phrase
 
 from ._paper import Paper, beginning, cell_count, fit
-
-MARKS = {
-    "match": ("✓", "ok"),
-    "mismatch": ("≠", "!="),
-    "moved": ("⇅", "~"),
-    "missing": ("−", "-"),
-    "extra": ("+", "+"),
-    "passed": ("✓", "ok"),
-    "failed": ("✗", "x"),
-    "error": ("✗", "x"),
-    "not_measured": ("?", "?"),
-}
-"""Each sign with its ASCII form."""
-STYLES = {"match": "green", "moved": "yellow", "passed": "green", "not_measured": "yellow"}
-"""The style of each sign that is not red."""
 
 _BECOMES = ("→", "->")
 _MOST_TOLD = 3
@@ -39,23 +24,22 @@ def difference_texts(differences: Sequence[Difference], width: int, paper: Paper
 
 
 def order_text(step: Step, steps: Sequence[Step]) -> str:
-    """Which call in its place a call is on the wrong side of: `before get_product_details`, `after the 2nd weather`."""
+    """Return which call a step is on the wrong side of: `before get_product_details`, `after the 2nd weather`."""
     if step.expected is None or step.actual is None:
         return ""
-    for other in steps:
-        if other.out_of_place or other.expected is None or other.actual is None:
-            continue
-        if (other.expected < step.expected) != (other.actual < step.actual):
-            return f"{'before' if step.actual < other.actual else 'after'} {_which(other, steps)}"
-    return "at another place"
+    paired = {(each.expected, each.actual): each for each in steps if each.expected is not None}
+    in_place = [
+        (expected, actual)
+        for (expected, actual), each in paired.items()
+        if actual is not None and not each.out_of_place
+    ]
 
+    def name(expected: int, actual: int) -> str:
+        called = paired[expected, actual].name
+        made = sorted([each.actual for each in steps if each.actual is not None and each.name == called])
+        return nth_text(called, made.index(actual) + 1, len(made))
 
-def _which(step: Step, steps: Sequence[Step]) -> str:
-    """A call by its name and, where several were made, its place among them."""
-    made = sorted([each.actual for each in steps if each.actual is not None and each.name == step.name])
-    if len(made) < 2 or step.actual is None:
-        return step.name
-    return f"the {ordinal_text(made.index(step.actual) + 1)} {step.name}"
+    return order_phrase((step.expected, step.actual), in_place, name)
 
 
 def _change(difference: Difference, width: int, paper: Paper) -> str:

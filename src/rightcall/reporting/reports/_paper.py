@@ -9,6 +9,8 @@ from functools import lru_cache
 
 import msgspec
 
+from rightcall.values.results import SIGNS
+
 Part = str | tuple[str, str]
 """A piece of a line: a text, or a text and its style."""
 Line = tuple[Part, ...]
@@ -30,6 +32,11 @@ class Paper(msgspec.Struct, frozen=True, kw_only=True):
     def text(self, raw: str) -> str:
         """A text from a trace, harmless and on one line."""
         return printable(raw, plain=self.plain, one_line=True)
+
+    def sign(self, kind: str) -> str:
+        """Return the sign of a verdict or of a kind of step."""
+        sign = SIGNS[kind]
+        return sign.ascii if self.plain else sign.symbol
 
     def glyph(self, pair: tuple[str, str]) -> str:
         """One of two signs, the second being ASCII."""

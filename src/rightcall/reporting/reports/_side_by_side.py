@@ -19,7 +19,7 @@ from rightcall.values.trajectory import ToolCall
 
 from ._concise import fared
 from ._expected_paths import Path, paths_of
-from ._marks import MARKS, difference_texts, order_text
+from ._marks import difference_texts, order_text
 from ._paper import Paper, cell_count, fit
 
 if TYPE_CHECKING:  # a quarter of a second, which whoever only reports runs should not pay
@@ -165,7 +165,7 @@ def _made(name: str, call: ToolCall | None, check: Check) -> str:
 def _row(step: Step, path: Path, left: str, right: str, column: int, rest: int, paper: Paper) -> Iterator[str]:
     kind = path.kind(step)
     is_fine = kind == "match" or (kind == "extra" and not path.is_told(step))
-    mark = " " if is_fine else paper.glyph(MARKS[kind])
+    mark = " " if is_fine else paper.sign(kind)
     shown = fit(left, column, plain=paper.plain)
     yield f"{mark} {shown}{' ' * (column - cell_count(shown))}   {fit(right, rest, plain=paper.plain)}".rstrip()
     if kind == "mismatch" and (cell_count(left) > column or cell_count(right) > rest):
@@ -180,7 +180,7 @@ def _others(result: CaseResult, told: set[tuple[str, str]], paper: Paper) -> Ite
     others = [placed for placed in problems if _identity(placed) not in told]
     if len(problems) > 1 or told:
         for placed in others[:_MOST_PROBLEMS]:
-            mark = paper.glyph(MARKS["not_measured" if tells_unmeasured(placed.finding.code) else "failed"])
+            mark = paper.sign("not_measured" if tells_unmeasured(placed.finding.code) else "failed")
             yield f"{mark} {fit(paper.text(placed.finding.message), 3 * paper.width, plain=paper.plain)}"
         if len(others) > _MOST_PROBLEMS:
             yield f"  and {len(others) - _MOST_PROBLEMS:,} more problems"

@@ -1,4 +1,4 @@
-from ._header import Header as Header, Sample as Sample
+from ._header import Header as Header, Sample as Sample, Seal as Seal
 from ._journal import Entry as Entry, Journal as Journal, JournalReading as JournalReading, Line as Line
 from ._provenance import (
     case_digest as case_digest,
@@ -14,5 +14,5 @@ from ._runs import (
     open_run as open_run,
     run_folder as run_folder,
 )
-from ._sealed_lines import Seal as Seal
 from ._span_file import RunSpans as RunSpans, SpanFile as SpanFile, SpanIndex as SpanIndex
+from ._summaries import CaseProblem as CaseProblem, RunSummary as RunSummary, summaries as summaries

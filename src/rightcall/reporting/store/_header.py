@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,9 @@ from rightcall.values.decoding import dump_json, load_json
 from rightcall.values.results import EvaluatorTotals, OverallResult, Totals, value_text
 
 from ._folders import replace_file, telling
-from ._sealed_lines import Seal
+from ._summaries import HEADER_FILE
 
 SCHEMA = 1
-FILE = "run.json"
 _COMMIT = 10
 _VALUE_WIDTH = 80
 _FLAGS = {
@@ -31,6 +31,13 @@ _FLAGS = {
 }
 _USUAL: dict[str, Any] = {"repeat": 1, "min_pass": 1, "spans": True}
 """What is so without being asked for; of every other option, nothing is."""
+
+
+class Seal(msgspec.Struct, frozen=True):
+    """The length and the hash of all lines that a run had written to its journal when it last synced."""
+
+    length: int = 0
+    sha256: str = sha256(b"").hexdigest()
 
 
 class Sample(msgspec.Struct, frozen=True):
@@ -101,13 +108,13 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 
 def write_header(folder: Path, header: Header) -> None:
     """Put a header into a run's folder, all of it or nothing. Raises `StoreError`."""
-    with telling(folder / FILE):
+    with telling(folder / HEADER_FILE):
         put_header(folder, header)
 
 
 def put_header(folder: Path, header: Header) -> None:
     """The same for those who want to hear what the system says. Raises `OSError`."""
-    replace_file(folder / FILE, (dump_json(msgspec.to_builtins(header), indent=2) + "\n").encode())
+    replace_file(folder / HEADER_FILE, (dump_json(msgspec.to_builtins(header), indent=2) + "\n").encode())
 
 
 def read_header(folder: Path) -> Header:
@@ -116,7 +123,7 @@ def read_header(folder: Path) -> Header:
     Raises:
         StoreError: there is none, it is damaged, or a newer Rightcall wrote it.
     """
-    path = folder / FILE
+    path = folder / HEADER_FILE
     with telling(path):
         data = path.read_bytes()
     try:

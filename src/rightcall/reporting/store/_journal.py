@@ -17,10 +17,10 @@ from rightcall.values.decoding import dump_json, load_json
 from rightcall.values.results import CaseResult, without_details
 
 from ._folders import telling
-from ._header import Header, put_header, read_header
+from ._header import Header, Seal, put_header, read_header
 from ._sealed_lines import Lines, SealedLines
+from ._summaries import JOURNAL_FILE
 
-FILE = "cases.jsonl"
 _SYNC_EVERY = 0.05
 _REMOVED = "{}: another program removed this folder while the run lasted; nothing of the run is kept"
 _CHANGED = (
@@ -61,7 +61,7 @@ class Journal:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._lines = Lines(folder / FILE, alone=True)
+        self._lines = Lines(folder / JOURNAL_FILE, alone=True)
         try:
             self.header = read_header(folder)
             """The header as it is in the folder by now."""
@@ -107,7 +107,7 @@ class Journal:
         self._is_broken = True  # a disk that failed once may say yes the next time, and have lost what it had
         self._lines.sync()
         self._is_broken = False
-        self._put(msgspec.structs.replace(self.header, journal=self._lines.seal))
+        self._put(msgspec.structs.replace(self.header, journal=self._seal()))
         self._is_synced = True
         self._synced = monotonic()
 
@@ -122,7 +122,7 @@ class Journal:
     def replace_header(self, header: Header) -> None:
         """Put another header into the folder, with the seal of this journal. Raises `StoreError`."""
         if not self._is_broken:
-            self._put(msgspec.structs.replace(header, journal=self._lines.seal))
+            self._put(msgspec.structs.replace(header, journal=self._seal()))
 
     def entries(self) -> Iterator[Entry]:
         """Every line that this journal has or had, also where its folder is gone. Raises `StoreError`."""
@@ -141,6 +141,9 @@ class Journal:
     def results(self) -> Iterator[CaseResult]:
         """The result of every case and repeat, the last one where there are several. Raises `StoreError`."""
         return last_results(self.entries)
+
+    def _seal(self) -> Seal:
+        return Seal(self._lines.length, self._lines.sha256)
 
     def _put(self, header: Header) -> None:
         self.header = header
@@ -172,7 +175,7 @@ class JournalReading:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._path = folder / FILE
+        self._path = folder / JOURNAL_FILE
         self._sealed = SealedLines(self._path)
         self._number = 0
 
@@ -198,7 +201,7 @@ def sealed_lines(folder: Path, lines: SealedLines | None = None) -> Iterator[byt
     they are the tail of a run that was killed, and their author is not known.
     """
     header = read_header(folder)
-    lines = lines or SealedLines(folder / FILE)
+    lines = lines or SealedLines(folder / JOURNAL_FILE)
     is_over = header.finished is not None
     return lines.read(header.journal, is_final=is_over, is_growing=not is_over and is_being_written(folder))
 
@@ -226,7 +229,7 @@ def read_lines(folder: Path, begin: int = 0, number: int = 0) -> Iterator[Line]:
     Raises:
         StoreError: the file cannot be read, or a line in it is no result.
     """
-    path, header = folder / FILE, read_header(folder)
+    path, header = folder / JOURNAL_FILE, read_header(folder)
     seal = None if header.finished is None and is_being_written(folder) else header.journal
     if not path.exists():
         return
@@ -264,7 +267,7 @@ def is_being_written(folder: Path) -> bool:
     import fcntl
 
     try:
-        descriptor = os.open(folder / FILE, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        descriptor = os.open(folder / JOURNAL_FILE, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
         return False
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import re
 import secrets
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -17,16 +16,15 @@ from rightcall.values.results import CaseResult, EvaluatorTotals, OverallResult,
 from rightcall.version import __version__
 
 from ._folders import make_private, telling
-from ._header import FILE as HEADER_FILE, Header, Sample, read_header, write_header
+from ._header import Header, Sample, Seal, read_header, write_header
 from ._journal import Entry, Journal, JournalReading, Line, is_being_written, last_results, read_journal, read_lines
-from ._sealed_lines import Seal
 from ._span_file import RunSpans, SpanFile, SpanIndex, has_spans
+from ._summaries import FOLDER_NAME, HEADER_FILE
 from ._verdicts import read_verdicts
 
 RUNS = Path(".rightcall") / "runs"
 """Where runs are kept, below the folder that commands are given in."""
 
-_NAME = re.compile(r"\d{8}T\d{6}\.\d{3}Z-([0-9a-f]{6})", re.ASCII)
 _SHOWN = 4
 
 
@@ -218,13 +216,13 @@ def list_runs(runs: Path) -> list[Path]:
     if not runs.is_dir():
         return []
     with telling(runs):
-        named = [folder for folder in runs.iterdir() if _NAME.fullmatch(folder.name)]
+        named = [folder for folder in runs.iterdir() if FOLDER_NAME.fullmatch(folder.name)]
         return sorted([folder for folder in named if (folder / HEADER_FILE).is_file()])
 
 
 def run_folder(runs: Path, name: str) -> Path | None:
     """The folder of a run by its own name, among those that `list_runs` lists; none where there is none."""
-    if not _NAME.fullmatch(name):
+    if not FOLDER_NAME.fullmatch(name):
         return None  # anything else could lead out of here
     return folder if ((folder := runs / name) / HEADER_FILE).is_file() else None
 

@@ -7,9 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from time import sleep
-from typing import BinaryIO
-
-import msgspec
+from typing import BinaryIO, Protocol
 
 from rightcall.errors import StoreError
 from rightcall.files import close_file, cut_file, sync_file, write_all
@@ -43,11 +41,16 @@ class Lines:
             raise
 
     @property
-    def seal(self) -> Seal:
-        """The seal of the lines that count: those taken over, and those added."""
-        return Seal(self._length, self._hash.hexdigest())
+    def length(self) -> int:
+        """The number of bytes in the lines that count: those taken over, and those appended."""
+        return self._length
 
-    def take_over(self, seal: Seal | None, *, is_final: bool = False) -> None:
+    @property
+    def sha256(self) -> str:
+        """The hash of the lines that count."""
+        return self._hash.hexdigest()
+
+    def take_over(self, seal: Extent | None, *, is_final: bool = False) -> None:
         """Count the lines that are there, as far as their seal goes, and cut off what follows: a torn or unknown line.
 
         Raises:
@@ -136,11 +139,16 @@ class Lines:
         raise StoreError(f"{self.path}: another process is writing to this run")
 
 
-class Seal(msgspec.Struct, frozen=True):
-    """The length and the hash of all lines that the process of a run had written when it said so."""
+class Extent(Protocol):
+    """How much of a file was written by the run itself: the length and the hash of its first lines."""
 
-    length: int = 0
-    sha256: str = hashlib.sha256(b"").hexdigest()
+    @property
+    def length(self) -> int:
+        """The number of bytes."""
+
+    @property
+    def sha256(self) -> str:
+        """The hash of these bytes, in hexadecimal digits."""
 
 
 class SealedLines:
@@ -157,7 +165,7 @@ class SealedLines:
         self.end = 0
         """Where the lines end that were read."""
 
-    def read(self, seal: Seal | None, *, is_final: bool = False, is_growing: bool = False) -> Iterator[bytes]:
+    def read(self, seal: Extent | None, *, is_final: bool = False, is_growing: bool = False) -> Iterator[bytes]:
         """The lines that were not read before.
 
         Args:
@@ -185,12 +193,12 @@ class SealedLines:
             if seal is not None:
                 self._check(seal, file, is_final)
 
-    def _counts(self, line: bytes, seal: Seal | None, is_growing: bool) -> bool:
+    def _counts(self, line: bytes, seal: Extent | None, is_growing: bool) -> bool:
         if seal is None or self.end + len(line) <= seal.length:
             return True
         return is_growing and self.end >= seal.length
 
-    def _check(self, seal: Seal, file: BinaryIO, is_final: bool) -> None:
+    def _check(self, seal: Extent, file: BinaryIO, is_final: bool) -> None:
         found = self._hash.hexdigest() if self.end == seal.length else self._known.get(seal.length)
         if found != seal.sha256:
             raise changed(self._path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any, get_args
 
@@ -10,12 +9,9 @@ from rightcall.errors import InputError, StoreError
 from rightcall.values.decoding import load_json
 from rightcall.values.results import Verdict
 
-from ._journal import FILE, damage_told_last, sealed_lines
+from ._journal import damage_told_last, sealed_lines
+from ._summaries import JOURNAL_FILE, line_head
 
-_HEAD = re.compile(
-    rb'\{"digest": "[^"\\]*", "case_id": "([^"\\]*)((?:\\.[^"\\]*)*)", "repeat": (\d{1,9}), "verdict": "(\w+)"'
-)
-"""How every line begins that Rightcall wrote: what is wanted stands before the result, which may be long."""
 _VERDICTS: dict[str, Verdict] = {verdict: verdict for verdict in get_args(Verdict)}
 
 
@@ -29,17 +25,16 @@ def read_verdicts(folder: Path) -> dict[tuple[str, int], Verdict]:
     lines = sealed_lines(folder)
     for number, line in enumerate(lines, start=1):
         with damage_told_last(lines):
-            case_id, repeat, verdict = _told(line) or _decoded(line, f"{folder / FILE}:{number}")
+            case_id, repeat, verdict = _quickly_read(line) or _decoded(line, f"{folder / JOURNAL_FILE}:{number}")
         found[case_id, repeat] = verdict
     return found
 
 
-def _told(line: bytes) -> tuple[str, int, Verdict] | None:
-    """What the beginning of a line says, where it is as we write it and without escapes."""
-    head = _HEAD.match(line)
-    if head is None or head[2] or not head[1].isascii() or (verdict := head[4].decode()) not in _VERDICTS:
+def _quickly_read(line: bytes) -> tuple[str, int, Verdict] | None:
+    head = line_head(line)
+    if head is None or head[2] not in _VERDICTS:
         return None
-    return head[1].decode(), int(head[3]), _VERDICTS[verdict]
+    return head[0], head[1], _VERDICTS[head[2]]
 
 
 def _decoded(line: bytes, where: str) -> tuple[str, int, Verdict]:

@@ -56,10 +56,13 @@ from ._result import (
     Verdict as Verdict,
     without_details as without_details,
 )
+from ._signs import SIGNS as SIGNS, Sign as Sign
 from ._text import (
     Difference as Difference,
     call_text as call_text,
     figure_text as figure_text,
+    nth_text as nth_text,
+    order_phrase as order_phrase,
     ordinal_text as ordinal_text,
     text_pair as text_pair,
     value_text as value_text,

@@ -14,8 +14,10 @@ from rightcall.values.trajectory import NOT_UNDERSTOOD_NOTE, Trajectory
 
 from ._findings import Finding
 from ._result import EvaluationResult, SavedResult, Verdict, plain_result, restored_result
+from ._signs import SIGNS
 
 # A failure comes first because nothing unknown can undo it: a rule that was broken stays broken.
+_SHOWN_ORDER: tuple[Verdict, ...] = ("passed", "failed", "error", "not_measured")
 _BY_GRAVITY: tuple[Verdict, ...] = ("failed", "error", "not_measured", "passed")
 Cause: TypeAlias = Literal["", "raised", "timed_out", "died", "memory", "output", "mock", "read"]
 """Why a run gave nothing to judge: empty where it gave something.
@@ -171,9 +173,8 @@ class Totals(msgspec.Struct, frozen=True):
         return 2 if self.error or self.not_measured or not self.passed else 0
 
     def __str__(self) -> str:
-        named = (("passed", self.passed), ("failed", self.failed), ("in error", self.error))
-        counts = [f"{count:,} {name}" for name, count in (*named, ("not measured", self.not_measured)) if count]
-        return ", ".join(counts) or "no cases"
+        counts = [(getattr(self, verdict), SIGNS[verdict].word) for verdict in _SHOWN_ORDER]
+        return ", ".join([f"{count:,} {word}" for count, word in counts if count]) or "no cases"
 
 
 def gravest(verdicts: Iterable[Verdict]) -> Verdict:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -30,6 +30,35 @@ def call_text(
         return _cut(name, width)
     written = ", ".join(f"{key}={value_text(value, value_width)}" for key, value in args.items())
     return _cut(f"{name}({written})", width)
+
+
+def order_phrase(
+    place: tuple[int, int],
+    in_place: Iterable[tuple[int, int]],
+    name: Callable[[int, int], str],
+    *,
+    expectation: bool = False,
+) -> str:
+    """Say which call a call out of order is on the wrong side of: `before the 2nd weather`.
+
+    Args:
+        place: The position of the call among the expected calls, and among the actual ones.
+        in_place: The same pair for each call that is in order.
+        name: Returns the name of one of these, given its pair.
+        expectation: Whether to add what was expected: `before weather, expected after it`.
+    """
+    expected, actual = place
+    for other_expected, other_actual in in_place:
+        if (other_expected < expected) != (other_actual < actual):
+            side, right_side = ("before", "after") if actual < other_actual else ("after", "before")
+            wanted = f", expected {right_side} it" if expectation else ""
+            return f"{side} {name(other_expected, other_actual)}{wanted}"
+    return "at another place than expected" if expectation else "at another place"
+
+
+def nth_text(name: str, number: int, count: int) -> str:
+    """Name one of several calls of a tool: `the 2nd weather`; the name alone where there is one only."""
+    return f"the {ordinal_text(number)} {name}" if count > 1 else name
 
 
 def ordinal_text(number: int) -> str:

@@ -10,6 +10,7 @@ import msgspec
 
 from ._case_result import CaseResult, Source, Totals, gravest
 from ._result import EvaluationResult, Verdict
+from ._signs import SIGNS
 
 Measure = tuple[str, Verdict, float | None]
 """The id of an evaluator, its verdict and its score of one case."""
@@ -143,5 +144,4 @@ class OverallResult(msgspec.Struct, frozen=True, kw_only=True):
     """What an evaluator of the user's own adds, as plain data."""
 
     def __str__(self) -> str:
-        said = {"passed": "passed", "failed": "failed", "not_measured": "not measured", "error": "error"}[self.verdict]
-        return f"{self.evaluator}: {said}: {self.reason}"
+        return f"{self.evaluator}: {SIGNS[self.verdict].word}: {self.reason}"

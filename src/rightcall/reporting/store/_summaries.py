@@ -1,0 +1,152 @@
+"""Summaries of the newest runs, for the status line and for completion.
+
+A shell asks for completion at every press of a key, so this module imports the standard library only: msgspec alone
+would add 30 ms of CPU time to 100. Files are read up to a limit. A run that cannot be read is left out here; commands
+that open it say what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+HEADER_FILE = "run.json"
+JOURNAL_FILE = "cases.jsonl"
+FOLDER_NAME = re.compile(r"\d{8}T\d{6}\.\d{3}Z-([0-9a-f]{6})", re.ASCII)
+"""The name of a run's folder: when the run started, and its id."""
+
+# The journal writes these four keys first, so verdicts are read without decoding the results, which may be megabytes.
+_LINE_HEAD = re.compile(
+    rb'\{"digest": "[^"\\]*", "case_id": ("[^"\\]*(?:\\.[^"\\]*)*"), "repeat": (\d{1,9}), "verdict": "(\w+)"'
+)
+_MOST_BYTES = 8 << 20
+_MOST_RUNS = 50
+_MOST_PROBLEMS = 5
+_MOST_CHECKED_BYTES = 256 << 20
+
+
+class SealedPart(NamedTuple):
+    """How much of the journal the run itself has written."""
+
+    length: int
+    sha256: str
+
+
+class CaseProblem(NamedTuple):
+    """A case that did not pass, and the first problem found in it."""
+
+    case_id: str
+    verdict: str
+    message: str
+
+
+class RunSummary(NamedTuple):
+    """What the header of a run says, without its results."""
+
+    folder: Path
+    id: str
+    evalset: str
+    started: str
+    is_finished: bool
+    totals: dict[str, int]
+    branch: str | None
+    seal: SealedPart | None = None
+
+    def verdicts(self) -> dict[str, str]:
+        """Return the verdict of each case, the worst of its repeats, from the first megabytes of the journal."""
+        latest = {(case_id, repeat): verdict for _, case_id, repeat, verdict in self._lines()}
+        found: dict[str, str] = {}
+        for (case_id, _), verdict in latest.items():
+            if found.get(case_id, "passed") == "passed":
+                found[case_id] = verdict
+        return found
+
+    def problems(self) -> list[CaseProblem]:
+        """Return the first few cases that did not pass."""
+        failing = {case_id for case_id, verdict in self.verdicts().items() if verdict != "passed"}
+        found: dict[str, CaseProblem] = {}
+        for line, case_id, _, verdict in self._lines():
+            if case_id in failing and verdict != "passed" and (case_id in found or len(found) < _MOST_PROBLEMS):
+                found[case_id] = CaseProblem(case_id, verdict, _first_message(line))
+        return list(found.values())
+
+    def is_changed(self) -> bool:
+        """Return whether another program changed the journal after the run wrote it. Very large ones are not read."""
+        if self.seal is None or self.seal.length > _MOST_CHECKED_BYTES:
+            return False
+        from rightcall.errors import StoreError
+
+        from ._sealed_lines import SealedLines
+
+        try:
+            for _ in SealedLines(self.folder / JOURNAL_FILE).read(self.seal, is_final=self.is_finished):
+                continue
+        except StoreError:
+            return True
+        return False
+
+    def _lines(self) -> Iterator[tuple[bytes, str, int, str]]:
+        """Yield each whole line that counts, with its case, repeat and verdict."""
+        most = _MOST_BYTES if self.seal is None else min(self.seal.length, _MOST_BYTES)
+        try:
+            with (self.folder / JOURNAL_FILE).open("rb") as file:
+                data = file.read(most)
+        except OSError:
+            return
+        for line in data.split(b"\n")[:-1]:  # what follows the last newline is torn, or beyond the limit
+            head = line_head(line)
+            if head is not None:
+                yield line, *head
+
+
+def summaries(runs: Path) -> Iterator[RunSummary]:
+    """Yield the newest runs of a folder, the newest first; at most 50."""
+    try:
+        names = sorted([entry.name for entry in runs.iterdir() if FOLDER_NAME.fullmatch(entry.name)], reverse=True)
+    except OSError:
+        return
+    for name in names[:_MOST_RUNS]:
+        summary = _summary(runs / name)
+        if summary is not None:
+            yield summary
+
+
+def line_head(line: bytes) -> tuple[str, int, str] | None:
+    """Return the case, repeat and verdict of a journal line; `None` if it does not begin as Rightcall writes it."""
+    head = _LINE_HEAD.match(line)
+    if head is None:
+        return None
+    try:
+        return json.loads(head[1]), int(head[2]), head[3].decode()
+    except ValueError:
+        return None
+
+
+def _summary(folder: Path) -> RunSummary | None:
+    try:
+        fields = json.loads((folder / HEADER_FILE).read_bytes()[:_MOST_BYTES])
+        totals = {str(name): int(count) for name, count in (fields.get("totals") or {}).items()}
+        branch, seal = fields.get("branch"), fields.get("journal")
+        return RunSummary(
+            folder=folder,
+            id=str(fields["id"]),
+            evalset=str(fields["evalset"]),
+            started=str(fields["started"]),
+            is_finished=fields.get("finished") is not None,
+            totals=totals,
+            branch=branch if isinstance(branch, str) else None,
+            seal=None if seal is None else SealedPart(int(seal["length"]), str(seal["sha256"])),
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _first_message(line: bytes) -> str:
+    try:
+        fields: Any = json.loads(line)
+        return str(fields["findings"][0]["finding"]["message"])
+    except (ValueError, KeyError, IndexError, TypeError, RecursionError):
+        return ""
