@@ -29,10 +29,10 @@ from rightcall.values.decoding import Path
 from rightcall.values.results import Source
 
 from ._cases import Case, Check, EvalSet, Format, OverallCheck
-from ._conversation import turn_keys, turn_place, turn_values
 from ._models import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenOverall, check_mocks, first_mistake
 from ._shorthands import Expected, Own, check_defaults, spell_out
 from ._source import EvalSetDocument
+from ._turn_expectations import turn_keys, turn_place, turn_values
 
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
 _DEFAULT = ("config", "default_evaluation_criteria")

@@ -72,11 +72,11 @@ def read_document(path: str | FilePath, limits: Limits) -> tuple[Format, EvalSet
     file = SourceFile.read(path, limits)
     whose = format_of(file.value)
     if whose == "uipath":
-        from ._uipath import translate_uipath
+        from ._uipath_sets import translate_uipath
 
         return whose, translate_uipath(file, limits)
     if whose == "adk":
-        from ._adk import translate_adk
+        from ._adk_sets import translate_adk
 
         return whose, translate_adk(file, limits)
     return whose, EvalSetDocument(file, file.value)
