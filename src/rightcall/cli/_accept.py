@@ -11,7 +11,7 @@ from typing import Any
 import click
 import msgspec
 
-from rightcall.cases.accepting import CaseOutcome, Observed, accept, collect
+from rightcall.cases.accepting import CaseOutcome, Observed, accept, new_eval_set
 from rightcall.cases.evalsets import Case, EvalSet, load_eval_set, select_cases
 from rightcall.errors import InputError, RightcallError, StoreError
 from rightcall.reporting.reports import diff_lines
@@ -102,7 +102,7 @@ class _Accepting:
         if self._options.tags:
             raise click.UsageError(f"--tag chooses cases of an eval set, and {self._path} is not there yet")
         trajectories = [trajectory for _, trajectory in self._sources.trajectories()]
-        made = collect(trajectories, self._path, self._options.case_attribute, self._options.cases)
+        made = new_eval_set(trajectories, self._path, self._options.case_attribute, self._options.cases)
         self._show("", [Edit(0, 0, made.text)], os.devnull)
         if not self._options.dry_run:
             replace_file(self._path, None, made.text.encode())

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from rightcall import CheckFailedError, NotMeasuredError, calls, check, soft
-from rightcall.testing.assertions import listening
+from rightcall.testing.assertions import listen_to_results
 
 MADE = ["search", "book"]
 
@@ -90,7 +90,7 @@ def test_a_block_is_about_its_own_task() -> None:
 
 def test_listeners_hear_of_every_result() -> None:
     heard = []
-    with listening(lambda case, result: heard.append(result.verdict)), soft() as block:
+    with listen_to_results(lambda case, result: heard.append(result.verdict)), soft() as block:
         calls(MADE).in_order("search").never("book")
         block.problems.clear()
 

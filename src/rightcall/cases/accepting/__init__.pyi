@@ -1,2 +1,2 @@
-from ._accepting import Acceptance as Acceptance, CaseOutcome as CaseOutcome, Observed as Observed, accept as accept
-from ._collecting import Collected as Collected, collect as collect
+from ._acceptance import Acceptance as Acceptance, CaseOutcome as CaseOutcome, Observed as Observed, accept as accept
+from ._new_eval_set import NewEvalSet as NewEvalSet, new_eval_set as new_eval_set

@@ -1,4 +1,4 @@
-"""Cases on disk: load, validate, name the evaluators, and know where each key stands."""
+"""Eval sets on disk: load, validate, convert and edit them, with the position of every key."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

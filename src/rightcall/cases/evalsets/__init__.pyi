@@ -8,7 +8,7 @@ from ._cases import (
 )
 from ._editor import DocumentEditor as DocumentEditor
 from ._layout import dump_yaml as dump_yaml
-from ._load import (
+from ._loader import (
     compile_expectation as compile_expectation,
     convert_eval_set as convert_eval_set,
     load_eval_set as load_eval_set,

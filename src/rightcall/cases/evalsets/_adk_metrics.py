@@ -22,7 +22,7 @@ _SAME = {
     "id": "same",
     "text": "Every answer says what was expected of it, in whatever words. Where nothing was, any answer will do.",
 }
-_SAMPLES = 5
+_SAMPLES = 5  # ADK's default for `num_samples`
 _BY_DEFAULT = {_CALLS: 1.0, _RESPONSE: 0.8}
 _MATCH_TYPES = ("EXACT", "IN_ORDER", "ANY_ORDER")
 _OF_JUDGES = ("judge_model_options", "include_intermediate_responses_in_final")
@@ -30,7 +30,7 @@ _KNOWN_OF_CONFIG = ("custom_metrics", "user_simulator_config", "live_model_confi
 
 
 class Metric(msgspec.Struct, frozen=True):
-    """A metric: the evaluator that computes it, its configuration, and where it is written."""
+    """A metric: the evaluator that computes it, its configuration, and its file."""
 
     name: str
     type_id: str
@@ -39,7 +39,7 @@ class Metric(msgspec.Struct, frozen=True):
 
     @property
     def is_of_calls(self) -> bool:
-        """Whether it judges calls, and not the answer."""
+        """Whether it judges calls rather than the answer."""
         return self.type_id == "tool-trajectory"
 
     @property
@@ -49,22 +49,22 @@ class Metric(msgspec.Struct, frozen=True):
 
     @property
     def is_of_case(self) -> bool:
-        """Whether it judges the whole conversation by what its configuration says."""
+        """Whether it judges the whole conversation by the rubrics in its configuration."""
         return self.name in _RUBRICS
 
     def written(self) -> dict[str, Any]:
-        """The evaluator as the native grammar has it."""
+        """Return the evaluator in the native format."""
         return {"type": self.type_id} | ({"config": self.config} if self.config else {})
 
     def record_origin(self, document: EvalSetDocument) -> None:
-        """Tell a document where the metric is written."""
+        """Note in a document where the metric is written."""
         if self.file is not None:
             document.record_origin(("evaluators", self.name), self.file, ("criteria", self.name))
             document.record_origin(("evaluators", self.name, "config"), self.file, ("criteria", self.name))
 
 
 def read_metrics(config: SourceFile | None) -> list[Metric]:
-    """The metrics that a configuration asks for; without one, ADK's own defaults.
+    """Return the metrics that a configuration asks for; without one, ADK's defaults.
 
     Raises:
         DocumentError: a metric is not known, or its criterion is wrong.
@@ -101,7 +101,7 @@ def _metric(name: str, criterion: Any, criteria: SourceObject | None, own: tuple
 
 
 def _judge(name: str, criterion: Any, criteria: SourceObject) -> dict[str, Any]:
-    """The configuration of a judge. ADK asks five times, and answers are right or wrong."""
+    """Return the configuration of a judge."""
     if not isinstance(criterion, dict):
         criterion = {"threshold": criterion}
     part = SourceObject(criteria.file, criterion, criteria.place(name))
@@ -119,7 +119,7 @@ def _judge(name: str, criterion: Any, criteria: SourceObject) -> dict[str, Any]:
 
 
 def _samples(options: SourceObject | None) -> int:
-    """How often the judge is asked: as often as ADK does, or once more, so that there is a majority."""
+    """Return how often the judge is asked: as often as in ADK, or once more, so that there is a majority."""
     if options is None or not options.has("num_samples"):
         return _SAMPLES
     given = options.get("num_samples")
@@ -136,7 +136,7 @@ def _rubric(part: SourceObject, number: int) -> dict[str, str]:
 
 
 def _criterion(name: str, criterion: Any, criteria: SourceObject) -> tuple[float, dict[str, Any]]:
-    """The threshold and, for calls, the rule."""
+    """Return the threshold and, for calls, the match type and argument policy."""
     if not isinstance(criterion, dict):
         return _number(criterion, criteria, name), {}
     part = SourceObject(criteria.file, criterion, criteria.place(name))

@@ -26,11 +26,11 @@ class Check(msgspec.Struct, frozen=True):
     evaluator: Evaluator[Any, Any, Any]
     criteria: Any
     source: Callable[[str | None], Source]
-    """Where a part of the criteria is written, given by the path that a finding has."""
+    """Returns where a part of the criteria is written, given the path in a finding."""
     weight: float = 1.0
 
     def lists(self) -> Iterator[tuple[str, Sequence[Any]]]:
-        """The lists of calls in the criteria that are not empty, each with its path."""
+        """Yield the lists of calls in the criteria that are not empty, each with its path."""
         for key in _LISTS:
             calls = getattr(self.criteria, key, None)
             if isinstance(calls, tuple) and calls:
@@ -52,16 +52,16 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     turns: tuple[Any, ...] = ()
     """The inputs of a conversation of several turns."""
     expected_behavior: str = ""
-    """What the agent should do, in words, for evaluators that read."""
+    """What the agent should do, in words, for evaluators that ask a model."""
     session: Any = None
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = {}
     mocks: Mapping[str, Any] = {}
-    """What tools answer instead of being run, as it is written."""
+    """What tools answer instead of being run, as written in the file."""
 
 
 class OverallCheck(msgspec.Struct, frozen=True):
-    """What is asked of all cases together, and where that is written."""
+    """An evaluator of all cases together, and where it is written."""
 
     evaluator: OverallEvaluator
     source: Source
@@ -75,19 +75,19 @@ class EvalSet(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     description: str = ""
     format: Format = "native"
-    """Whose format the file is in."""
+    """The tool whose format the file is in."""
     overall: tuple[OverallCheck, ...] = ()
-    """What is asked of all cases together."""
+    """Evaluators of all cases together."""
     agent: str | None = None
     timeout: float | None = None
     metadata: Mapping[str, Any] = {}
 
 
 def select_cases(cases: Sequence[Case], globs: Sequence[str], tags: Sequence[str]) -> list[Case]:
-    """The cases whose id matches one of the globs, if there are any, and that have one of the tags, likewise.
+    """Return the cases whose id matches one of the globs and that have one of the tags. Without globs, any id matches.
 
     Raises:
-        InputError: a glob or a tag is nothing that any case has, or no case has both.
+        InputError: a glob or a tag matches no case, or no case matches both.
     """
     for glob in globs:
         if not any(fnmatchcase(case.id, glob) for case in cases):

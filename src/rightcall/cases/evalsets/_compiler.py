@@ -29,10 +29,10 @@ from rightcall.values.decoding import Path
 from rightcall.values.results import Source
 
 from ._cases import Case, Check, EvalSet, Format, OverallCheck
-from ._conversation import turn_keys, turn_place, turn_values
 from ._models import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenOverall, check_mocks, first_mistake
 from ._shorthands import Expected, Own, check_defaults, spell_out
 from ._source import EvalSetDocument
+from ._turn_expectations import turn_keys, turn_place, turn_values
 
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
 _DEFAULT = ("config", "default_evaluation_criteria")
@@ -40,17 +40,17 @@ _DEFAULTS = {"default_evaluation_criteria", "defaultEvaluationCriteria"}
 
 
 class FindCode(Protocol):
-    """Finds what is code of the user's, by the name that a file has for it. Either raises `RightcallError`."""
+    """Finds custom code by the name that a file has for it. Both methods raise `RightcallError`."""
 
     def find(self, type_id: str) -> type[Evaluator[Any, Any, Any]]:
-        """The evaluator of a type."""
+        """Return the evaluator of a type."""
 
     def target(self, type_id: str) -> Any:
-        """The function or class itself."""
+        """Return the function or class itself."""
 
 
 class Compiler:
-    """One eval set while it is made of what was written."""
+    """Compiles one document."""
 
     def __init__(self, document: EvalSetDocument, limits: Limits, find_code: FindCode | None = None) -> None:
         self._document = document
@@ -61,7 +61,7 @@ class Compiler:
         self._own: dict[str, Own] = {}
 
     def eval_set(self, format: Format) -> EvalSet:
-        """The eval set. Raises `DocumentError`."""
+        """Return the eval set. Raises `DocumentError`."""
         written = self._written()
         with self._document.locating_errors(("defaults",)):
             check_defaults(written.defaults, self._limits)
@@ -82,7 +82,7 @@ class Compiler:
         )
 
     def expectation(self) -> Callable[[str], Case]:
-        """What makes a case of the keys of an `expect` alone. Raises `DocumentError`."""
+        """Return a function that makes a case of the document, which is an `expect` alone. Raises `DocumentError`."""
         expect = self._document.value
         if not isinstance(expect, dict) or not expect:
             raise self._problem(f"an expectation is an object such as {{calls: [search]}}, not {shown(expect)}", ())
@@ -130,7 +130,7 @@ class Compiler:
         return OverallCheck(evaluator, self._document.source(place))
 
     def _overall_target(self, type_id: str) -> Any:
-        """The function that a type names, if it is one of the user's, to be imported."""
+        """Return the custom function that a type names, if it is one and may be imported."""
         if type_id == ClassificationEvaluator.type_id:
             return None
         if not is_code(type_id):
@@ -182,14 +182,14 @@ class Compiler:
     def _made(
         self, kind: type[Evaluator[Any, Any, Any]], name: str, config: dict[str, Any]
     ) -> Evaluator[Any, Any, Any]:
-        """An evaluator. A judge that is named as code of the user's is found, if code is to be."""
+        """Create an evaluator. A judge that is custom code is imported, if `find_code` may."""
         judge = config.get("judge") if issubclass(kind, JudgeEvaluator) else None
         if self._find_code is not None and isinstance(judge, str) and is_code(judge):
             config = {**config, "judge": self._find_code.target(judge)}
         return kind(name, config, limits=self._limits)
 
     def _kind(self, type_id: str) -> type[Evaluator[Any, Any, Any]] | None:
-        """The evaluator of a type; none where it is not available, or code that is not to be imported."""
+        """Return the evaluator of a type. None if it is not available, or code that is not imported."""
         if type_id in EVALUATORS:
             return EVALUATORS[type_id]
         if self._find_code is None or not is_code(type_id):
@@ -199,7 +199,7 @@ class Compiler:
         return self._code[type_id]
 
     def _turns_check(self, key: str, written: WrittenCase, place: Path) -> Check:
-        """What the turns of a conversation expect under one key, as one check."""
+        """Compile what all turns of a conversation expect under one key into one check."""
         type_id, config, values = turn_values(key, written, place, self._document, self._defaults, self._own)
         weight = self._own[key].weight if key in self._own else 1.0
         with self._document.locating_errors((*place, "turns")):
@@ -244,7 +244,7 @@ class Compiler:
 
 
 def _resolved(type_id: str) -> str:
-    """A type by our own id, if it has one. Raises `UnknownNameError`."""
+    """Return the type id that Rightcall uses, if there is one. Raises `UnknownNameError`."""
     if unavailable(type_id):
         return type_id
     try:
@@ -256,7 +256,7 @@ def _resolved(type_id: str) -> str:
 
 
 def _mistaken(model: Any, expected: Expected) -> Path:
-    """Where in what was written the first mistake of these criteria stands, as far as that can be told."""
+    """Return where the first mistake of criteria is, as far as pydantic knows."""
     try:
         model.model_validate(expected.criteria)
     except ValidationError as problem:
@@ -265,12 +265,12 @@ def _mistaken(model: Any, expected: Expected) -> Path:
 
 
 def _inside(steps: Path, expected: Expected) -> Path:
-    """Steps into criteria as steps into what was written, which may leave out the first."""
+    """Return steps into criteria as steps into the file, where a shorthand leaves out the first."""
     return steps[1:] if expected.criteria_key is not None and steps[:1] == (expected.criteria_key,) else steps
 
 
 def _steps(path: str | None) -> Path:
-    """The steps of a finding's path, such as `expected[2]` or `tool_calls_count.search`."""
+    """Split the path of a finding, such as `expected[2]` or `tool_calls_count.search`, into steps."""
     head, dot, rest = (path or "").partition(".")
     if dot and "[" not in head:
         return (head, rest)

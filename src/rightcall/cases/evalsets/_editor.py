@@ -19,41 +19,41 @@ _BLANK = " \t\r\n"
 
 
 class _Context(msgspec.Struct, frozen=True):
-    """What stands around a value."""
+    """Where a value is in the text."""
 
     column: int
-    """Of the key, or of the dash, before it."""
+    """The column of the key or dash before it."""
     bracketed: bool = False
-    """Whether it stands, at any depth, in brackets."""
+    """Whether it is inside brackets, at any depth."""
     is_item: bool = False
-    """Whether it is an item of a list, and not the value of a key."""
+    """Whether it is an item of a list rather than the value of a key."""
 
 
 class DocumentEditor:
-    """The text of a document while values in it are changed.
+    """Changes values in the text of a document.
 
-    Values that stay, comments, order, quotes and indentation are not touched. Of a list only the items that are new
-    or gone are, and of an object only such keys.
+    Other values, comments, order, quotes and indentation are not touched. In a list or an object, only the entries that
+    are added, removed or different are. ruamel.yaml could round-trip comments, but it re-flows the rest of the file.
 
     Raises:
-        DocumentError: the text is no document.
+        DocumentError: the text is not YAML or JSON.
     """
 
     def __init__(self, text: str, limits: Limits = DEFAULT_LIMITS) -> None:
         self._text = text
         self._limits = limits
         self.value: Any = decode_document(text, limits).value
-        """What the text says, before any change."""
+        """The decoded text, before any change."""
         self._is_json = is_json(text, limits)
         self._style: YamlStyle | JsonStyle = JsonStyle(text) if self._is_json else YamlStyle(text)
         self._root = find_spans(text, is_json=self._is_json)
         self._edits: list[Edit] = []
 
     def change(self, path: Path, value: Any) -> None:
-        """Have the value at a path be another. Changes must not be inside each other.
+        """Set the value at a path. Changes must not be inside each other.
 
         Raises:
-            DocumentError: the value, or a part of it, is shared with other places by an anchor.
+            DocumentError: the value, or a part of it, has an anchor or a tag, so other places may share it.
         """
         before = len(self._edits)
         try:
@@ -63,12 +63,12 @@ class DocumentEditor:
             raise
 
     def text(self) -> str:
-        """The text with all changes."""
+        """Return the text with all changes."""
         return apply_edits(self._text, self.edits())
 
     def edits(self) -> list[Edit]:
-        """All changes, in the order of the text. None of them overlap."""
-        # What is put in stands before what is taken out at the same place.
+        """Return all changes in the order of the text. They do not overlap."""
+        # At the same position, an insertion comes before a removal.
         return sorted(self._edits, key=lambda edit: (edit.start, edit.end > edit.start))
 
     def _change_at(self, path: Path, value: Any) -> None:
@@ -90,7 +90,7 @@ class DocumentEditor:
             self._replace(node, new, place)
 
     def _change_entries(self, node: Node, changes: list[EntryChange], place: _Context) -> bool:
-        """Change single entries of an object or a list, if that can be done by lines, or in brackets."""
+        """Change single entries of an object or a list. False if they cannot be told apart by lines or brackets."""
         gone = [change for change in changes if change.is_gone]
         added = [change for change in changes if change.old is None]
         if not node.bracketed and not self._can_move_lines(node, changes, gone):
@@ -106,7 +106,7 @@ class DocumentEditor:
         return True
 
     def _can_move_lines(self, node: Node, changes: Sequence[EntryChange], gone: Sequence[EntryChange]) -> bool:
-        """Whether each entry that comes or goes has lines to itself."""
+        """Whether each added or removed entry has lines to itself."""
         if changes[0].old is None and not self._begins_line(node.entries[0]):
             return False
         return all(self._begins_line(node.entries[change.old or 0]) for change in gone)
@@ -124,13 +124,13 @@ class DocumentEditor:
             lines = [" " * (start == node.end) + style.inline(new)]
         else:
             start = self._after_mark(node)
-            # Where a comment stands between, the value has a line of its own.
+            # A comment between the colon and the value forces the value onto its own line.
             own_line = start == node.start != node.end
             lines = [style.inline(new)] if own_line else style.value(new, place.column, is_item=place.is_item)
         self._edits.append(Edit(start, node.end, style.newline.join(lines)))
 
     def _after_mark(self, node: Node) -> int:
-        """The end of the colon or dash before a value, if nothing but space is between."""
+        """Return the end of the colon or dash before a value, if only whitespace is between."""
         place = node.start
         while place and self._text[place - 1] in _BLANK:
             place -= 1
@@ -142,10 +142,11 @@ class DocumentEditor:
         return _Context(entry.begin - line_start(self._text, entry.begin), is_item=node.kind == "list")
 
     def _check(self, node: Node) -> None:
+        # An edit of an anchored value would change every place that refers to it.
         if node.shared:
             line = self._text.count("\n", 0, node.start) + 1
             column = node.start - line_start(self._text, node.start) + 1
-            message = f"line {line} has an anchor or a tag, by which other places may mean it; change it by hand"
+            message = f"line {line} has an anchor or a tag, so other places may share its value; change it by hand"
             raise DocumentError(message, line, column)
 
     def _check_all(self, node: Node) -> None:
@@ -155,7 +156,7 @@ class DocumentEditor:
 
 
 class _Entries:
-    """Entries of one object or list that come and go."""
+    """Adds and removes entries of one object or list."""
 
     def __init__(self, text: str, style: YamlStyle | JsonStyle, node: Node, edits: list[Edit]) -> None:
         self._text, self._style, self._node, self._edits = text, style, node, edits
@@ -165,7 +166,7 @@ class _Entries:
 
 
 class _Lines(_Entries):
-    """Entries that have lines to themselves."""
+    """Adds and removes entries that have lines to themselves."""
 
     def apply(self, changes: Sequence[EntryChange]) -> None:
         entries = self._node.entries
@@ -193,7 +194,7 @@ class _Lines(_Entries):
         if change.copied is not None:
             entry = self._node.entries[change.copied]
             return [" " * column + self._text[entry.begin : entry.end]]
-        assert isinstance(self._style, YamlStyle), "JSON has no lines of its own"  # noqa: S101
+        assert isinstance(self._style, YamlStyle), "JSON is always in brackets"  # noqa: S101
         return self._style.entry(change.key, change.after, column)
 
     def _joined(self, lines: list[str]) -> str:
@@ -205,7 +206,7 @@ class _Lines(_Entries):
 
 
 class _Brackets(_Entries):
-    """Entries in brackets, with commas between them."""
+    """Adds and removes entries in brackets, with commas between them."""
 
     def apply(self, changes: Sequence[EntryChange]) -> None:
         entries = self._node.entries
@@ -248,7 +249,7 @@ class _Brackets(_Entries):
         return self._style.newline.join(lines)
 
     def _separator(self) -> str:
-        """What stands between two entries here."""
+        """Return the text between two entries, as the file has it."""
         entries = self._node.entries
         if len(entries) > 1:
             between = self._text[entries[0].end : entries[1].begin]
@@ -259,18 +260,18 @@ class _Brackets(_Entries):
 
 
 def indent_of(text: str, place: int) -> str:
-    """The space at the beginning of the line that a place is in."""
+    """Return the indentation of the line at an offset."""
     line = text[line_start(text, place) : place]
     return line[: len(line) - len(line.lstrip())]
 
 
 def line_start(text: str, place: int) -> int:
-    """Where the line begins that a place is in."""
+    """Return the offset where the line begins."""
     return text.rfind("\n", 0, place) + 1
 
 
 def line_end(text: str, place: int) -> int:
-    """Where the line ends that a place is in, before what ends it."""
+    """Return the offset where the line ends, before its line ending."""
     end = text.find("\n", place)
     if end < 0:
         return len(text)

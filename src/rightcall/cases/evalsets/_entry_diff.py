@@ -12,22 +12,22 @@ from rightcall.matching.alignment import common_subsequence
 
 
 class EntryChange(msgspec.Struct, frozen=True):
-    """What becomes of one entry: it stays, with its own value or another, it goes, or it comes."""
+    """One entry that is kept (with its value or another), removed or added."""
 
     old: int | None
-    """Its place before; none for one that comes."""
+    """Its former index; None if it is added."""
     key: str | None = None
     before: Any = None
     after: Any = None
     is_gone: bool = False
     copied: int | None = None
-    """Where an entry that comes stood before, if it only moves."""
+    """The former index of an added entry that only moves."""
 
 
 def diff_entries(old: Any, new: Any) -> list[EntryChange] | None:
-    """What becomes of the entries of an object or a list, in their new order, those that go among them.
+    """Return the changes from one object or list to another, in the new order, with removed entries in between.
 
-    None where nothing of the old stays, or the two are not of a kind.
+    None if no entry is kept, or the two are not of the same type.
     """
     if isinstance(old, dict) and isinstance(new, dict):
         changes = list(_of_objects(old, new))
@@ -67,9 +67,11 @@ def _of_lists(old: list[Any], new: list[Any]) -> list[EntryChange]:
 
 
 def _pairs(old: Sequence[Any], new: Sequence[Any]) -> tuple[list[int | None], list[int | None]]:
-    """For each old item the new one in its place, and for each new one the old."""
+    """Return for each old item its new index, and for each new one its old index; None if it has no partner."""
     before: list[int | None] = [None] * len(old)
     after: list[int | None] = [None] * len(new)
+    # Three passes: equal items first, then, in the gaps between them, items of the same tool, then any two items. Each
+    # pass is a longest common subsequence, so that pairs never cross and comments stay with the item they are about.
     gaps = [(0, len(old), 0, len(new))]
     for name in (_identity, _label, _any):
         smaller = []
@@ -96,7 +98,7 @@ def _identity(value: Any) -> str:
 
 
 def _label(value: Any) -> str:
-    """What an item is about: the name of a tool, for the most part."""
+    """Return what an item is about: usually the name of a tool."""
     if isinstance(value, dict) and value:
         return str(value.get("name") or next(iter(value)))
     return str(value)

@@ -9,18 +9,18 @@ from typing import Any
 
 _WIDTH = 100
 _PLAIN = re.compile(r"[A-Za-z_$](?:[\w ./()'$-]*[\w.)'$])?", re.ASCII)
-# What YAML 1.1 takes for true and false is quoted, though 1.2 does not: editors may still go by it.
+# Words that YAML 1.1 reads as booleans are quoted, though 1.2 reads texts: many editors and tools still use 1.1.
 _OTHER_MEANING = re.compile(r"null|true|false|yes|no|on|off|y|n", re.IGNORECASE)
 _UNPRINTABLE = re.compile("[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 
 
 def dump_yaml(value: Any) -> str:
-    """A JSON value as YAML 1.2."""
+    """Return a JSON value as YAML 1.2 that reads back as the same value."""
     return "\n".join(block_lines(value, 0)) + "\n"
 
 
 def block_lines(value: Any, level: int) -> Iterator[str]:
-    """The lines of a value that stands on its own, `level` deep, without the indentation of what is around it."""
+    """Yield the lines of a value at a nesting level, without the indentation of its surroundings."""
     if isinstance(value, dict) and value:
         for key, item in value.items():
             yield from _entry(f"{_text(key)}:", item, level)
@@ -44,7 +44,7 @@ def _entry(key: str, item: Any, level: int) -> Iterator[str]:
 
 
 def is_long(value: Any, level: int) -> bool:
-    """Whether a value is better told over several lines: cases always, and whatever does not fit on one."""
+    """Whether a value takes several lines: the outer levels always do, and so does what does not fit on one line."""
     if not isinstance(value, (dict, list)) or not value:
         return False
     return _depth(value) > (1 if level < 4 else 2) or len(flow_text(value)) > _WIDTH - 2 * level
@@ -56,14 +56,14 @@ def _is_pair(value: Any) -> bool:
 
 
 def _depth(value: Any) -> int:
-    """How many objects and lists that are not empty stand inside each other."""
+    """Return how deep objects and lists that are not empty are nested."""
     if not isinstance(value, (dict, list)) or not value:
         return 0
     return 1 + max(map(_depth, value.values() if isinstance(value, dict) else value))
 
 
 def flow_text(value: Any) -> str:
-    """A value on one line."""
+    """Return a value on one line."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_text(key)}: {flow_text(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
@@ -86,24 +86,24 @@ _INDENT = re.compile(r"\n([ \t]+)\S")
 
 
 class YamlStyle:
-    """YAML, by indentation where a value is long."""
+    """Writes YAML, in block style where a value is long."""
 
     def __init__(self, text: str) -> None:
         self.newline = newline_of(text)
         self.comma = ", "
 
     def inline(self, value: Any) -> str:
-        """A value on one line."""
+        """Return a value on one line."""
         return flow_text(value)
 
     def pair(self, key: str, value: Any) -> str:
-        """A key and its value on one line."""
+        """Return a key and its value on one line."""
         return f"{flow_text(key)}: {flow_text(value)}"
 
     def value(self, value: Any, column: int, *, is_item: bool) -> list[str]:
-        """The lines of a value after a colon or, for an item, after a dash, which stands in this column.
+        """Return the lines of a value after a colon or, for an item, after the dash in this column.
 
-        The first goes on where the colon or the dash ends; the others are whole lines.
+        The first line continues after the colon or dash; the others are whole lines.
         """
         level = column // 2 + 1
         if not is_long(value, level) and not (is_item and isinstance(value, dict) and len(value) == 1):
@@ -112,13 +112,13 @@ class YamlStyle:
         return [lines[0][column + 1 :], *lines[1:]] if is_item else ["", *lines]
 
     def entry(self, key: str | None, value: Any, column: int) -> list[str]:
-        """The lines of a new key, or of a new item, of an object or a list by indentation."""
+        """Return the lines of a new key of an object, or of a new item of a list, in block style."""
         held: Any = [value] if key is None else {key: value}
         return [" " * column + line for line in block_lines(held, column // 2)]
 
 
 class JsonStyle:
-    """JSON, on several lines where the file has it so."""
+    """Writes JSON with the indentation, separators and escapes of a file."""
 
     def __init__(self, text: str) -> None:
         self.newline = newline_of(text)
@@ -129,17 +129,17 @@ class JsonStyle:
         self.comma, self._colon = (",", ":") if compact else (", ", ": ")
 
     def inline(self, value: Any) -> str:
-        """A value on one line."""
+        """Return a value on one line."""
         return self._dumped(value, None)
 
     def pair(self, key: str, value: Any) -> str:
-        """A key and its value on one line."""
+        """Return a key and its value on one line."""
         return f"{self._dumped(key, None)}{self._colon}{self._dumped(value, None)}"
 
     def value(self, value: Any, indent: str, *, long: bool) -> list[str]:
-        """The lines of a value, the second and the following ones indented.
+        """Return the lines of a value, all but the first indented.
 
-        There are several where the file has such and the value is long, or takes the place of one with several.
+        There are several if the file is indented and the value is long or replaces one with several lines.
         """
         line = self.inline(value)
         if self._step is None or not (isinstance(value, (dict, list)) and value) or not (long or len(line) > _WIDTH):
@@ -150,12 +150,12 @@ class JsonStyle:
     def _dumped(self, value: Any, indent: str | None) -> str:
         separators = (self.comma, self._colon) if indent is None else (",", ": ")
         text = json.dumps(value, ensure_ascii=self._is_ascii, indent=indent, separators=separators)
-        # Half of a surrogate pair can be escaped, but not encoded.
+        # Half of a surrogate pair can be escaped in JSON, but not encoded in UTF-8.
         return text if _is_encodable(text) else json.dumps(value, indent=indent, separators=separators)
 
 
 def newline_of(text: str) -> str:
-    """What ends the lines of a text."""
+    """Return the line ending of a text."""
     end = text.find("\n")
     return "\r\n" if end > 0 and text[end - 1] == "\r" else "\n"
 

@@ -35,7 +35,7 @@ CaseId = Annotated[StrictStr, AfterValidator(_case_id)]
 
 
 class WrittenDefaults(UserModel):
-    """How expectations are judged where they do not say otherwise."""
+    """Defaults for expectations that do not say otherwise."""
 
     match: Any = "EXACT"
     args: Any = "subset"
@@ -44,7 +44,7 @@ class WrittenDefaults(UserModel):
 
 
 class WrittenEvaluator(UserModel):
-    """An evaluator of the user's own: a type id, its configuration, and how much it counts."""
+    """A custom evaluator: a type id, its configuration and its weight."""
 
     type: StrictStr
     config: dict[StrictStr, Any] = {}
@@ -83,7 +83,7 @@ class WrittenCase(UserModel):
 
 
 class WrittenOverall(UserModel):
-    """An evaluator of all cases together: `classification`, or code, and its configuration."""
+    """An evaluator of all cases together: `classification` or code, and its configuration."""
 
     type: StrictStr
     config: dict[StrictStr, Any] = {}
@@ -104,11 +104,11 @@ class WrittenEvalSet(UserModel):
 
 
 ANSWERS = ("returns", "sequence", "raises", "then")
-"""The keys of a rule that say what a call is answered; it has one of them."""
+"""The keys for the answer of a mocked call. A rule has exactly one of them."""
 
 
 class WrittenError(UserModel):
-    """An exception that a mocked tool raises: its type, by name, and its message."""
+    """An exception that a mocked tool raises: the name of its type, and its message."""
 
     type: StrictStr = Field(min_length=1)
     message: StrictStr = ""
@@ -122,7 +122,7 @@ Raised = Annotated[WrittenError | None, BeforeValidator(_named)]
 
 
 class WrittenAnswer(UserModel):
-    """One of the answers under `then`: a value, or an exception."""
+    """One of the answers under `then`: a value or an exception."""
 
     returns: Any = None
     raises: Raised = None
@@ -135,10 +135,10 @@ class WrittenAnswer(UserModel):
 
 
 class WrittenMock(UserModel):
-    """One rule: which calls it is about, and what they are answered. The first rule that matches a call answers it.
+    """One rule: which calls it applies to, and their answer. The first rule that matches a call answers it.
 
-    `when` has arguments by name, `positional` the first ones in order; without either, the rule is about all calls.
-    `sequence`, or `returns` with `each`, are values for one call each; `then` are answers, the last of them repeated.
+    `when` has arguments by name, `positional` the first ones in order; without either, the rule applies to all calls.
+    `sequence`, or `returns` with `each`, has one value per call; `then` has answers, of which the last is repeated.
     """
 
     when: dict[StrictStr, Any] | None = None
@@ -161,10 +161,10 @@ class WrittenMock(UserModel):
 
 
 def check_mocks(mocks: dict[str, Any], place: Path, document: EvalSetDocument) -> None:
-    """Refuse mocks that are not rules, or lists of them. What rules mean is up to whoever applies them.
+    """Check that mocks are rules or lists of rules. `rightcall.running.mocking` gives them their meaning.
 
     Raises:
-        DocumentError: naming the place of the first mistake, and what would be right.
+        DocumentError: the first mistake, with its position and what would be right.
     """
     for tool, written in mocks.items():
         at: Path = (*place, tool)
@@ -190,8 +190,8 @@ def _check_rule(written: Any, tool: str, place: Path, document: EvalSetDocument)
 
 
 def first_mistake(model: type[BaseModel], problem: ValidationError) -> tuple[Path, str]:
-    """The place of the mistake that is told first, and what would be right.
+    """Return the position of the validation error to report, and what would be right.
 
-    A key that is not known is told before one that is missing: it may be that one, misspelt.
+    An unknown key comes before a missing one: it may be the missing one, misspelt.
     """
     return min(mistakes(model, problem), key=lambda mistake: "unknown key" not in mistake[1])

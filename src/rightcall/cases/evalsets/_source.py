@@ -19,10 +19,10 @@ _UNDERSCORE = re.compile(r"_([a-z0-9])")
 
 
 class SourceFile:
-    """One file, decoded.
+    """One decoded file.
 
     Raises:
-        DocumentError: it is neither YAML nor JSON, names a key twice, or exceeds the limits.
+        DocumentError: it is neither YAML nor JSON, has a key twice, or exceeds the limits.
     """
 
     def __init__(self, name: str, content: str | bytes, limits: Limits) -> None:
@@ -36,7 +36,7 @@ class SourceFile:
 
     @classmethod
     def read(cls, path: str | FilePath, limits: Limits) -> SourceFile:
-        """The file at a path.
+        """Read the file at a path.
 
         Raises:
             DocumentError: as above.
@@ -52,17 +52,14 @@ class SourceFile:
 
     @property
     def value(self) -> Any:
-        """What the file says."""
+        """The decoded content."""
         return self._document.value
 
     def source(self, path: Path) -> Source:
-        """Where a part of it is written or, if it is not, the nearest part around it.
-
-        Of an object in JSON that begins with a brace on a line of its own, that is where its first key stands: the
-        brace says nothing.
-        """
+        """Return where a part is written or, if it is not in the file, the nearest part around it."""
         position = self._document.position(self._spelt(path))
         number, column, line = position.line, position.column, self._line(position.line)
+        # A JSON object often starts with a brace alone on its line, which says nothing: point to its first key.
         if line.strip() == "{" and (below := self._line(number + 1)).lstrip().startswith('"'):
             number, column, line = number + 1, len(below) - len(below.lstrip()) + 1, below
         return Source(self.name, number, column, line[:500])
@@ -71,7 +68,7 @@ class SourceFile:
         return self._lines[number - 1] if number <= len(self._lines) else ""
 
     def problem(self, message: str, path: Path = ()) -> DocumentError:
-        """The exception that says what is wrong with a part of it."""
+        """Return the exception for a mistake in a part."""
         position = self._document.position(self._spelt(path))
         return self._placed(message, position.line, position.column)
 
@@ -79,7 +76,7 @@ class SourceFile:
         return DocumentError(f"{self.name}:{line}:{column}: {message}", line, column)
 
     def _spelt(self, path: Path) -> Path:
-        """A path with its keys as the file spells them, in snake_case or in camelCase."""
+        """Return a path with its keys as the file spells them, in snake_case or camelCase."""
         value, spelt = self.value, []
         for step in path:
             if isinstance(value, dict) and step not in value and isinstance(step, str) and camel(step) in value:
@@ -92,7 +89,7 @@ class SourceFile:
 
 
 class EvalSetDocument:
-    """An eval set in the native grammar, and where each part of it was written, in whatever format and file."""
+    """An eval set in the native format, and where each part of it was written, whatever the format and file."""
 
     def __init__(self, file: SourceFile, value: Any) -> None:
         self.file = file
@@ -100,22 +97,22 @@ class EvalSetDocument:
         self._origins: dict[Path, tuple[SourceFile, Path]] = {(): (file, ())}
 
     def record_origin(self, path: Path, file: SourceFile, origin: Path) -> None:
-        """Remember that the part at `path` was written at `origin`, and so was everything inside it."""
+        """Note that the part at `path`, and everything inside it, was written at `origin`."""
         self._origins[path] = (file, origin)
 
     def source(self, path: Path) -> Source:
-        """Where a part was written."""
+        """Return where a part was written."""
         file, origin = self._located(path)
         return file.source(origin)
 
     def problem(self, message: str, path: Path) -> DocumentError:
-        """The exception that says what is wrong with a part."""
+        """Return the exception for a mistake in a part."""
         file, origin = self._located(path)
         return file.problem(message, origin)
 
     @contextmanager
     def locating_errors(self, path: Path) -> Iterator[None]:
-        """Give mistakes that are found while this is open the place of a part."""
+        """Give errors raised inside the block the position of a part."""
         try:
             yield
         except DocumentError:
@@ -132,18 +129,18 @@ class EvalSetDocument:
 
 
 def camel(name: str) -> str:
-    """A name in snake_case as camelCase."""
+    """Return a snake_case name in camelCase."""
     return _UNDERSCORE.sub(lambda found: found[1].upper(), name)
 
 
 _SUSPICIOUS = 0.85
-"""How similar an unknown key must be to a known one to be taken for it, misspelt."""
+"""How similar an unknown key must be to a missing one to count as a typing error."""
 
 _KINDS: dict[type, str] = {str: "a text", dict: "an object", list: "a list", bool: "true or false"}
 
 
 class SourceObject:
-    """An object of a file. Keys are given in snake_case, and may be written in camelCase.
+    """An object in another tool's file. Keys are asked for in snake_case; the file may have them in camelCase.
 
     Raises:
         DocumentError: it is not an object.
@@ -158,47 +155,47 @@ class SourceObject:
         self._asked: set[str] = set()
 
     def place(self, *steps: str | int) -> Path:
-        """The path of something inside it."""
+        """Return the path of something inside it."""
         return (*self.path, *steps)
 
     def problem(self, message: str, *steps: str | int) -> DocumentError:
-        """The exception that says what is wrong with something inside it."""
+        """Return the exception for a mistake in something inside it."""
         return self.file.problem(message, self.place(*steps))
 
     def has(self, key: str) -> bool:
-        """Whether there is such a key with a value other than null."""
+        """Whether the key has a value other than null."""
         return self.get(key) is not None
 
     def get(self, key: str) -> Any:
-        """The value of a key, null where it is missing."""
+        """Return the value of a key, None if it is missing."""
         self._asked.update((key, camel(key)))
         if key in self.value and camel(key) in self.value and camel(key) != key:
             raise self.problem(f"{key!r} is given twice, in snake_case and in camelCase", key)
         return self.value.get(key, self.value.get(camel(key)))
 
     def text(self, key: str, default: str | None = None) -> str:
-        """The text of a key, which must be there unless there is a default."""
+        """Return the text of a key. It is required unless there is a default."""
         return str(self._of(str, key, default))
 
     def object(self, key: str) -> SourceObject | None:
-        """The object of a key, if there is one."""
+        """Return the object of a key, if there is one."""
         return SourceObject(self.file, self.get(key), self.place(key)) if self.has(key) else None
 
     def items(self, key: str, *, required: bool = False) -> list[Any]:
-        """The list of a key, empty where it may be missing and is."""
+        """Return the list of a key. An optional list that is missing is empty."""
         items: list[Any] = self._of(list, key, None if required else [])
         return items
 
     def objects(self, key: str, *, required: bool = False) -> list[SourceObject]:
-        """The objects in the list of a key."""
+        """Return the objects in the list of a key."""
         items = self.items(key, required=required)
         return [SourceObject(self.file, item, self.place(key, number)) for number, item in enumerate(items)]
 
     def rest(self, known: Iterable[str] = ()) -> dict[str, Any]:
-        """Everything that nobody asked for.
+        """Return the keys that were not asked for.
 
-        Other tools leave keys alone that they do not know, so these are kept, unless one is nearly the same as a key
-        that is known and missing.
+        Other tools ignore keys that they do not know, so these are kept, unless one is nearly the same as a known key
+        that is missing.
 
         Raises:
             DocumentError: a key is misspelt.

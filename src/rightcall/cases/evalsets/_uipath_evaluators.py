@@ -21,7 +21,7 @@ _DEFAULT = "default_evaluation_criteria"
 
 
 class UiPathEvaluator(msgspec.Struct, frozen=True):
-    """An evaluator: its type by our ids, its configuration, and whatever else its file says."""
+    """One evaluator: its type by Rightcall's ids, its configuration, and the other keys of its file."""
 
     id: str
     name: str
@@ -33,24 +33,24 @@ class UiPathEvaluator(msgspec.Struct, frozen=True):
     weight: float = 1.0
 
     def weighing(self, weight: float) -> UiPathEvaluator:
-        """The same evaluator with another weight."""
+        """Return the evaluator with another weight."""
         return msgspec.structs.replace(self, weight=weight)
 
     def written(self) -> dict[str, Any]:
-        """The evaluator as the native grammar has it."""
+        """Return the evaluator in the native format."""
         written: dict[str, Any] = {"type": self.type_id}
         written |= {"config": self.config} if self.config else {}
         return written | ({"weight": self.weight} if self.weight != 1.0 else {})
 
     def record_origin(self, document: EvalSetDocument) -> None:
-        """Tell a document where the parts of the evaluator are written."""
+        """Note in a document where the parts of the evaluator are written."""
         document.record_origin(("evaluators", self.id), self.file, ())
         document.record_origin(("evaluators", self.id, "type"), self.file, self.type_place)
         document.record_origin(("evaluators", self.id, "config"), self.file, ("evaluatorConfig",))
 
 
 def read_evaluators(folder: FilePath, limits: Limits) -> dict[str, UiPathEvaluator]:
-    """The evaluators in a folder, by id.
+    """Read the evaluators in a folder, by id.
 
     Raises:
         DocumentError: a file is wrong, or has the id of another.
@@ -98,7 +98,7 @@ def _type_of(part: SourceObject, folder: FilePath) -> tuple[str, Path]:
 
 
 def _code(schema: str, part: SourceObject, folder: FilePath) -> str:
-    """The file and the class of an evaluator that is code, with the file as seen from the folder of eval sets."""
+    """Return the file and the class of an evaluator that is code, relative to the folder of eval sets."""
     file, _, name = schema.removeprefix(_CODE).rpartition(":")
     if not file or not name.isidentifier():
         raise part.problem(f"code is named as file://x.py:Class, not {shown(schema)}", "evaluator_schema")
@@ -109,7 +109,7 @@ def _code(schema: str, part: SourceObject, folder: FilePath) -> str:
 
 
 def _known_config(config: dict[str, Any], type_id: str, part: SourceObject) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The configuration, and what of it has no counterpart: keys of other tools, and a default that expects nothing."""
+    """Split a configuration into known keys, and the rest: keys of other tools, and an empty default."""
     if type_id not in EVALUATORS:
         return config, {}
     fields = EVALUATORS[type_id].config_type.model_fields
@@ -124,7 +124,7 @@ def _known_config(config: dict[str, Any], type_id: str, part: SourceObject) -> t
 
 
 def _empty_default(config: dict[str, Any]) -> dict[str, Any]:
-    """The default criteria, where they are there only to be filled in."""
+    """Return the default criteria if they are only a template to be filled in."""
     for key in (_DEFAULT, camel(_DEFAULT)):
         criteria = config.get(key)
         if isinstance(criteria, dict) and not any(criteria.values()):
@@ -133,31 +133,30 @@ def _empty_default(config: dict[str, Any]) -> dict[str, Any]:
 
 
 EXPECTED_CLASS = "expected_class"
-"""Where the metadata of a case has the class that each of these evaluators expects, by their ids."""
+"""The key in the metadata of a case for the class that each classifier expects, by the classifier's id."""
 _BINARY, _MULTICLASS = "binary-classification", "multiclass-classification"
 _METRICS = {"precision": "precision", "recall": "recall", "f-score": "f1"}
 _INHERITED = ("name", "description", "default_evaluation_criteria", "line_by_line_evaluator", "line_delimiter")
 
 
 class Classifier(msgspec.Struct, frozen=True, kw_only=True):
-    """An evaluator of classes: where the class is, and what is asked of all cases together.
+    """A classifier: where the class is in the answer, and the metric over all cases.
 
-    UiPath scores each case 1.0 or 0.0, and gives one figure for all: it is the figure that is judged, so a case passes
-    with either score.
+    UiPath scores each case 1.0 or 0.0, and judges one figure over all of them. So a case passes with either score.
     """
 
     id: str
     target: str
     config: dict[str, Any]
-    """What the configuration of `classification` says besides where classes are, and which there are."""
+    """The configuration of `classification`, without the places and names of classes."""
     classes: tuple[str, ...]
-    """Those that are known: all of them, or the positive one."""
+    """The known classes: all of them, or the positive one."""
     is_closed: bool
     """Whether there are no other classes."""
     default: Any
 
     def scoring(self, evaluator: UiPathEvaluator) -> UiPathEvaluator:
-        """The evaluator of each case."""
+        """Return the evaluator of each case."""
         kept: dict[str, Any] = {
             key: evaluator.config[key] for key in ("name", "description") if key in evaluator.config
         }
@@ -167,7 +166,7 @@ class Classifier(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(evaluator, type_id="exact-match", config=config, rest=rest)
 
     def expected(self, criteria: Any, part: SourceObject, key: str) -> str:
-        """The class that a case expects, whose criteria stand under a key of a part. Raises `DocumentError`."""
+        """Return the class that a case expects, given its criteria. Raises `DocumentError`."""
         asked = SourceObject(part.file, criteria, part.place(key)) if criteria else None
         found = _expected(criteria) or _expected(self.default)
         unknown = [name for name in asked.value if name not in ("expected_class", "expectedClass")] if asked else []
@@ -176,18 +175,18 @@ class Classifier(msgspec.Struct, frozen=True, kw_only=True):
         if not isinstance(found, str) or not found.strip():
             raise part.problem(f"'expectedClass' is the name of a class, not {shown(found)}", key)
         if self.is_closed and _folded(found) not in map(_folded, self.classes):
-            raise part.problem(f"{shown(found)} is none of the classes; {nearest(found, list(self.classes))}", key)
+            raise part.problem(f"{shown(found)} is not one of the classes; {nearest(found, list(self.classes))}", key)
         return found
 
     def criteria(self, expected: str) -> dict[str, Any]:
-        """The criteria of a case. An answer may have a class that is a whole number as a number, too."""
+        """Return the criteria of a case. A class that is a whole number may be a number in the answer."""
         number = expected.strip().removeprefix("-")
         is_number = number.isascii() and number.isdecimal() and len(number) < 16
         value: Any = {"$in": [expected, int(expected)]} if is_number else expected
         return {"expectedOutput": holding(self.target, value)}
 
     def written(self, expected: Iterable[str]) -> dict[str, Any]:
-        """What is asked of all cases, given the class that each of them expects."""
+        """Return the evaluator of all cases in the native format, given the class that each case expects."""
         classes: dict[str, str] = {}
         for name in (*self.classes, *expected):
             classes.setdefault(_folded(name), name.strip())
@@ -198,7 +197,7 @@ class Classifier(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def classifier_of(evaluator: UiPathEvaluator) -> Classifier | None:
-    """An evaluator of classes, if it is one whose meaning can be kept: of one part of the answer, not line by line.
+    """Return the classifier that an evaluator is, if it looks at one part of the answer and not line by line.
 
     Raises:
         DocumentError: its configuration is wrong.

@@ -1,2 +1,5 @@
-from ._finding import CodeFinder as CodeFinder
-from ._loading import code_files as code_files, load_eval_set_with_code as load_eval_set_with_code
+from ._code_finder import (
+    CodeFinder as CodeFinder,
+    code_files as code_files,
+    load_eval_set_with_code as load_eval_set_with_code,
+)

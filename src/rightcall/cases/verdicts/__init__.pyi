@@ -1,3 +1,4 @@
+from ._all_cases import Overall as Overall, ToolNames as ToolNames, exit_code as exit_code
 from ._executor import Judging as Judging, JudgingExecutor as JudgingExecutor
 from ._join import CASE_ATTRIBUTE as CASE_ATTRIBUTE, CaseFinder as CaseFinder, Join as Join
 from ._judge import (
@@ -8,4 +9,3 @@ from ._judge import (
     not_measured_result as not_measured_result,
     weighted_score as weighted_score,
 )
-from ._overall import Overall as Overall, ToolNames as ToolNames, exit_code as exit_code

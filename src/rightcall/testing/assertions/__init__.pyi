@@ -1,6 +1,4 @@
-from ._checking import check as check
-from ._evaluating import evaluate as evaluate
-from ._fluent import Calls as Calls, calls as calls
-from ._outcomes import listening as listening, problem_of as problem_of
-from ._soft import Soft as Soft, soft as soft
+from ._delivery import Soft as Soft, listen_to_results as listen_to_results, problem_of as problem_of, soft as soft
+from ._evaluate import evaluate as evaluate
+from ._run_assertions import Calls as Calls, calls as calls, check as check
 from ._subjects import trajectory_of as trajectory_of

@@ -43,7 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
     from ._plugin import Plugin
 
     if (asked := config.getoption("rightcall_report")) and not hasattr(config, "workerinput"):
-        from ._writing import check_reports
+        from ._session_results import check_reports
 
         check_reports([config.invocation_params.dir / path for path in asked])
     config.addinivalue_line(

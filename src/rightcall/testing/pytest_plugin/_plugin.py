@@ -14,8 +14,8 @@ import pytest
 if TYPE_CHECKING:
     from rightcall.running.tracing import Captured
 
-    from ._agents import Agents
-    from ._records import Records
+    from ._agent_pool import AgentPool
+    from ._session_results import SessionResults
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 _MARK = "evalset"
@@ -23,7 +23,7 @@ _FIXTURE = "captured_calls"
 _ATTRIBUTE = "rightcall_records"
 """Where a report carries the results behind it, as plain data that crosses from pytest-xdist's workers."""
 
-collected: pytest.StashKey[list[dict[str, Any]]] = pytest.StashKey()
+result_records: pytest.StashKey[list[dict[str, Any]]] = pytest.StashKey()
 """The records of results that a test came to."""
 
 
@@ -37,16 +37,16 @@ class Plugin:
         self._config = config
         self._began = monotonic()
         self._listed: set[Path] | None = None
-        self._agents: Agents | None = None
-        self._records: Records | None = None
+        self._agents: AgentPool | None = None
+        self._records: SessionResults | None = None
 
     @property
-    def agents(self) -> Agents:
+    def agents(self) -> AgentPool:
         """The agents that eval sets of this process are run with."""
         if self._agents is None:
-            from ._agents import Agents
+            from ._agent_pool import AgentPool
 
-            self._agents = Agents(self._config)
+            self._agents = AgentPool(self._config)
         return self._agents
 
     @pytest.fixture
@@ -63,14 +63,14 @@ class Plugin:
             return None
         if not parent.session.isinitpath(file_path) and not self._is_listed(file_path):
             return None
-        from ._collecting import EvalSetFile
+        from ._case_tests import EvalSetFile
 
         return EvalSetFile.from_parent(parent, path=file_path)
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """A test with the mark, once for each case."""
         if any(metafunc.definition.iter_markers(_MARK)):
-            from ._marking import parametrize
+            from ._case_tests import parametrize
 
             parametrize(metafunc, self._config)
 
@@ -80,9 +80,9 @@ class Plugin:
         is_marked = item.get_closest_marker(_MARK) is not None
         if not is_marked and _FIXTURE not in getattr(item, "fixturenames", ()):
             return (yield)
-        from ._marking import following, noting
+        from ._case_tests import capture_in_event_loop, record_results
 
-        with following(item, _FIXTURE), noting(item) if is_marked else nullcontext():
+        with capture_in_event_loop(item, _FIXTURE), record_results(item) if is_marked else nullcontext():
             return (yield)
 
     @pytest.hookimpl(wrapper=True)
@@ -91,11 +91,11 @@ class Plugin:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Have reports carry results, and tell problems in as few words as there are."""
         report = yield
-        if call.when == "call" and (records := item.stash.get(collected, None)):
+        if call.when == "call" and (records := item.stash.get(result_records, None)):
             setattr(report, _ATTRIBUTE, list(records))
             records.clear()
         if call.excinfo is not None and "rightcall.testing.assertions" in sys.modules:
-            from ._wording import shorten
+            from ._failures import shorten
 
             shorten(report, call.excinfo.value)
         return report
@@ -105,18 +105,18 @@ class Plugin:
         records = getattr(report, _ATTRIBUTE, ())
         if records and not hasattr(self._config, "workerinput"):
             if self._records is None:
-                from ._records import Records
+                from ._session_results import SessionResults
 
-                self._records = Records(self._config)
+                self._records = SessionResults(self._config)
             self._records.add(records)
 
     def pytest_assertrepr_compare(self, op: str, left: object, right: object) -> list[str] | None:
         """Two trajectories that are not equal, side by side."""
         if op != "==" or "rightcall.values.trajectory" not in sys.modules:
             return None
-        from ._wording import compared
+        from ._failures import explain_comparison
 
-        return compared(left, right)
+        return explain_comparison(left, right)
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         """Close the runs, and write the reports that were asked for."""

@@ -1,4 +1,4 @@
-"""What is written of one expectation, changed so that a trajectory satisfies it."""
+"""Rewrite one expectation so that a trajectory satisfies it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from rightcall.matching.matchers import ArgsPolicy, ExpectedCalls, relate
 from rightcall.values.decoding import Path
 from rightcall.values.trajectory import Trajectory
 
-from ._literals import adapted_call, literal, new_call
-from ._partners import Partners, find_partners, wanted_in_order
+from ._expected_calls import Partners, adapted_call, find_partners, literal, new_call, wanted_in_order
 
 
 class Refused(msgspec.Struct, frozen=True):

@@ -1,26 +1,79 @@
-"""Assertions one rule at a time: `calls(trace).in_order("search", "book").never("delete")`."""
+"""Assertions about one run: `check` for all expectations at once, `calls` for one rule at a time."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import msgspec
 
-from rightcall.cases.evalsets import Check, compile_expectation
+from rightcall.cases.evalsets import Case, Check, EvalSet, compile_expectation
 from rightcall.cases.verdicts import judge
-from rightcall.errors import CriteriaError
+from rightcall.errors import CriteriaError, shown
 from rightcall.judging import EVALUATORS
 from rightcall.values.results import CaseResult, Source
 from rightcall.values.trajectory import Trajectory
 
-from ._outcomes import at_the_users_line, calling_place, deliver, unnamed
+from ._delivery import at_the_users_line, calling_place, deliver, unnamed
 from ._subjects import trajectory_of, written_call
+
+
+@at_the_users_line
+def check(
+    subject: Any,
+    expected: Any,
+    *,
+    match: str | None = None,
+    args: str | None = None,
+    threshold: float | None = None,
+) -> CaseResult:
+    """Hold what an agent did against what is expected, and raise where it differs. All problems are told at once.
+
+    Args:
+        subject: What the agent did: a trajectory, what `capture` captured, a path, spans, messages, a list of calls.
+        expected: A list of calls, or a trajectory, to be followed as `match` says; or an object with any of the keys
+            that `expect` has in an eval set, such as `{"order": […], "never": […]}`; or a case of an eval set.
+        match: `exact`, `in_order`, `any_order`, `unordered` or `subset`; `exact` by default.
+        args: `subset`, `exact`, `superset` or `ignore`; `subset` by default.
+        threshold: The score from which an expectation holds; 1.0 by default.
+
+    Returns:
+        The result, with the score and the trajectory.
+
+    Raises:
+        CheckFailedError: the agent did something else. It is an `AssertionError`.
+        NotMeasuredError: nobody can tell, because what decides it was not recorded, or judging broke.
+        CriteriaError: the expectation is wrong.
+        InputError: no calls can be read from the subject.
+    """
+    __tracebackhide__ = True
+    case = _case(expected, {"match": match, "args": args, "threshold": threshold})
+    return deliver(case, judge(case, trajectory_of(subject)))
+
+
+def _case(expected: Any, settings: dict[str, Any]) -> Case:
+    if isinstance(expected, Case):
+        if given := [name for name, value in settings.items() if value is not None]:
+            raise CriteriaError(f"a case says itself how it is judged; leave out {', '.join(given)}")
+        return expected
+    if isinstance(expected, Trajectory):
+        expected = expected.calls
+    if isinstance(expected, (list, tuple)):
+        expected = {"calls": [written_call(item) for item in expected]}
+    if isinstance(expected, (str, EvalSet)) or not isinstance(expected, Mapping):
+        raise CriteriaError(
+            f"what is expected is a list of calls, an object such as {{'never': ['delete']}}, or a case, "
+            f"not {shown(expected)}"
+        )
+    place = calling_place()
+    return unnamed(compile_expectation(expected, place, **settings), place)
+
 
 _CallsT = TypeVar("_CallsT", bound="Calls")
 
 
-class Scope(msgspec.Struct, frozen=True, kw_only=True):
+class _Scope(msgspec.Struct, frozen=True, kw_only=True):
     """Which calls rules look at, and how they compare arguments."""
 
     args: str = "subset"
@@ -62,7 +115,7 @@ def calls(
     Raises:
         InputError: no calls can be read from the subject.
     """
-    scope = Scope(args=args, ignore_tools=tuple(ignore_tools), agent=agent, top_level=top_level, parallel=parallel)
+    scope = _Scope(args=args, ignore_tools=tuple(ignore_tools), agent=agent, top_level=top_level, parallel=parallel)
     return Calls(trajectory_of(subject), scope, calling_place())
 
 
@@ -74,7 +127,7 @@ class Calls:
     are a `RuntimeWarning`: a test that says `calls(trace)` and no more checks nothing.
     """
 
-    def __init__(self, trajectory: Trajectory, scope: Scope, place: Source) -> None:
+    def __init__(self, trajectory: Trajectory, scope: _Scope, place: Source) -> None:
         self.trajectory = trajectory
         self.results: list[CaseResult] = []
         """The result of each rule so far."""

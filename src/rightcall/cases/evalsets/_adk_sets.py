@@ -20,19 +20,19 @@ _KNOWN_OF_CASE = ("creation_timestamp", "rubrics", "final_session_state")
 
 
 def translate_adk(file: SourceFile, limits: Limits) -> EvalSetDocument:
-    """An eval set of ADK, a test file, or one of the two older lists, with the `test_config.json` beside it.
+    """Translate an eval set or test file of ADK, or one of its two older lists, with the `test_config.json` beside it.
 
-    Whatever the native grammar has no key for is kept under `metadata`, in `adk`.
+    Keys that the native format does not have are kept under `metadata`, in `adk`.
 
     Raises:
-        DocumentError: naming file, line and column of the first mistake, and what would be right.
+        DocumentError: the first mistake, with file, line and column, and what would be right.
         InputError: the configuration cannot be read.
     """
     return _Translation(file, limits).document()
 
 
 class _Translation:
-    """One file while it is translated."""
+    """Translates one file."""
 
     def __init__(self, file: SourceFile, limits: Limits) -> None:
         self._page = file
@@ -103,7 +103,7 @@ class _Translation:
     def _conversation(
         self, written: dict[str, Any], turns: list[AdkTurn], rest: dict[str, Any], place: Path
     ) -> dict[str, Any]:
-        """One turn is the input of the case and what is expected of it; several are its turns."""
+        """Return a case. A single turn becomes its input and expectations; several become its turns."""
         if left_over := [turn.rest for turn in turns]:
             rest = rest | ({"conversation": left_over} if any(left_over) else {})
         if whole := {metric.name: None for metric in self._metrics if metric.is_of_case}:
@@ -122,7 +122,7 @@ class _Translation:
 
 
 def _file_id(file: SourceFile) -> str:
-    """An id for the only case of a file: its name without its endings."""
+    """Return an id for the only case of a file: the name of the file without its suffixes."""
     name = FilePath(file.name).name
     if not name.split(".")[0]:
         raise file.problem(f"the file's name gives no id for its case: {shown(name)}")
@@ -134,7 +134,7 @@ _KNOWN_OF_CALL = ("id", "partial_args", "will_continue")
 
 
 class AdkTurn(msgspec.Struct, frozen=True):
-    """One turn: the input, the expected calls and answer with their places, and whatever else was written."""
+    """One turn: the input, the expected calls and answer with their positions, and the other keys."""
 
     input: Any
     calls: list[dict[str, Any]]
@@ -147,7 +147,7 @@ class AdkTurn(msgspec.Struct, frozen=True):
     rest: dict[str, Any]
 
     def record_origin(self, document: EvalSetDocument, place: Path, metrics: Sequence[Metric]) -> None:
-        """Tell a document where the parts of the turn are written."""
+        """Note in a document where the parts of the turn are written."""
         document.record_origin(place, self.file, self.path)
         for metric in metrics:
             key = self.calls_key if metric.is_of_calls else self.response_key
@@ -163,7 +163,7 @@ class AdkTurn(msgspec.Struct, frozen=True):
 
 
 def turn_of(part: SourceObject) -> AdkTurn:
-    """An invocation of an eval set. Raises `DocumentError`."""
+    """Read an invocation of an eval set. Raises `DocumentError`."""
     user = part.object("user_content")
     if user is None:
         part.rest((*_KNOWN_OF_TURN, "final_response", "intermediate_data"))
@@ -190,7 +190,7 @@ def turn_of(part: SourceObject) -> AdkTurn:
 
 
 def old_turn(part: SourceObject) -> AdkTurn:
-    """A turn of one of the older lists. Raises `DocumentError`."""
+    """Read a turn of one of the older lists. Raises `DocumentError`."""
     calls = [(_old_call(call), call.path) for call in part.objects("expected_tool_use")]
     response = part.text("reference", "")
     given = part.text("query")
@@ -220,7 +220,7 @@ def _old_call(part: SourceObject) -> dict[str, Any]:
 
 
 def _calls(data: SourceObject) -> list[tuple[dict[str, Any], Path]]:
-    """The expected calls: under `tool_uses`, or the function calls among the events."""
+    """Return the expected calls: under `tool_uses`, or the function calls among the events."""
     if data.has("tool_uses") or not data.has("invocation_events"):
         return [(_call(call), call.path) for call in data.objects("tool_uses")]
     found = []
@@ -243,7 +243,7 @@ def _call(part: SourceObject) -> dict[str, Any]:
 
 
 def _left_over(data: SourceObject) -> dict[str, Any]:
-    """What of the intermediate data is more than the names and arguments of calls."""
+    """Return the intermediate data that is more than names and arguments of calls."""
     uses = data.get("tool_uses") or []
     plain = all(use.keys() <= {"name", "args"} for use in uses)
     known = ("tool_responses", "intermediate_responses")
@@ -253,13 +253,13 @@ def _left_over(data: SourceObject) -> dict[str, Any]:
 
 
 def _joined_text(content: SourceObject) -> str:
-    """The texts of a content, one below the other."""
+    """Return the texts of a content, joined by line breaks."""
     texts = [part.get("text") for part in content.objects("parts")]
     return "\n".join(text for text in texts if isinstance(text, str) and text)
 
 
 def _plain_text(content: SourceObject, role: str) -> str | None:
-    """The text of a content that is nothing but one text; none where there is more to it."""
+    """Return the text of a content that is a single text; None if there is more to it."""
     parts = content.get("parts")
     alone = isinstance(parts, list) and len(parts) == 1 and isinstance(parts[0], dict)
     if not alone or not content.value.keys() <= {"parts", "role"} or content.value.get("role", role) != role:

@@ -221,7 +221,7 @@ def test_the_exception_has_the_results_and_can_be_sent_to_another_process() -> N
 def test_the_place_of_a_result_is_the_line_of_the_test() -> None:
     result = check(MADE, {"never": ["delete"]})
 
-    assert Path(result.source.file).name == "test_checking.py"
+    assert Path(result.source.file).name == "test_check.py"
 
 
 @pytest.mark.parametrize("subject", [3, None, object()], ids=["a number", "nothing", "an object"])

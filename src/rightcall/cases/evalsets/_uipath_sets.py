@@ -21,19 +21,19 @@ _KEPT_OF_CASE = ("expected_output", "mocking_strategy", "input_mocking_strategy"
 
 
 def translate_uipath(file: SourceFile, limits: Limits) -> EvalSetDocument:
-    """An eval set of UiPath, with the evaluators in the folder `evaluators` beside its own.
+    """Translate an eval set of UiPath, with the evaluators in the folder `evaluators` beside its own.
 
-    Whatever the native grammar has no key for is kept under `metadata`, in `uipath`.
+    Keys that the native format does not have are kept under `metadata`, in `uipath`.
 
     Raises:
-        DocumentError: naming file, line and column of the first mistake, and what would be right.
+        DocumentError: the first mistake, with file, line and column, and what would be right.
         InputError: an evaluator's file cannot be read.
     """
     return _Translation(file, limits).document()
 
 
 class _Translation:
-    """One eval set while it is translated."""
+    """Translates one eval set."""
 
     def __init__(self, file: SourceFile, limits: Limits) -> None:
         self._whole = SourceObject(file, file.value)
@@ -51,7 +51,7 @@ class _Translation:
         evaluations = whole.objects("evaluations", required=True)
         rest = whole.rest(_KNOWN_OF_SET)
         if whole.items("evaluator_configs") and whole.items("evaluator_refs"):
-            rest["evaluatorRefs"] = whole.items("evaluator_refs")  # UiPath does not look at them then
+            rest["evaluatorRefs"] = whole.items("evaluator_refs")  # UiPath ignores them then
         written: dict[str, Any] = {"name": name} if name else {}
         written |= {"description": description} if description else {}
         written["evaluators"] = {each.id: each.written() for each in self._evaluators.values()}
@@ -73,7 +73,7 @@ class _Translation:
             raise self._whole.problem(f'the version is {shown(version)}; the one that is known is "1.0"', "version")
 
     def _referenced(self) -> dict[str, UiPathEvaluator]:
-        """The evaluators that the eval set refers to, by id, with their weights."""
+        """Return the evaluators that the eval set refers to, by id, with their weights."""
         configured = self._whole.items("evaluator_configs")
         plain = self._whole.items("evaluator_refs")
         key, references = ("evaluator_configs", configured) if configured else ("evaluator_refs", plain)
@@ -93,7 +93,7 @@ class _Translation:
         return referenced
 
     def _for_each_case(self, evaluator: UiPathEvaluator) -> UiPathEvaluator:
-        """An evaluator as each case is judged by it; what it says of all cases together is kept for later."""
+        """Return the evaluator of each case. If it is a classifier, keep its figure over all cases for later."""
         found = classifier_of(evaluator)
         if found is None:
             return evaluator
@@ -141,7 +141,7 @@ class _Translation:
         return {key: value for key, value in written.items() if key in ("id", "input") or value not in ("", {})}
 
     def _expect(self, case: SourceObject, place: Path, classes: dict[str, str]) -> dict[str, Any]:
-        """What is expected of a case; `classes` are told which class each evaluator of classes expects."""
+        """Return what is expected of a case. `classes` is filled with the class that each classifier expects."""
         criterias = case.object("evaluation_criterias")
         if criterias is None:
             case.rest(_KNOWN_OF_CASE)
@@ -174,9 +174,9 @@ class _Translation:
 def _criteria(
     evaluator: UiPathEvaluator, criteria: Any, expected_output: Any, criterias: SourceObject, key: str
 ) -> Any:
-    """Criteria as the native grammar has them; null for the default of the evaluator.
+    """Return criteria in the native format; None for the default of the evaluator.
 
-    An evaluator of the answer that is not told which one is expected is told by the case, as UiPath does it.
+    As in UiPath, criteria without an expected output use the expected output of the case.
     """
     if criteria is not None and not isinstance(criteria, dict):
         raise criterias.problem(f"criteria are an object or null, not {shown(criteria)}", key)
@@ -202,19 +202,19 @@ _ANYTHING = ("mockito.any", "mockito.any_", "mockito.matchers.any", "mockito.mat
 
 
 class Mocks(msgspec.Struct, frozen=True):
-    """Mocks in the native grammar, and what was asked for that is not available."""
+    """Mocks in the native format, and features asked for that are not available."""
 
     written: dict[str, Any]
     unavailable: tuple[str, ...] = ()
 
 
 def translate_mocks(case: SourceObject, place: Path, document: EvalSetDocument) -> Mocks:
-    """The mocks of a case.
+    """Translate the mocks of a case.
 
-    A tool that a language model should stand in for is never run: it raises an error that says so.
+    A tool that a language model should simulate is never run: it raises an error that says so.
 
     Raises:
-        DocumentError: a mock is wrong, or has no counterpart.
+        DocumentError: a mock is wrong, or cannot be translated.
     """
     unavailable = ("input-mocking",) if case.has("input_mocking_strategy") else ()
     strategy = case.object("mocking_strategy")
@@ -234,7 +234,7 @@ def _rules(strategy: SourceObject, place: Path, document: EvalSetDocument) -> di
     key = "config" if strategy.has("config") else "behaviors"
     rules: dict[str, list[tuple[dict[str, Any], SourceObject]]] = {}
     for behavior in strategy.objects(key, required=True):
-        # Of several behaviours that fit a call, mockito takes the last one; native rules are taken from the first on.
+        # Of several behaviors that match a call, mockito uses the last one; of native rules, the first one is used.
         rules.setdefault(behavior.text("function"), []).insert(0, (_rule(behavior), behavior))
         behavior.rest()
     for tool, written in rules.items():
@@ -283,11 +283,11 @@ def _matcher(value: Any, part: SourceObject) -> Any:
 
 
 def _plain(value: Any, part: SourceObject) -> Any:
-    """A value without anything in it that names code to be run."""
+    """Return a value after checking that nothing in it names code to run."""
     if isinstance(value, dict):
         if _TARGET in value:
             named = shown(value[_TARGET])
-            raise part.problem(f"{_TARGET!r} names code to be run, {named}; a mock has plain values only")
+            raise part.problem(f"{_TARGET!r} names code to run, {named}; a mock may only have plain values")
         return {key: _plain(item, part) for key, item in value.items()}
     return [_plain(item, part) for item in value] if isinstance(value, list) else value
 

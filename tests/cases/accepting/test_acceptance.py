@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from tests.builders import call
 
 from rightcall import ToolCall, Trajectory
-from rightcall.cases.accepting import Acceptance, Observed, accept, collect
+from rightcall.cases.accepting import Acceptance, Observed, accept, new_eval_set
 from rightcall.cases.evalsets import dump_yaml, parse_eval_set
 from rightcall.cases.verdicts import judge
 
@@ -255,7 +255,7 @@ def test_every_case_that_is_updated_passes_and_the_others_are_as_they_were(
 
 @given(st.lists(trajectories, min_size=1, max_size=4), st.sampled_from(["evals.yaml", "evals.json"]))
 def test_a_new_eval_set_is_one_that_its_traces_pass(made: list[Trajectory], path: str) -> None:
-    collected = collect(made, path, "rightcall.case.id")
+    collected = new_eval_set(made, path, "rightcall.case.id")
 
     eval_set = parse_eval_set(collected.text, path)
     assert [each.id for each in eval_set.cases] == [f"case-{number + 1}" for number in range(len(made))]
@@ -273,7 +273,7 @@ def test_cases_are_named_by_attribute_by_trace_and_by_input() -> None:
         Trajectory.of(["b"], metadata={"rightcall.case.id": "two"}),
     ]
 
-    collected = collect(made, "evals.yaml", "rightcall.case.id")
+    collected = new_eval_set(made, "evals.yaml", "rightcall.case.id")
 
     assert [(outcome.case_id, outcome.kind) for outcome in collected.outcomes] == [
         ("one", "updated"),

@@ -34,7 +34,7 @@ class ChosenAgent(msgspec.Struct, frozen=True):
     digest: str | None
 
 
-class Agents:
+class AgentPool:
     """The agents of one process of pytest, each in a process of its own until the session is over."""
 
     def __init__(self, config: pytest.Config) -> None:

@@ -1,4 +1,4 @@
-"""What becomes of a result in a test: nothing, an exception, or one that waits for others."""
+"""Raise the problem of a result, now or at the end of a `soft` block."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from functools import wraps
+from types import TracebackType
 from typing import ParamSpec, TypeVar
 
 from rightcall.cases.evalsets import Case, Check
@@ -112,7 +113,7 @@ def calling_place() -> Source:
 
 
 @contextmanager
-def listening(listener: Listener) -> Iterator[None]:
+def listen_to_results(listener: Listener) -> Iterator[None]:
     """Have every result told to a listener, whatever becomes of it, while the block lasts."""
     _listeners.append(listener)
     try:
@@ -124,3 +125,41 @@ def listening(listener: Listener) -> Iterator[None]:
 def _width() -> int:
     """How wide lines may be: as the terminal is, without the margin that test runners put before them."""
     return max(60, min(160, shutil.get_terminal_size((120, 24)).columns) - _MARGIN)
+
+
+class Soft:
+    """A block whose assertions do not raise until it ends: then all that did not hold are raised as one."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self._token: Token[list[Problem] | None] | None = None
+
+    def __enter__(self) -> Soft:
+        self._token = waiting.set(self.problems)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        __tracebackhide__ = True
+        if self._token is not None:
+            waiting.reset(self._token)
+        if not self.problems:
+            return
+        problem = together(self.problems)
+        if raised is not None:  # that comes first; what was found until then is not lost
+            raised.add_note(f"Before this, in the same soft block:\n{problem}")
+            return
+        outer = waiting.get()
+        if outer is None:
+            raise problem
+        outer.extend(self.problems)
+
+
+def soft() -> Soft:
+    """A block in which assertions are collected: `with rightcall.soft(): …` raises all problems at its end, at once.
+
+    It counts for assertions of this thread or task, and of tasks that it starts. Blocks may nest; the outermost one
+    raises. If something else is raised inside, that goes on, with a note of what was found before.
+    """
+    return Soft()

@@ -15,10 +15,10 @@ from ._source import EvalSetDocument
 
 
 def turn_keys(written: WrittenCase, place: Path, document: EvalSetDocument) -> list[str]:
-    """The keys that any turn of a case expects something under.
+    """Return the keys that the turns of a case have under `expect`.
 
     Raises:
-        DocumentError: the case itself expects something under one of them.
+        DocumentError: the case itself has one of them, too.
     """
     keys: dict[str, None] = {}
     for number, turn in enumerate(written.turns or ()):
@@ -38,13 +38,12 @@ def turn_values(
     defaults: WrittenDefaults,
     own: Mapping[str, Own],
 ) -> tuple[str, dict[str, Any], list[Any]]:
-    """The evaluator that a key names, with its configuration, and what each turn expects of it.
+    """Return the type and configuration of the evaluator that a key names, and what each turn expects of it.
 
-    A turn that does not say which calls it expects, while others do, expects none. A turn that does not say which
-    answer it expects, expects any: null.
+    A turn without calls, while others have some, expects no calls. A turn without an answer expects any answer: None.
 
     Raises:
-        DocumentError: the key names no evaluator, or one that does not judge turns; or a value is not what it takes.
+        DocumentError: the key names no evaluator or one that does not judge turns, or a value is wrong.
     """
     turns = list(enumerate(written.turns or ()))
     first = next(number for number, turn in turns if key in turn.expect)
@@ -64,14 +63,14 @@ def turn_values(
 
 
 def _judges_turns(type_id: str) -> bool:
-    """Whether an evaluator judges turns; of one that is not there, nobody knows."""
+    """Whether an evaluator judges turns. One that is not available is assumed to."""
     if type_id in EVALUATORS:
         return "expected_turns" in EVALUATORS[type_id].criteria_type.model_fields
     return bool(unavailable(type_id)) and not names_file(type_id)
 
 
 def turn_place(place: Path, key: str, steps: Path) -> Path:
-    """Where a part of `expected_turns` is written: in the expectation of a turn."""
+    """Return where a part of `expected_turns` is written: under `expect` of a turn."""
     if len(steps) < 2:
         return (*place, "turns")
     return (*place, "turns", steps[1], "expect", key, *steps[2:])

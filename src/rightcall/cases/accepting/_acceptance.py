@@ -1,4 +1,4 @@
-"""Which cases of an eval set are updated from what was observed, and the text of the eval set after that."""
+"""Update the expectations of an eval set from what was observed, by editing its text."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from rightcall.values.decoding import Edit, apply_edits
 from rightcall.values.results import CaseResult, missing_calls
 from rightcall.values.trajectory import Trajectory
 
-from ._literals import new_call
-from ._rewriting import Refused, rewrite, rewrite_turns
+from ._expected_calls import new_call
+from ._rewrite import Refused, rewrite, rewrite_turns
 
 
 class Observed(msgspec.Struct):
@@ -59,7 +59,7 @@ def accept(text: str, eval_set: EvalSet, observed: Mapping[str, Observed]) -> Ac
     Raises:
         RightcallError: the text would not say what it should after the edit, so it must not be made.
     """
-    return _Accepting(text, eval_set, observed).acceptance()
+    return _EvalSetUpdate(text, eval_set, observed).acceptance()
 
 
 class _Proposal(msgspec.Struct, frozen=True):
@@ -71,7 +71,7 @@ class _Proposal(msgspec.Struct, frozen=True):
     unrecorded: int = 0
 
 
-class _Accepting:
+class _EvalSetUpdate:
     """One eval set while it is edited."""
 
     def __init__(self, text: str, eval_set: EvalSet, observed: Mapping[str, Observed]) -> None:
@@ -118,7 +118,7 @@ class _Accepting:
         results = [judge(case, trajectory) for trajectory in observed.trajectories]
         unmeasured = next((result for result in results if result.verdict in ("error", "not_measured")), None)
         if unmeasured is not None:
-            self._leave(case, *_told(unmeasured))
+            self._leave(case, *_reason(unmeasured))
             return
         incomplete = next((each for each in observed.trajectories if each.not_understood), None)
         if incomplete is not None and not all([result.passed for result in results]):
@@ -211,7 +211,7 @@ class _Accepting:
             raise RightcallError(f"{self._eval_set.path}: not edited, because these cases would not pass: {named}")
 
 
-def _told(result: CaseResult) -> tuple[str, str]:
+def _reason(result: CaseResult) -> tuple[str, str]:
     """The code and the sentence of the first thing that stands in the way of a verdict."""
     finding = result.findings[0].finding if result.findings else None
     return (finding.code, finding.message) if finding is not None else ("", result.verdict)
@@ -219,4 +219,4 @@ def _told(result: CaseResult) -> tuple[str, str]:
 
 def _code(case: Case, trajectories: Sequence[Trajectory]) -> str:
     results = [judge(case, trajectory) for trajectory in trajectories]
-    return next((_told(result)[0] for result in results if not result.passed), "")
+    return next((_reason(result)[0] for result in results if not result.passed), "")

@@ -1,4 +1,4 @@
-"""A whole eval set as one assertion: an agent is run over it, and every case has to pass."""
+"""Assert that an agent passes a whole eval set."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from rightcall.running.project import agent_files, agent_folder, load_configurat
 from rightcall.running.runner import DEFAULT_TIMEOUT, CaseFinished, CaseJob, RunOptions, RunPlan, run
 from rightcall.values.results import Aggregates, CaseResult, Tally, measures_of
 
-from ._outcomes import Problem, at_the_users_line, problem_of, raise_or_keep
+from ._delivery import Problem, at_the_users_line, problem_of, raise_or_keep
 
 _ENDINGS = (".test.json", ".evalset.json", ".yaml", ".yml")
 _MOST_DETAILED = 10
 _MOST_NAMED = 50
 
 
-class Options(msgspec.Struct, frozen=True):
+class _Options(msgspec.Struct, frozen=True):
     """How an evaluation is done."""
 
     repeat: int = 1
@@ -76,19 +76,19 @@ def evaluate(
     __tracebackhide__ = True
     _check(agent, repeat, min_repeat_pass)
     where = Path(runs) if runs is not None else None
-    options = Options(repeat, min_repeat_pass, tuple(cases), tuple(tags), timeout, workers, where)
+    options = _Options(repeat, min_repeat_pass, tuple(cases), tuple(tags), timeout, workers, where)
     done = [_Evaluation(agent, one, options).carry_out() for one in _eval_sets(eval_set)]
     results = [result for found, _ in done for result in found]
     problems = [problem for _, bad in done for problem in bad]
     if problems:
-        raise_or_keep(_summed_up(problems, results))
+        raise_or_keep(_summary(problems, results))
     return tuple(results)
 
 
 class _Evaluation:
     """One eval set, run and judged."""
 
-    def __init__(self, agent: str | None, eval_set: EvalSet, options: Options) -> None:
+    def __init__(self, agent: str | None, eval_set: EvalSet, options: _Options) -> None:
         self._agent, self._home = _agent_of(agent, eval_set)
         self._eval_set = eval_set
         self._options = options
@@ -190,7 +190,7 @@ def _agent_of(agent: str | None, eval_set: EvalSet) -> tuple[str, Path]:
     raise AgentError(f"{path} names no agent: add `agent:` to it, or name one in evaluate(…)")
 
 
-def _summed_up(problems: Sequence[Problem], results: Sequence[CaseResult]) -> Problem:
+def _summary(problems: Sequence[Problem], results: Sequence[CaseResult]) -> Problem:
     """All cases that did not pass as one exception, which begins with the gravest."""
     graver = sorted(problems, key=lambda each: not isinstance(each, CheckFailedError))
     if len(graver) == 1:

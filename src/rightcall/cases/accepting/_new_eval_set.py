@@ -1,4 +1,4 @@
-"""A new eval set from what was observed: one case for each trajectory."""
+"""Write a new eval set from trajectories, one case each."""
 
 from __future__ import annotations
 
@@ -17,21 +17,23 @@ from rightcall.errors import InputError, RightcallError
 from rightcall.values.results import missing_calls
 from rightcall.values.trajectory import Trajectory
 
-from ._accepting import CaseOutcome
-from ._literals import new_call
+from ._acceptance import CaseOutcome
+from ._expected_calls import new_call
 
 _LONGEST = 60
 _NOT_IN_SLUGS = re.compile(r"[^a-z0-9]+")
 
 
-class Collected(msgspec.Struct, frozen=True):
+class NewEvalSet(msgspec.Struct, frozen=True):
     """The text of a new eval set, and what became of each case."""
 
     text: str
     outcomes: Sequence[CaseOutcome]
 
 
-def collect(trajectories: Sequence[Trajectory], path: str, attribute: str, globs: Sequence[str] = ()) -> Collected:
+def new_eval_set(
+    trajectories: Sequence[Trajectory], path: str, attribute: str, globs: Sequence[str] = ()
+) -> NewEvalSet:
     """An eval set whose cases expect the calls of these trajectories: JSON for a path that ends so, else YAML.
 
     A case has the id that the attribute says or, without it, the trace id, or what the input says. Several
@@ -54,7 +56,7 @@ def collect(trajectories: Sequence[Trajectory], path: str, attribute: str, globs
     for case in parse_eval_set(text, path).cases:
         if not all(judge(case, trajectory).passed for trajectory in groups[case.id]):
             raise RightcallError(f"{path}: not written, because this case would not pass: {case.id}")
-    return Collected(text, outcomes)
+    return NewEvalSet(text, outcomes)
 
 
 def _grouped(trajectories: Sequence[Trajectory], attribute: str, globs: Sequence[str]) -> dict[str, list[Trajectory]]:

@@ -22,14 +22,13 @@ from ._source import EvalSetDocument, SourceFile
 
 
 def load_eval_set(path: str | FilePath, limits: Limits = DEFAULT_LIMITS, find_code: FindCode | None = None) -> EvalSet:
-    """The eval set in a file, checked whole: every key, every expectation, every id.
+    """Load the eval set in a file, and check every key, expectation and id in it.
 
-    The file may be in the native format, in UiPath's, or in ADK's: its content tells which. Nothing it names is
-    imported, unless `find_code` does: it is asked for evaluators that are code of the user's. Without it, these are not
-    checked, and judge nothing.
+    The file may be in the native format, in UiPath's or in ADK's; its content decides. Only `find_code` imports custom
+    evaluators. Without it, they are not checked, and their result is `error`.
 
     Raises:
-        DocumentError: naming file, line and column of the first mistake, and what would be right.
+        DocumentError: the first mistake, with file, line and column, and what would be right.
         InputError: the file cannot be read.
     """
     whose, document = read_document(path, limits)
@@ -39,12 +38,10 @@ def load_eval_set(path: str | FilePath, limits: Limits = DEFAULT_LIMITS, find_co
 def parse_eval_set(
     text: str | bytes, name: str, limits: Limits = DEFAULT_LIMITS, find_code: FindCode | None = None
 ) -> EvalSet:
-    """The eval set that a text in the native format is, checked whole; `name` is that of its file.
-
-    Code that it names is found as `load_eval_set` does it.
+    """Load an eval set from a text in the native format. `name` is the name of its file; see `load_eval_set`.
 
     Raises:
-        DocumentError: naming line and column of the first mistake.
+        DocumentError: the first mistake, with line and column.
     """
     file = SourceFile(name, text, limits)
     return Compiler(EvalSetDocument(file, file.value), limits, find_code).eval_set("native")
@@ -53,7 +50,7 @@ def parse_eval_set(
 def load_expectation(
     text: str | bytes, name: str, limits: Limits = DEFAULT_LIMITS, find_code: FindCode | None = None
 ) -> Callable[[str], Case]:
-    """What makes a case of an expectation alone, given as the YAML or JSON of an `expect`.
+    """Load an expectation from YAML or JSON, as under `expect`. Return a function that makes a case of it, given an id.
 
     Raises:
         DocumentError: the expectation is wrong.
@@ -63,27 +60,27 @@ def load_expectation(
 
 
 def read_document(path: str | FilePath, limits: Limits) -> tuple[Format, EvalSetDocument]:
-    """The eval set in a file in the native grammar, whatever format the file is in, and which format that is.
+    """Read a file in any format. Return the format, and the eval set translated to the native one.
 
     Raises:
-        DocumentError: it is in another tool's format, and not as that would have it.
+        DocumentError: it has a mistake by the rules of the other tool.
         InputError: the file, or one that belongs to it, cannot be read.
     """
     file = SourceFile.read(path, limits)
     whose = format_of(file.value)
     if whose == "uipath":
-        from ._uipath import translate_uipath
+        from ._uipath_sets import translate_uipath
 
         return whose, translate_uipath(file, limits)
     if whose == "adk":
-        from ._adk import translate_adk
+        from ._adk_sets import translate_adk
 
         return whose, translate_adk(file, limits)
     return whose, EvalSetDocument(file, file.value)
 
 
 def format_of(value: Any) -> Format:
-    """Whose format a document is in, told from its keys."""
+    """Return the format of a document, recognized by its keys."""
     if isinstance(value, dict) and "cases" not in value:
         if value.keys() & {"evaluations", "evaluatorRefs", "evaluatorConfigs", "evaluator_refs", "evaluator_configs"}:
             return "uipath"
@@ -97,13 +94,13 @@ def format_of(value: Any) -> Format:
 def compile_expectation(
     expect: Mapping[str, Any], source: Source, *, match: Any = None, args: Any = None, threshold: Any = None
 ) -> tuple[Check, ...]:
-    """The checks that the keys of an `expect` stand for; all of them are said to be written at `source`.
+    """Compile an `expect` given as Python values into checks. `source` is the position of all of them.
 
-    `match`, `args` and `threshold` are what a file says under `defaults`.
+    `match`, `args` and `threshold` are what a file has under `defaults`.
 
     Raises:
-        CriteriaError: the expectation is empty or wrong, or asks for an evaluator that is not there.
-        ConfigurationError: `match`, `args` or `threshold` is none.
+        CriteriaError: the expectation is empty or wrong, or names an evaluator that is not available.
+        ConfigurationError: `match`, `args` or `threshold` is wrong.
     """
     if not expect:
         raise CriteriaError(f"an expectation is an object such as {{'calls': ['search']}}, not {shown(expect)}")
@@ -140,10 +137,9 @@ _OF_CASE = (
 
 
 def convert_eval_set(path: str | FilePath, limits: Limits = DEFAULT_LIMITS) -> str:
-    """The eval set in a file, in the native format. It loads, and its verdicts are those of the file.
+    """Return the eval set in a file as text in the native format. Its verdicts are those of the file.
 
-    What the native grammar has no key for stands under `metadata`. It is YAML or, where YAML cannot say something
-    that JSON can, such as half of a surrogate pair, JSON.
+    Keys that the native format does not have are kept under `metadata`.
 
     Raises:
         DocumentError: the file is wrong.
@@ -153,6 +149,7 @@ def convert_eval_set(path: str | FilePath, limits: Limits = DEFAULT_LIMITS) -> s
     Compiler(document, limits).eval_set(whose)
     written = _ordered(document.value, _OF_SET)
     written["cases"] = [_ordered(case, _OF_CASE) for case in written["cases"]]
+    # YAML cannot express everything that JSON can, such as half of a surrogate pair.
     text = dump_yaml(written)
     return text if _says(text, written, limits) else dump_json(written, indent=2) + "\n"
 

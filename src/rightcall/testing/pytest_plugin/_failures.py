@@ -16,7 +16,7 @@ _NAME = "rightcall: "
 """What stands in the place of the names of our exceptions."""
 
 
-def representation(problem: BaseException, source: Source) -> ExceptionChainRepr:
+def failure_representation(problem: BaseException, source: Source) -> ExceptionChainRepr:
     """A problem with a case of an eval set, at the place in the file that it is about."""
     text = str(problem)
     result = next(iter(getattr(problem, "results", ())), None)
@@ -47,7 +47,7 @@ def shorten(report: Any, problem: BaseException) -> None:
             entry.lines = [_shorter(line, name, lead) for line in entry.lines]
 
 
-def compared(left: object, right: object) -> list[str] | None:
+def explain_comparison(left: object, right: object) -> list[str] | None:
     """Why two trajectories, or a trajectory and a list of calls, are not equal; nothing if neither is a trajectory."""
     if not isinstance(left, Trajectory) and not isinstance(right, Trajectory):
         return None
