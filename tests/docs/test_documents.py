@@ -22,9 +22,8 @@ from tests.processes import rightcall
 
 from rightcall import Calls, CaseResult, EvaluationResult, Limits, ToolCall, Trajectory, errors
 from rightcall.cases.evalsets import _models, load_eval_set, load_expectation
-from rightcall.cases.evalsets._shorthands import SHORTHANDS
 from rightcall.cases.verdicts import Join
-from rightcall.judging import EVALUATORS
+from rightcall.judging import EVALUATORS, SHORTHANDS
 from rightcall.matching.matchers import MATCHERS, compile_value
 from rightcall.values import redaction
 from rightcall.values.redaction import SHAPES
@@ -199,6 +198,15 @@ def test_every_evaluator_has_a_section_that_names_all_its_keys(type_id: str) -> 
     assert keys - named == set()
 
 
+@pytest.mark.parametrize("type_id", EVALUATORS)
+def test_every_evaluator_has_the_details_that_the_reference_says(type_id: str) -> None:
+    rows = re.findall(r"^\| (.*?) \| `(\w+)` \|", sections_of(reference("results.md"))["Details"], re.MULTILINE)
+    named = {kind for evaluators, kind in rows if f"`{type_id}`" in evaluators}
+    declared: Any = EVALUATORS[type_id].justification_type
+
+    assert named == {kind.__name__ for kind in get_args(declared) or (declared,)}
+
+
 @pytest.mark.parametrize("matcher", MATCHERS)
 def test_every_matcher_has_examples_that_hold(matcher: str) -> None:
     row = re.search(rf"^\| `\{matcher}` \|(.*)\|$", reference("matchers.md"), re.MULTILINE)
@@ -289,11 +297,12 @@ def test_every_key_of_a_report_is_in_the_reference() -> None:
 
 @pytest.mark.parametrize("key", SHORTHANDS)
 def test_every_shorthand_of_an_expectation_is_in_the_reference(key: str) -> None:
-    shorthand = SHORTHANDS[key]
+    shorthand = EVALUATORS[SHORTHANDS[key]].shorthand
     row = re.search(rf"^\| `{key}` \|(.*)\|$", sections_of(reference("eval-sets.md"))["Expect"], re.MULTILINE)
 
     assert row is not None, f"{key} has no row in the table"
-    assert {shorthand.type_id, shorthand.criteria_key} - names_in_code(row[1]) == set()
+    assert shorthand is not None
+    assert {SHORTHANDS[key], shorthand.criteria_key} - names_in_code(row[1]) == set()
 
 
 @pytest.mark.parametrize("kind", models_of_eval_sets(), ids=lambda kind: kind.__name__)

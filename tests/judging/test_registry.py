@@ -1,11 +1,13 @@
 """Evaluators by their type ids."""
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 
-from rightcall import ToolTrajectoryEvaluator, Trajectory, UnknownNameError, Usage, evaluator_type
-from rightcall.judging import EVALUATORS
+from rightcall import ToolF1, ToolTrajectoryEvaluator, Trajectory, UnknownNameError, Usage, evaluator_type
+from rightcall.judging import EVALUATORS, SHORTHANDS
 from rightcall.judging.models import Question
 
 
@@ -44,7 +46,52 @@ def test_an_unknown_type_id_is_refused_with_the_nearest_one() -> None:
 
 
 @pytest.mark.parametrize("type_id", list(EVALUATORS))
+def test_the_index_says_what_the_class_declares(type_id: str) -> None:
+    kind = EVALUATORS[type_id]
+    keys = [key for key, known in SHORTHANDS.items() if known == type_id]
+
+    assert kind.type_id == type_id
+    assert keys == ([kind.shorthand.key] if kind.shorthand is not None else [])
+    assert kind.shorthand is None or kind.shorthand.criteria_key in kind.criteria_type.model_fields
+
+
+def test_looking_one_up_imports_no_other() -> None:
+    code = (
+        "import sys\n"
+        "from rightcall.judging import EVALUATORS\n"
+        "'tool-f1' in EVALUATORS, len(EVALUATORS), list(EVALUATORS)\n"
+        "subjects = ('calls._', 'answers._', 'budgets._', 'models')\n"
+        "def loaded(): return [name for name in sys.modules if name.startswith(tuple('rightcall.judging.' + each "
+        "for each in subjects))]\n"
+        "before = loaded()\n"
+        "EVALUATORS['step-count']\n"
+        "print(before, loaded())"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+
+    assert done.stdout.split("] ")[0] == "["
+    assert "budgets._efficiency" in done.stdout
+    assert not any(subject in done.stdout for subject in ("calls._", "answers._", "models"))
+
+
+def test_a_subclass_does_not_inherit_what_its_parent_looks_at() -> None:
+    class Strange(ToolF1):
+        """It might look at anything."""
+
+        def score(self, pairs: int, expected: int, actual: int) -> float:
+            return 0.5
+
+    criteria = {"expected": ["a"]}
+    parent, child = ToolF1(), Strange()
+
+    assert parent.scope(parent.criteria(criteria)) is not None
+    assert child.scope(child.criteria(criteria)) is None
+
+
+@pytest.mark.parametrize("type_id", list(EVALUATORS))
 def test_every_evaluator_takes_default_criteria_and_checks_them(type_id: str) -> None:
+    has_limit = "at_most" in EVALUATORS[type_id].criteria_type.model_fields
     criteria = {
         "tool-call-order": {"tool_calls_order": ["a"]},
         "tool-call-count": {"tool_calls_count": {"a": 1}},
@@ -61,15 +108,16 @@ def test_every_evaluator_takes_default_criteria_and_checks_them(type_id: str) ->
         "llm-judge-trajectory": {"expected_agent_behavior": "call a"},
         "llm-judge-output": {"expected_output": "Done!"},
         "token-usage": {"total_tokens": 30},
-        **{key: {"at_most": 1} for key in ("step-count", "redundant-calls", "loops", "retries")},
-        **{key: {"at_most": 0.5} for key in ("tool-error-rate", "latency", "call-latency")},
-    }.get(type_id, {"expected": ["a"]})
+    }.get(type_id, {"at_most": 1} if has_limit else {"expected": ["a"]})
     call = {"name": "a", "args": {}, "output": 1, "start_ns": 5, "end_ns": 6}
     made = Trajectory.of([call], output="done", usage=Usage(duration_ns=9, input_tokens=10, output_tokens=20))
 
     config = {"default_evaluation_criteria": criteria, **({"judge": approve} if "judge" in type_id else {})}
 
-    assert EVALUATORS[type_id](config=config).evaluate(made).passed
+    result = EVALUATORS[type_id](config=config).evaluate(made)
+
+    assert result.passed
+    assert isinstance(result.details, EVALUATORS[type_id].justification_type)
 
 
 @pytest.mark.parametrize("type_id", list(EVALUATORS))

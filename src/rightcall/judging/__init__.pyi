@@ -1,4 +1,9 @@
-from ._registry import EVALUATORS as EVALUATORS, evaluator_type as evaluator_type
+from ._registry import (
+    EVALUATORS as EVALUATORS,
+    OTHER_NAMES as OTHER_NAMES,
+    SHORTHANDS as SHORTHANDS,
+    evaluator_type as evaluator_type,
+)
 from .answers._classification import (
     ClassificationConfig as ClassificationConfig,
     ClassificationEvaluator as ClassificationEvaluator,
@@ -112,6 +117,12 @@ from .calls._trajectory import (
     ToolTrajectoryEvaluatorConfig as ToolTrajectoryEvaluatorConfig,
 )
 from .core._criteria import Config as Config, Criteria as Criteria, ExpectedCall as ExpectedCall
+from .core._declarations import (
+    CallScope as CallScope,
+    NameScope as NameScope,
+    Scope as Scope,
+    Shorthand as Shorthand,
+)
 from .core._evaluator import Evaluator as Evaluator
 from .core._execution import AgentExecution as AgentExecution
 from .core._installed import (

@@ -1,65 +1,51 @@
-"""Evaluators by their type ids."""
+"""Find evaluators by their type ids, and import only those that are asked for."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from rightcall.errors import UnknownNameError, nearest, shown
 
-from .answers._contains import ContainsEvaluator, RegexMatch
-from .answers._exact_match import ExactMatchEvaluator
-from .answers._final_output import FinalOutput
-from .answers._json_similarity import JsonSimilarityEvaluator
-from .answers._response_match import ResponseMatch
-from .budgets._efficiency import Loops, RedundantCalls, StepCount
-from .budgets._health import Retries, ToolErrorRate
-from .budgets._spending import CallLatency, Latency, TokenUsage
-from .calls._args import ToolCallArgsEvaluator
-from .calls._count import ToolCallCountEvaluator
-from .calls._execution_order import ExecutionOrderEvaluator
-from .calls._forbidden import ForbiddenTools
-from .calls._order import ToolCallOrderEvaluator
-from .calls._output import ToolCallOutputEvaluator
-from .calls._quality import SingleToolUse, ToolF1, ToolPrecision, ToolRecall
-from .calls._trajectory import ToolTrajectoryEvaluator
-from .core._evaluator import Evaluator
-from .core._unavailable import unavailable
-from .models._judge_output import LlmJudgeOutput
-from .models._judge_trajectory import LlmJudgeTrajectory
+from .core import unavailable
 
-EVALUATORS: dict[str, type[Evaluator[Any, Any, Any]]] = {
-    kind.type_id: kind
-    for kind in (
-        ToolCallOrderEvaluator,
-        ToolCallCountEvaluator,
-        ToolCallArgsEvaluator,
-        ToolCallOutputEvaluator,
-        ToolTrajectoryEvaluator,
-        ExecutionOrderEvaluator,
-        ToolPrecision,
-        ToolRecall,
-        ToolF1,
-        SingleToolUse,
-        ForbiddenTools,
-        FinalOutput,
-        ExactMatchEvaluator,
-        ContainsEvaluator,
-        RegexMatch,
-        JsonSimilarityEvaluator,
-        ResponseMatch,
-        LlmJudgeTrajectory,
-        LlmJudgeOutput,
-        StepCount,
-        RedundantCalls,
-        Loops,
-        Retries,
-        ToolErrorRate,
-        Latency,
-        CallLatency,
-        TokenUsage,
-    )
-}
-_OTHER_NAMES = {
+if TYPE_CHECKING:
+    from .core import Evaluator
+
+# An index of what the classes declare, so that a type id or a key of `expect` is found without importing all of them.
+# A row is: type id, class, and the key of its shorthand, if it has one. `tests/judging/test_registry.py` compares each
+# row with its class.
+_INDEX: tuple[tuple[str, str, str], ...] = (
+    ("tool-call-order", "ToolCallOrderEvaluator", "order"),
+    ("tool-call-count", "ToolCallCountEvaluator", "counts"),
+    ("tool-call-args", "ToolCallArgsEvaluator", "args"),
+    ("tool-call-output", "ToolCallOutputEvaluator", "outputs"),
+    ("tool-trajectory", "ToolTrajectoryEvaluator", "calls"),
+    ("execution-order", "ExecutionOrderEvaluator", ""),
+    ("tool-precision", "ToolPrecision", ""),
+    ("tool-recall", "ToolRecall", ""),
+    ("tool-f1", "ToolF1", ""),
+    ("single-tool-use", "SingleToolUse", ""),
+    ("forbidden-tools", "ForbiddenTools", "never"),
+    ("final-output", "FinalOutput", "output"),
+    ("exact-match", "ExactMatchEvaluator", "exact-match"),
+    ("contains", "ContainsEvaluator", "contains"),
+    ("regex-match", "RegexMatch", "regex-match"),
+    ("json-similarity", "JsonSimilarityEvaluator", "json-similarity"),
+    ("response-match", "ResponseMatch", "response-match"),
+    ("llm-judge-trajectory", "LlmJudgeTrajectory", "llm-judge-trajectory"),
+    ("llm-judge-output", "LlmJudgeOutput", "llm-judge-output"),
+    ("step-count", "StepCount", "steps"),
+    ("redundant-calls", "RedundantCalls", "redundant"),
+    ("loops", "Loops", "loops"),
+    ("retries", "Retries", "retries"),
+    ("tool-error-rate", "ToolErrorRate", "error_rate"),
+    ("latency", "Latency", "seconds"),
+    ("call-latency", "CallLatency", "call_seconds"),
+    ("token-usage", "TokenUsage", "tokens"),
+)
+OTHER_NAMES: Mapping[str, str] = {
     "tool_trajectory_avg_score": "tool-trajectory",
     "response_match_score": "response-match",
     "never": "forbidden-tools",
@@ -69,10 +55,36 @@ _OTHER_NAMES = {
     "rubric_based_final_response_quality_v1": "llm-judge-output",
     "rubric_based_tool_use_quality_v1": "llm-judge-trajectory",
 }
+"""Type ids by the names that other tools have for the same evaluators."""
+SHORTHANDS: Mapping[str, str] = {key: type_id for type_id, _, key in _INDEX if key}
+"""Type ids by the keys of `expect` that are short for them."""
+
+
+class _Evaluators(Mapping[str, "type[Evaluator[Any, Any, Any]]"]):
+    """The evaluators by type id. One is imported when it is looked up."""
+
+    def __init__(self) -> None:
+        self._classes = {type_id: name for type_id, name, _ in _INDEX}
+
+    def __getitem__(self, type_id: str) -> type[Evaluator[Any, Any, Any]]:
+        found: type[Evaluator[Any, Any, Any]] = getattr(import_module(__package__), self._classes[type_id])
+        return found
+
+    def __contains__(self, type_id: object) -> bool:  # the default would import the evaluator
+        return type_id in self._classes
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._classes)
+
+    def __len__(self) -> int:
+        return len(self._classes)
+
+
+EVALUATORS: Mapping[str, type[Evaluator[Any, Any, Any]]] = _Evaluators()
 
 
 def evaluator_type(type_id: str) -> type[Evaluator[Any, Any, Any]]:
-    """The evaluator that a type id names, with or without the prefix `uipath-`.
+    """Return the evaluator with a type id, given with or without the prefix `uipath-`.
 
     Raises:
         UnknownNameError: no evaluator has this type id, and the message has the nearest one; or it is known, but not
@@ -80,10 +92,11 @@ def evaluator_type(type_id: str) -> type[Evaluator[Any, Any, Any]]:
     """
     given: object = type_id
     name = given.removeprefix("uipath-") if isinstance(given, str) else ""
-    found = EVALUATORS.get(_OTHER_NAMES.get(name, name))
-    if found is None and (reason := unavailable(name)):
+    found = OTHER_NAMES.get(name, name)
+    if found in EVALUATORS:
+        return EVALUATORS[found]
+    if reason := unavailable(name):
         raise UnknownNameError(f"the evaluator {shown(type_id)} is not yet available: {reason}")
-    if found is None:
-        known = (*EVALUATORS, *_OTHER_NAMES)
-        raise UnknownNameError(f"no evaluator has the type id {shown(type_id)}; {nearest(name, known)}")
-    return found
+    raise UnknownNameError(
+        f"no evaluator has the type id {shown(type_id)}; {nearest(name, (*EVALUATORS, *OTHER_NAMES))}"
+    )

@@ -9,6 +9,7 @@ from jsonschema import Draft202012Validator
 from tests.cases.evalsets import adk_files
 
 from rightcall.cases.evalsets import convert_eval_set, eval_set_schema
+from rightcall.judging import OTHER_NAMES, SHORTHANDS
 from rightcall.values.decoding import decode_document
 
 ROOT = Path(__file__).parents[3]
@@ -107,9 +108,9 @@ def test_names_of_other_tools_are_allowed_but_not_proposed() -> None:
 
     assert {key for key, schema in keys.items() if schema.get("doNotSuggest")} == {
         *[key for key in keys if key.startswith("uipath-")],
-        "tool_trajectory_avg_score",
-        "response_match_score",
+        *(OTHER_NAMES.keys() - SHORTHANDS.keys()),
     }
+    assert {"tool_trajectory_avg_score", "response_match_score", "final_response_match_v2"} <= keys.keys()
 
 
 def test_what_init_writes_is_valid_and_names_the_schema_beside_it() -> None:

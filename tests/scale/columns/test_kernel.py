@@ -71,7 +71,7 @@ def test_2_000_rows_are_scored_as_the_evaluators_judge_them(seed: int) -> None:
             problem = unreadable(row)
             if problem is None:
                 assert columnar(score) == ordinary(row, plan), (plan.text, row)
-            elif plan.sights[0].fields is None:  # what a plan does not look at is not read
+            elif plan.scopes[0].fields is None:  # what a plan does not look at is not read
                 assert score["error"] == problem
 
 

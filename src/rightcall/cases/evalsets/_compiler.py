@@ -15,7 +15,6 @@ from rightcall.judging import (
     ClassificationEvaluator,
     CustomOverall,
     Evaluator,
-    JudgeEvaluator,
     OverallEvaluator,
     UnavailableEvaluator,
     UnimportedOverall,
@@ -182,10 +181,11 @@ class Compiler:
     def _made(
         self, kind: type[Evaluator[Any, Any, Any]], name: str, config: dict[str, Any]
     ) -> Evaluator[Any, Any, Any]:
-        """Create an evaluator. A judge that is custom code is imported, if `find_code` may."""
-        judge = config.get("judge") if issubclass(kind, JudgeEvaluator) else None
-        if self._find_code is not None and isinstance(judge, str) and is_code(judge):
-            config = {**config, "judge": self._find_code.target(judge)}
+        """Create an evaluator. Settings that name custom code are looked up, if `find_code` may import it."""
+        for key in kind.code_settings:
+            code = config.get(key)
+            if self._find_code is not None and isinstance(code, str) and is_code(code):
+                config = {**config, key: self._find_code.target(code)}
         return kind(name, config, limits=self._limits)
 
     def _kind(self, type_id: str) -> type[Evaluator[Any, Any, Any]] | None:

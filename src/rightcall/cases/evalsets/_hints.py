@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rightcall.judging import EVALUATORS
-
-from ._shorthands import SHORTHANDS
+from rightcall.judging import EVALUATORS, SHORTHANDS
 
 KEYS = {
     "agent": "What is run: file.py:function, module:function, a folder of ADK, cmd:program, or http://…",
@@ -51,8 +49,7 @@ def with_question(key: str, schema: dict[str, Any]) -> dict[str, Any]:
     Keys that are other tools' names for the same are allowed, but not proposed: editors that know `doNotSuggest` leave
     them out.
     """
-    shorthand = SHORTHANDS.get(key)
-    kind = EVALUATORS.get(shorthand.type_id if shorthand is not None else key)
+    kind = EVALUATORS.get(SHORTHANDS.get(key, key))
     if kind is None:
         return _with(schema, doNotSuggest=True)
     return _with(schema, description=(kind.__doc__ or "").strip().partition("\n")[0])

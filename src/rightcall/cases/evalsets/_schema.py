@@ -9,6 +9,8 @@ from pydantic import BaseModel
 
 from rightcall.judging import (
     EVALUATORS,
+    OTHER_NAMES,
+    SHORTHANDS,
     UNAVAILABLE,
     ClassificationConfig,
     ClassificationEvaluator,
@@ -28,7 +30,6 @@ from ._models import (
     WrittenOverall,
     WrittenTurn,
 )
-from ._shorthands import SHORTHANDS
 
 Schema = dict[str, Any]
 
@@ -41,34 +42,6 @@ _SCALARS: dict[Any, Schema] = {
 _CODE = r"\.py:[A-Za-z_][\w.]*$"
 """What the name of code ends with."""
 _MATCH_TYPES = ["EXACT", "IN_ORDER", "ANY_ORDER", "UNORDERED", "SUBSET"]
-_CALL: Schema = {
-    "anyOf": [
-        {"type": "string"},
-        {"type": "object", "minProperties": 1, "maxProperties": 2},
-    ]
-}
-_WHOLE: Schema = {"type": "integer", "minimum": 0}
-_VALUES: dict[str, Schema] = {
-    "calls": {"type": "array", "items": _CALL},
-    "order": {"type": "array", "items": {"type": "string"}, "minItems": 1},
-    "counts": {"type": "object", "additionalProperties": {"type": ["integer", "string", "array"]}},
-    "args": {"type": "array", "items": _CALL, "minItems": 1},
-    "outputs": {"type": ["array", "object"]},
-    "never": {"type": "array", "items": _CALL, "minItems": 1},
-    "contains": {"type": "string"},
-    "regex-match": {"type": "string"},
-    "response-match": {"type": "string"},
-    "llm-judge-trajectory": {"type": ["string", "null"]},
-    "steps": _WHOLE,
-    "redundant": _WHOLE,
-    "loops": _WHOLE,
-    "retries": _WHOLE,
-    "error_rate": {"type": "number", "minimum": 0, "maximum": 1},
-    "seconds": {"type": "number", "minimum": 0},
-    "call_seconds": {"type": "number", "minimum": 0},
-    "tokens": _WHOLE,
-}
-"""What the shorthand of a key looks like; anything, where it is not listed."""
 
 
 def eval_set_schema() -> Schema:
@@ -132,7 +105,7 @@ def _mock() -> Schema:
 
 def _evaluator() -> Schema:
     known = {"enum": [*EVALUATORS, *UNAVAILABLE, *installed_evaluators()]}
-    others = "uipath-|file://|tool_trajectory_avg_score$|response_match_score$|never$"
+    others = "|".join(["uipath-", "file://", *[f"{name}$" for name in OTHER_NAMES]])
     named = {"type": "string", "pattern": f"^({others})|{_CODE}"}
     return _object(WrittenEvaluator, type={"anyOf": [known, named]}, config={"type": "object"})
 
@@ -151,16 +124,22 @@ _CHOICES = ("metric", "averaging")
 
 
 def _expect(is_open: bool) -> Schema:
-    keys = {key: _expectation(shorthand.type_id, _VALUES.get(key, {})) for key, shorthand in SHORTHANDS.items()}
+    keys = {key: _expectation(type_id, _short(type_id)) for key, type_id in SHORTHANDS.items()}
     keys |= {key: _expectation(key, None) for key in EVALUATORS if key not in keys}
     keys |= {f"uipath-{key}": _expectation(key, None) for key in EVALUATORS}
     # ADK's names are, in files that were converted, those of evaluators of their own, which take the shorthand.
-    keys["tool_trajectory_avg_score"] = _expectation("tool-trajectory", _VALUES["calls"] if is_open else None)
-    keys["response_match_score"] = _expectation("response-match", _VALUES["response-match"] if is_open else None)
+    names = {name: type_id for name, type_id in OTHER_NAMES.items() if name not in keys}
+    keys |= {name: _expectation(type_id, _short(type_id) if is_open else None) for name, type_id in names.items()}
     keys = {key: with_question(key, schema) for key, schema in keys.items()}
     keys |= {key: {} for key in installed_evaluators() if key not in keys}
     code: Schema = {"patternProperties": {_CODE: {}}}
     return {"type": "object", "properties": keys, **code, "additionalProperties": is_open}
+
+
+def _short(type_id: str) -> Schema:
+    """The schema of the short value of an evaluator; empty for any value."""
+    shorthand = EVALUATORS[type_id].shorthand
+    return {} if shorthand is None else dict(shorthand.schema)
 
 
 def _expectation(type_id: str, shorthand: Schema | None) -> Schema:

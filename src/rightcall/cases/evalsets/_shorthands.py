@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from rightcall.errors import CriteriaError, UnknownNameError, nearest, shown
-from rightcall.judging import EVALUATORS, evaluator_type, is_code, names_file, unavailable
+from rightcall.judging import EVALUATORS, SHORTHANDS, Shorthand, evaluator_type, is_code, names_file, unavailable
 from rightcall.limits import Limits
 from rightcall.values.decoding import Path
 
 from ._models import WrittenDefaults
-
-
-class Shorthand(msgspec.Struct, frozen=True):
-    """What a key of `expect` stands for: an evaluator, the criteria key its value goes to, and how it is read."""
-
-    type_id: str
-    criteria_key: str
-    read: Callable[[Any], Any]
 
 
 class Own(msgspec.Struct, frozen=True):
@@ -72,8 +64,9 @@ def criteria_path(value: Any, type_id: str) -> Path | None:
     given = value["criteria"] if inside else value
     if given is None or not _is_spelt_out(given, type_id):
         return None if given is None else inside
-    key = next((known.criteria_key for known in SHORTHANDS.values() if known.type_id == type_id), "")
-    field = EVALUATORS[type_id].criteria_type.model_fields.get(key)
+    kind = EVALUATORS[type_id]
+    key = "" if kind.shorthand is None else kind.shorthand.criteria_key
+    field = kind.criteria_type.model_fields.get(key)
     names = (key, field.alias) if field is not None else ()
     return next(((*inside, name) for name in names if name is not None and name in given), None)
 
@@ -97,14 +90,10 @@ def evaluator_of(
         type_id = own[key].type_id
         if type_id not in EVALUATORS and is_code(type_id):
             return None, type_id, {**_said(defaults), **own[key].config}
-        shorthand = next((known for known in SHORTHANDS.values() if known.type_id == type_id), None)
+        shorthand = EVALUATORS[type_id].shorthand if type_id in EVALUATORS else None
         return shorthand, type_id, {**threshold, **own[key].config}
-    if key in SHORTHANDS:
-        shorthand = SHORTHANDS[key]
-        config = {"match_type": defaults.match, "args_match": defaults.args} if key == "calls" else {}
-        if key == "args":
-            config = {"subset": str(defaults.args).lower() != "exact"}
-        return shorthand, shorthand.type_id, {**threshold, **config}
+    if (known := SHORTHANDS.get(key)) and (shorthand := EVALUATORS[known].shorthand):
+        return shorthand, known, {**threshold, **shorthand.config(defaults.match, defaults.args)}
     if names_file(key):
         return None, key, _said(defaults)
     if reason := unavailable(key):
@@ -144,67 +133,3 @@ def _is_spelt_out(value: Any, type_id: str) -> bool:
         return False
     fields = EVALUATORS[type_id].criteria_type.model_fields
     return any(name in value or field.alias in value for name, field in fields.items())
-
-
-def _as_is(value: Any) -> Any:
-    return value
-
-
-def read_calls(value: Any) -> Any:
-    """Expected calls in shorthand: `name`, `{name: args}`, or `{name: …, args: …}`."""
-    if not isinstance(value, list):
-        raise CriteriaError(f"a list of calls is expected, not {shown(value)}")
-    return [_call(item) for item in value]
-
-
-def _call(item: Any) -> Any:
-    if not isinstance(item, dict) or (item.keys() <= {"name", "args"} and isinstance(item.get("name"), str)):
-        return item
-    if len(item) != 1:
-        raise CriteriaError(f"a call is a name or an object with one key, its name, not {shown(item)}")
-    [(name, args)] = item.items()
-    return {"name": name, "args": args}
-
-
-def _outputs(value: Any) -> Any:
-    if isinstance(value, dict):
-        return [{"name": name, "output": output} for name, output in value.items()]
-    if not isinstance(value, list):
-        raise CriteriaError(f"a list of outputs is expected, not {shown(value)}")
-    return [_output(item) for item in value]
-
-
-def _output(item: Any) -> Any:
-    if not isinstance(item, dict) or {"name", "output"} == item.keys():
-        return item
-    if len(item) != 1:
-        raise CriteriaError(f"an expected output is an object with one key, the tool's name, not {shown(item)}")
-    [(name, output)] = item.items()
-    return {"name": name, "output": output}
-
-
-SHORTHANDS: dict[str, Shorthand] = {
-    "calls": Shorthand("tool-trajectory", "expected", read_calls),
-    "order": Shorthand("tool-call-order", "tool_calls_order", _as_is),
-    "counts": Shorthand("tool-call-count", "tool_calls_count", _as_is),
-    "args": Shorthand("tool-call-args", "tool_calls", read_calls),
-    "outputs": Shorthand("tool-call-output", "tool_outputs", _outputs),
-    "never": Shorthand("forbidden-tools", "never", read_calls),
-    "output": Shorthand("final-output", "output", _as_is),
-    "exact-match": Shorthand("exact-match", "expected_output", _as_is),
-    "contains": Shorthand("contains", "search_text", _as_is),
-    "regex-match": Shorthand("regex-match", "pattern", _as_is),
-    "json-similarity": Shorthand("json-similarity", "expected_output", _as_is),
-    "response-match": Shorthand("response-match", "expected", _as_is),
-    "llm-judge-trajectory": Shorthand("llm-judge-trajectory", "expected_agent_behavior", _as_is),
-    "llm-judge-output": Shorthand("llm-judge-output", "expected_output", _as_is),
-    "steps": Shorthand("step-count", "at_most", _as_is),
-    "redundant": Shorthand("redundant-calls", "at_most", _as_is),
-    "loops": Shorthand("loops", "at_most", _as_is),
-    "retries": Shorthand("retries", "at_most", _as_is),
-    "error_rate": Shorthand("tool-error-rate", "at_most", _as_is),
-    "seconds": Shorthand("latency", "at_most", _as_is),
-    "call_seconds": Shorthand("call-latency", "at_most", _as_is),
-    "tokens": Shorthand("token-usage", "total_tokens", _as_is),
-}
-"""The keys of `expect` that are short for an evaluator and its criteria."""

@@ -96,6 +96,7 @@ class AnswerEvaluator(Evaluator[ConfigT, CriteriaT, AnswerPlan]):
     """
 
     reads_calls = False
+    justification_type = AnswersJustification
 
     @abstractmethod
     def expect(self, value: Any, where: str) -> ExpectedAnswer:

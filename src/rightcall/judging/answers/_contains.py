@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from rightcall.errors import CriteriaError, InputError, shown
+from rightcall.judging.core import TEXT, Shorthand
 from rightcall.limits import Limits
 from rightcall.matching.matchers import compile_value
 from rightcall.values.results import Difference, value_text
@@ -53,6 +54,7 @@ class ContainsEvaluator(AnswerEvaluator[ContainsConfig, ContainsCriteria]):
     """
 
     type_id = "contains"
+    shorthand = Shorthand("contains", "search_text", schema=TEXT)
     config_type = ContainsConfig
     criteria_type = ContainsCriteria
 
@@ -72,6 +74,7 @@ class RegexMatch(AnswerEvaluator[RegexMatchConfig, RegexMatchCriteria]):
     """
 
     type_id = "regex-match"
+    shorthand = Shorthand("regex-match", "pattern", schema=TEXT)
     config_type = RegexMatchConfig
     criteria_type = RegexMatchCriteria
 

@@ -8,6 +8,7 @@ import msgspec
 from pydantic import StrictBool, model_validator
 
 from rightcall.errors import InputError
+from rightcall.judging.core import Shorthand
 from rightcall.limits import Limits
 from rightcall.matching.matchers import Expectation, compile_value, value_differences
 from rightcall.values.results import Difference
@@ -68,6 +69,7 @@ class ExactMatchEvaluator(AnswerEvaluator[ExactMatchConfig, ExactMatchCriteria])
     """
 
     type_id = "exact-match"
+    shorthand = Shorthand("exact-match", "expected_output")
     config_type = ExactMatchConfig
     criteria_type = ExactMatchCriteria
 

@@ -6,9 +6,15 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from rightcall.judging.core import Config, Measurement, Selection
+from rightcall.judging.core import Config, Measurement, Selection, Shorthand
 from rightcall.matching.matchers import Expectation, compile_value, value_differences
-from rightcall.values.results import Difference, FinalOutputJustification, Justification, value_text
+from rightcall.values.results import (
+    AnswersJustification,
+    Difference,
+    FinalOutputJustification,
+    Justification,
+    value_text,
+)
 
 from ._answers import AnswerCriteria, AnswerEvaluator, AnswerPlan, AnswersAccount
 
@@ -34,6 +40,8 @@ class FinalOutput(AnswerEvaluator[FinalOutputConfig, FinalOutputCriteria]):
     """
 
     type_id = "final-output"
+    shorthand = Shorthand("output", "output")
+    justification_type = FinalOutputJustification | AnswersJustification
     config_type = FinalOutputConfig
     criteria_type = FinalOutputCriteria
 

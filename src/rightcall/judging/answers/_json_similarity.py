@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 import msgspec
 
 from rightcall.errors import InputError
+from rightcall.judging.core import Shorthand
 from rightcall.limits import Limits
 from rightcall.matching.matchers import value_differences
 from rightcall.values.results import Difference
@@ -41,6 +42,7 @@ class JsonSimilarityEvaluator(AnswerEvaluator[JsonSimilarityConfig, JsonSimilari
     """
 
     type_id = "json-similarity"
+    shorthand = Shorthand("json-similarity", "expected_output")
     config_type = JsonSimilarityConfig
     criteria_type = JsonSimilarityCriteria
 

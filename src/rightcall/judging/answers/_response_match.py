@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from rightcall.errors import CriteriaError, shown
-from rightcall.judging.core import Config
+from rightcall.judging.core import TEXT, Config, Shorthand
 from rightcall.values.decoding import dump_json
 from rightcall.values.results import Difference
 
@@ -37,6 +37,7 @@ class ResponseMatch(AnswerEvaluator[ResponseMatchConfig, ResponseMatchCriteria])
     """
 
     type_id = "response-match"
+    shorthand = Shorthand("response-match", "expected", schema=TEXT)
     config_type = ResponseMatchConfig
     criteria_type = ResponseMatchCriteria
 

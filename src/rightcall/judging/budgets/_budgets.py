@@ -90,6 +90,7 @@ class BudgetEvaluator(Evaluator[ConfigT, CriteriaT, BudgetPlan]):
 
     code: ClassVar[str]
     """Of the finding that says that a limit does not hold."""
+    justification_type = BudgetsJustification
 
     def compile(self, criteria: CriteriaT) -> BudgetPlan:
         return BudgetPlan(criteria)

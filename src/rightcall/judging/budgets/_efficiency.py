@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 
 from pydantic import AfterValidator, Field, StrictStr
 
-from rightcall.judging.core import Config, Listed, Measurement, Selection, tool_name
+from rightcall.judging.core import WHOLE, Config, Listed, Measurement, Selection, Shorthand, tool_name
 from rightcall.values.results import Finding
 
 from ._budgets import AtMost, BudgetEvaluator, BudgetPlan, Figure, Spent, most_calls, named, number_of, told_pairs
@@ -47,6 +47,7 @@ class StepCount(BudgetEvaluator[StepCountConfig, AtMost]):
     """
 
     type_id = "step-count"
+    shorthand = Shorthand("steps", "at_most", schema=WHOLE)
     code = "RC115"
     config_type = StepCountConfig
     criteria_type = AtMost
@@ -83,6 +84,7 @@ class RedundantCalls(BudgetEvaluator[RedundantCallsConfig, RedundantCallsCriteri
     """
 
     type_id = "redundant-calls"
+    shorthand = Shorthand("redundant", "at_most", schema=WHOLE)
     code = "RC111"
     config_type = RedundantCallsConfig
     criteria_type = RedundantCallsCriteria
@@ -122,6 +124,7 @@ class Loops(BudgetEvaluator[LoopsConfig, AtMost]):
     """
 
     type_id = "loops"
+    shorthand = Shorthand("loops", "at_most", schema=WHOLE)
     code = "RC112"
     config_type = LoopsConfig
     criteria_type = AtMost

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from rightcall.judging.core import Config, Criteria, Measurement, Selection
+from rightcall.judging.core import WHOLE, Config, Criteria, Measurement, Selection, Shorthand
 from rightcall.values.results import Finding
 
 from ._budgets import AtMost, BudgetEvaluator, BudgetPlan, Figure, Spent, named, told_pairs
@@ -31,6 +31,7 @@ class Retries(BudgetEvaluator[RetriesConfig, AtMost]):
     """
 
     type_id = "retries"
+    shorthand = Shorthand("retries", "at_most", schema=WHOLE)
     code = "RC113"
     config_type = RetriesConfig
     criteria_type = AtMost
@@ -64,6 +65,7 @@ class ToolErrorRate(BudgetEvaluator[ToolErrorRateConfig, ToolErrorRateCriteria])
     """
 
     type_id = "tool-error-rate"
+    shorthand = Shorthand("error_rate", "at_most", schema={"type": "number", "minimum": 0, "maximum": 1})
     code = "RC114"
     config_type = ToolErrorRateConfig
     criteria_type = ToolErrorRateCriteria

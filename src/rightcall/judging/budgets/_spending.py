@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pydantic import model_validator
 
-from rightcall.judging.core import Config, Criteria, Measurement, Selection
+from rightcall.judging.core import NUMBER, WHOLE, Config, Criteria, Measurement, Selection, Shorthand
 from rightcall.values.results import Finding, figure_text
 from rightcall.values.trajectory import ToolCall, Usage
 
@@ -39,6 +39,7 @@ class Latency(BudgetEvaluator[LatencyConfig, SecondsCriteria]):
     """
 
     type_id = "latency"
+    shorthand = Shorthand("seconds", "at_most", schema=NUMBER)
     code = "RC115"
     reads_calls = False
     config_type = LatencyConfig
@@ -67,6 +68,7 @@ class CallLatency(BudgetEvaluator[CallLatencyConfig, SecondsCriteria]):
     """
 
     type_id = "call-latency"
+    shorthand = Shorthand("call_seconds", "at_most", schema=NUMBER)
     code = "RC115"
     config_type = CallLatencyConfig
     criteria_type = SecondsCriteria
@@ -114,6 +116,7 @@ class TokenUsage(BudgetEvaluator[TokenUsageConfig, TokenUsageCriteria]):
     """
 
     type_id = "token-usage"
+    shorthand = Shorthand("tokens", "total_tokens", schema=WHOLE)
     code = "RC115"
     reads_calls = False
     config_type = TokenUsageConfig

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from pydantic import StrictBool
 
-from rightcall.judging.core import Call, Criteria, NotEmpty, ToolCallConfig
+from rightcall.judging.core import (
+    SOME_CALLS,
+    Call,
+    CallScope,
+    Criteria,
+    NotEmpty,
+    Shorthand,
+    ToolCallConfig,
+    read_calls,
+)
 from rightcall.matching.matchers import ArgsPolicy
 from rightcall.values.results import Justification, ToolCallArgsEvaluatorJustification
 
@@ -37,12 +46,23 @@ class ToolCallArgsEvaluator(PairingEvaluator[ToolCallArgsEvaluatorConfig, ToolCa
 
     subject = Subject("tool_calls")
     type_id = "tool-call-args"
+    shorthand = Shorthand(
+        "args",
+        "tool_calls",
+        read_calls,
+        SOME_CALLS,
+        config=lambda match, args: {"subset": str(args).lower() != "exact"},
+    )
+    justification_type = ToolCallArgsEvaluatorJustification
     config_type = ToolCallArgsEvaluatorConfig
     criteria_type = ToolCallArgsEvaluationCriteria
 
     def compile(self, criteria: ToolCallArgsEvaluationCriteria) -> PatternPlan:
         policy: ArgsPolicy = "subset" if self.config.subset else "exact"
         return PatternPlan.of(call_patterns(criteria.tool_calls, policy, "tool_calls", self.limits))
+
+    def scope(self, criteria: ToolCallArgsEvaluationCriteria) -> CallScope:
+        return self.plan(criteria).scope()
 
     def score(self, pairs: int, expected: int, actual: int) -> float:
         return share(pairs, expected, strict=self.config.strict)

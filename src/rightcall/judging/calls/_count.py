@@ -13,7 +13,17 @@ import msgspec
 from pydantic import BeforeValidator, StrictBool
 
 from rightcall.errors import shown
-from rightcall.judging.core import Criteria, Evaluator, Measurement, NotEmpty, Selection, ToolCallConfig, ToolName
+from rightcall.judging.core import (
+    CallScope,
+    Criteria,
+    Evaluator,
+    Measurement,
+    NotEmpty,
+    Selection,
+    Shorthand,
+    ToolCallConfig,
+    ToolName,
+)
 from rightcall.values.results import CountCheck, Finding, Justification, ToolCallCountEvaluatorJustification
 
 _OPERATORS: dict[str, Callable[[float, int], bool]] = {
@@ -95,6 +105,12 @@ class ToolCallCountEvaluator(Evaluator[ToolCallCountEvaluatorConfig, ToolCallCou
     """
 
     type_id = "tool-call-count"
+    shorthand = Shorthand(
+        "counts",
+        "tool_calls_count",
+        schema={"type": "object", "additionalProperties": {"type": ["integer", "string", "array"]}},
+    )
+    justification_type = ToolCallCountEvaluatorJustification
     config_type = ToolCallCountEvaluatorConfig
     criteria_type = ToolCallCountEvaluationCriteria
 
@@ -102,6 +118,9 @@ class ToolCallCountEvaluator(Evaluator[ToolCallCountEvaluatorConfig, ToolCallCou
         counts = criteria.tool_calls_count
         bounds = [(name, symbol, _OPERATORS[symbol], number) for name, (symbol, number) in counts.items()]
         return CountPlan(bounds, counts.keys(), len(bounds))
+
+    def scope(self, criteria: ToolCallCountEvaluationCriteria) -> CallScope:
+        return CallScope(frozenset(criteria.tool_calls_count))
 
     def measure(self, selection: Selection, plan: CountPlan) -> Measurement:
         count = _counter(selection.names, plan)

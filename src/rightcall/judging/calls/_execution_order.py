@@ -8,7 +8,17 @@ from typing import Literal
 from pydantic import StrictBool, model_validator
 
 from rightcall.errors import CriteriaError
-from rightcall.judging.core import Config, Criteria, Evaluator, Listed, Measurement, Selection, ToolName
+from rightcall.judging.core import (
+    Config,
+    Criteria,
+    Evaluator,
+    Listed,
+    Measurement,
+    NameScope,
+    Scoring,
+    Selection,
+    ToolName,
+)
 from rightcall.limits import Limits
 from rightcall.matching.alignment import common_length
 from rightcall.values.results import ExecutionOrderJustification, Finding, Justification, Told
@@ -21,6 +31,7 @@ from ._telling import Rule, Subject, find
 Mode = Literal["exact", "ordering", "set"]
 
 _IN_COMMON: dict[Mode, tuple[Kind, ...]] = {"exact": ("match",), "ordering": ("match",), "set": ("match", "moved")}
+_SCORING: dict[Mode, Scoring] = {"exact": "equal", "ordering": "share", "set": "in common"}
 
 
 class ExecutionOrderCriteria(Criteria):
@@ -57,6 +68,7 @@ class ExecutionOrderEvaluator(Evaluator[ExecutionOrderConfig, ExecutionOrderCrit
     """
 
     type_id = "execution-order"
+    justification_type = ExecutionOrderJustification
     config_type = ExecutionOrderConfig
     criteria_type = ExecutionOrderCriteria
 
@@ -64,6 +76,10 @@ class ExecutionOrderEvaluator(Evaluator[ExecutionOrderConfig, ExecutionOrderCrit
         if not criteria.expected_output and self.config.mode != "exact":
             raise CriteriaError(f"criteria of {self.id!r}: expected_output is empty; expect at least one action")
         return OrderPlan.of(criteria.expected_output)
+
+    def scope(self, criteria: ExecutionOrderCriteria) -> NameScope:
+        mode = self.config.mode
+        return NameScope(criteria.expected_output, _SCORING[mode], order=mode != "set", extras=mode == "exact")
 
     def measure(self, selection: Selection, plan: OrderPlan) -> Measurement:
         if selection.free and self.config.mode != "set":

@@ -6,7 +6,19 @@ from collections.abc import Sequence
 
 import msgspec
 
-from rightcall.judging.core import Call, Config, Criteria, Evaluator, Measurement, NotEmpty, Selection
+from rightcall.judging.core import (
+    SOME_CALLS,
+    Call,
+    CallScope,
+    Config,
+    Criteria,
+    Evaluator,
+    Measurement,
+    NotEmpty,
+    Selection,
+    Shorthand,
+    read_calls,
+)
 from rightcall.matching.alignment import Row
 from rightcall.matching.matchers import Relation, relate
 from rightcall.values.results import Finding, ForbiddenToolsJustification, Justification, NamedCall, call_text
@@ -37,11 +49,16 @@ class ForbiddenTools(Evaluator[ForbiddenToolsConfig, ForbiddenToolsCriteria, Pat
     """
 
     type_id = "forbidden-tools"
+    shorthand = Shorthand("never", "never", read_calls, SOME_CALLS)
+    justification_type = ForbiddenToolsJustification
     config_type = ForbiddenToolsConfig
     criteria_type = ForbiddenToolsCriteria
 
     def compile(self, criteria: ForbiddenToolsCriteria) -> PatternPlan:
         return PatternPlan.of(call_patterns(criteria.never, "subset", "never", self.limits))
+
+    def scope(self, criteria: ForbiddenToolsCriteria) -> CallScope:
+        return self.plan(criteria).scope(finds_calls=True)
 
     def measure(self, selection: Selection, plan: PatternPlan) -> Measurement:
         return self.bound(selection, plan)

@@ -9,7 +9,18 @@ from typing import ClassVar
 import msgspec
 from pydantic import StrictBool
 
-from rightcall.judging.core import Criteria, Evaluator, Measurement, NotEmpty, Selection, ToolCallConfig, ToolName
+from rightcall.judging.core import (
+    TEXT,
+    Criteria,
+    Evaluator,
+    Measurement,
+    NameScope,
+    NotEmpty,
+    Selection,
+    Shorthand,
+    ToolCallConfig,
+    ToolName,
+)
 from rightcall.limits import Limits
 from rightcall.matching.alignment import common_length
 from rightcall.values.results import Finding, Justification, Told, ToolCallOrderEvaluatorJustification
@@ -67,11 +78,17 @@ class ToolCallOrderEvaluator(Evaluator[ToolCallOrderEvaluatorConfig, ToolCallOrd
     """
 
     type_id = "tool-call-order"
+    shorthand = Shorthand("order", "tool_calls_order", schema={"type": "array", "items": TEXT, "minItems": 1})
+    justification_type = ToolCallOrderEvaluatorJustification
     config_type = ToolCallOrderEvaluatorConfig
     criteria_type = ToolCallOrderEvaluationCriteria
 
     def compile(self, criteria: ToolCallOrderEvaluationCriteria) -> OrderPlan:
         return OrderPlan.of(criteria.tool_calls_order)
+
+    def scope(self, criteria: ToolCallOrderEvaluationCriteria) -> NameScope:
+        strict = self.config.strict
+        return NameScope(criteria.tool_calls_order, "equal" if strict else "share", extras=strict)
 
     def measure(self, selection: Selection, plan: OrderPlan) -> Measurement:
         if selection.free:

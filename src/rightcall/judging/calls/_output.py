@@ -6,7 +6,16 @@ from typing import Any, Literal
 
 from pydantic import StrictBool, StrictStr
 
-from rightcall.judging.core import Criteria, NotEmpty, ToolCallConfig, ToolName, UserModel
+from rightcall.judging.core import (
+    CallScope,
+    Criteria,
+    NotEmpty,
+    Shorthand,
+    ToolCallConfig,
+    ToolName,
+    UserModel,
+    read_outputs,
+)
 from rightcall.matching.matchers import OutputPattern
 from rightcall.values.results import Justification, ToolCallOutputEvaluatorJustification
 
@@ -49,6 +58,8 @@ class ToolCallOutputEvaluator(PairingEvaluator[ToolCallOutputEvaluatorConfig, To
 
     subject = Subject("tool_outputs", "RC106", "gave another output", "its output was not recorded")
     type_id = "tool-call-output"
+    shorthand = Shorthand("outputs", "tool_outputs", read_outputs, {"type": ["array", "object"]})
+    justification_type = ToolCallOutputEvaluatorJustification
     config_type = ToolCallOutputEvaluatorConfig
     criteria_type = ToolCallOutputEvaluationCriteria
 
@@ -65,6 +76,9 @@ class ToolCallOutputEvaluator(PairingEvaluator[ToolCallOutputEvaluatorConfig, To
             for index, expected in enumerate(criteria.tool_outputs)
         ]
         return PatternPlan.of(patterns)
+
+    def scope(self, criteria: ToolCallOutputEvaluationCriteria) -> CallScope:
+        return self.plan(criteria).scope()
 
     def score(self, pairs: int, expected: int, actual: int) -> float:
         return share(pairs, expected, strict=self.config.strict)

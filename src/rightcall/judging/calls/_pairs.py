@@ -9,7 +9,16 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from rightcall.judging.core import ConfigT, CriteriaT, Doubts, Evaluator, ExpectedCall, Measurement, Selection
+from rightcall.judging.core import (
+    CallScope,
+    ConfigT,
+    CriteriaT,
+    Doubts,
+    Evaluator,
+    ExpectedCall,
+    Measurement,
+    Selection,
+)
 from rightcall.limits import Limits
 from rightcall.matching.alignment import Row, maximum_pairing, only_pairing
 from rightcall.matching.matchers import ArgsPolicy, CallPattern, ExpectedCalls, Pattern, Relation, relate
@@ -50,6 +59,11 @@ class PatternPlan(msgspec.Struct, frozen=True):
         """The plan of these patterns."""
         expected = ExpectedCalls(patterns)
         return cls(expected, expected.name_set, len(patterns), expected.spends)
+
+    def scope(self, *, others: bool = False, finds_calls: bool = False) -> CallScope:
+        """What a verdict depends on that follows from which calls satisfy which of these patterns, in any order."""
+        patterns = tuple(self.expected.patterns)
+        return CallScope(self.expected.name_set, patterns, others=others, finds_calls=finds_calls)
 
 
 class Paired(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
-from rightcall.judging.core import Call, Config, Criteria, Listed, NotEmpty, Policy
+from rightcall.judging.core import Call, CallScope, Config, Criteria, Listed, NotEmpty, Policy
 from rightcall.values.results import Justification, PairingJustification
 
 from ._comparing import Comparison
@@ -37,6 +37,7 @@ class QualityEvaluator(PairingEvaluator[QualityConfig, ExpectedCallsCriteria]):
     """What precision, recall and F1 share: expected and actual calls, paired as many as can be."""
 
     subject = Subject("expected")
+    justification_type = PairingJustification
     config_type = QualityConfig
     criteria_type = ExpectedCallsCriteria
 
@@ -61,6 +62,9 @@ class ToolPrecision(QualityEvaluator):
     def rule(self, actual: int) -> Rule:
         return Rule(extras=True, missing=actual == 0)
 
+    def scope(self, criteria: ExpectedCallsCriteria) -> CallScope:
+        return self.plan(criteria).scope(others=True)
+
     def score(self, pairs: int, expected: int, actual: int) -> float:
         return pairs / actual if actual else float(expected == 0)
 
@@ -73,6 +77,9 @@ class ToolRecall(QualityEvaluator):
 
     type_id = "tool-recall"
     criteria_type = RecallCriteria
+
+    def scope(self, criteria: ExpectedCallsCriteria) -> CallScope:
+        return self.plan(criteria).scope()
 
     def score(self, pairs: int, expected: int, actual: int) -> float:
         return pairs / expected
@@ -89,6 +96,9 @@ class ToolF1(QualityEvaluator):
 
     def rule(self, actual: int) -> Rule:
         return Rule(extras=True)
+
+    def scope(self, criteria: ExpectedCallsCriteria) -> CallScope:
+        return self.plan(criteria).scope(others=True)
 
     def score(self, pairs: int, expected: int, actual: int) -> float:
         return 2 * pairs / (expected + actual) if expected + actual else 1.0
@@ -116,6 +126,9 @@ class SingleToolUse(QualityEvaluator):
 
     type_id = "single-tool-use"
     criteria_type = SingleToolUseCriteria
+
+    def scope(self, criteria: ExpectedCallsCriteria) -> CallScope:
+        return self.plan(criteria).scope()
 
     def score(self, pairs: int, expected: int, actual: int) -> float:
         return float(pairs > 0)

@@ -9,19 +9,37 @@ from msgspec.structs import replace
 from pydantic import BeforeValidator, StrictBool, model_validator
 
 from rightcall.errors import nearest, shown
-from rightcall.judging.core import Call, Config, Criteria, Evaluator, Listed, Measurement, Policy, Selection
+from rightcall.judging.core import (
+    CALLS,
+    Call,
+    CallScope,
+    Config,
+    Criteria,
+    Evaluator,
+    Listed,
+    Measurement,
+    NameScope,
+    Policy,
+    Scope,
+    Scoring,
+    Selection,
+    Shorthand,
+    read_calls,
+)
 from rightcall.limits import Limits
 from rightcall.matching.matchers import ExpectedCalls
 from rightcall.values.results import Finding, Justification, Told, ToolTrajectoryEvaluatorJustification, TurnScore
 
 from ._bounding import bound_grade, bound_turn
 from ._comparing import Comparison, too_long_to_align
-from ._matching import ALLOWS_EXTRAS, Judged, MatchType, compare_turn, grade_turn, match_turn
+from ._matching import ALLOWS_EXTRAS, IN_SEQUENCE, Judged, MatchType, compare_turn, grade_turn, match_turn
 from ._pairs import call_patterns
 from ._telling import MOST_FINDINGS, Rule, Subject, find
 from ._turns import TrajectoryPlan, Turn, by_turn, has_unknown_turns, in_every_turn, mean, with_doubtful_calls
 
 _MATCH_TYPES: tuple[str, ...] = ("EXACT", "IN_ORDER", "ANY_ORDER", "UNORDERED", "SUBSET")
+_SCORING: dict[MatchType, Scoring] = {"EXACT": "equal", "IN_ORDER": "in order"}
+"""The formulas of names for match types that have one."""
 
 
 def _match_type(value: Any) -> Any:
@@ -79,6 +97,14 @@ class ToolTrajectoryEvaluator(
     """
 
     type_id = "tool-trajectory"
+    shorthand = Shorthand(
+        "calls",
+        "expected",
+        read_calls,
+        CALLS,
+        config=lambda match, args: {"match_type": match, "args_match": args},
+    )
+    justification_type = ToolTrajectoryEvaluatorJustification
     config_type = ToolTrajectoryEvaluatorConfig
     criteria_type = ToolTrajectoryEvaluationCriteria
 
@@ -96,6 +122,21 @@ class ToolTrajectoryEvaluator(
         match_type = criteria.match_type or self.config.match_type
         spends = any([turn.spends for turn in compiled])
         return TrajectoryPlan(compiled, by_turn, match_type, policy, names, sum(map(len, compiled)), spends)
+
+    def scope(self, criteria: ToolTrajectoryEvaluationCriteria) -> Scope | None:
+        plan = self.plan(criteria)
+        if plan.by_turn:
+            return None
+        [expected] = plan.turns
+        scoring = _SCORING.get(plan.match_type)
+        if scoring is not None and expected.names_only and not self.config.partial_credit:
+            return NameScope(expected.names, scoring, extras=scoring == "equal")
+        return CallScope(
+            expected.name_set,
+            tuple(expected.patterns),
+            others=plan.match_type not in ALLOWS_EXTRAS,
+            order=plan.match_type in IN_SEQUENCE,
+        )
 
     def measure(self, selection: Selection, plan: TrajectoryPlan) -> Measurement:
         if plan.by_turn and has_unknown_turns(selection, plan):

@@ -11,6 +11,20 @@ from ._criteria import (
     ToolName as ToolName,
     tool_name as tool_name,
 )
+from ._declarations import (
+    CALLS as CALLS,
+    NUMBER as NUMBER,
+    SOME_CALLS as SOME_CALLS,
+    TEXT as TEXT,
+    WHOLE as WHOLE,
+    CallScope as CallScope,
+    NameScope as NameScope,
+    Scope as Scope,
+    Scoring as Scoring,
+    Shorthand as Shorthand,
+    read_calls as read_calls,
+    read_outputs as read_outputs,
+)
 from ._doubts import Doubts as Doubts
 from ._evaluator import ConfigT as ConfigT, CriteriaT as CriteriaT, Evaluator as Evaluator, Measurement as Measurement
 from ._execution import AgentExecution as AgentExecution
@@ -19,7 +33,7 @@ from ._mistakes import UserModel as UserModel, parse_config as parse_config, par
 from ._overall import Conclusion as Conclusion, OverallEvaluator as OverallEvaluator, Row as Row
 from ._selection import Selection as Selection
 from ._threads import in_thread as in_thread
-from ._unavailable import CODE_OF_YOURS as CODE_OF_YOURS
+from ._unavailable import CODE_OF_YOURS as CODE_OF_YOURS, unavailable as unavailable
 from ._waiting import (
     Execution as Execution,
     NoPlan as NoPlan,

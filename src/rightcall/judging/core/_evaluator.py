@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Set
 from itertools import chain
 from time import perf_counter
+from types import UnionType
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import msgspec
@@ -17,6 +18,7 @@ from rightcall.values.results import Account, EvaluationResult, Explanation, Fin
 from rightcall.values.trajectory import ToolCall, Trajectory
 
 from ._criteria import Config, Criteria
+from ._declarations import Scope, Shorthand
 from ._execution import AgentExecution
 from ._mistakes import parse_config, parse_criteria
 from ._naming import Naming
@@ -70,6 +72,19 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
     """Changes when what judges does, where that is code of the user's."""
     config_type: ClassVar[type[Any]]
     criteria_type: ClassVar[type[Any]]
+    justification_type: ClassVar[type[Justification] | UnionType]
+    """The kind of details that its results have, or a union of kinds."""
+    shorthand: ClassVar[Shorthand | None] = None
+    """How eval sets write its criteria in short, if they can."""
+    code_settings: ClassVar[tuple[str, ...]] = ()
+    """Keys of its configuration that may name code of the user: `file.py:function`."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        # A subclass may look at more than its parent: a scope that it does not declare itself would be a guess, and
+        # two runs that differ would get one verdict.
+        if "scope" not in cls.__dict__:
+            cls.scope = Evaluator.scope  # type: ignore[method-assign]
 
     def __init__(
         self,
@@ -122,9 +137,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             InputError: the trajectory is not one.
         """
         checked = criteria if isinstance(criteria, Criteria) else self.criteria(criteria)
-        plan: PlanT | None = checked.plans.get(self)
-        if plan is None:
-            plan = self.criteria(checked).plans[self]
+        plan = self.plan(checked)
         if not isinstance(trajectory, Trajectory):
             trajectory = Trajectory.of(trajectory, limits=self.limits)
         started = perf_counter()
@@ -146,6 +159,19 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             reason = f"{type(problem).__name__} while judging: {problem}"
             return self._error("RC402", reason, trajectory, perf_counter() - started, traceback.format_exc())
         return self._result(measured, trajectory, perf_counter() - started)
+
+    def scope(self, criteria: CriteriaT) -> Scope | None:
+        """Return what of the calls the verdict depends on; `None` where that may be anything.
+
+        With a scope, runs in columns are judged once for all that look the same. The criteria choose all calls; those
+        that choose some are not asked about. A scope is not inherited: it is true of the class that declares it.
+        """
+        return None
+
+    def plan(self, criteria: CriteriaT) -> PlanT:
+        """Return what was compiled of criteria."""
+        plan: PlanT | None = criteria.plans.get(self)
+        return self.criteria(criteria).plans[self] if plan is None else plan
 
     def given_up(self, trajectory: Trajectory, seconds: float) -> EvaluationResult:
         """The result of an evaluation that was not waited for any longer."""

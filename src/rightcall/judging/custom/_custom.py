@@ -21,7 +21,7 @@ from rightcall.judging.core import (
     parse_criteria,
 )
 from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.values.results import EvaluationResult
+from rightcall.values.results import CustomJustification, EvaluationResult
 
 from ._code import Code, code_of
 from ._judgement import result_of
@@ -37,6 +37,7 @@ class CustomEvaluator(WaitingEvaluator[WaitingConfig, Criteria]):
     """
 
     code: ClassVar[Code]
+    justification_type = CustomJustification
 
     def __init__(
         self, id: str | None = None, config: Mapping[str, Any] | None = None, *, limits: Limits = DEFAULT_LIMITS

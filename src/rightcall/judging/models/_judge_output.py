@@ -8,7 +8,7 @@ from pydantic import StrictStr, field_validator, model_validator
 
 from rightcall.errors import InputError, shown
 from rightcall.judging.answers import Target, expected_part, part_of
-from rightcall.judging.core import Execution, Listed, NoPlan
+from rightcall.judging.core import Execution, Listed, NoPlan, Shorthand
 from rightcall.values.decoding import admit
 from rightcall.values.results import EvaluationResult, Finding
 
@@ -57,6 +57,7 @@ class LlmJudgeOutput(JudgeEvaluator[JudgeOutputConfig, JudgeOutputCriteria]):
     """
 
     type_id = "llm-judge-output"
+    shorthand = Shorthand("llm-judge-output", "expected_output")
     reads_calls = False
     config_type = JudgeOutputConfig
     criteria_type = JudgeOutputCriteria

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import StrictStr, field_validator
 
-from rightcall.judging.core import Execution
+from rightcall.judging.core import Execution, Shorthand
 
 from . import Block, JudgeError, Question, Rubric, calls_of
 from ._judging import JudgeConfig, JudgeCriteria, JudgeEvaluator
@@ -38,6 +38,7 @@ class LlmJudgeTrajectory(JudgeEvaluator[JudgeTrajectoryConfig, JudgeTrajectoryCr
     """
 
     type_id = "llm-judge-trajectory"
+    shorthand = Shorthand("llm-judge-trajectory", "expected_agent_behavior", schema={"type": ["string", "null"]})
     config_type = JudgeTrajectoryConfig
     criteria_type = JudgeTrajectoryCriteria
     task = (

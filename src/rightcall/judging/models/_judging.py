@@ -22,7 +22,7 @@ from rightcall.judging.core import (
     split_code,
 )
 from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.values.results import EvaluationResult
+from rightcall.values.results import EvaluationResult, JudgeJustification
 
 from . import (
     JudgeError,
@@ -121,6 +121,8 @@ class JudgeEvaluator(WaitingEvaluator[ConfigT, CriteriaT]):
     """
 
     task: ClassVar[str]
+    justification_type = JudgeJustification
+    code_settings = ("judge",)
 
     def __init__(
         self,

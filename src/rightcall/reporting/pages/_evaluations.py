@@ -8,18 +8,15 @@ import msgspec
 
 from rightcall.reporting.reports import Path, order_text, paths_of
 from rightcall.values.results import (
-    AnswersJustification,
-    BudgetsJustification,
+    BudgetCheck,
     CaseResult,
     ComparedAnswer,
+    CountCheck,
     EvaluationResult,
-    FinalOutputJustification,
-    ForbiddenToolsJustification,
     JudgeJustification,
+    Justification,
     Source,
     Step,
-    ToolCallCountEvaluatorJustification,
-    ToolTrajectoryEvaluatorJustification,
     Verdict,
     call_text,
     figure_text,
@@ -35,6 +32,7 @@ _CALL = 300
 _TEXT = 4_000
 _JUDGED_TEXT = 2_000
 _MOST = 100
+_NO_DETAILS = Justification()
 
 
 class StepView(msgspec.Struct, frozen=True, kw_only=True):
@@ -165,26 +163,19 @@ def judged_view(details: object) -> JudgedView | None:
 
 
 def _evaluation(result: CaseResult, one: EvaluationResult, most_steps: int) -> EvaluationView:
-    details = one.details
-    rule = ""
-    forbidden: tuple[str, ...] = ()
-    made: tuple[str, ...] = ()
-    if isinstance(details, ForbiddenToolsJustification):
-        forbidden, made = _short(details.forbidden), _short(details.made)
-    if isinstance(details, ToolTrajectoryEvaluatorJustification):
-        rule = f"{details.match_type}, arguments {details.args_match}"[:100]
+    details: Justification = one.details or _NO_DETAILS
     return EvaluationView(
         evaluator=one.evaluator[:200],
         verdict=one.verdict,
         score=one.score,
         threshold=one.threshold,
-        rule=rule,
+        rule=details.rule[:100],
         tables=tuple(_tables(result, one, most_steps)),
-        checks=tuple(_checks(details)[:MOST_STEPS]),
-        budgets=tuple(_budgets(details)),
-        answers=tuple([_answer(each) for each in _answers(details)[:MOST_STEPS]]),
-        forbidden=forbidden,
-        made=made,
+        checks=tuple(_checks(details.checks)[:MOST_STEPS]),
+        budgets=tuple([_budget(each) for each in details.budgets[:MOST_STEPS]]),
+        answers=tuple([_answer(each) for each in details.answers[:MOST_STEPS]]),
+        forbidden=_short(details.forbidden),
+        made=_short(details.made),
         judged=judged_view(details),
         error=shown_text(one.error, _TEXT) if one.error else None,
         traceback=shown_text(one.traceback, _TEXT) if one.traceback else None,
@@ -246,29 +237,18 @@ def _short(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple([text[:_CALL] for text in texts[:MOST_STEPS]])
 
 
-def _checks(details: object) -> list[CheckView]:
-    if not isinstance(details, ToolCallCountEvaluatorJustification):
-        return []
+def _checks(counted: Sequence[CountCheck]) -> list[CheckView]:
     checks = [
         CheckView(check.tool[:200], f"{check.operator} {check.expected:,}", check.actual, check.holds)
-        for check in details.checks
+        for check in counted
     ]
     return sorted(checks, key=lambda check: check.holds)
 
 
-def _budgets(details: object) -> Iterator[BudgetView]:
-    for each in details.budgets[:MOST_STEPS] if isinstance(details, BudgetsJustification) else ():
-        kind = "not_measured" if each.holds is None else "match" if each.holds else "mismatch"
-        actual = "not recorded" if each.actual is None else figure_text(each.actual)
-        yield BudgetView(each.what[:200], figure_text(each.at_most), actual, kind)
-
-
-def _answers(details: object) -> list[ComparedAnswer]:
-    if isinstance(details, AnswersJustification):
-        return details.answers
-    if isinstance(details, FinalOutputJustification):
-        return [ComparedAnswer(details.expected, details.actual, differences=details.differences)]
-    return []
+def _budget(budget: BudgetCheck) -> BudgetView:
+    kind = "not_measured" if budget.holds is None else "match" if budget.holds else "mismatch"
+    actual = "not recorded" if budget.actual is None else figure_text(budget.actual)
+    return BudgetView(budget.what[:200], figure_text(budget.at_most), actual, kind)
 
 
 def _answer(answer: ComparedAnswer) -> AnswerView:

@@ -9,19 +9,8 @@ import msgspec
 
 from rightcall.cases.evalsets import Check
 from rightcall.errors import InputError, LimitError
-from rightcall.judging import (
-    ForbiddenTools,
-    SingleToolUse,
-    ToolCallArgsEvaluator,
-    ToolCallCountEvaluator,
-    ToolCallOutputEvaluator,
-    ToolF1,
-    ToolPrecision,
-    ToolRecall,
-    ToolTrajectoryEvaluator,
-)
+from rightcall.judging import CallScope
 from rightcall.limits import Budget
-from rightcall.matching.matchers import Pattern
 from rightcall.values.trajectory import ToolCall, Trajectory
 
 from ._calls import Calls
@@ -33,51 +22,6 @@ _MOST_CAUSES = 30
 _CODES = ("RC101", "RC102", "RC103", "RC104", "RC105", "RC106", "RC107", "RC301")
 _UNEXPECTED = "RC102"
 
-_OPEN: frozenset[type] = frozenset(
-    {ToolCallArgsEvaluator, ToolCallOutputEvaluator, ToolRecall, SingleToolUse, ForbiddenTools}
-)
-"""Evaluators that calls of other tools mean nothing to, nor the order of calls."""
-_CLOSED: frozenset[type] = frozenset({ToolPrecision, ToolF1})
-"""Evaluators that the order of calls means nothing to."""
-
-
-class Sight(msgspec.Struct, frozen=True):
-    """What the verdict of a check depends on: calls of some tools, what they satisfy, and perhaps others and order."""
-
-    names: frozenset[str]
-    patterns: tuple[Pattern, ...] = ()
-    """What calls are held against; none where names are enough."""
-    others: bool = False
-    """Whether calls of other tools count."""
-    order: bool = False
-
-    @property
-    def reads(self) -> str | None:
-        """The field of calls that is read beside their names."""
-        return next((pattern.part for pattern in self.patterns if not pattern.accepts_all), None)
-
-
-def sight(check: Check) -> Sight | None:
-    """What a check looks at; none where that may be anything."""
-    kind, criteria = type(check.evaluator), check.criteria
-    if kind is ToolCallCountEvaluator and criteria.takes_all:
-        return Sight(frozenset(criteria.tool_calls_count))
-    if kind in _OPEN | _CLOSED and criteria.takes_all:
-        expected = criteria.plans[check.evaluator].expected
-        return Sight(expected.name_set, tuple(expected.patterns), others=kind in _CLOSED)
-    if kind is ToolTrajectoryEvaluator and criteria.takes_all:
-        return _sight_of_path(criteria.plans[check.evaluator])
-    return None
-
-
-def _sight_of_path(plan: Any) -> Sight | None:
-    if plan.by_turn:
-        return None
-    [expected] = plan.turns
-    in_order = plan.match_type in ("EXACT", "IN_ORDER")
-    others = plan.match_type not in ("IN_ORDER", "ANY_ORDER")
-    return Sight(expected.name_set, tuple(expected.patterns), others=others, order=in_order)
-
 
 class ClassScorer:
     """Scores rows of one batch: the first of each kind by the evaluator, the others by what it said of that one.
@@ -87,15 +31,15 @@ class ClassScorer:
     """
 
     def __init__(
-        self, check: Check, sight: Sight, calls: Calls, outcomes: Outcomes, number_of: Callable[[Measured], int]
+        self, check: Check, scope: CallScope, calls: Calls, outcomes: Outcomes, number_of: Callable[[Measured], int]
     ) -> None:
-        self._check, self._sight, self._calls, self._number_of = check, sight, calls, number_of
-        self._wanted = bytes([calls.code_of[name] for name in sight.names])
+        self._check, self._scope, self._calls, self._number_of = check, scope, calls, number_of
+        self._wanted = bytes([calls.code_of[name] for name in scope.names])
         self._unwanted = bytes(set(range(256)).difference(self._wanted))
-        self._texts = calls.texts(sight.reads, self._wanted) if sight.reads is not None else None
-        self._errors = calls.texts("error", self._wanted) if sight.reads == "output" else None
-        self._classes = _Classes(sight, calls)
-        names = sorted({*sight.names, *map(str, calls.vocabulary)} if sight.others else sight.names)
+        self._texts = calls.texts(scope.reads, self._wanted) if scope.reads is not None else None
+        self._errors = calls.texts("error", self._wanted) if scope.reads == "output" else None
+        self._classes = _Classes(scope, calls)
+        names = sorted({*scope.names, *map(str, calls.vocabulary)} if scope.others else scope.names)
         causes = [(code, tool) for code in _CODES for tool in ("", *names)]
         self._numbers = dict(zip(causes, outcomes.add(check.evaluator.id, causes), strict=True))
         self._known: dict[Hashable, _Kind] = {}
@@ -109,8 +53,8 @@ class ClassScorer:
             key = self._key(begin, end)
         except (InputError, LimitError):  # the evaluator is asked about this row alone, and says what is wrong
             return NOT_SCORED
-        others = end - begin - len(key) if self._sight.others else 0
-        if len(self._sight.patterns) + len(key) + others > _MOST_CAUSES and self._is_capped(len(key), others):
+        others = end - begin - len(key) if self._scope.others else 0
+        if len(self._scope.patterns) + len(key) + others > _MOST_CAUSES and self._is_capped(len(key), others):
             return NOT_SCORED
         kind = self._known.get((key, others))
         if kind is None:
@@ -122,16 +66,16 @@ class ClassScorer:
         codes = self._calls.codes[begin:end]
         if self._texts is None:
             key = codes.translate(None, self._unwanted)
-            return key if self._sight.order else bytes(sorted(key))
+            return key if self._scope.order else bytes(sorted(key))
         parts = zip(codes, self._texts[begin:end], self._errors_of(begin, end), strict=True)
         classes, unwanted = self._classes, self._unwanted
         found = [classes[part] for part in parts if part[0] not in unwanted]
-        return tuple(found if self._sight.order else sorted(found))
+        return tuple(found if self._scope.order else sorted(found))
 
     def _is_capped(self, calls: int, others: int) -> bool:
         """Whether an evaluator may have more to say than it lists: of calls where they are at fault by themselves."""
-        counts_calls = type(self._check.evaluator) is ForbiddenTools
-        return len(self._sight.patterns) + others + (calls if counts_calls or others else 0) > _MOST_CAUSES
+        counts_calls = self._scope.finds_calls
+        return len(self._scope.patterns) + others + (calls if counts_calls or others else 0) > _MOST_CAUSES
 
     def _errors_of(self, begin: int, end: int) -> Sequence[str | None]:
         return (None,) * (end - begin) if self._errors is None else self._errors[begin:end]
@@ -143,7 +87,7 @@ class ClassScorer:
         causes = causes_of(result)
         if any([cause not in self._numbers for cause in causes]):
             return _Kind(NOT_SCORED)
-        own = [cause for cause in causes if cause[0] != _UNEXPECTED or cause[1] in self._sight.names]
+        own = [cause for cause in causes if cause[0] != _UNEXPECTED or cause[1] in self._scope.names]
         scored = self._number_of(Measured.of(result)), packed([self._numbers[cause] for cause in own])
         return _Kind(scored, len(own) < len(causes))
 
@@ -155,7 +99,7 @@ class ClassScorer:
     def _with_others(self, kind: _Kind, begin: int, end: int) -> Scored:
         number, causes = kind.scored
         names = {str(self._calls.vocabulary[place]) for place in set(self._calls.places[begin:end])}
-        extras = [self._numbers[_UNEXPECTED, name] for name in names - self._sight.names]
+        extras = [self._numbers[_UNEXPECTED, name] for name in names - self._scope.names]
         return number, packed(sorted([*causes, *extras]))
 
 
@@ -173,10 +117,10 @@ _Part = tuple[int, str | None, str | None]
 class _Classes(dict[_Part, int]):
     """The class of each call: a number for its name and for which of the expectations of that name it satisfies."""
 
-    def __init__(self, sight: Sight, calls: Calls) -> None:
-        self._reads, self._name_of = sight.reads, calls.name_of
+    def __init__(self, scope: CallScope, calls: Calls) -> None:
+        self._reads, self._name_of = scope.reads, calls.name_of
         self._patterns = {
-            calls.code_of[name]: [pattern for pattern in sight.patterns if pattern.name == name] for name in sight.names
+            calls.code_of[name]: [pattern for pattern in scope.patterns if pattern.name == name] for name in scope.names
         }
         self._numbers: dict[tuple[int, tuple[bool | None, ...]], int] = {}
 

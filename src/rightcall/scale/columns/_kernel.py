@@ -12,17 +12,18 @@ import pyarrow.compute as pc
 from rightcall.cases.evalsets import Case, Check
 from rightcall.cases.verdicts import JudgingExecutor, has_async_evaluators
 from rightcall.errors import InputError
+from rightcall.judging import NameScope
 from rightcall.values.results import CaseResult, EvaluationResult
 
 from ._calls import Calls
 from ._classes import ClassScorer
 from ._conforming import conforming, with_readable_texts
-from ._names import NamesRule, NamesScorer
+from ._names import NamesScorer
 from ._outcomes import NOT_SCORED, Causes, Measured, Outcome, Outcomes, Scored, packed
 from ._plan import Plan
 from ._rows import trajectory_of
 from ._schema import SCORES
-from ._sights import CaseSight
+from ._scopes import CaseScope
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -55,7 +56,7 @@ class _Scoring:
 
     def __init__(self, batch: pa.RecordBatch, plan: Plan) -> None:
         self._batch, self._plan = batch, plan
-        self._calls = Calls(batch, frozenset().union(*[sight.names for sight in plan.sights]))
+        self._calls = Calls(batch, frozenset().union(*[scope.names for scope in plan.scopes]))
         self._odd = self._calls.odd_rows(batch)
         self._outcomes = Outcomes()
         self._numbers = [-1] * batch.num_rows
@@ -92,9 +93,9 @@ class _Scoring:
         for place, rows in by_case.items():
             if place < 0:
                 self._note(rows, [(self._outcomes.number(_STRANGER), b"")] * len(rows))
-            elif (sight := self._plan.sights[place]).parts and sight.names <= self._calls.code_of.keys():
+            elif (scope := self._plan.scopes[place]).parts and scope.names <= self._calls.code_of.keys():
                 coded = [row for row in rows if row not in self._odd] if self._odd else rows
-                scorer = _CaseScorer(sight, self._calls, self._outcomes)
+                scorer = _CaseScorer(scope, self._calls, self._outcomes)
                 self._note(coded, scorer.scored([bounds[row] for row in coded]))
 
     def _note(self, rows: Sequence[int], scored: Iterable[Scored]) -> None:
@@ -109,28 +110,28 @@ class _Scoring:
         for first in range(0, len(rows), _AT_ONCE):
             chosen = rows[first : first + _AT_ONCE]
             held = self._batch.take(pa.array(chosen, pa.int64())).to_pylist()
-            sights = [self._plan.sights[cases[row]] for row in chosen]
-            self._note(chosen, self._judged(held, sights, known))
+            scopes = [self._plan.scopes[cases[row]] for row in chosen]
+            self._note(chosen, self._judged(held, scopes, known))
 
     def _judged(
-        self, rows: Iterable[dict[str, Any]], sights: Iterable[CaseSight], known: dict[bytes, Scored]
+        self, rows: Iterable[dict[str, Any]], scopes: Iterable[CaseScope], known: dict[bytes, Scored]
     ) -> list[Scored]:
         with JudgingExecutor() as judging:
-            waiting = [self._submitted(row, sight, judging, known) for row, sight in zip(rows, sights, strict=True)]
+            waiting = [self._submitted(row, scope, judging, known) for row, scope in zip(rows, scopes, strict=True)]
             return [found if isinstance(found, tuple) else self._of_result(found.result()) for found in waiting]
 
     def _submitted(
-        self, row: dict[str, Any], sight: CaseSight, judging: JudgingExecutor, known: dict[bytes, Scored]
+        self, row: dict[str, Any], scope: CaseScope, judging: JudgingExecutor, known: dict[bytes, Scored]
     ) -> Scored | Future[CaseResult]:
         """What comes of a row, or who will have its result where somebody has to be waited for."""
         try:
             trajectory = trajectory_of(row)
         except InputError as problem:
             return self._outcomes.number(Outcome("error", error=str(problem))), b""
-        case = sight.case
+        case = scope.case
         if has_async_evaluators(case) or not case.checks:
             return judging.submit(case, trajectory)
-        key = _key(row, case) if sight.is_repeatable else b""
+        key = _key(row, case) if scope.is_repeatable else b""
         if (found := known.get(key)) is None:
             results = [check.evaluator.evaluate(trajectory, check.criteria) for check in case.checks]
             outcome = Outcome.of(case.checks, [Measured.of(result) for result in results])
@@ -160,15 +161,15 @@ class _Scoring:
 class _CaseScorer:
     """Scores rows of one case by the codes of their calls."""
 
-    def __init__(self, sight: CaseSight, calls: Calls, outcomes: Outcomes) -> None:
-        checks = sight.case.checks
+    def __init__(self, scope: CaseScope, calls: Calls, outcomes: Outcomes) -> None:
+        checks = scope.case.checks
         self._weighing = _Weighing(checks, outcomes)
         number_of = self._weighing.alone if len(checks) == 1 else self._weighing.noted
         self._scorers = [
             NamesScorer(check, part, calls, outcomes, number_of)
-            if isinstance(part, NamesRule)
+            if isinstance(part, NameScope)
             else ClassScorer(check, part, calls, outcomes, number_of)
-            for check, part in zip(checks, sight.parts, strict=True)
+            for check, part in zip(checks, scope.parts, strict=True)
         ]
 
     def scored(self, bounds: Sequence[tuple[int, int]]) -> list[Scored]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import ClassVar, Literal, TypeAlias
 
-import msgspec
 from rapidfuzz.distance import LCSseq
 
 from rightcall.cases.evalsets import Check
-from rightcall.judging import ExecutionOrderEvaluator, ToolCallOrderEvaluator, ToolTrajectoryEvaluator
+from rightcall.judging import NameScope
 from rightcall.values.results import Verdict
 
 from ._calls import BLANK, LONGEST, Calls
@@ -19,93 +17,26 @@ _MOST_CAUSES = 30
 """As many findings as evaluators list. What has more is judged by them."""
 _BLANKS = [chr(BLANK) * length for length in range(LONGEST + 1)]
 
-Scoring: TypeAlias = Literal["share", "equal", "in order", "in common"]
-
-
-class NamesRule(msgspec.Struct, frozen=True):
-    """Names that are expected, how calls are held to them, and which calls are at fault where they fail.
-
-    Scores: `share` is the part of the expected names that is in order, `in common` the part that was called at all;
-    `equal` is 1.0 where the calls are the expected ones, `in order` where these are among them in order; else 0.0.
-    """
-
-    expected: tuple[str, ...]
-    scoring: Scoring
-    threshold: float
-    order: bool = True
-    """Whether a call at another place than expected is at fault."""
-    extras: bool = False
-    """Whether a call that nobody expects is."""
-
-    reads: ClassVar[None] = None
-    """Nothing of calls is read beside their names."""
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The tools that are looked at."""
-        return frozenset(self.expected)
-
-    @property
-    def others(self) -> bool:
-        """Whether calls of other tools count."""
-        return self.extras
-
-
-def names_rule(check: Check) -> NamesRule | None:
-    """The rule of a check that looks at the names of calls, in order; none where it is another one."""
-    for kind, rule_of in _RULES:
-        if type(check.evaluator) is kind:
-            return rule_of(check) if check.criteria.takes_all else None
-    return None
-
-
-def _of_order(check: Check) -> NamesRule | None:
-    config, expected = check.evaluator.config, check.criteria.tool_calls_order
-    scoring: Scoring = "equal" if config.strict else "share"
-    return NamesRule(expected, scoring, config.threshold, extras=config.strict)
-
-
-def _of_execution(check: Check) -> NamesRule | None:
-    config, expected = check.evaluator.config, check.criteria.expected_output
-    scoring: dict[str, Scoring] = {"exact": "equal", "ordering": "share", "set": "in common"}
-    mode = config.mode
-    return NamesRule(expected, scoring[mode], config.threshold, order=mode != "set", extras=mode == "exact")
-
-
-def _of_trajectory(check: Check) -> NamesRule | None:
-    plan = check.criteria.plans[check.evaluator]
-    scorings: dict[str, Scoring] = {"EXACT": "equal", "IN_ORDER": "in order"}
-    scoring = scorings.get(plan.match_type)
-    if plan.by_turn or not plan.turns[0].names_only or scoring is None or check.evaluator.config.partial_credit:
-        return None
-    return NamesRule(plan.turns[0].names, scoring, check.evaluator.config.threshold, extras=scoring == "equal")
-
-
-_RULES: Sequence[tuple[type, Callable[[Check], NamesRule | None]]] = (
-    (ToolCallOrderEvaluator, _of_order),
-    (ExecutionOrderEvaluator, _of_execution),
-    (ToolTrajectoryEvaluator, _of_trajectory),
-)
-
 
 class NamesScorer:
-    """Scores rows of one batch by a rule of names; `number_of` has a number for whatever the evaluator says."""
+    """Scores rows of one batch by the names of their calls; `number_of` numbers what the evaluator would say."""
 
     def __init__(
-        self, check: Check, rule: NamesRule, calls: Calls, outcomes: Outcomes, number_of: Callable[[Measured], int]
+        self, check: Check, scope: NameScope, calls: Calls, outcomes: Outcomes, number_of: Callable[[Measured], int]
     ) -> None:
-        self._rule, self._calls, self._evaluator, self._number_of = rule, calls, check.evaluator.id, number_of
-        self._expected = bytes([calls.code_of[name] for name in rule.expected])
+        self._scope, self._calls, self._number_of = scope, calls, number_of
+        self._evaluator, self._threshold = check.evaluator.id, check.evaluator.config.threshold
+        self._expected = bytes([calls.code_of[name] for name in scope.expected])
         self._text = self._expected.decode("latin-1")
         self._unexpected = bytes(set(range(256)).difference(self._expected))
-        self._faults = _Faults(rule, calls, outcomes, self._evaluator)
+        self._faults = _Faults(scope, calls, outcomes, self._evaluator)
         self._scores = [self._score(common) for common in range(len(self._expected) + 1)]
         self._said: dict[float, int] = {}
         self._known: dict[bytes, Scored] = {}
 
     def scored(self, bounds: Iterable[tuple[int, int]]) -> list[Scored]:
         """What the evaluator would say of rows."""
-        if self._rule.extras:
+        if self._scope.extras:
             return [self._with_extras(begin, end) for begin, end in bounds]
         codes, unexpected, known, scored = self._calls.codes, self._unexpected, self._known, []
         for begin, end in bounds:
@@ -128,7 +59,7 @@ class NamesScorer:
         if len(key) == end - begin and found[0] == self._of_score(1.0):
             return found
         number = self._of_score(0.0)
-        if self._rule.threshold <= 0.0:
+        if self._threshold <= 0.0:
             return number, b""
         return number, self._faults.with_strangers(found[1], self._calls.places[begin:end])
 
@@ -143,22 +74,22 @@ class NamesScorer:
         edits = LCSseq.editops(expected, key)
         common = edits.apply(self._text, _BLANKS[len(key)]).encode("latin-1")
         score = self._scores[len(common) - common.count(BLANK)]
-        if self._rule.scoring == "in common":
+        if self._scope.scoring == "in common":
             score = self._faults.paired(key) / len(expected)
-        if score >= self._rule.threshold:
+        if score >= self._threshold:
             return self._of_score(score), b""
         return self._of_score(score), self._faults.of(key, common)
 
     def _score(self, common: int) -> float:
         """The score of so many names in order, where that is what counts, and the calls are not the expected ones."""
-        if self._rule.scoring == "share":
+        if self._scope.scoring == "share":
             return common / len(self._expected)
-        return float(self._rule.scoring == "in order" and common == len(self._expected))
+        return float(self._scope.scoring == "in order" and common == len(self._expected))
 
     def _of_score(self, score: float) -> int:
         found = self._said.get(score)
         if found is None:
-            verdict: Verdict = "passed" if score >= self._rule.threshold else "failed"
+            verdict: Verdict = "passed" if score >= self._threshold else "failed"
             found = self._said[score] = self._number_of(Measured(self._evaluator, verdict, score))
         return found
 
@@ -166,31 +97,31 @@ class NamesScorer:
 class _Faults:
     """What is wrong with calls: numbers of causes, which are in the order of their codes and tools."""
 
-    def __init__(self, rule: NamesRule, calls: Calls, outcomes: Outcomes, evaluator: str) -> None:
-        self._rule = rule
-        names = sorted(rule.names)
+    def __init__(self, scope: NameScope, calls: Calls, outcomes: Outcomes, evaluator: str) -> None:
+        self._scope = scope
+        names = sorted(scope.names)
         codes = [calls.code_of[name] for name in names]
-        self._counts = [(code, rule.expected.count(name)) for code, name in zip(codes, names, strict=True)]
+        self._counts = [(code, scope.expected.count(name)) for code, name in zip(codes, names, strict=True)]
         self._once = bytes([code for code, count in self._counts if count == 1])
         self._repeated = [(code, count) for code, count in self._counts if count > 1]
         self._all = bytes(codes)
         self._missing = _numbered(codes, outcomes.add(evaluator, [("RC101", name) for name in names]))
-        called = sorted({*names, *map(str, calls.vocabulary)}) if rule.extras else []
+        called = sorted({*names, *map(str, calls.vocabulary)}) if scope.extras else []
         extras = dict(zip(called, outcomes.add(evaluator, [("RC102", name) for name in called]), strict=True))
-        self._extra = {code: extras[name] for code, name in zip(codes, names, strict=True)} if rule.extras else {}
+        self._extra = {code: extras[name] for code, name in zip(codes, names, strict=True)} if scope.extras else {}
         self._stranger = {
             place: extras[str(name)]
-            for place, name in enumerate(calls.vocabulary if rule.extras else ())
-            if name not in rule.names
+            for place, name in enumerate(calls.vocabulary if scope.extras else ())
+            if name not in scope.names
         }
         self._moved = _numbered(codes, outcomes.add(evaluator, [("RC103", name) for name in names]))
-        narrow = not rule.extras and max(self._moved.values(), default=0) < 256
+        narrow = not scope.extras and max(self._moved.values(), default=0) < 256
         self._tables = (_table(self._missing), _table(self._moved)) if narrow else None
 
     def of(self, key: bytes, common: bytes) -> Causes:
         """The faults of calls of expected names, given also with blanks for those that are not in place."""
         absent = self._once.translate(None, key)
-        moved = self._once.translate(None, absent + common) if self._rule.order else b""
+        moved = self._once.translate(None, absent + common) if self._scope.order else b""
         if self._repeated:
             absent, moved = self._with_repeated(key, common, absent, moved)
         if self._tables is not None:
@@ -212,7 +143,7 @@ class _Faults:
     def _with_repeated(self, key: bytes, common: bytes, absent: bytes, moved: bytes) -> tuple[bytes, bytes]:
         counted = [(code, key.count(code), count) for code, count in self._repeated]
         absent += bytes([code for code, actual, expected in counted if actual < expected])
-        if self._rule.order:
+        if self._scope.order:
             moved += bytes([code for code, actual, expected in counted if common.count(code) < min(actual, expected)])
         return self._sorted(absent), self._sorted(moved)
 

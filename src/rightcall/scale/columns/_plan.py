@@ -25,7 +25,7 @@ from rightcall.errors import ConfigurationError, InputError
 from rightcall.running.project import TrustedProject
 from rightcall.values.decoding import dump_json
 
-from ._sights import CaseSight
+from ._scopes import CaseScope
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -110,14 +110,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return parse_eval_set(self.text, self.name, find_code=finder)
 
     @cached_property
-    def sights(self) -> tuple[CaseSight, ...]:
+    def scopes(self) -> tuple[CaseScope, ...]:
         """What is looked at for each case."""
-        return tuple([CaseSight.of(case) for case in self.cases])
+        return tuple([CaseScope.of(case) for case in self.cases])
 
     @cached_property
     def fields(self) -> frozenset[str] | None:
         """The fields of calls that are looked at, for whatever case; `None` where that may be all of them."""
-        seen = [sight.fields for sight in self.sights]
+        seen = [scope.fields for scope in self.scopes]
         known = [fields for fields in seen if fields is not None]
         return frozenset().union(*known) if len(known) == len(seen) else None
 

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import msgspec
 
 from ._findings import Alignment, NamedCall
 from ._text import Difference
-
-
-class Justification(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
-    """The details of a result. Every evaluator has its own kind; all values are plain data."""
-
-
-class ToolCallOrderEvaluatorJustification(Justification, frozen=True, tag="tool-call-order"):
-    """The two sequences of names, one longest common subsequence, and how they line up."""
-
-    actual_tool_calls_order: list[str]
-    expected_tool_calls_order: list[str]
-    lcs: list[str]
-    alignment: Alignment
 
 
 class CountCheck(msgspec.Struct, frozen=True):
@@ -31,6 +19,74 @@ class CountCheck(msgspec.Struct, frozen=True):
     expected: int
     actual: int
     holds: bool
+
+
+class ComparedAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The expected and the actual answer of the run, or of one turn, as JSON text, shortened; and how they compare.
+
+    `score` is missing where the answer was not recorded. `turn` counts from 0, and is missing for the whole run.
+    """
+
+    expected: str
+    actual: str
+    score: float | None = None
+    turn: int | None = None
+    differences: tuple[Difference, ...] = ()
+
+
+class BudgetCheck(msgspec.Struct, frozen=True):
+    """Whether one figure of a run is within its limit. `actual` and `holds` are null where that is not known."""
+
+    what: str
+    at_most: float
+    actual: float | None
+    holds: bool | None
+
+
+class Justification(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
+    """The details of a result. Every evaluator has its own kind, or shares one; all values are plain data.
+
+    What pages show of a kind it has under the names below; what it does not have is empty.
+    """
+
+    @property
+    def rule(self) -> str:
+        """How calls were compared, such as `IN_ORDER, arguments subset`."""
+        return ""
+
+    @property
+    def checks(self) -> Sequence[CountCheck]:
+        """The tools whose calls were counted."""
+        return ()
+
+    @property
+    def budgets(self) -> Sequence[BudgetCheck]:
+        """The figures that have a limit."""
+        return ()
+
+    @property
+    def answers(self) -> Sequence[ComparedAnswer]:
+        """The answers that something was expected of."""
+        return ()
+
+    @property
+    def forbidden(self) -> Sequence[str]:
+        """The tools that must not be called."""
+        return ()
+
+    @property
+    def made(self) -> Sequence[str]:
+        """The calls of forbidden tools that were made."""
+        return ()
+
+
+class ToolCallOrderEvaluatorJustification(Justification, frozen=True, tag="tool-call-order"):
+    """The two sequences of names, one longest common subsequence, and how they line up."""
+
+    actual_tool_calls_order: list[str]
+    expected_tool_calls_order: list[str]
+    lcs: list[str]
+    alignment: Alignment
 
 
 class ToolCallCountEvaluatorJustification(Justification, frozen=True, tag="tool-call-count"):
@@ -87,6 +143,11 @@ class ToolTrajectoryEvaluatorJustification(Justification, frozen=True, tag="tool
     turns: list[TurnScore]
 
     @property
+    def rule(self) -> str:
+        """The two settings, in words."""
+        return f"{self.match_type}, arguments {self.args_match}"
+
+    @property
     def alignment(self) -> Alignment:
         """The alignment of the only turn, or of all turns one after the other."""
         if len(self.turns) == 1:
@@ -118,33 +179,16 @@ class FinalOutputJustification(Justification, frozen=True, tag="final-output"):
     actual: str
     differences: tuple[Difference, ...] = ()
 
-
-class ComparedAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The expected and the actual answer of the run, or of one turn, as JSON text, shortened; and how they compare.
-
-    `score` is missing where the answer was not recorded. `turn` counts from 0, and is missing for the whole run.
-    """
-
-    expected: str
-    actual: str
-    score: float | None = None
-    turn: int | None = None
-    differences: tuple[Difference, ...] = ()
+    @property
+    def answers(self) -> Sequence[ComparedAnswer]:
+        """The two answers as one comparison."""
+        return (ComparedAnswer(self.expected, self.actual, differences=self.differences),)
 
 
 class AnswersJustification(Justification, frozen=True, tag="answers"):
     """Each answer that something was expected of."""
 
     answers: list[ComparedAnswer]
-
-
-class BudgetCheck(msgspec.Struct, frozen=True):
-    """Whether one figure of a run is within its limit. `actual` and `holds` are null where that is not known."""
-
-    what: str
-    at_most: float
-    actual: float | None
-    holds: bool | None
 
 
 class BudgetsJustification(Justification, frozen=True, tag="budgets"):
@@ -207,18 +251,8 @@ class JudgeJustification(Justification, frozen=True, tag="judge"):
     cached: int = 0
 
 
-KNOWN_JUSTIFICATIONS = (
-    ToolCallOrderEvaluatorJustification
-    | ToolCallCountEvaluatorJustification
-    | ToolCallArgsEvaluatorJustification
-    | ToolCallOutputEvaluatorJustification
-    | ToolTrajectoryEvaluatorJustification
-    | PairingJustification
-    | ForbiddenToolsJustification
-    | ExecutionOrderJustification
-    | FinalOutputJustification
-    | AnswersJustification
-    | BudgetsJustification
-    | CustomJustification
-    | JudgeJustification
-)
+if TYPE_CHECKING:
+    KNOWN_JUSTIFICATIONS: TypeAlias = Justification
+else:
+    # The kinds above: msgspec tells them apart by their tags when a saved result is read.
+    KNOWN_JUSTIFICATIONS = Union[tuple(Justification.__subclasses__())]  # noqa: UP007

@@ -1,0 +1,132 @@
+"""What an evaluator declares about itself: its short form in eval sets, and what of a run it looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal, TypeAlias
+
+import msgspec
+
+from rightcall.errors import CriteriaError, shown
+from rightcall.matching.matchers import Pattern
+
+
+class Shorthand(msgspec.Struct, frozen=True):
+    """How `expect` in an eval set may write an evaluator and its criteria in short: `order: [search, book]`."""
+
+    key: str
+    """The key of `expect`."""
+    criteria_key: str
+    """The key of the criteria that the value goes to."""
+    read: Callable[[Any], Any] = lambda value: value
+    """Turns the short value into that of the criteria. Raises `CriteriaError`."""
+    schema: Mapping[str, Any] = {}
+    """The JSON Schema of the short value, for editors; empty for any value."""
+    config: Callable[[Any, Any], dict[str, Any]] = lambda match, args: {}
+    """The configuration that follows from `match` and `args` under `defaults`."""
+
+
+class CallScope(msgspec.Struct, frozen=True):
+    """A verdict that depends on nothing but calls of some tools and on which of some patterns they satisfy.
+
+    Two runs with the same calls, as far as the scope goes, get the same verdict and score.
+    """
+
+    names: frozenset[str]
+    patterns: tuple[Pattern, ...] = ()
+    """What calls are compared with; none where names are enough."""
+    others: bool = False
+    """Whether calls of other tools count, by their number and their names."""
+    order: bool = False
+    """Whether the order of calls counts."""
+    finds_calls: bool = False
+    """Whether findings are about single calls rather than about expectations, so that their number grows with calls."""
+
+    @property
+    def reads(self) -> str | None:
+        """The field of calls that is read beside their names."""
+        return next((pattern.part for pattern in self.patterns if not pattern.accepts_all), None)
+
+
+Scoring: TypeAlias = Literal["share", "equal", "in order", "in common"]
+
+
+class NameScope(msgspec.Struct, frozen=True):
+    """A verdict that follows from the names of calls alone, by one of four formulas.
+
+    Scores: `share` is the part of the expected names that is in order, `in common` the part that was called at all;
+    `equal` is 1.0 where the calls are the expected ones, `in order` where these are among them in order; else 0.0.
+    """
+
+    expected: tuple[str, ...]
+    scoring: Scoring
+    order: bool = True
+    """Whether a call at another place than expected is a finding."""
+    extras: bool = False
+    """Whether a call that is not expected is a finding."""
+
+    reads: ClassVar[None] = None
+    """No field of calls is read beside their names."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The tools that the verdict depends on."""
+        return frozenset(self.expected)
+
+    @property
+    def others(self) -> bool:
+        """Whether calls of other tools count."""
+        return self.extras
+
+
+Scope: TypeAlias = CallScope | NameScope
+
+_CALL = {"anyOf": [{"type": "string"}, {"type": "object", "minProperties": 1, "maxProperties": 2}]}
+CALLS: Mapping[str, Any] = {"type": "array", "items": _CALL}
+"""The JSON Schema of expected calls in short."""
+SOME_CALLS: Mapping[str, Any] = {**CALLS, "minItems": 1}
+TEXT: Mapping[str, Any] = {"type": "string"}
+WHOLE: Mapping[str, Any] = {"type": "integer", "minimum": 0}
+NUMBER: Mapping[str, Any] = {"type": "number", "minimum": 0}
+
+
+def read_calls(value: Any) -> Any:
+    """Return expected calls that are written as `name`, `{name: args}` or `{name: …, args: …}`.
+
+    Raises:
+        CriteriaError: the value is not a list of those.
+    """
+    if not isinstance(value, list):
+        raise CriteriaError(f"a list of calls is expected, not {shown(value)}")
+    return [_call(item) for item in value]
+
+
+def _call(item: Any) -> Any:
+    if not isinstance(item, dict) or (item.keys() <= {"name", "args"} and isinstance(item.get("name"), str)):
+        return item
+    if len(item) != 1:
+        raise CriteriaError(f"a call is a name or an object with one key, its name, not {shown(item)}")
+    [(name, args)] = item.items()
+    return {"name": name, "args": args}
+
+
+def read_outputs(value: Any) -> Any:
+    """Return expected outputs that are written as `{name: output}`, alone or in a list.
+
+    Raises:
+        CriteriaError: the value is neither.
+    """
+    if isinstance(value, dict):
+        return [{"name": name, "output": output} for name, output in value.items()]
+    if not isinstance(value, list):
+        raise CriteriaError(f"a list of outputs is expected, not {shown(value)}")
+    return [_output(item) for item in value]
+
+
+def _output(item: Any) -> Any:
+    if not isinstance(item, dict) or {"name", "output"} == item.keys():
+        return item
+    if len(item) != 1:
+        raise CriteriaError(f"an expected output is an object with one key, the tool's name, not {shown(item)}")
+    [(name, output)] = item.items()
+    return {"name": name, "output": output}
