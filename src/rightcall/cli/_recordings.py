@@ -8,7 +8,7 @@ import msgspec
 
 from rightcall.running.runner import CaseFinished
 
-from ._wishes import Wishes
+from ._run_options import RunOptions
 
 
 class Recordings:
@@ -18,8 +18,8 @@ class Recordings:
         InputError: it is to be used, and cannot be read.
     """
 
-    def __init__(self, evalset: str, wishes: Wishes) -> None:
-        self._is_made, self._is_used = wishes.record, wishes.replay
+    def __init__(self, evalset: str, options: RunOptions) -> None:
+        self._is_made, self._is_used = options.record, options.replay
         self._answers: dict[str, list[Any]] = {}
         self._made: dict[str, list[Any]] = {}
         if not (self._is_made or self._is_used):

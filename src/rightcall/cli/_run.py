@@ -12,13 +12,12 @@ import msgspec
 from rightcall.errors import InputError, RightcallError
 from rightcall.running.project import OWN_FILE, PROJECT_FILE, project_of
 
-from ._answers import no_cache_option
-from ._choosing import files_in_play
 from ._configured import configured
 from ._formats import format_options
+from ._options import Number, no_cache_option, size
+from ._run_options import RunOptions
 from ._running import Running
-from ._sizes import Number, size
-from ._wishes import Wishes
+from ._targets import files_in_play
 
 _POSITIVE = Number(min=0, min_open=True)
 
@@ -70,29 +69,29 @@ def command(context: click.Context, /, is_watching: bool, **options: Any) -> int
     failed, 2 something could not be measured.
     """
     if not is_watching:
-        return Running(_wishes(context, options)).run()
+        return Running(_run_options(context, options)).run()
     from ._watching import watch
 
     if options["resume"] is not None:
         raise click.UsageError("--resume goes on with a run that was stopped; --watch begins new ones")
-    return watch(lambda: Running(_wishes(context, dict(options))).run(), lambda: _watched(context, dict(options)))
+    return watch(lambda: Running(_run_options(context, dict(options))).run(), lambda: _watched(context, dict(options)))
 
 
 def _watched(context: click.Context, options: dict[str, Any]) -> Callable[[], list[Path]]:
-    """The files of a run; where the configuration is wrong, that is what will be fixed."""
+    """The files of a run; where the configuration is wrong, that is what has to be fixed."""
     try:
-        wishes = _wishes(context, options)
-        files = files_in_play(wishes.names, wishes.configuration, wishes.trust)
+        asked = _run_options(context, options)
+        files = files_in_play(asked.names, asked.configuration, asked.trust)
     except RightcallError:
         project = project_of(Path.cwd()) or Path.cwd()
         files = [project / OWN_FILE, project / PROJECT_FILE, *[Path(name) for name in options["names"]]]
     return lambda: files
 
 
-def _wishes(context: click.Context, options: dict[str, Any]) -> Wishes:
+def _run_options(context: click.Context, options: dict[str, Any]) -> RunOptions:
     """The options of the command line and, where that says nothing, of the project's configuration."""
-    configuration, given = configured(context, options, never=("names", "resume", "failed"))
+    configuration, given = configured(context, options)
     try:
-        return msgspec.convert({**options, "given": sorted(given), "configuration": configuration}, Wishes)
+        return msgspec.convert({**options, "given": sorted(given), "configuration": configuration}, RunOptions)
     except msgspec.ValidationError as problem:
         raise InputError(f"{configuration.path}: {problem}") from None

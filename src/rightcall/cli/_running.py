@@ -30,17 +30,17 @@ from rightcall.running.runner import (
 from rightcall.values.redaction import redacted, redacted_address, redacted_overall
 from rightcall.values.results import Aggregates, CaseResult, OverallResult, Tally, Totals, measures_of
 
-from ._aside import aside
-from ._choosing import choose
-from ._complaints import complain
+from ._errors import print_error
 from ._formats import Telling
 from ._judgements import Judgements
 from ._progress import Progress
 from ._recordings import Recordings
+from ._run_options import RunOptions
 from ._spans import SpanKeeping
+from ._stdout_guard import stdout_guard
 from ._stopping import Stopping
 from ._stored import failed_in, last_run_of
-from ._wishes import Wishes
+from ._targets import choose
 
 _INTERRUPTED = 130
 _NOT_KEPT = 2
@@ -50,39 +50,41 @@ _MOMENT = 0.05
 class Running:
     """What `rightcall run` does, once its options are known."""
 
-    def __init__(self, wishes: Wishes, telling: Telling | None = None) -> None:
-        self._run = open_run(wishes.resume, wishes.runs_folder) if wishes.resume is not None else None
+    def __init__(self, options: RunOptions, telling: Telling | None = None) -> None:
+        self._run = open_run(options.resume, options.runs_folder) if options.resume is not None else None
         if self._run is not None and not self._run.header.agent:
             raise StoreError(
                 f"run {self._run.short_id} has recorded traces, which no agent of this command was run for"
             )
-        self._wishes = wishes if self._run is None else wishes.resumed(self._run)
-        self._wishes.check()
-        self._chosen = choose(self._wishes.names, self._wishes.configuration, self._wishes.trust, self._wishes.recorded)
+        self._options = options if self._run is None else options.resumed(self._run)
+        self._options.check()
+        self._chosen = choose(
+            self._options.names, self._options.configuration, self._options.trust, self._options.recorded
+        )
         self._cases = {case.id: case for case in self._selected()}
         if self._chosen.is_elsewhere:
             self._check_reach()
-        self._recordings = Recordings(self._chosen.eval_set.path, self._wishes)
-        self._spans = SpanKeeping(self._wishes.spans, redacts=bool(self._wishes.redact))
+        self._recordings = Recordings(self._chosen.eval_set.path, self._options)
+        self._spans = SpanKeeping(self._options.spans, redacts=bool(self._options.redact))
         # What an agent does depends on its files and on who answers for its tools: other results are not mixed in.
         agent = (self._chosen.agent, self._chosen.agent_digest())
         self._digests = {
             case.id: case_digest(case, *agent, self._recordings.of(case.id)) for case in self._cases.values()
         }
-        wishes = self._wishes
+        options = self._options
         self._telling = telling or Telling(
-            wishes.formats,
-            wishes.output_file,
-            wishes.max_detail,
-            redacts=wishes.redact is not False,
-            is_detailed=wishes.is_detailed,
+            options.formats,
+            options.output_file,
+            options.max_detail,
+            redacts=options.redact is not False,
+            is_detailed=options.is_detailed,
         )
-        self._tally = Tally(self._wishes.min_repeat_pass)
+        self._tally = Tally(self._options.min_repeat_pass)
         self._aggregates = Aggregates()
         self._warnings: Counter[str] = Counter()
         self._replaced: Counter[str] = Counter()
         self._finished: set[tuple[str, int]] = set()
-        timeout = self._wishes.run_options(self._chosen.eval_set).timeout
+        timeout = self._options.run_options(self._chosen.eval_set).timeout
         self._judgements = Judgements(self._cases, timeout)
         self._overall = Overall(self._chosen.eval_set.overall)
         self._names = ToolNames(self._cases.values())
@@ -109,24 +111,24 @@ class Running:
         totals = self._tally.totals()
         self._telling.finish(self._report(totals, monotonic() - began))
         if self._journal is not None and self._journal.trouble is not None:
-            complain(self._journal.trouble)
+            print_error(self._journal.trouble)
         if stopping.is_asked:
             self._tell_how_to_resume()
             return _INTERRUPTED
         return self._exit_code(totals, self._is_complete)
 
     def _selected(self) -> list[Case]:
-        wishes = self._wishes
-        cases = select_cases(self._chosen.eval_set.cases, wishes.cases, wishes.tags)
-        if not wishes.failed:
+        options = self._options
+        cases = select_cases(self._chosen.eval_set.cases, options.cases, options.tags)
+        if not options.failed:
             return cases
-        return failed_in(last_run_of(self._chosen.eval_set.path, wishes.runs_folder), cases)
+        return failed_in(last_run_of(self._chosen.eval_set.path, options.runs_folder), cases)
 
     def _check_reach(self) -> None:
         """Refuse to answer for tools that nobody here can answer for. Raises `AgentError`."""
         named = f"{self._chosen.agent!r:.80}, which is not a Python agent"
         for option in ("record", "replay"):
-            if getattr(self._wishes, option):
+            if getattr(self._options, option):
                 raise AgentError(f"--{option} is for tools of this process, not for those of {named}; leave it out")
         mocked = next((case for case in self._cases.values() if case.mocks), None)
         if mocked is not None:
@@ -143,7 +145,7 @@ class Running:
         latest = {(entry.result.case_id, entry.result.repeat): entry.digest for entry in self._run.entries()}
         for result in self._run.results():
             key = (result.case_id, result.repeat)
-            if result.case_id not in self._cases or result.repeat >= self._wishes.repeat:
+            if result.case_id not in self._cases or result.repeat >= self._options.repeat:
                 continue
             if latest[key] != self._digests[result.case_id]:
                 changed += 1
@@ -151,13 +153,13 @@ class Running:
             self._finished.add(key)
             self._count(result)
         if changed:
-            complain(f"the agent or the eval set has changed: {changed:,} finished results are not used")
+            print_error(f"the agent or the eval set has changed: {changed:,} finished results are not used")
 
     def _left_to_do(self) -> int:
-        return len(self._cases) * self._wishes.repeat - len(self._finished)
+        return len(self._cases) * self._options.repeat - len(self._finished)
 
     def _jobs(self) -> Iterator[Job]:
-        for repeat in range(self._wishes.repeat):
+        for repeat in range(self._options.repeat):
             for case in self._cases.values():
                 if (case.id, repeat) not in self._finished:
                     yield Job.of(case, repeat, self._recordings.of(case.id))
@@ -167,12 +169,12 @@ class Running:
         if not plan.total:
             self._all = self._overall.results()
             return True
-        total = len(self._cases) * self._wishes.repeat
+        total = len(self._cases) * self._options.repeat
         progress = Progress(total, total - plan.total)
-        events = run(plan, self._wishes.run_options(self._chosen.eval_set), stopping)
+        events = run(plan, self._options.run_options(self._chosen.eval_set), stopping)
         is_complete = False
         try:
-            with aside(), self._judgements, closing(events):  # type: ignore[type-var]
+            with stdout_guard(), self._judgements, closing(events):  # type: ignore[type-var]
                 for event in events:
                     if isinstance(event, RunStarted):
                         self._begin()
@@ -203,7 +205,7 @@ class Running:
             self._aggregates.by_evaluator(),
             seconds,
             is_complete=is_complete,
-            overall=tuple(map(redacted_overall, self._all)) if self._wishes.redact else self._all,
+            overall=tuple(map(redacted_overall, self._all)) if self._options.redact else self._all,
             journal=self._journal,
         )
 
@@ -218,20 +220,20 @@ class Running:
     def _new_run(self) -> Run:
         commit, branch = commit_of(Path.cwd())
         return create_run(
-            self._wishes.runs_folder,
+            self._options.runs_folder,
             commit=commit,
             branch=branch,
-            agent=redacted_address(self._chosen.agent) if self._wishes.redact else self._chosen.agent,
+            agent=redacted_address(self._chosen.agent) if self._options.redact else self._chosen.agent,
             agent_hash=self._chosen.agent_digest(),
             evalset=self._chosen.eval_set.path,
             evalset_hash=file_digest(self._chosen.eval_set.path),
             options=self._kept_options(),
-            planned=len(self._cases) * self._wishes.repeat,
+            planned=len(self._cases) * self._options.repeat,
         )
 
     def _kept_options(self) -> dict[str, object]:
-        kept = self._wishes.kept()
-        if self._wishes.failed:  # which cases failed last time is another question by the time the run is resumed
+        kept = self._options.kept()
+        if self._options.failed:  # which cases failed last time is another question by the time the run is resumed
             kept |= {"cases": [_literal(case) for case in self._cases], "tags": []}
         return kept
 
@@ -258,12 +260,12 @@ class Running:
     def _take_judged(self, journal: Journal, progress: Progress, seconds: float = 0.0) -> bool:
         """Take the results that are there, or come in so many seconds. Whether that was enough."""
         for result in self._judgements.finished(seconds):
-            journal.append(redacted(result) if self._wishes.redact else result, self._digests[result.case_id])
+            journal.append(redacted(result) if self._options.redact else result, self._digests[result.case_id])
             self._count(result)
             if not result.passed:
                 self._untold.append(result)
             progress.take(result)
-            if self._wishes.fail_fast and not result.passed:
+            if self._options.fail_fast and not result.passed:
                 return True
         if journal.sync_if_due() and self._untold:
             progress.clear()
@@ -312,7 +314,7 @@ class Running:
     def _results(self) -> Iterator[CaseResult]:
         if self._run is not None:
             for result in self._written_results(self._run):
-                if result.case_id in self._cases and result.repeat < self._wishes.repeat:
+                if result.case_id in self._cases and result.repeat < self._options.repeat:
                     yield result
 
     def _written_results(self, run: Run) -> Iterator[CaseResult]:
@@ -322,12 +324,12 @@ class Running:
 
     def _tell_how_to_resume(self) -> None:
         if self._run is None:
-            complain("stopped before any case was run")
+            print_error("stopped before any case was run")
             return
-        runs = self._wishes.runs_folder
+        runs = self._options.runs_folder
         where = f" --runs {shlex.quote(str(runs))}" if runs != RUNS else ""
-        names = "".join([f"{shlex.quote(name)} " for name in self._wishes.names])
-        complain(f"stopped; go on with: rightcall run {names}--resume {self._run.header.id}{where}")
+        names = "".join([f"{shlex.quote(name)} " for name in self._options.names])
+        print_error(f"stopped; go on with: rightcall run {names}--resume {self._run.header.id}{where}")
 
     def _exit_code(self, totals: Totals, is_complete: bool) -> int:
         """The exit code: that of the verdicts, but never 0 for a run that is not kept."""
@@ -337,7 +339,7 @@ class Running:
 
     def _code_of_verdicts(self, totals: Totals, is_complete: bool) -> int:
         """The exit code, with what the gate of the run lets pass. Errors are never let pass."""
-        share, cases = self._wishes.min_pass, sum(msgspec.structs.astuple(totals))
+        share, cases = self._options.min_pass, sum(msgspec.structs.astuple(totals))
         is_enough = share is not None and cases > 0 and totals.passed / cases >= share
         if is_enough and is_complete and totals.failed and not totals.error and not totals.not_measured:
             return exit_code(0, self._all)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import click
 
 from rightcall.errors import RightcallError
-from rightcall.reading import read
 from rightcall.reporting.reports import trajectory_lines
 from rightcall.values.redaction import redacted_trajectory
 from rightcall.values.trajectory import Trajectory
 
-from ._complaints import complain
-from ._options import STANDARD_INPUT, reading_options, trace_files
-from ._redacting import no_redact_option
+from ._errors import print_error
+from ._options import STANDARD_INPUT, no_redact_option, reading_of, reading_options, trace_files
 from ._shown_runs import json_line, run_named, show_run
 from ._terminal import Screen
 
@@ -40,7 +38,7 @@ def command(
     cases: tuple[str, ...],
     runs: str | None,
     no_redact: bool,
-    **reading: Any,
+    **options: Any,
 ) -> int:
     """Show which calls are in TRACES: the tree, the timing, and what was not recorded.
 
@@ -58,19 +56,19 @@ def command(
     traces = tuple(trace_files(traces))
     show = _json_printer() if as_json else _tree_printer(full)
     sources = [(_name_of(traces), list(traces))] if together else [(_name_of((name,)), name) for name in traces]
-    failed = False
+    reading, failed = reading_of(options), False
     for name, source in sources:
         shown = 0
         try:
-            for trajectory in _read(source, reading):
+            for trajectory in reading.read(sys.stdin.buffer if source == STANDARD_INPUT else source):
                 show(name, trajectory if no_redact else redacted_trajectory(trajectory))
                 shown += 1
         except RightcallError as problem:
-            complain(problem)
+            print_error(problem)
             failed = True
             continue
         if not shown:
-            complain(f"{name}: no traces and no messages in it")
+            print_error(f"{name}: no traces and no messages in it")
             failed = True
     return _EXIT_COULD_NOT_SHOW if failed else 0
 
@@ -78,10 +76,6 @@ def command(
 def _name_of(traces: tuple[str, ...]) -> str:
     more = f" and {len(traces) - 1} more" if len(traces) > 1 else ""
     return "<stdin>" if traces == (STANDARD_INPUT,) else traces[0] + more
-
-
-def _read(source: str | list[str], reading: dict[str, Any]) -> Iterator[Trajectory]:
-    return read(sys.stdin.buffer if source == STANDARD_INPUT else source, **reading)
 
 
 def _tree_printer(full: bool) -> Callable[[str, Trajectory], None]:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
-from functools import lru_cache
-
-from rich.console import Console
-from rich.style import Style
-from rich.text import Text
+import sys
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, TextIO
 
 from rightcall.reporting.reports import Paper, printable, unobeyed
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.style import Style
+
+_ASKS_FOR_COLOUR = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
+"""Variables by which rich takes something for a terminal that is not."""
 
 _MARKS = {
     "match": ("✓", "+"),
@@ -26,9 +31,23 @@ class Screen:
     """Where lines are printed: in colour and Unicode as far as the terminal has them."""
 
     def __init__(self, *, stderr: bool = False) -> None:
-        self._console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True, stderr=stderr)
-        self._is_plain = not self._console.encoding.lower().startswith("utf")
+        self._stderr = stderr
+        stream = self._stream
+        self._is_plain = not (getattr(stream, "encoding", None) or "utf-8").lower().startswith("utf")
+        self._is_bare = not (stream is not None and stream.isatty()) and not any(map(os.environ.get, _ASKS_FOR_COLOUR))
         self._is_obeyed = bool(os.environ.get("GITHUB_ACTIONS"))
+
+    @property
+    def _stream(self) -> TextIO | None:
+        """Where lines go now: it may be another stream than before, and is None where it is closed."""
+        return sys.stderr if self._stderr else sys.stdout
+
+    @cached_property
+    def _console(self) -> Console:
+        # It takes 20 ms to import, a tenth of a short command, and has nothing to do for a file or a pipe.
+        from rich.console import Console
+
+        return Console(highlight=False, markup=False, emoji=False, soft_wrap=True, stderr=self._stderr)
 
     def line(self, *parts: str | tuple[str, str]) -> None:
         """Print a line made of texts, and of texts with a style."""
@@ -36,11 +55,13 @@ class Screen:
         made = [(printable(text, plain=self._is_plain), style) for text, style in styled]
         if self._is_obeyed:
             made = _unobeyed(made)
-        if self._console.legacy_windows:
+        if not self._is_bare and self._console.legacy_windows:
+            from rich.text import Text
+
             self._console.print(Text.assemble(*made))
-            return
-        # Nothing is wrapped or highlighted here, so the console's own way, twenty times as long, is not needed.
-        self._console.file.write("".join([self._painted(text, style) for text, style in made]) + "\n")
+        elif (stream := self._stream) is not None:
+            # Nothing is wrapped or highlighted here, so the console's own way, twenty times as long, is not needed.
+            stream.write("".join([self._painted(text, style) for text, style in made]) + "\n")
 
     def paper(self, *, full: bool = False) -> Paper:
         """What a report is to be written on to fit this screen."""
@@ -51,7 +72,7 @@ class Screen:
         return _MARKS[name][self._is_plain]
 
     def _painted(self, text: str, style: str) -> str:
-        if not style or not text or self._console.color_system is None:
+        if not style or not text or self._is_bare or self._console.color_system is None:
             return text
         return _style(style, self._console.no_color).render(text)
 
@@ -65,5 +86,7 @@ def _unobeyed(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 @lru_cache(maxsize=64)
 def _style(name: str, no_color: bool) -> Style:
+    from rich.style import Style
+
     style = Style.parse(name)
     return style.without_color if no_color else style
