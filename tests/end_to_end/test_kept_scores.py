@@ -117,7 +117,7 @@ def test_what_is_meant_for_one_command_line_is_not_configured(traces: Path, key:
     (traces / "rightcall.toml").write_text(f'{key} = "x"\n')
     done = score(traces)
 
-    assert (done.returncode, f"no option '{key}'" in done.stderr) == (2, True), done.stderr
+    assert (done.returncode, f"unknown option '{key}'" in done.stderr) == (2, True), done.stderr
 
 
 def test_an_option_that_commands_do_not_pass_on_is_configured_like_the_others(traces: Path) -> None:

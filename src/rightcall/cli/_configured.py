@@ -28,7 +28,7 @@ _WRITTEN = {
 
 def configurable() -> set[str]:
     """Return what a project's file may set: the options of `run` and `score`. Each command takes those it has."""
-    commands = [import_module(f".{name}", __package__).command for name in ("_run", "score")]
+    commands = [import_module(f".{name}", __package__).command for name in ("run", "score")]
     names = {param.name for command in commands for param in command.params} - _NEVER
     return {"agent", "evalset", *[_WRITTEN.get(name, name) for name in names]}
 

@@ -22,9 +22,9 @@ from rightcall.values.trajectory import Trajectory
 
 from ._formats import Telling
 from ._project import AGENT_FILE, EVALSET_FILE, project_files, write_files
-from ._run_options import RunOptions
-from ._running import Running
 from ._terminal import Screen
+from .run._options import RunOptions
+from .run._running import Running
 
 _QUESTIONS = {
     "calls": "the expected path?",

