@@ -11,10 +11,6 @@ import pytest
 from tests.processes import rightcall
 from tests.projects import make_project
 
-from rightcall.cli._configured import _WRITTEN, KNOWN
-from rightcall.cli._run import command as run_command
-from rightcall.cli._score import command as score_command
-
 HOSTILE = "x\n::error::obeyed\n  ::set-output name=a::b\n##[error]obeyed\n##[group]obeyed"
 
 
@@ -117,11 +113,19 @@ def test_the_configuration_of_a_project_says_what_is_scored_and_how(traces: Path
     assert len(list((traces / "kept").iterdir())) == 1
 
 
-def test_every_option_of_run_and_score_may_be_known_to_a_project() -> None:
-    never = {"names", "traces", "resume", "failed", "expect", "is_watching", "help", "out", "engine"}
-    options = {one.name for command in (run_command, score_command) for one in command.params if one.name not in never}
+@pytest.mark.parametrize("key", ["traces", "names", "out", "engine", "failed", "resume", "watch"])
+def test_what_is_meant_for_one_command_line_is_not_configured(traces: Path, key: str) -> None:
+    (traces / "rightcall.toml").write_text(f'{key} = "x"\n')
+    done = score(traces)
 
-    assert {_WRITTEN.get(str(name), str(name)) for name in options} | {"agent", "evalset"} == set(KNOWN)
+    assert (done.returncode, f"unknown option '{key}'" in done.stderr) == (2, True), done.stderr
+
+
+def test_an_option_that_commands_do_not_pass_on_is_configured_like_the_others(traces: Path) -> None:
+    (traces / "rightcall.toml").write_text("no_cache = 3\n")
+    done = score(traces)
+
+    assert (done.returncode, "no_cache is true or false, not 3" in done.stderr) == (2, True), done.stderr
 
 
 @pytest.mark.parametrize("command", ["json", "concise", "full", "diff", "show", "show --json"])

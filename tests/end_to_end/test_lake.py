@@ -23,7 +23,7 @@ from tests.scale.lake.lakes import contents, rows, scores, write_lines, write_ta
 from tests.scale.lake.stores import s3_store
 from tests.waiting import until
 
-from rightcall.cli._score import command as score_command
+from rightcall.cli.score import command as score_command
 
 EXPECT = "order: [search, book]"
 EVALSET = """\

@@ -12,7 +12,7 @@ from typing import Any
 from click.testing import CliRunner
 from tests.targets import end_marked, fresh_mark
 
-from rightcall.cli._score import command as score
+from rightcall.cli.score import command as score
 
 from .judging import Judged, judged
 

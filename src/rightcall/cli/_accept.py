@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 
 from rightcall.cases.accepting import CaseOutcome, Observed, accept, new_eval_set
 from rightcall.cases.evalsets import Case, EvalSet, load_eval_set, select_cases
 from rightcall.errors import InputError, RightcallError, StoreError
 from rightcall.reporting.reports import diff_lines
-from rightcall.reporting.store import RUNS, Run, open_run
+from rightcall.reporting.store import Run, open_run
 from rightcall.scale.local import Observing
 from rightcall.values.decoding import Edit
 
-from ._complaints import complain
-from ._recorded import RecordedOptions, joining_options
+from ._errors import print_error
+from ._options import GroupedCommand, joining_options, option, request_of, runs_option, sources_of
 from ._replacing import check_replaceable, replace_file
+from ._stored import runs_folder
 from ._terminal import Screen
 
 _MOST_NAMED = 30
@@ -29,12 +29,12 @@ _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 _MARK = "\ufeff"
 
 
-@click.command(name="accept")
+@click.command(name="accept", cls=GroupedCommand)
 @click.argument("traces", nargs=-1, required=True, metavar="TRACES...|RUN")
-@click.option("--evalset", metavar="FILE", help="The eval set to edit, or to write if there is none.")
+@option("What", "--evalset", metavar="FILE", help="The eval set to edit, or to write if there is none.")
 @joining_options
-@click.option("--runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")
-@click.option("--dry-run", is_flag=True, help="Show the edit, and write nothing.")
+@runs_option
+@option("Output", "--dry-run", is_flag=True, help="Show the edit, and write nothing.")
 def command(**options: Any) -> int:
     """Write what was observed into an eval set: each expectation that does not hold now becomes one that does.
 
@@ -42,33 +42,26 @@ def command(**options: Any) -> int:
     else in the eval set stays as it is, and the edit is printed as a diff.
     Exit code: 0 every case passes now, 1 a case that fails was left alone, 2 a case could not be measured.
     """
-    return _Accepting(msgspec.convert(options, Options)).run()
-
-
-class Options(RecordedOptions, frozen=True, kw_only=True):
-    """What the command line asks for."""
-
-    runs: str | None
-    dry_run: bool
+    return _Accepting(options).run()
 
 
 class _Accepting:
     """One run of the command."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: dict[str, Any]) -> None:
         self._options = options
-        self._run = _run(options) if options.evalset is None else None
-        self._path = options.evalset or (self._run.header.evalset if self._run is not None else "")
+        self._run = _run(options) if options["evalset"] is None else None
+        self._path = options["evalset"] or (self._run.header.evalset if self._run is not None else "")
         self._screen = Screen()
-        request = options.request()
-        self._sources = options.sources(request)
+        request = request_of(options)
+        self._sources = sources_of(options, request)
         self._observing = Observing(request, self._sources)
 
     def run(self) -> int:
         check_replaceable(self._path)
         outcomes = self._update() if self._run is not None or os.path.lexists(self._path) else self._create()
-        if self._observing.strangers:
-            complain(f"not looked at, because they belong to no case: {self._observing.strangers:,} trajectories")
+        if self._observing.unmatched:
+            print_error(f"not looked at, because they belong to no case: {self._observing.unmatched:,} trajectories")
         left = [outcome for outcome in outcomes if outcome.kind == "left"]
         if any(outcome.is_failed for outcome in left):
             return 1
@@ -82,12 +75,12 @@ class _Accepting:
                 f"{self._path}: is an eval set of {_OWNERS[eval_set.format]}; convert it first: "
                 f"rightcall convert {self._path}"
             )
-        chosen = select_cases(eval_set.cases, self._options.cases, self._options.tags)
+        chosen = select_cases(eval_set.cases, self._options["cases"], self._options["tags"])
         observed = self._observed(chosen)
         text = content.decode()
         made = accept(text.removeprefix(_MARK), eval_set, observed)
         self._show(made.before, made.edits, self._path)
-        if made.edits and not self._options.dry_run:
+        if made.edits and not self._options["dry_run"]:
             replace_file(self._path, content, (_MARK * text.startswith(_MARK) + made.after).encode())
         self._tell(made.outcomes, eval_set)
         return made.outcomes
@@ -99,12 +92,12 @@ class _Accepting:
         return {case.id: Observed(found.get(case.id, [])) for case in chosen}
 
     def _create(self) -> Sequence[CaseOutcome]:
-        if self._options.tags:
+        if self._options["tags"]:
             raise click.UsageError(f"--tag chooses cases of an eval set, and {self._path} is not there yet")
         trajectories = [trajectory for _, trajectory in self._sources.trajectories()]
-        made = new_eval_set(trajectories, self._path, self._options.case_attribute, self._options.cases)
+        made = new_eval_set(trajectories, self._path, self._options["case_attribute"], self._options["cases"])
         self._show("", [Edit(0, 0, made.text)], os.devnull)
-        if not self._options.dry_run:
+        if not self._options["dry_run"]:
             replace_file(self._path, None, made.text.encode())
         self._tell(made.outcomes)
         return made.outcomes
@@ -125,18 +118,18 @@ class _Accepting:
             self._screen.line(
                 f"note: the arguments of {unrecorded:,} calls were not recorded; names alone are expected"
             )
-        self._screen.line(_summary(outcomes, "written" if eval_set is None else "updated", self._options.dry_run))
+        self._screen.line(_summary(outcomes, "written" if eval_set is None else "updated", self._options["dry_run"]))
 
 
-def _run(options: Options) -> Run:
+def _run(options: dict[str, Any]) -> Run:
     """The run that the command line names.
 
     Raises:
         StoreError: there is no such run, or it was kept without its secrets.
     """
-    if len(options.traces) != 1:
+    if len(options["traces"]) != 1:
         raise click.UsageError("give traces with --evalset and the file to edit, or one run")
-    run = open_run(options.traces[0], Path(options.runs) if options.runs is not None else RUNS)
+    run = open_run(options["traces"][0], runs_folder(options["runs"]))
     if not run.header.evalset:
         raise StoreError(
             f"run {run.short_id} was held against one expectation, of no eval set; accept its traces instead"

@@ -10,7 +10,7 @@ from rightcall.cases.evalsets import EvalSet, load_eval_set
 from rightcall.errors import RightcallError
 from rightcall.judging import CODE_OF_YOURS, UnavailableEvaluator, UnimportedOverall
 
-from ._complaints import complain
+from ._errors import print_error
 from ._terminal import Screen
 
 _FORMATS = {"native": "", "uipath": " (UiPath)", "adk": " (ADK)"}
@@ -28,7 +28,7 @@ def command(files: tuple[str, ...]) -> int:
         try:
             eval_set = load_eval_set(file)
         except RightcallError as problem:
-            complain(problem)
+            print_error(problem)
             wrong += 1
             continue
         checks = sum(len(case.checks) for case in eval_set.cases)

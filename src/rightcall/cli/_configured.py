@@ -2,45 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rightcall.errors import InputError
-from rightcall.running.project import Configuration, load_configuration
 
-KNOWN = (
-    *(
-        "agent",
-        "evalset",
-        "case",
-        "tag",
-        "workers",
-        "fail_fast",
-        "strict_agent",
-        "format",
-        "max_detail",
-        "output_file",
-        "redact",
-        "runs",
-    ),
-    *("concurrency", "timeout", "max_memory", "repeat", "min_repeat_pass", "min_pass", "record", "replay", "spans"),
-    *(
-        "trust",
-        "keep",
-        "join",
-        "case_attribute",
-        "input_format",
-        "group_by",
-        "max_size",
-        "together",
-        "no_cache",
-        "print_detailed_results",
-    ),
-)
-"""What a project's file may set: the options of `run` and `score`. Each takes those that it has."""
+if TYPE_CHECKING:
+    from rightcall.running.project import Configuration
+
+_NEVER = {"names", "traces", "evalset", "expect", "resume", "failed", "is_watching", "out", "engine"}
+"""What is meant for one command line: which traces, which run, where to."""
 
 _WRITTEN = {
     "formats": "format",
@@ -49,35 +23,44 @@ _WRITTEN = {
     "grouping": "group_by",
     "is_detailed": "print_detailed_results",
 }
+"""Parameters that a file spells differently: as the option."""
 
 
-def configured(
-    context: click.Context, options: dict[str, Any], never: Collection[str]
-) -> tuple[Configuration, set[str]]:
-    """Complete the options of a command; the file, and which options were given on the command line.
+def configurable() -> set[str]:
+    """Return what a project's file may set: the options of `run` and `score`. Each command takes those it has."""
+    commands = [import_module(f".{name}", __package__).command for name in ("run", "score")]
+    names = {param.name for command in commands for param in command.params} - _NEVER
+    return {"agent", "evalset", *[_WRITTEN.get(name, name) for name in names]}
 
-    Those in `never` are not taken from a file.
+
+def configured(context: click.Context, options: dict[str, Any]) -> tuple[Configuration, set[str]]:
+    """Complete the options of a command; return the file, and which options were given on the command line.
 
     Raises:
-        InputError: the file cannot be read, names an option that is not known, or has a value that cannot be.
+        InputError: the file cannot be read, names an unknown option, or has a value that the option cannot have.
     """
-    configuration = load_configuration(Path.cwd(), KNOWN)
+    from rightcall.running.project import load_configuration
+
+    configuration = load_configuration(Path.cwd(), configurable())
     given = {name for name in options if context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE}
-    for name in options:
+    for param in context.command.params:
+        name = str(param.name)
         key = _WRITTEN.get(name, name)
-        if name not in given and name not in never and key in configuration.values:
-            options[name] = _converted(context, name, configuration.values[key], f"{configuration.path}: {key}")
+        if name in given or name in _NEVER or key not in configuration.values:
+            continue
+        value = _converted(context, param, configuration.values[key], f"{configuration.path}: {key}")
+        if name in options:  # an option that is not passed on, such as --no-cache, has done its work by now
+            options[name] = value
     return configuration, given
 
 
-def _converted(context: click.Context, name: str, value: Any, where: str) -> Any:
-    """A value of the configuration, checked as if it had been given on the command line."""
-    [parameter] = [one for one in context.command.params if one.name == name]
-    if parameter.multiple and isinstance(value, str):
+def _converted(context: click.Context, param: click.Parameter, value: Any, where: str) -> Any:
+    """Return a value of the configuration, checked as if it had been given on the command line."""
+    if param.multiple and isinstance(value, str):
         value = [value]
-    if isinstance(parameter, click.Option) and parameter.is_flag and not isinstance(value, bool):
+    if isinstance(param, click.Option) and param.is_flag and not isinstance(value, bool):
         raise InputError(f"{where} is true or false, not {value!r:.80}")
     try:
-        return parameter.process_value(context, str(value) if isinstance(value, (int, float)) else value)
+        return param.process_value(context, str(value) if isinstance(value, (int, float)) else value)
     except click.BadParameter as problem:
         raise InputError(f"{where}: {problem.message}") from None

@@ -22,9 +22,9 @@ from rightcall.values.trajectory import Trajectory
 
 from ._formats import Telling
 from ._project import AGENT_FILE, EVALSET_FILE, project_files, write_files
-from ._running import Running
 from ._terminal import Screen
-from ._wishes import Wishes
+from .run._options import RunOptions
+from .run._running import Running
 
 _QUESTIONS = {
     "calls": "the expected path?",
@@ -84,7 +84,7 @@ def _place(folder: Path | None) -> Path:
 def _run() -> int:
     """`rightcall run` in the project, with only the totals printed: what failed is told below, at length."""
     configuration = load_configuration(Path.cwd(), ("agent", "evalset"))
-    return Running(Wishes(names=[], configuration=configuration, given=[]), _TotalsOnly()).run()
+    return Running(RunOptions(names=[], configuration=configuration, given=[]), _TotalsOnly()).run()
 
 
 class _TotalsOnly(Telling):

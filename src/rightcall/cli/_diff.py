@@ -6,7 +6,7 @@ import click
 
 from rightcall.reporting.reports import comparison_lines, verdict_lines
 
-from ._redacting import no_redact_option
+from ._options import no_redact_option
 from ._stored import compared, name_of, opened, sides_in
 from ._terminal import Screen
 

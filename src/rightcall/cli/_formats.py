@@ -4,94 +4,82 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
-import msgspec
 
 from rightcall.errors import RightcallError, nearest
-from rightcall.reporting.reports import (
-    Paper,
-    Report,
-    concise_lines,
-    concise_report,
-    detail_lines,
-    ending,
-    full_lines,
-    full_report,
-    github_report,
-    github_summary,
-    json_report,
-    junit_report,
-    markdown_report,
-    printable,
-    redacted_report,
-)
-from rightcall.values.redaction import redacted
-from rightcall.values.results import CaseResult
+from rightcall.reporting import reports
+from rightcall.values import redaction
 
-from ._redacting import redact_option
-from ._terminal import Screen
-from ._writing import check_writable, new_file
+from ._options import option, options, redact_option
+
+if TYPE_CHECKING:
+    from rightcall.reporting.reports import Paper, Report
+    from rightcall.values.results import CaseResult
 
 _FILE_WIDTH = 100
 
 
-class Style(msgspec.Struct, frozen=True):
+class Style(NamedTuple):
     """What formats for people take into account."""
 
-    paper: Paper = Paper(width=_FILE_WIDTH)
+    paper: Paper
     max_detail: int = 10
 
+    @classmethod
+    def of_file(cls, max_detail: int = 10) -> Style:
+        """Return the style of files, which have no terminal's width."""
+        return cls(reports.Paper(width=_FILE_WIDTH), max_detail)
 
+
+# `reports` imports a format when its name is first used, so that one that is not asked for costs nothing.
 FORMATS: dict[str, Callable[[Report, Style], Iterator[str]]] = {
-    "full": lambda report, style: full_report(report, style.paper, style.max_detail),
-    "concise": lambda report, _: concise_report(report),
-    "json": lambda report, _: json_report(report),
-    "junit": lambda report, _: junit_report(report),
-    "github": lambda report, _: github_report(report),
-    "markdown": lambda report, _: markdown_report(report),
+    "full": lambda report, style: reports.full_report(report, style.paper, style.max_detail),
+    "concise": lambda report, _: reports.concise_report(report),
+    "json": lambda report, _: reports.json_report(report),
+    "junit": lambda report, _: reports.junit_report(report),
+    "github": lambda report, _: reports.github_report(report),
+    "markdown": lambda report, _: reports.markdown_report(report),
     "html": lambda report, _: _html(report),
 }
 """The formats, each a function of a report that gives its text."""
 
 
-def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say how results are told: `--format`, `--max-detail`, `--output-file` and so on."""
-    added = [
-        click.option(
-            "--format",
-            "formats",
-            multiple=True,
-            metavar="NAME[=FILE]",
-            callback=_checked,
-            help=f"What is printed or, with =FILE, written: {', '.join(FORMATS)}; repeatable. By default full on a "
-            "terminal, else concise.",
-        ),
-        click.option(
-            "--max-detail",
-            type=click.IntRange(min=0),
-            default=10,
-            show_default=True,
-            help="How many cases that did not pass the full format tells in detail.",
-        ),
-        click.option("--output-file", metavar="FILE", help="Write all results to this file as JSON."),
-        click.option(
-            "--print-detailed-results",
-            "is_detailed",
-            is_flag=True,
-            help="Print every evaluator of every case, with its score and how it came to it.",
-        ),
-        redact_option,
-    ]
-    for option in reversed(added):
-        command = option(command)
-    return command
+format_options = options(
+    option(
+        "Output",
+        "--format",
+        "formats",
+        multiple=True,
+        metavar="NAME[=FILE]",
+        callback=lambda _, __, formats: _checked(formats),
+        help=f"Print a format or, with =FILE, write it: {', '.join(FORMATS)}; repeatable. By default full on a "
+        "terminal, else concise.",
+    ),
+    option(
+        "Output",
+        "--max-detail",
+        type=click.IntRange(min=0),
+        default=10,
+        show_default=True,
+        help="How many cases that did not pass the full format explains.",
+    ),
+    option("Output", "--output-file", metavar="FILE", help="Write all results to this file as JSON."),
+    option(
+        "Output",
+        "--print-detailed-results",
+        "is_detailed",
+        is_flag=True,
+        help="Print every evaluator of every case, with its score and the reasons for it.",
+    ),
+    redact_option,
+)
 
 
 class Telling:
-    """Where the results of one command go: without secrets, unless it is not to redact them.
+    """Where the results of one command go: without secrets, unless `redacts` is false.
 
     Raises:
         RightcallError: a file that is asked for cannot be written, or a package is missing that it needs.
@@ -106,6 +94,9 @@ class Telling:
         redacts: bool = True,
         is_detailed: bool = False,
     ) -> None:
+        from ._terminal import Screen
+        from ._writing import check_writable
+
         asked = [tuple(each.split("=", 1)) for each in formats]
         self._files = [(each[0], each[1]) for each in asked if len(each) == 2]
         if output_file is not None:
@@ -122,6 +113,17 @@ class Telling:
             raise click.UsageError(f"--print-detailed-results is for people, and {self._printed[0]} is printed")
         self._screen = Screen()
 
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Telling:
+        """Return it as the options of a command ask for it. Raises as above."""
+        return cls(
+            given["formats"],
+            given["output_file"],
+            given["max_detail"],
+            redacts=given["redact"] is not False,
+            is_detailed=given["is_detailed"],
+        )
+
     @property
     def wants_results(self) -> Literal["", "bad", "all"]:
         """Which complete results are wanted at the end: `concise` needs none, `full` those that did not pass."""
@@ -132,8 +134,12 @@ class Telling:
     def tell(self, result: CaseResult) -> None:
         """Print what is to be said of one result as soon as it is there."""
         if "concise" in self._printed and not result.passed:
-            for line in concise_lines(redacted(result) if self._redacts else result):
-                self._screen.line(printable(line, one_line=True))
+            from msgspec.structs import replace
+
+            # The lines are made of the findings: to redact the whole trajectory would be for nothing.
+            light = replace(result, trajectory=None, results=(), written=())
+            for line in reports.concise_lines(redaction.redacted(light) if self._redacts else light):
+                self._screen.line(reports.printable(line, one_line=True))
 
     def finish(self, report: Report) -> None:
         """Print and write everything else.
@@ -141,22 +147,24 @@ class Telling:
         Raises:
             RightcallError: a file cannot be written.
         """
+        from ._writing import new_file
+
         if self._redacts:
-            report = redacted_report(report)
-        for line in detail_lines(report, self._screen.paper()) if self._is_detailed else ():
+            report = reports.redacted_report(report)
+        for line in reports.detail_lines(report, self._screen.paper()) if self._is_detailed else ():
             self._screen.line(*line)
         for name in dict.fromkeys(self._printed):
             self._print(name, report)
         for name, path in self._files:
             with new_file(path) as file:
-                file.writelines(FORMATS[name](report, Style(max_detail=self._max_detail)))
+                file.writelines(FORMATS[name](report, Style.of_file(self._max_detail)))
 
     def _print(self, name: str, report: Report) -> None:
         if name == "concise":
-            for text in ending(report):
-                self._screen.line(printable(text, one_line=True))
+            for text in reports.ending(report):
+                self._screen.line(reports.printable(text, one_line=True))
         elif name == "full":
-            for line in full_lines(report, self._screen.paper(), self._max_detail):
+            for line in reports.full_lines(report, self._screen.paper(), self._max_detail):
                 self._screen.line(*line)
         else:
             for piece in FORMATS[name](report, Style(self._screen.paper(), self._max_detail)):
@@ -176,21 +184,21 @@ def append_step_summary(report: Report) -> None:
         return
     try:
         with open(path, "a", encoding="utf-8") as file:
-            file.writelines(github_summary(report))
+            file.writelines(reports.github_summary(report))
     except OSError as problem:
         raise RightcallError(f"{path}: {problem.strerror or problem}") from None
 
 
 def default_formats() -> list[str]:
-    """What is printed where nobody says: for a person at a terminal, for another program, for GitHub's pages."""
-    is_terminal = sys.stdout is not None and sys.stdout.isatty()  # it is None where somebody has closed it
+    """Return what is printed by default: for a person at a terminal, for another program, for GitHub's pages."""
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()  # it is None where it is closed
     formats = ["full" if is_terminal else "concise"]
     if os.environ.get("GITHUB_ACTIONS"):
         formats.append("github")
     return formats
 
 
-def _checked(_: click.Context, __: click.Parameter, formats: tuple[str, ...]) -> tuple[str, ...]:
+def _checked(formats: tuple[str, ...]) -> tuple[str, ...]:
     for each in formats:
         name, equals, file = each.partition("=")
         if name not in FORMATS:

@@ -7,18 +7,24 @@ from contextlib import closing
 from typing import Any
 
 import click
-import msgspec
 
 from rightcall.errors import InputError, UnknownNameError, nearest
 from rightcall.judging.models import Agreement, Compared, read_labels
 from rightcall.scale.local import Scoring
 from rightcall.values.results import EvaluationResult, JudgeJustification, Measure, measures_of
 
-from ._answers import no_cache_option
-from ._aside import aside
-from ._complaints import complain
-from ._recorded import RecordedOptions, joining_options
-from ._sizes import Number
+from ._errors import print_error
+from ._options import (
+    GroupedCommand,
+    Number,
+    joining_options,
+    no_cache_option,
+    option,
+    request_of,
+    sources_of,
+    trust_option,
+)
+from ._stdout_guard import stdout_guard
 from ._stored import opened
 from ._terminal import Screen
 
@@ -27,52 +33,38 @@ _OF_JUDGES = "RC6"
 _MOST_SHOWN = 50
 
 
-@click.command(name="judge-check")
+@click.command(name="judge-check", cls=GroupedCommand)
 @click.argument("labels", metavar="LABELS")
 @click.argument("traces", nargs=-1, metavar="[TRACES...]")
-@click.option(
-    "--run", "run", metavar="RUN", help="The run whose verdicts are held against the labels; last by default."
-)
-@click.option("--runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")
-@click.option("--evalset", metavar="FILE", help="Have TRACES judged now, by the judge of this eval set.")
-@click.option("--evaluator", metavar="NAME", help="Which evaluator; the judge by default, if there is one only.")
-@click.option("--min-agreement", type=Number(0, 1), help="Exit with 1 if they agree on a smaller share of cases.")
-@click.option("--min-kappa", type=Number(-1, 1), help="Exit with 1 if Cohen's kappa is smaller.")
+@option("What", "--run", metavar="RUN", help="The run whose verdicts are compared with the labels; last by default.")
+@option("What", "--runs", metavar="DIR", help="The folder of runs; .rightcall/runs by default.")
+@option("What", "--evalset", metavar="FILE", help="Judge TRACES now, with the judge of this eval set.")
+@option("What", "--evaluator", metavar="NAME", help="Which evaluator; the judge by default, if there is only one.")
 @joining_options
 @no_cache_option
-@click.option("--trust", is_flag=True, help="Import evaluators an eval set names though they are outside this project.")
+@trust_option
+@option("Output", "--min-agreement", type=Number(0, 1), help="Exit with 1 if they agree on a smaller share of cases.")
+@option("Output", "--min-kappa", type=Number(-1, 1), help="Exit with 1 if Cohen's kappa is smaller.")
 def command(**options: Any) -> int:
-    """Hold the verdicts of a judge against LABELS, which people gave: CSV, JSON Lines, YAML or JSON.
+    """Compare the verdicts of a judge with LABELS that people gave: CSV, JSON Lines, YAML or JSON.
 
     Exit code: 0, 1 if they agree less than asked for, 2 if a labelled case has no verdict.
     """
-    return _Checking(msgspec.convert(options, Options)).run()
-
-
-class Options(RecordedOptions, frozen=True, kw_only=True):
-    """What the command line asks for."""
-
-    labels: str
-    run: str | None
-    runs: str | None
-    evaluator: str | None
-    min_agreement: float | None
-    min_kappa: float | None
-    trust: bool
+    return _Checking(options).run()
 
 
 class _Checking:
     """One run of the command."""
 
-    def __init__(self, options: Options) -> None:
-        if (options.evalset is None) != (not options.traces):
+    def __init__(self, options: dict[str, Any]) -> None:
+        if (options["evalset"] is None) != (not options["traces"]):
             raise click.UsageError("give TRACES and --evalset to have them judged now, or neither to take a run")
-        if options.evalset is not None and options.run is not None:
+        if options["evalset"] is not None and options["run"] is not None:
             raise click.UsageError("--run takes the verdicts of a run, --evalset judges now: give one of them")
-        if options.evalset is None and (options.cases or options.tags):
+        if options["evalset"] is None and (options["cases"] or options["tags"]):
             raise click.UsageError("--case and --tag choose cases of an eval set; give --evalset and TRACES")
         self._options = options
-        self._labels = read_labels(options.labels)
+        self._labels = read_labels(options["labels"])
         self._compared: list[Compared] = []
         self._unjudged: dict[str, str] = {}
 
@@ -97,22 +89,22 @@ class _Checking:
 
     def _found(self) -> tuple[str, list[tuple[str, tuple[Measure, ...]]]]:
         """The evaluator that is meant, and what all of them say of each case."""
-        if self._options.evalset is None:
+        if self._options["evalset"] is None:
             return self._of_run()
-        request = msgspec.structs.replace(self._options.request(), trust=self._options.trust)
-        cases = request.cases()
+        request = request_of(self._options)
+        cases = request.expected.cases
         checks = [check for case in cases for check in case.checks]
-        if self._options.cases or self._options.tags:
+        if self._options["cases"] or self._options["tags"]:
             chosen = {case.id for case in cases}
             self._labels = {case_id: label for case_id, label in self._labels.items() if case_id in chosen}
         judges = [check.key for check in checks if check.evaluator.type_id.startswith("llm-judge-")]
         name = self._chosen(judges, [check.key for check in checks])
-        scoring = Scoring(request, self._options.sources(request), workers=1)
-        with aside(), closing(scoring.results()) as results:
+        scoring = Scoring(request, sources_of(self._options, request), workers=1)
+        with stdout_guard(), closing(scoring.results()) as results:
             return name, [(scored.result.case_id, scored.measures) for scored in results]
 
     def _of_run(self) -> tuple[str, list[tuple[str, tuple[Measure, ...]]]]:
-        run = opened(self._options.run or "last", self._options.runs)
+        run = opened(self._options["run"] or "last", self._options["runs"])
         judges: list[str] = []
         found: list[tuple[str, tuple[Measure, ...]]] = []
         for result in run.results():
@@ -122,7 +114,8 @@ class _Checking:
 
     def _chosen(self, judges: list[str], known: list[str]) -> str:
         judges, known = list(dict.fromkeys(judges)), list(dict.fromkeys(known))
-        if (wanted := self._options.evaluator) is not None:
+        wanted: str | None = self._options["evaluator"]
+        if wanted is not None:
             if wanted not in known:
                 raise UnknownNameError(f"no evaluator {wanted!r:.80} has judged; {nearest(wanted, known)}")
             return wanted
@@ -132,9 +125,10 @@ class _Checking:
         return judges[0]
 
     def _tell(self, name: str, agreement: Agreement) -> None:
+        labels = self._options["labels"]
         screen, share, kappa = Screen(), agreement.share, agreement.kappa
         total, agreed = len(agreement.compared), len(agreement.compared) - len(agreement.differing)
-        screen.line((name, "bold"), f" against {len(self._labels):,} labels of {self._options.labels}\n")
+        screen.line((name, "bold"), f" against {len(self._labels):,} labels of {labels}\n")
         screen.line(f"agreement  {_figure(share)}" + (f"  ({agreed:,} of {total:,})" if total else ""))
         screen.line(f"kappa      {_figure(kappa)}" + ("" if kappa is not None else "  (undefined: no two verdicts)"))
         screen.line("\n               judge passed  judge failed")
@@ -144,12 +138,12 @@ class _Checking:
         for line in _differences(agreement):
             screen.line(line)
         for case_id, reason in list(self._unjudged.items())[:_MOST_SHOWN]:
-            complain(f"{case_id}: no verdict of the judge: {reason}")
+            print_error(f"{case_id}: no verdict of the judge: {reason}")
 
     def _exit_code(self, agreement: Agreement) -> int:
         for value, least in (
-            (agreement.share, self._options.min_agreement),
-            (agreement.kappa, self._options.min_kappa),
+            (agreement.share, self._options["min_agreement"]),
+            (agreement.kappa, self._options["min_kappa"]),
         ):
             if least is not None and value is not None and value < least:
                 return 1

@@ -13,18 +13,18 @@ import click
 from rightcall.errors import RightcallError, nearest
 from rightcall.version import __version__
 
-from ._complaints import complain
+from ._errors import print_error
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("_demo", "Run a small agent over its eval set, offline, and see what Rightcall says of it."),
     "init": ("_init", "Make a project: an agent, an eval set, recorded traces, a workflow for CI."),
-    "show": ("_show", "Show which calls are in traces: the tree, the timing, what was not recorded."),
-    "run": ("_run", "Run an agent over an eval set, and hold what it calls against what is expected."),
-    "score": ("_score", "Hold recorded traces against expectations, without running anything."),
+    "show": ("show", "Show which calls are in traces: the tree, the timing, what was not recorded."),
+    "run": ("run", "Run an agent over an eval set, and compare what it calls with what is expected."),
+    "score": ("score", "Check recorded traces against expectations, without running the agent."),
     "report": ("_report", "Write a run as JUnit XML, GitHub annotations, Markdown or JSON."),
     "view": ("_view", "Show runs as web pages, to this machine only."),
     "diff": ("_diff", "Say what changed between runs: verdicts that flipped, paths that differ."),
-    "judge-check": ("_judge_check", "Hold a judge against people: agreement, kappa, the cases they differ on."),
+    "judge-check": ("_judge_check", "Compare a judge with human labels: agreement, kappa, the cases they differ on."),
     "accept": ("_accept", "Write what was observed into an eval set, as an edit to review."),
     "check": ("_check", "Check eval sets: every key, every expectation, every id."),
     "convert": ("_convert", "Convert an eval set of UiPath or ADK to the native format."),
@@ -96,7 +96,7 @@ def _rightcall(context: click.Context) -> None:
     argument went wrong. Without a command it says where the project stands.
     """
     if context.invoked_subcommand is None:
-        from ._standing import tell_standing
+        from ._status import tell_standing
 
         context.exit(tell_standing())
 
@@ -110,10 +110,10 @@ def main() -> None:
     try:
         code = _rightcall.main(prog_name="rightcall", standalone_mode=False)
     except click.ClickException as problem:
-        complain(problem.format_message() + _where_to_look(problem))
+        print_error(problem.format_message() + _where_to_look(problem))
         code = EXIT_COULD_NOT_MEASURE
     except RightcallError as problem:
-        complain(problem)
+        print_error(problem)
         code = EXIT_COULD_NOT_MEASURE
     except (click.Abort, KeyboardInterrupt):
         code = EXIT_INTERRUPTED

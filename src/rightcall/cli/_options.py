@@ -1,4 +1,8 @@
-"""What commands that read traces have in common."""
+"""Options that several commands have, and what they become: how files are read, and what is asked of them.
+
+Nothing that reads, judges or reports is imported before a command runs: `--help` and shells that complete are not to
+wait for it.
+"""
 
 from __future__ import annotations
 
@@ -9,50 +13,211 @@ from collections.abc import Callable, Iterator, Sequence
 from glob import glob, has_magic
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
-from rightcall.reading import INPUT_FORMATS, Grouping
+from rightcall.errors import InputError
 
-from ._sizes import size
+from ._errors import print_error
 
+if TYPE_CHECKING:
+    from rightcall.reading import Reading
+    from rightcall.scale.local import Sources
+    from rightcall.scale.request import Request
 
-def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say how to read: `--input-format`, `--group-by` and `--max-size`."""
-    added = [
-        click.option(
-            "--input-format",
-            type=click.Choice(INPUT_FORMATS),
-            help="What the files are, where their content alone would be taken for something else.",
-        ),
-        click.option(
-            "--group-by",
-            "grouping",
-            type=click.Choice(get_args(Grouping)),
-            default="auto",
-            show_default=True,
-            help="What makes one run.",
-        ),
-        click.option(
-            "--max-size",
-            metavar="SIZE",
-            callback=size,
-            help="The most bytes to read of a file, unpacked: 500MB, 2GB.",
-        ),
-    ]
-    for option in reversed(added):
-        command = option(command)
-    return command
-
+Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 STANDARD_INPUT = "-"
+INPUT_FORMATS = ("mlflow", "jaeger", "otlp", "sdk", "zipkin", "openai-agents", "dataframe", "messages")
+GROUPINGS = ("auto", "conversation", "session", "trace", "file")
+JOINS = ("auto", "attribute", "trace", "order")
+CASE_ATTRIBUTE = "rightcall.case.id"
+"""The values that the readers and the eval sets have, written once more so that `--help` need not load those."""
+
+Group = Literal["What", "How", "Output"]
+"""The sections of the help of commands with many options."""
 
 
-def saved_input(context: click.Context) -> str:
-    """Save standard input as a temporary file, which is gone when the command ends, and return its path.
+class GroupedOption(click.Option):
+    """An option that is listed in one of the sections of the help."""
 
-    Traces are read more than once, by more than one process; standard input can be read once.
+    def __init__(self, *names: Any, group: Group, **settings: Any) -> None:
+        super().__init__(*names, **settings)
+        self.group = group
+
+
+class GroupedCommand(click.Command):
+    """A command whose help lists its options in sections: what, how, output."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, section by section."""
+        sections: dict[str, list[tuple[str, str]]] = {"What": [], "How": [], "Output": [], "Other": []}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None and isinstance(param, click.Option):
+                sections[param.group if isinstance(param, GroupedOption) else "Other"].append(record)
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+def option(group: Group, *names: str, **settings: Any) -> Decorator:
+    """Return the decorator that adds an option to a command, in a section of its help."""
+    return click.option(*names, cls=GroupedOption, group=group, **settings)
+
+
+def options(*added: Decorator) -> Decorator:
+    """Return the decorator that adds several options, in this order."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for each in reversed(added):
+            command = each(command)
+        return command
+
+    return add
+
+
+def size(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    """Return the number of bytes of a size such as `1000000`, `500MB` or `2G`; the units are powers of 1024."""
+    if value is None:
+        return None
+    from rightcall.running.project import bytes_of
+
+    try:
+        return bytes_of(value)
+    except InputError as problem:
+        raise click.BadParameter(str(problem), context, parameter) from None
+
+
+class Number(click.FloatRange):
+    """A number in a range. `nan` is in none: no limit made of it would ever be reached."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number. Raises `click.BadParameter`."""
+        number = super().convert(value, param, ctx)
+        if number != number:
+            self.fail(f"{value!r:.40} is not a number.", param, ctx)
+        return number
+
+
+def _ignore_cache(context: click.Context, parameter: click.Parameter, is_wanted: bool) -> None:
+    """Have this process, and those it starts, neither use nor keep answers of judges."""
+    if is_wanted:
+        os.environ["RIGHTCALL_JUDGE_CACHE"] = "off"
+
+
+reading_options = options(
+    option(
+        "How",
+        "--input-format",
+        type=click.Choice(INPUT_FORMATS),
+        help="The format of the files; by default their content decides.",
+    ),
+    option(
+        "How",
+        "--group-by",
+        "grouping",
+        type=click.Choice(GROUPINGS),
+        default="auto",
+        show_default=True,
+        help="What makes one run.",
+    ),
+    option(
+        "How", "--max-size", metavar="SIZE", callback=size, help="Refuse a file with more bytes, unpacked: 500MB, 2GB."
+    ),
+)
+case_options = options(
+    option("What", "--case", "cases", multiple=True, metavar="GLOB", help="Only cases whose id matches; repeatable."),
+    option("What", "--tag", "tags", multiple=True, metavar="TAG", help="Only cases with this tag; repeatable."),
+)
+joining_options = options(
+    case_options,
+    option("What", "--join", type=click.Choice(JOINS), default="auto", help="How traces are joined to cases."),
+    option(
+        "What",
+        "--case-attribute",
+        default=CASE_ATTRIBUTE,
+        metavar="NAME",
+        help=f"The span attribute with the id of a case; {CASE_ATTRIBUTE} by default.",
+    ),
+    reading_options,
+    option("How", "--together", is_flag=True, help="Read all files as one source: spans in one file, logs in another."),
+)
+no_cache_option = option(
+    "How",
+    "--no-cache",
+    is_flag=True,
+    expose_value=False,
+    callback=_ignore_cache,
+    help="Ask judges again even if nothing has changed, and do not keep their answers.",
+)
+trust_option = option(
+    "How", "--trust", is_flag=True, help="Import code that the eval set names even if it is outside this project."
+)
+runs_option = option("Output", "--runs", metavar="DIR", help="The folder of runs; .rightcall/runs by default.")
+no_redact_option = option(
+    "Output", "--no-redact", is_flag=True, help="Show secrets, such as keys and passwords, as they are."
+)
+redact_option = option(
+    "Output",
+    "--redact/--no-redact",
+    default=None,
+    help="Secrets, such as keys and passwords, are left out of what is printed and written; with --redact also of what "
+    "is kept, with --no-redact nowhere.",
+)
+
+
+def reading_of(options: dict[str, Any]) -> Reading:
+    """Return how files are read, from the options of a command."""
+    from rightcall.reading import Reading
+
+    return Reading(**{field: options[field] for field in Reading.__struct_fields__ if field in options})
+
+
+def request_of(options: dict[str, Any], **more: Any) -> Request:
+    """Return what is asked of recorded traces, from the options of a command."""
+    from rightcall.running.project import current_project
+    from rightcall.scale.request import Request
+
+    return Request(
+        evalset=options["evalset"],
+        case_globs=tuple(options["cases"]),
+        tags=tuple(options["tags"]),
+        join=options["join"],
+        trust=options.get("trust", False),
+        home=current_project(),
+        **more,
+    )
+
+
+def sources_of(options: dict[str, Any], request: Request) -> Sources:
+    """Return the files to read: those given, those in folders, and standard input, from the options of a command."""
+    from rightcall.scale.local import Sources
+
+    files = list(trace_files(options["traces"]))
+    names = {}
+    if STANDARD_INPUT in files:
+        if files.count(STANDARD_INPUT) > 1:
+            raise click.UsageError("standard input (-) can be read once")
+        path = _saved_input(click.get_current_context())
+        files[files.index(STANDARD_INPUT)] = path
+        names[path] = "<stdin>"
+    return Sources(
+        reading_of(options),
+        files,
+        together=options["together"],
+        complain=print_error,
+        names=names,
+        is_named=request.expectation is not None,
+    )
+
+
+def _saved_input(context: click.Context) -> str:
+    """Save standard input as a temporary file, which is removed when the command ends, and return its path.
+
+    Large traces are read by several processes, and some twice; standard input can be read once.
     """
     folder = context.with_resource(TemporaryDirectory(prefix="rightcall-"))
     path = os.path.join(folder, "stdin")
@@ -62,7 +227,7 @@ def saved_input(context: click.Context) -> str:
 
 
 def trace_files(traces: Sequence[str]) -> Iterator[str]:
-    """The files to read: those given, for a folder all files in it, for a pattern what it matches, by name."""
+    """Return the files to read, sorted: of a folder all files in it, of a pattern those that match."""
     for trace in traces:
         if os.path.isdir(trace):
             yield from sorted(str(path) for path in Path(trace).rglob("*") if path.is_file())

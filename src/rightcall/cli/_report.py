@@ -11,7 +11,7 @@ from rightcall.reporting.reports import Report, markdown_report
 from rightcall.reporting.store import Run
 
 from ._formats import FORMATS, Style, append_step_summary
-from ._redacting import no_redact_option
+from ._options import no_redact_option
 from ._stored import compared, name_of, opened, report_of, sides_in
 from ._writing import new_file
 
@@ -72,4 +72,4 @@ def _pieces(name: str, report: Report, runs: tuple[Run | None, Run], *, redacts:
     if name == "markdown" and before is not None:
         comparison = compared(sides_in(before), sides_in(after), redacts=redacts)
         return markdown_report(report, comparison, name_of(before))
-    return FORMATS[name](report, Style())
+    return FORMATS[name](report, Style.of_file())

@@ -12,14 +12,19 @@ from rightcall.reporting.reports import Report, redacted_report
 from rightcall.reporting.store import RUNS, Run, list_runs, open_run
 from rightcall.values.results import Aggregates, Tally, measures_of
 
-from ._complaints import complain
+from ._errors import print_error
+
+
+def runs_folder(given: str | None) -> Path:
+    """Return the folder of runs: the one that is given, or the one of the current folder."""
+    return RUNS if given is None else Path(given)
 
 
 def opened(name: str, runs: str | None) -> Run:
-    """A run by its folder, id, branch or `last`; one that did not come to its end is told. Raises `StoreError`."""
-    run = open_run(name, Path(runs) if runs is not None else RUNS)
+    """Return a run by its folder, id, branch or `last`, and warn if it is not complete. Raises `StoreError`."""
+    run = open_run(name, runs_folder(runs))
     if run.header.finished is None:
-        complain(f"run {run.short_id} did not come to its end; what it has is shown")
+        print_error(f"run {run.short_id} did not come to its end; what it has is shown")
     return run
 
 

@@ -3,23 +3,45 @@
 from __future__ import annotations
 
 import os
-from functools import lru_cache
-
-from rich.console import Console
-from rich.style import Style
-from rich.text import Text
+import sys
+from contextlib import suppress
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, TextIO
 
 from rightcall.reporting.reports import Paper, printable, unobeyed
 from rightcall.values.results import SIGNS
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.style import Style
+
+_ASKS_FOR_COLOUR = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
+"""Variables by which rich takes something for a terminal that is not."""
+
+_WIDTH = 80
 
 
 class Screen:
     """Where lines are printed: in colour and Unicode as far as the terminal has them."""
 
     def __init__(self, *, stderr: bool = False) -> None:
-        self._console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True, stderr=stderr)
-        self._is_plain = not self._console.encoding.lower().startswith("utf")
+        self._stderr = stderr
+        stream = self._stream
+        self._is_plain = not (getattr(stream, "encoding", None) or "utf-8").lower().startswith("utf")
+        self._is_bare = not (stream is not None and stream.isatty()) and not any(map(os.environ.get, _ASKS_FOR_COLOUR))
         self._is_obeyed = bool(os.environ.get("GITHUB_ACTIONS"))
+
+    @property
+    def _stream(self) -> TextIO | None:
+        """Where lines go now: it may be another stream than before, and is None where it is closed."""
+        return sys.stderr if self._stderr else sys.stdout
+
+    @cached_property
+    def _console(self) -> Console:
+        # It takes 20 ms to import, a tenth of a short command, and has nothing to do for a file or a pipe.
+        from rich.console import Console
+
+        return Console(highlight=False, markup=False, emoji=False, soft_wrap=True, stderr=self._stderr)
 
     def line(self, *parts: str | tuple[str, str]) -> None:
         """Print a line made of texts, and of texts with a style."""
@@ -27,15 +49,17 @@ class Screen:
         made = [(printable(text, plain=self._is_plain), style) for text, style in styled]
         if self._is_obeyed:
             made = _unobeyed(made)
-        if self._console.legacy_windows:
+        if not self._is_bare and self._console.legacy_windows:
+            from rich.text import Text
+
             self._console.print(Text.assemble(*made))
-            return
-        # Nothing is wrapped or highlighted here, so the console's own way, twenty times as long, is not needed.
-        self._console.file.write("".join([self._painted(text, style) for text, style in made]) + "\n")
+        elif (stream := self._stream) is not None:
+            # Nothing is wrapped or highlighted here, so the console's own way, twenty times as long, is not needed.
+            stream.write("".join([self._painted(text, style) for text, style in made]) + "\n")
 
     def paper(self, *, full: bool = False) -> Paper:
         """What a report is to be written on to fit this screen."""
-        return Paper(width=self._console.width, plain=self._is_plain, full=full)
+        return Paper(width=_width() if self._is_bare else self._console.width, plain=self._is_plain, full=full)
 
     def mark(self, name: str) -> str:
         """The mark of a verdict or a step."""
@@ -43,9 +67,20 @@ class Screen:
         return f"{sign.ascii:<2}" if self._is_plain else sign.symbol
 
     def _painted(self, text: str, style: str) -> str:
-        if not style or not text or self._console.color_system is None:
+        if not style or not text or self._is_bare or self._console.color_system is None:
             return text
         return _style(style, self._console.no_color).render(text)
+
+
+def _width() -> int:
+    """Return the width that rich would find where output is not a terminal: that of another stream, if it is one."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdigit():
+        return int(columns)
+    for number in range(3):
+        with suppress(ValueError, OSError):
+            return os.get_terminal_size(number).columns or _WIDTH
+    return _WIDTH
 
 
 def _unobeyed(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -57,5 +92,7 @@ def _unobeyed(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 @lru_cache(maxsize=64)
 def _style(name: str, no_color: bool) -> Style:
+    from rich.style import Style
+
     style = Style.parse(name)
     return style.without_color if no_color else style

@@ -12,8 +12,8 @@ import click
 from rightcall.errors import MissingExtraError, ViewerError
 from rightcall.reporting.store import RUNS
 
-from ._complaints import complain
-from ._redacting import no_redact_option
+from ._errors import print_error
+from ._options import no_redact_option
 
 if TYPE_CHECKING:
     from rightcall.reporting.viewer import Token
@@ -51,7 +51,7 @@ def command(
     token = _token(makes_token, token_file)
     listener = Listener(host, port, has_token=token is not None)
     if port is None and listener.hosts.port != PORT:
-        complain(f"port {PORT} is taken, so another one is used")
+        print_error(f"port {PORT} is taken, so another one is used")
 
     def started() -> None:
         click.echo(f"{listener.url}  shows {folder}; Ctrl-C ends it")
@@ -122,4 +122,4 @@ def _open(url: str) -> None:
     import webbrowser
 
     if not webbrowser.open(url):
-        complain(f"no browser could be opened; go to {url}")
+        print_error(f"no browser could be opened; go to {url}")

@@ -14,7 +14,7 @@ import click
 
 from rightcall.errors import RightcallError
 
-from ._complaints import complain
+from ._errors import print_error
 
 _INTERRUPTED = 130
 _PAUSE = 0.3
@@ -62,7 +62,7 @@ def _done(once: Callable[[], int]) -> int:
     try:
         return once()
     except RightcallError as problem:
-        complain(problem)
+        print_error(problem)
         return 2
     finally:
         sys.stdout.flush()

@@ -1,5 +1,6 @@
 from ._reading import (
     INPUT_FORMATS as INPUT_FORMATS,
+    Reading as Reading,
     Turn as Turn,
     read as read,
     read_messages as read_messages,

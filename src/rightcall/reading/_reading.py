@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,7 +24,7 @@ from .runs._run import CASE, Run
 from .sources._bytes import opened
 from .sources._documents import Documents
 from .sources._gathering import Gathering, checked_messages
-from .sources._large import large_file
+from .sources._large import LargeFile, large_file
 from .spans._span import LogRecord, Span
 from .spans._warnings import Warnings
 
@@ -75,6 +75,34 @@ def read(
     gathered = Gathering(grouping, metadata_attributes, limits)
     name = _gather(source, gathered, warnings, input_format, max_size, limits)
     return gathered.trajectories(name, warnings)
+
+
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """How files are read. A command makes one, and passes it on whole: to readers, to workers, to other machines."""
+
+    input_format: str | None = None
+    """One of `INPUT_FORMATS`; by default the content decides."""
+    grouping: Grouping = "auto"
+    case_attribute: str = CASE
+    """The attribute of spans that has the id of a case, and is kept in the metadata."""
+    max_size: int | None = None
+    """The most bytes to read of a file, unpacked."""
+
+    def read(self, source: Source) -> Iterator[Trajectory]:
+        """Return the trajectories in a source. Raises as `read` does."""
+        return read(
+            source,
+            input_format=self.input_format,
+            grouping=self.grouping,
+            max_size=self.max_size,
+            metadata_attributes=(self.case_attribute,),
+        )
+
+    def large_file(self, path: str, parts: int, each: Callable[..., Iterable[Any]]) -> LargeFile | None:
+        """Return a large file in blocks that several processes can read; see `large_file`. Raises `InputError`."""
+        if self.max_size is not None or self.input_format not in (None, "otlp"):
+            return None
+        return large_file(path, self.grouping, (self.case_attribute,), parts=parts, each=each)
 
 
 def read_spans(

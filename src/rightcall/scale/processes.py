@@ -1,21 +1,222 @@
-"""How many worker processes there are, and how they start."""
+"""Worker processes: how many there are, how they start, and a pool of them that survives the death of one."""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
+import traceback
+from collections import deque
+from collections.abc import Callable
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+import msgspec
+
+_ATTEMPTS = 3
+"""How many workers may die of the same task."""
+_PATIENCE = 0.2
+"""Seconds that a worker without work has to end by itself."""
+
+Do = Callable[[Any, Callable[[Any], None]], Any]
+"""Does a task and returns its value. What it passes to its second argument is heard before the task is done."""
 
 
 def start_method() -> str:
-    """How processes are started.
+    """Return how processes are started.
 
-    One that is forked has everything loaded: spawning one takes as long as scoring 20 MB. But what other threads hold
-    at that moment nobody lets go of in the new process, and elsewhere than on Linux the system has threads of its own.
+    A forked process has everything loaded: spawning one takes as long as scoring 20 MB. But a lock that another thread
+    holds at that moment is never released in the new process (https://bugs.python.org/issue6721), and elsewhere than
+    on Linux the system libraries have threads of their own.
     """
     return "fork" if sys.platform == "linux" and threading.active_count() == 1 else "spawn"
 
 
 def default_workers() -> int:
-    """How many processes this machine has a core for."""
+    """Return how many processes this machine has a core for."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Heard(msgspec.Struct, frozen=True):
+    """News of a task."""
+
+    number: int
+    """What `Pool.submit` returned for it."""
+    value: Any = None
+    is_done: bool = False
+    is_lost: bool = False
+    """Whether a worker died of it. If it is not done, another worker begins it anew."""
+    attempts: int = 0
+    """How many workers have died of it."""
+    death: str = ""
+    """How the last of them died, such as `by SIGKILL`."""
+
+
+class Pool:
+    """Processes that do one task each at a time; a context manager, which ends them.
+
+    They are started when there is work for them, and end when the process that started them does.
+
+    Args:
+        workers: How many processes at most.
+        begin: Called in each process with `given`; returns the function that does tasks.
+        given: Its arguments.
+        method: How processes are started; see `start_method`.
+    """
+
+    def __init__(
+        self, workers: int, begin: Callable[..., Do], given: tuple[Any, ...], method: str | None = None
+    ) -> None:
+        self._most, self._begin, self._given = workers, begin, given
+        self._context = get_context(method or start_method())
+        self._life = self._context.Pipe(duplex=False)
+        """Nothing is ever sent here: it is closed when this process ends, and then the workers end."""
+        self._waiting: deque[_Task] = deque()
+        self._workers: list[_Worker] = []
+        self._count = 0
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        for worker in self._workers if kind is None else ():
+            worker.give(None)
+            worker.process.join(_PATIENCE)
+        for worker in self._workers:
+            worker.kill()
+        for end in self._life:
+            end.close()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a task is not done yet."""
+        return bool(self._waiting) or any([worker.task for worker in self._workers])
+
+    def submit(self, task: Any) -> int:
+        """Have a task done after those before it, and return its number."""
+        self._count += 1
+        self._waiting.append(_Task(self._count, task))
+        return self._count
+
+    def hear(self, patience: float | None = None) -> list[Heard]:
+        """Hand out tasks, and return the news that arrive first, within so many seconds.
+
+        Raises:
+            Exception: what a task raised.
+        """
+        self._hand_out()
+        ready = wait([worker.connection for worker in self._workers], patience)
+        news = []
+        for worker in [worker for worker in self._workers if worker.connection in ready]:
+            if worker.task is None:  # it has nothing to say, so it has died
+                self._bury(worker)
+            else:
+                news.append(self._heard(worker, worker.task))
+        return news
+
+    def _hand_out(self) -> None:
+        idle = [worker for worker in self._workers if worker.task is None]
+        while self._waiting and (idle or len(self._workers) < self._most):
+            if not idle:
+                idle = [_Worker(self._context, self._life, self._begin, self._given)]
+                self._workers += idle
+            idle.pop().give(self._waiting.popleft())
+
+    def _heard(self, worker: _Worker, task: _Task) -> Heard:
+        try:
+            kind, value = worker.connection.recv()
+        except (EOFError, OSError):
+            return self._lose(worker, task)
+        if kind == "raised":
+            raise value
+        if kind == "done":
+            worker.task = None
+        return Heard(task.number, value, is_done=kind == "done")
+
+    def _lose(self, worker: _Worker, task: _Task) -> Heard:
+        """Give the task of a worker that died to another, unless that was done too often."""
+        self._bury(worker)
+        task.attempts += 1
+        is_done = task.attempts >= _ATTEMPTS
+        if not is_done:
+            self._waiting.append(task)
+        death = _death(worker.process.exitcode)
+        return Heard(task.number, is_done=is_done, is_lost=True, attempts=task.attempts, death=death)
+
+    def _bury(self, worker: _Worker) -> None:
+        worker.kill()
+        self._workers.remove(worker)
+
+
+class _Task(msgspec.Struct):
+    number: int
+    what: Any
+    attempts: int = 0
+
+
+class _Worker:
+    """A process, and the task that it has in hand."""
+
+    def __init__(self, context: Any, life: tuple[Any, Any], begin: Callable[..., Do], given: tuple[Any, ...]) -> None:
+        self.connection, its_end = context.Pipe()
+        # A process that is forked has our end of the pipe as well, and would keep it open after our death.
+        ours = life[1] if context.get_start_method() == "fork" else None
+        self.process = context.Process(target=_work, args=(its_end, life[0], ours, begin, given), daemon=True)
+        self.process.start()
+        its_end.close()
+        self.task: _Task | None = None
+
+    def give(self, task: _Task | None) -> None:
+        """Have it do a task; with none, it ends."""
+        self.task = task
+        try:
+            self.connection.send(None if task is None else (task.what,))
+        except OSError:
+            return  # it died just now, which is heard where its news are
+
+    def kill(self) -> None:
+        """End it, whatever it does."""
+        self.process.kill()
+        self.process.join()
+        self.connection.close()
+
+
+def _death(code: int | None) -> str:
+    if code is None or code >= 0:
+        return f"with exit code {code}"
+    try:
+        return f"by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"by signal {-code}"
+
+
+def _work(
+    connection: Connection[Any, Any], life: Connection[Any, Any], ours: Any, begin: Callable[..., Do], given: Any
+) -> None:
+    """Do tasks until there are no more, or the process that started this one has died."""
+    # A terminal sends SIGINT to the whole group; the process that was asked for the work decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    sys.stdout = sys.stderr  # custom evaluators may print, and standard output is the result of the command
+    if ours is not None:
+        ours.close()
+    threading.Thread(target=_end_with, args=(life,), daemon=True).start()
+    try:
+        do = begin(*given)
+        while (task := connection.recv()) is not None:
+            connection.send(("done", do(task[0], lambda news: connection.send(("news", news)))))
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        return  # the process that started this one does not listen any more
+    except MemoryError:
+        raise  # it dies, and its task is given to another
+    except Exception as problem:  # noqa: BLE001 - whatever it is, it is raised where the task came from
+        problem.add_note(f"in a worker process:\n{traceback.format_exc()}")
+        connection.send(("raised", problem))
+
+
+def _end_with(life: Connection[Any, Any]) -> None:
+    """End this process at once, whatever it does, when the process that started it has ended."""
+    life.poll(None)
+    os._exit(1)

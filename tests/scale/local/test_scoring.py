@@ -11,8 +11,10 @@ import pytest
 from tests.reading.traces import call, line, span
 
 from rightcall.errors import InputError
-from rightcall.reporting.reports import json_case
-from rightcall.scale.local import Request, Scoring, Sources
+from rightcall.reading import Reading
+from rightcall.scale.local import Scored, Scoring, Sources
+from rightcall.scale.request import Request
+from rightcall.values.trajectory import Trajectory
 
 _FILLING = "x" * 30_000
 
@@ -42,10 +44,10 @@ def _large_file(path: Path, count: int = 1_400) -> Path:
     return path
 
 
-def _results(request: Request, *files: Path, workers: int, complaints: list[str] | None = None) -> list[Any]:
+def _scored(request: Request, *files: Path, workers: int, complaints: list[str] | None = None) -> list[Scored]:
     complain = (complaints if complaints is not None else []).append
-    sources = Sources(request, [str(file) for file in files], complain=lambda problem: complain(str(problem)))
-    return [(scored.result, scored.evidence) for scored in Scoring(request, sources, workers=workers).results()]
+    sources = Sources(Reading(), [str(file) for file in files], complain=lambda problem: complain(str(problem)))
+    return list(Scoring(request, sources, workers=workers, evidence="all").results())
 
 
 @pytest.fixture(scope="module")
@@ -56,29 +58,32 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def test_two_workers_find_what_one_finds_in_the_same_order(large: Path) -> None:
-    request = Request(expectation=(b"never: [delete]", "--expect"), wants_evidence="all")
+    request = Request(expectation=(b"never: [delete]", "--expect"))
 
-    alone, together = (_results(request, large, workers=workers) for workers in (1, 2))
+    alone, together = (_scored(request, large, workers=workers) for workers in (1, 2))
 
     assert len(alone) == 1_400
-    assert sum(not result.passed for result, _ in alone) == 14
-    assert [(result, _judged(evidence)) for result, evidence in together] == [
-        (result, _judged(evidence)) for result, evidence in alone
-    ]
+    assert sum(not each.result.passed for each in alone) == 14
+    assert [_but_for_seconds(each) for each in together] == [_but_for_seconds(each) for each in alone]
+    assert sum(each.evidence is not None for each in together) > 1_000  # most were scored by a worker
 
 
-def _judged(evidence: str) -> Any:
-    return json.loads(evidence)["trajectory"]
+def _but_for_seconds(scored: Scored) -> Any:
+    """A result as JSON, without what differs between two runs of the same."""
+    document = json.loads(scored.document())
+    for result in document["evaluations"]:
+        del result["evaluation_time"]
+    return document
 
 
 def test_repeats_of_a_case_are_numbered_across_workers(large: Path, tmp_path: Path) -> None:
     evalset = tmp_path / "set.yaml"
     evalset.write_text("cases: [{id: case-0, expect: {calls: [search]}}, {id: case-2, expect: {calls: [search]}}]")
 
-    results = _results(Request(evalset=str(evalset)), large, workers=2)
+    results = [each.result for each in _scored(Request(evalset=str(evalset)), large, workers=2)]
 
-    assert [result.repeat for result, _ in results if result.case_id == "case-0"] == list(range(467))
-    assert {result.case_id for result, _ in results} == {"case-0", "case-2"}
+    assert [result.repeat for result in results if result.case_id == "case-0"] == list(range(467))
+    assert {result.case_id for result in results} == {"case-0", "case-2"}
 
 
 def test_a_file_that_cannot_be_read_costs_that_file(large: Path, tmp_path: Path) -> None:
@@ -86,7 +91,7 @@ def test_a_file_that_cannot_be_read_costs_that_file(large: Path, tmp_path: Path)
     notes.write_text("remember the milk")
     complaints: list[str] = []
 
-    results = _results(
+    results = _scored(
         Request(expectation=(b"never: [delete]", "--expect")), notes, large, workers=2, complaints=complaints
     )
 
@@ -97,7 +102,7 @@ def test_a_file_that_cannot_be_read_costs_that_file(large: Path, tmp_path: Path)
 
 def test_nothing_that_can_be_read_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="missing"):
-        _results(Request(expectation=(b"never: [delete]", "--expect")), tmp_path / "missing", workers=2)
+        _scored(Request(expectation=(b"never: [delete]", "--expect")), tmp_path / "missing", workers=2)
 
 
 def _small(tmp_path: Path, *names: str | None) -> Path:
@@ -124,29 +129,70 @@ def test_order_decides_only_where_nothing_else_does(
     evalset = tmp_path / "set.yaml"
     evalset.write_text("cases: [{id: one, expect: {calls: [search]}}, {id: two, expect: {calls: [search]}}]")
 
-    results = _results(Request(evalset=str(evalset), join=join), _small(tmp_path, *names), workers=1)
+    scored = _scored(Request(evalset=str(evalset), join=join), _small(tmp_path, *names), workers=1)
 
-    assert [(result.case_id, result.verdict) for result, _ in results] == expected
+    assert [(each.result.case_id, each.result.verdict) for each in scored] == expected
 
 
 def test_a_case_without_a_trace_is_written_as_any_other(tmp_path: Path) -> None:
     evalset = tmp_path / "set.yaml"
     evalset.write_text("cases: [{id: one, expect: {calls: [search]}}, {id: two, expect: {calls: [search]}}]")
-    request = Request(evalset=str(evalset), wants_evidence="all")
 
-    results = _results(request, _small(tmp_path, "one"), workers=1)
+    scored = _scored(Request(evalset=str(evalset)), _small(tmp_path, "one"), workers=1)
 
-    written = [json.loads(json_case(result, evidence)) for result, evidence in results]
+    written = [json.loads(each.document()) for each in scored]
     assert [(case["case_id"], case["verdict"]) for case in written] == [("one", "passed"), ("two", "not_measured")]
     assert written[0].keys() == written[1].keys()
 
 
-def test_strangers_are_counted(tmp_path: Path) -> None:
+def test_trajectories_of_no_case_are_counted(tmp_path: Path) -> None:
     evalset = tmp_path / "set.yaml"
     evalset.write_text("cases: [{id: one, expect: {calls: [search]}}]")
     request = Request(evalset=str(evalset))
-    scoring = Scoring(request, Sources(request, [str(_small(tmp_path, "one", "other", None))], complain=print))
+    scoring = Scoring(request, Sources(Reading(), [str(_small(tmp_path, "one", "other", None))], complain=print))
 
     list(scoring.results())
 
-    assert scoring.strangers == 2
+    assert scoring.unmatched == 2
+
+
+def test_a_file_joined_by_order_is_read_once(tmp_path: Path) -> None:
+    evalset = tmp_path / "set.yaml"
+    evalset.write_text("cases: [{id: one, expect: {calls: [search]}}]")
+    sources = _CountedSources(Reading(), [str(_small(tmp_path, None))], complain=print)
+
+    results = list(Scoring(Request(evalset=str(evalset)), sources, workers=1).results())
+
+    assert [each.result.verdict for each in results] == ["passed"]
+    assert sources.times == 1
+
+
+class _CountedSources(Sources):
+    times = 0
+
+    def trajectories(self) -> Iterator[tuple[str, Trajectory]]:
+        self.times += 1
+        return super().trajectories()
+
+
+def test_more_trajectories_than_are_held_are_joined_by_order_all_the_same(tmp_path: Path) -> None:
+    count = 300
+    evalset, traces = tmp_path / "set.json", tmp_path / "traces.jsonl"
+    evalset.write_text(json.dumps({"cases": [{"id": f"c{n}", "expect": {"calls": ["search"]}} for n in range(count)]}))
+    runs = [_run(n + 1, "search" if n % 7 else "delete", filling="") for n in range(count)]
+    traces.write_bytes(b"".join(line(*spans) for spans in runs))
+
+    scored = _scored(Request(evalset=str(evalset)), traces, workers=1)
+
+    assert [each.result.passed for each in scored] == [bool(n % 7) for n in range(count)]
+    assert [each.result.case_id for each in scored] == [f"c{n}" for n in range(count)]
+
+
+def test_a_request_for_fewer_cases_does_not_load_the_eval_set_again(tmp_path: Path) -> None:
+    evalset = tmp_path / "set.yaml"
+    evalset.write_text("cases: [{id: one, expect: {calls: [search]}}, {id: two, expect: {calls: [search]}}]")
+    request = Request(evalset=str(evalset))
+    [one, _] = request.expected.cases
+    evalset.unlink()
+
+    assert request.only(frozenset(["one"])).expected.cases == (one,)

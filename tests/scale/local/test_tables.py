@@ -11,8 +11,10 @@ from tests.scale.columns.span_tables import KINDS, recorded, spans_of
 from tests.scale.lake.lakes import write_lines, write_table
 
 from rightcall.errors import InputError
+from rightcall.reading import Reading
 from rightcall.scale.columns import span_trajectories
-from rightcall.scale.local import Request, Scoring, Sources
+from rightcall.scale.local import Scoring, Sources
+from rightcall.scale.request import Request
 
 ROWS: list[dict[str, Any]] = [
     {"id": "good", "calls": [{"name": "search"}, {"name": "book"}]},
@@ -22,7 +24,7 @@ ROWS: list[dict[str, Any]] = [
 
 def _verdicts(file: Path, expect: bytes = b"order: [search, book]") -> dict[str, str]:
     request = Request(expectation=(expect, "--expect"))
-    sources = Sources(request, [str(file)], complain=print)
+    sources = Sources(Reading(), [str(file)], complain=print, is_named=True)
     return {scored.result.case_id: scored.result.verdict for scored in Scoring(request, sources, workers=1).results()}
 
 
@@ -59,4 +61,4 @@ def test_a_row_that_cannot_be_read_is_named_by_its_number(tmp_path: Path) -> Non
 
 def test_what_lies_in_an_object_store_is_scored_into_files() -> None:
     with pytest.raises(InputError, match="what lies in an object store is scored with --out"):
-        list(Request(expectation=(b"order: [a]", "--expect")).read("s3://lake/a.parquet"))
+        list(Sources(Reading(), ["s3://lake/a.parquet"], complain=print).trajectories())

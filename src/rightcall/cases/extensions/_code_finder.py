@@ -39,6 +39,7 @@ class CodeFinder:
         self._home = home or project_of_eval_set(evalset)
         self._trust, self._remedy = trust, remedy
         self._search = SearchPath()
+        self._found: dict[str, None] = {}
 
     def find(self, type_id: str) -> type[Evaluator[Any, Any, Any]]:
         """The evaluator of a type, `file.py:Name` or the name of an entry point.
@@ -55,6 +56,7 @@ class CodeFinder:
 
     def target(self, type_id: str) -> Any:
         """The function or class that a type names. Raises as `find` does."""
+        self._found[type_id] = None
         if (split := split_code(type_id)) is not None:
             return self._in_file(type_id, *split)
         if type_id in installed_evaluators():
@@ -71,6 +73,10 @@ class CodeFinder:
             hint = "; the names it needs are in rightcall as well" if "No module named 'uipath" in str(problem) else ""
             raise ConfigurationError(f"{problem}{hint}") from None
         return _named(module, name, place)
+
+    def files_found(self) -> list[Path]:
+        """The files of all evaluators that were asked for, and those beside them, which they may import."""
+        return sorted({file for type_id in self._found for file in self.files(type_id)})
 
     def files(self, type_id: str) -> list[Path]:
         """The files that an evaluator is made of, as far as they are known."""

@@ -7,28 +7,24 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from rightcall.cases.evalsets import (
     Case,
     EvalSet,
     OverallCheck,
     convert_eval_set,
-    load_eval_set,
     load_expectation,
     parse_eval_set,
-    select_cases,
 )
 from rightcall.cases.extensions import CodeFinder
-from rightcall.cases.verdicts import CaseFinder, Join
+from rightcall.cases.verdicts import CaseFinder
 from rightcall.errors import ConfigurationError, InputError
-from rightcall.running.project import TrustedProject
+from rightcall.scale.request import Choice, Request
 from rightcall.values.decoding import dump_json
 
 from ._scopes import CaseScope
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+class Plan(Choice, frozen=True, kw_only=True, dict=True):
     """An eval set, or one expectation for all rows, as text: it says the same wherever it is sent.
 
     Frozen, hashable, and pickled as its fields alone. Evaluators of the user's own are no text: they are imported from
@@ -42,32 +38,39 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     is_eval_set: bool = False
     folder: str = ""
     """Where the eval set lies, from where it names code."""
-    case_globs: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    case_ids: frozenset[str] | None = None
-    """Only these of the cases chosen by the two above, where not all of them are meant."""
-    join: Join = "auto"
-    trust: bool = False
-    """Whether code may be imported that lies outside of `home`."""
-    home: TrustedProject | None = None
-    """Where code may be imported from; the project of the eval set by default."""
 
     @classmethod
     def of_eval_set(cls, path: str | Path, **options: Any) -> Plan:
         """The plan of an eval set in any format. `options` are `case_globs`, `tags`, `case_ids`, `join`, `trust`
-        and `home`.
+        and `home`. Raises as `of_request` does.
+        """
+        return cls.of_request(Request(evalset=str(path), **options))
+
+    @classmethod
+    def of_request(cls, request: Request) -> Plan:
+        """The plan of what a command asks for.
 
         Raises:
             ConfigurationError: rows have no order to be joined by.
-            DocumentError: the eval set is wrong.
+            DocumentError: the eval set or the expectation is wrong.
             InputError: it cannot be read, or no case is chosen.
         """
-        if options.get("join") == "order":
+        if request.expectation is not None:
+            return cls.of_expectation(*request.expectation, trust=request.trust)
+        if request.join == "order":
             raise ConfigurationError("rows of tables are in no order, and are joined to cases by case_id or trace_id")
-        folder = str(Path(path).resolve().parent)
-        text = Path(path).read_bytes() if load_eval_set(path).format == "native" else convert_eval_set(path).encode()
-        plan = cls(text=text, name=str(path), is_eval_set=True, folder=folder, **options)
-        plan.cases  # noqa: B018 - what is wrong is told now
+        path = Path(request.evalset or "")
+        is_native = request.loaded[0].format == "native"
+        plan = cls(
+            text=path.read_bytes() if is_native else convert_eval_set(path).encode(),
+            name=str(request.evalset),
+            is_eval_set=True,
+            folder=str(path.resolve().parent),
+            **{field: getattr(request, field) for field in Choice.__struct_fields__},
+        )
+        if is_native:  # the text is what was loaded already
+            plan.__dict__["_loaded"] = request.loaded
+        plan.cases  # noqa: B018 - mistakes are reported now
         return plan
 
     @classmethod
@@ -89,12 +92,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def cases(self) -> tuple[Case, ...]:
         """The cases; of an expectation for all rows, the one case that all of them belong to."""
-        finder = CodeFinder(Path(self.folder, Path(self.name).name), self.trust, home=self.home)
         if not self.is_eval_set:
-            return (load_expectation(self.text, self.name, find_code=finder)(""),)
-        chosen = select_cases(self._eval_set.cases, self.case_globs, self.tags)
-        if self.case_ids is not None:
-            chosen = [case for case in chosen if case.id in self.case_ids]
+            return (load_expectation(self.text, self.name, find_code=self._finder())(""),)
+        chosen = self.of(self._loaded[0].cases)
         if not chosen:
             raise InputError(f"{self.name}: no case is chosen")
         return tuple(chosen)
@@ -102,12 +102,20 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def overall(self) -> tuple[OverallCheck, ...]:
         """What the eval set asks of all cases together."""
-        return self._eval_set.overall if self.is_eval_set else ()
+        return self._loaded[0].overall if self.is_eval_set else ()
+
+    @property
+    def code_files(self) -> list[Path]:
+        """The files of code that the eval set names, and those beside them, which they may import."""
+        return self._loaded[1].files_found() if self.is_eval_set else []
 
     @cached_property
-    def _eval_set(self) -> EvalSet:
-        finder = CodeFinder(Path(self.folder, Path(self.name).name), self.trust, home=self.home)
-        return parse_eval_set(self.text, self.name, find_code=finder)
+    def _loaded(self) -> tuple[EvalSet, CodeFinder]:
+        finder = self._finder()
+        return parse_eval_set(self.text, self.name, find_code=finder), finder
+
+    def _finder(self) -> CodeFinder:
+        return CodeFinder(Path(self.folder, Path(self.name).name), self.trust, home=self.home)
 
     @cached_property
     def scopes(self) -> tuple[CaseScope, ...]:

@@ -8,9 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from rightcall.cases.extensions import code_files
-from rightcall.cases.verdicts import CASE_ATTRIBUTE
-from rightcall.reading import Grouping
+from rightcall.reading import Reading as Reading
 from rightcall.scale.columns import Plan
 from rightcall.values.decoding import dump_json
 from rightcall.version import __version__
@@ -26,15 +24,6 @@ traces in any format, or a bucket of tables of spans."""
 
 _LONGEST_STEM = 60
 _DIGEST = 12
-
-
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """How files are read."""
-
-    input_format: str | None = None
-    grouping: Grouping = "auto"
-    case_attribute: str = CASE_ATTRIBUTE
-    max_size: int | None = None
 
 
 class Fragment(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,7 +94,7 @@ def plan_digest(plan: Plan) -> str:
     """What changes when a plan does, or code that it names; not the place of its file."""
     chosen = [plan.case_globs, plan.tags, None if plan.case_ids is None else sorted(plan.case_ids), plan.join]
     digest = sha256(plan.text + dump_json([plan.is_eval_set, *chosen]).encode())
-    for file in code_files(plan.name) if plan.is_eval_set else ():
+    for file in plan.code_files:
         digest.update(file.name.encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
 

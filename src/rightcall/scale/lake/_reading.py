@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
-from typing import IO, Any
+from typing import IO
 
 import pyarrow as pa
 from pyarrow import parquet
 
 from rightcall.errors import InputError
-from rightcall.reading import read
 from rightcall.scale.columns import TRAJECTORIES, trajectories_batch
 from rightcall.values.trajectory import Trajectory
 
@@ -105,18 +104,12 @@ def _line_batches(fragment: Fragment) -> Iterator[Rows]:
 
 def _trace_batches(fragment: Fragment) -> Iterator[Rows]:
     where, reading = place(fragment.path), fragment.reading
-    options: dict[str, Any] = {
-        "input_format": reading.input_format,
-        "grouping": reading.grouping,
-        "max_size": reading.max_size,
-        "metadata_attributes": (reading.case_attribute,),
-    }
     if where.is_local:  # by its path, because a large file is read block by block then
-        yield from _trajectory_batches(read(where.path, **options), fragment)
+        yield from _trajectory_batches(reading.read(where.path), fragment)
         return
     with open_bytes(fragment.path) as stream:
         try:
-            yield from _trajectory_batches(read(stream, **options), fragment)
+            yield from _trajectory_batches(reading.read(stream), fragment)
         except InputError as problem:
             raise InputError(f"{fragment.path}: {problem}") from None
 

@@ -1,31 +1,24 @@
-"""Worker processes: each scores a file at a time, or a block of a large one."""
+"""Scores files in worker processes: each a file at a time, or a block of a large one."""
 
 from __future__ import annotations
 
-import signal
-import sys
 from collections import deque
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import msgspec
 
 from rightcall.errors import InputError, RightcallError
-from rightcall.reading import Block, BlockReading, LargeFile, LeftLine, Rest, Waiting, large_file
-from rightcall.scale.processes import start_method
+from rightcall.reading import Block, BlockReading, LargeFile, LeftLine, Reading, Rest, Waiting
+from rightcall.scale.processes import Do, Pool
+from rightcall.scale.request import Request
 from rightcall.values.trajectory import Trajectory
 
-from ._request import Request
-from ._scorer import Scored, Scorer, Stranger
+from ._scorer import Evidence, Scored, Scorer, Unmatched
+from ._sources import read_source
 
 _AHEAD = 2
-"""How much work waits for each worker, so that none of them waits for work."""
-
-
-Found = Scored | Stranger | InputError
-"""What comes of a trajectory, or of a file that cannot be read."""
+"""How many tasks wait for each worker, so that no worker waits for a task."""
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -37,10 +30,17 @@ class Work(msgspec.Struct, frozen=True):
     is_last: bool = False
 
 
+class Survey(msgspec.Struct, frozen=True):
+    """A part of a large file to look over: a function and its argument."""
+
+    function: Callable[[Any], Any]
+    part: Any
+
+
 class Done(msgspec.Struct, frozen=True):
     """Work that is done: the results in order, and the lines of a block with parts of other runs."""
 
-    scored: list[Scored | Stranger]
+    scored: list[Scored | Unmatched]
     left: list[LeftLine] = []
     waiting: list[Waiting] = []
     begun: set[tuple[str, str]] = set()
@@ -48,38 +48,36 @@ class Done(msgspec.Struct, frozen=True):
     """Why the file could not be read."""
 
 
-class Pool:
+class FilePool:
     """Processes that score files; a context manager, which ends them."""
 
-    def __init__(self, request: Request, workers: int) -> None:
-        self._request, self._workers = request, workers
-        self._scorer = Scorer(request)
-        self._processes = ProcessPoolExecutor(workers, get_context(start_method()), _begin, (request,))
+    def __init__(self, request: Request, reading: Reading, workers: int, evidence: Evidence) -> None:
+        self._reading, self._workers = reading, workers
+        self._scorer = Scorer(request, reading)
+        self._pool = Pool(workers, _begin, (request, reading, evidence))
+        self._done: dict[int, Any] = {}
 
-    def __enter__(self) -> Pool:
+    def __enter__(self) -> FilePool:
         return self
 
     def __exit__(self, *problem: object) -> None:
-        self._processes.shutdown(wait=True, cancel_futures=True)
+        self._pool.__exit__(*problem)
         self._scorer.__exit__(*problem)
 
-    def scored(self, files: Sequence[str]) -> Iterator[tuple[str, Found]]:
-        """The results of files, each with its file, in the order of the files whoever is done first.
+    def scored(self, files: Sequence[str]) -> Iterator[tuple[str, Scored | Unmatched | InputError]]:
+        """The results of files in the order of the files, each with its file; an error for one that cannot be read.
 
         Raises:
-            RightcallError: a worker died.
+            RightcallError: workers died.
         """
-        waiting: deque[tuple[Work, Future[Done]]] = deque()
+        waiting: deque[tuple[Work, int]] = deque()
         rests: dict[str, Rest] = {}
-        try:
-            for work in self._work(files):
-                waiting.append((work, self._processes.submit(_do, work)))
-                if len(waiting) > _AHEAD * self._workers:
-                    yield from self._finished(*waiting.popleft(), rests)
-            while waiting:
+        for work in self._work(files):
+            waiting.append((work, self._pool.submit(work)))
+            if len(waiting) > _AHEAD * self._workers:
                 yield from self._finished(*waiting.popleft(), rests)
-        except BrokenProcessPool:
-            raise RightcallError("a worker process died; it may have run out of memory: try --workers 1") from None
+        while waiting:
+            yield from self._finished(*waiting.popleft(), rests)
 
     def _work(self, files: Sequence[str]) -> Iterator[Work]:
         for path in files:
@@ -93,22 +91,28 @@ class Pool:
                 yield Work(path, alone, block, is_last=block is last)
 
     def _large(self, path: str) -> LargeFile | None:
-        request = self._request
-        if request.max_size is not None or request.input_format not in (None, "otlp"):
-            return None
         try:
-            return large_file(
-                path,
-                request.grouping,
-                (request.case_attribute,),
-                parts=self._workers,
-                each=self._processes.map,
-            )
+            return self._reading.large_file(path, self._workers, self._map)
         except InputError:
-            return None  # whoever reads the file says what is wrong with it
+            return None  # reading the file says what is wrong with it
 
-    def _finished(self, work: Work, future: Future[Done], rests: dict[str, Rest]) -> Iterator[tuple[str, Found]]:
-        done = future.result()
+    def _map(self, function: Callable[[Any], Any], parts: Iterable[Any]) -> Iterator[Any]:
+        numbers = [self._pool.submit(Survey(function, part)) for part in parts]
+        return (self._value(number) for number in numbers)
+
+    def _value(self, number: int) -> Any:
+        while number not in self._done:
+            for heard in self._pool.hear():
+                if heard.is_lost and heard.is_done:
+                    raise RightcallError("a worker process died; it may have run out of memory: try --workers 1")
+                if heard.is_done:
+                    self._done[heard.number] = heard.value
+        return self._done.pop(number)
+
+    def _finished(
+        self, work: Work, number: int, rests: dict[str, Rest]
+    ) -> Iterator[tuple[str, Scored | Unmatched | InputError]]:
+        done: Done = self._value(number)
         yield from ((work.path, scored) for scored in done.scored)
         if done.problem:
             yield work.path, InputError(done.problem)
@@ -118,46 +122,40 @@ class Pool:
             if work.is_last:
                 yield from self._judged(work.path, rests.pop(work.path).trajectories())
 
-    def _judged(self, path: str, trajectories: Iterator[Trajectory]) -> Iterator[tuple[str, Found]]:
+    def _judged(self, path: str, trajectories: Iterator[Trajectory]) -> Iterator[tuple[str, Scored | Unmatched]]:
         return self._scorer.scored((path, trajectory) for trajectory in trajectories)
 
 
+def _begin(request: Request, reading: Reading, evidence: Evidence) -> Do:
+    """Make a worker of this process."""
+    return _Worker(request, reading, evidence).do
+
+
 class _Worker:
-    """What a worker process holds between one piece of work and the next."""
+    """What a worker process keeps between one task and the next."""
 
-    def __init__(self, request: Request) -> None:
-        self._request, self._scorer = request, Scorer(request)
+    def __init__(self, request: Request, reading: Reading, evidence: Evidence) -> None:
+        self._reading, self._evidence = reading, evidence
+        self._is_named = request.expectation is not None
+        self._scorer = Scorer(request, reading)
 
-    def do(self, work: Work) -> Done:
-        if work.large is not None and work.block is not None:
-            reading = BlockReading(work.large, work.block)
-            return Done(self._scored(reading.trajectories()), reading.left, reading.waiting, reading.begun)
+    def do(self, task: Work | Survey, _: Callable[[Any], None]) -> Any:
+        if isinstance(task, Survey):
+            return task.function(task.part)
+        if task.large is not None and task.block is not None:
+            block = BlockReading(task.large, task.block)
+            return Done(self._scored(block.trajectories()), block.left, block.waiting, block.begun)
         problems: list[InputError] = []
-        scored = self._scored(self._read(work.path, problems))
+        scored = self._scored(self._read(task.path, problems))
         return Done(scored, problem=str(problems[0]) if problems else "")
 
-    def _scored(self, trajectories: Iterator[Trajectory]) -> list[Scored | Stranger]:
-        return [found for _, found in self._scorer.scored((None, trajectory) for trajectory in trajectories)]
+    def _scored(self, trajectories: Iterator[Trajectory]) -> list[Scored | Unmatched]:
+        found = self._scorer.scored((None, trajectory) for trajectory in trajectories)
+        return [each.packed(self._evidence) if isinstance(each, Scored) else Unmatched(each.tools) for _, each in found]
 
     def _read(self, path: str, problems: list[InputError]) -> Iterator[Trajectory]:
         """The trajectories of a file as far as it can be read, and why not further."""
         try:
-            yield from self._request.read(path)
+            yield from read_source(path, self._reading, is_named=self._is_named)
         except InputError as problem:
             problems.append(problem)
-
-
-_worker: _Worker | None = None
-
-
-def _begin(request: Request) -> None:
-    """Make a worker of this process. It is not the one to be interrupted, but who asked for the work."""
-    global _worker
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    sys.stdout = sys.stderr  # evaluators of the user's own may print, and the result is somebody else's
-    _worker = _Worker(request)
-
-
-def _do(work: Work) -> Done:
-    assert _worker is not None, "a process of the pool begins before it works"  # noqa: S101
-    return _worker.do(work)

@@ -2,40 +2,42 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 
 import msgspec
 
 from rightcall.cases.evalsets import Case
-from rightcall.cases.verdicts import Overall, ToolNames, not_measured_result
+from rightcall.cases.verdicts import CaseFinder, Overall, ToolNames, not_measured_result
 from rightcall.errors import InputError
-from rightcall.reporting.reports import json_evidence
-from rightcall.scale.processes import default_workers
+from rightcall.scale.request import Request
+from rightcall.values.trajectory import Trajectory
 
-from ._pool import Pool
-from ._request import Request
-from ._scorer import Scored, Scorer, Stranger
+from ._scorer import Evidence, Scored, Scorer, Unmatched
 from ._sources import Sources
 
 _WORTH_A_POOL = 1 << 25
 """Fewer bytes than this are read before other processes have begun."""
+_HELD = 256
+"""How many trajectories that name no case are held in memory, to be joined by their order. More are read again."""
 
 
 class Scoring:
-    """Recorded traces held against what is expected of them.
+    """Recorded traces checked against what is expected of them.
 
     The results, and their order, are the same whatever the number of workers is.
     """
 
-    def __init__(self, request: Request, sources: Sources, *, workers: int | None = None) -> None:
-        self._request, self._sources = request, sources
-        self._workers = workers or default_workers()
+    def __init__(
+        self, request: Request, sources: Sources, *, workers: int | None = None, evidence: Evidence = ""
+    ) -> None:
+        self._request, self._sources, self._evidence = request, sources, evidence
+        self._workers = workers
         self._times: Counter[str] = Counter()
         self._positions: Counter[str] = Counter()
-        self.strangers = 0
+        self._held: list[Trajectory] = []
+        self.unmatched = 0
         """How many trajectories belonged to no case."""
         self.overall = Overall()
         """What is asked of all cases together, as far as they are scored."""
@@ -49,80 +51,86 @@ class Scoring:
             InputError: no file at all can be read, or the eval set cannot be.
             RightcallError: what is asked cannot be done.
         """
-        cases, checks = self._request.load()
-        self.overall = Overall(checks)
-        expected = self._request.expected()
-        self.names = ToolNames([*cases, *([expected] if expected is not None else ())])
-        with closing(self._results(cases)) as results:
+        expected = self._request.expected
+        self.overall, self.names = Overall(expected.overall), ToolNames(expected.rules)
+        results = self._named() if expected.for_all is not None else self._of_cases(expected.cases)
+        with closing(results):
             for scored in results:
                 self.overall.add(scored.seen)
                 self.names.add(scored.tools)
                 yield scored
 
-    def _results(self, cases: Sequence[Case]) -> Generator[Scored, None, None]:
-        if self._request.expectation is not None:
-            for name, scored in self._scored():
-                if isinstance(scored, Scored):
-                    yield self._named(name, scored)
-            return
-        if self._request.join != "order":
-            yield from self._joined()
-        in_order = self._request.join == "auto" and not self._times and self.strangers == len(cases)
-        if in_order or self._request.join == "order":
-            yield from self._in_order()
+    def _named(self) -> Generator[Scored, None, None]:
+        """Results whose case is the trajectory itself: known by its trace, or by its place in the file."""
+        for file, scored in self._scored():
+            if isinstance(scored, Scored):
+                name = self._sources.name_of(file)
+                self._positions[name] += 1
+                case_id = scored.trace_id or f"{name}#{self._positions[name]}"
+                self._times[case_id] += 1
+                times = self._times[case_id]
+                yield _identified(scored, case_id=case_id if times == 1 else f"{case_id}#{times}")
+
+    def _of_cases(self, cases: Sequence[Case]) -> Generator[Scored, None, None]:
+        join = self._request.join
+        if join != "order":
+            yield from self._repeated(self._scored())
+        if join == "order" or (join == "auto" and not self._times and self.unmatched == len(cases)):
+            yield from self._in_order(cases)
         for case in cases:
             if not self._times[case.id]:
                 result = not_measured_result(case, "RC303", "no trace belongs to this case")
-                yield Scored(result, evidence=json_evidence(result), seen=self.overall.see(case, result))
+                yield Scored(result, seen=self.overall.see(case, result))
 
-    def _named(self, name: str, scored: Scored) -> Scored:
-        """A result whose case is the trajectory itself: known by its trace, or by its place in the file."""
-        name = self._sources.name_of(name)
-        self._positions[name] += 1
-        case_id = scored.trace_id or f"{name}#{self._positions[name]}"
-        self._times[case_id] += 1
-        times = self._times[case_id]
-        result = msgspec.structs.replace(scored.result, case_id=case_id if times == 1 else f"{case_id}#{times}")
-        return msgspec.structs.replace(scored, result=result)
+    def _in_order(self, cases: Sequence[Case]) -> Iterator[Scored]:
+        """The first trajectory checked against the first case, and so on."""
+        waiting = iter(cases)
+        named = self._trajectories()
+        self.unmatched = 0
+        with Scorer(self._request, self._sources.reading) as scorer:
+            triples = ((name, next(waiting, None), trajectory) for name, trajectory in named)
+            yield from self._repeated(scorer.scored_as(triples))
 
-    def _joined(self) -> Iterator[Scored]:
-        for _, scored in self._scored():
+    def _trajectories(self) -> Iterable[tuple[str, Trajectory]]:
+        """All trajectories: those that are held, or read once more where not all of them are."""
+        if self._held and len(self._held) == self.unmatched:
+            return [("", trajectory) for trajectory in self._held]
+        return self._sources.trajectories()
+
+    def _repeated(self, found: Iterable[tuple[str, Scored | Unmatched]]) -> Iterator[Scored]:
+        """The results, each with the number of its case's results before it; what belongs to no case is counted."""
+        for _, scored in found:
             if isinstance(scored, Scored):
-                yield self._repeated(scored)
-            else:
-                self._pass_over(scored)
+                case_id = scored.result.case_id
+                self._times[case_id] += 1
+                yield _identified(scored, repeat=self._times[case_id] - 1)
+                continue
+            self.unmatched += 1
+            self.names.add(scored.tools)
+            self._hold(scored.trajectory)
 
-    def _pass_over(self, stranger: Stranger) -> None:
-        self.strangers += 1
-        self.names.add(stranger.tools)
+    def _hold(self, trajectory: Trajectory | None) -> None:
+        """Keep a trajectory that may turn out to belong to a case by its order: while none names a case."""
+        if self._times or self._request.join != "auto":
+            self._held.clear()
+        elif trajectory is not None and len(self._held) < _HELD:
+            self._held.append(trajectory)
 
-    def _repeated(self, scored: Scored) -> Scored:
-        case_id = scored.result.case_id
-        repeat = self._times[case_id]
-        self._times[case_id] = repeat + 1
-        return msgspec.structs.replace(scored, result=msgspec.structs.replace(scored.result, repeat=repeat))
-
-    def _in_order(self) -> Iterator[Scored]:
-        """The first trajectory held against the first case, and so on."""
-        waiting = iter(self._request.cases())
-        pairs = ((next(waiting, None), trajectory) for _, trajectory in self._sources.trajectories())
-        self.strangers = 0
-        with Scorer(self._request) as scorer:
-            for scored in scorer.scored_as(pairs):
-                if isinstance(scored, Scored):
-                    yield self._repeated(scored)
-                else:
-                    self._pass_over(scored)
-
-    def _scored(self) -> Iterator[tuple[str, Scored | Stranger]]:
-        if self._workers > 1 and sum(map(_size, self._sources.files)) >= _WORTH_A_POOL:
-            yield from self._scored_by_others()
+    def _scored(self) -> Iterator[tuple[str, Scored | Unmatched]]:
+        sources = self._sources
+        if self._workers != 1 and sources.size_apart >= _WORTH_A_POOL:
+            yield from self._scored_by_workers()
             return
-        with Scorer(self._request) as scorer:
-            yield from scorer.scored(self._sources.trajectories())
+        with Scorer(self._request, sources.reading) as scorer:
+            yield from scorer.scored(sources.trajectories())
 
-    def _scored_by_others(self) -> Iterator[tuple[str, Scored | Stranger]]:
-        with Pool(self._request, self._workers) as pool:
+    def _scored_by_workers(self) -> Iterator[tuple[str, Scored | Unmatched]]:
+        from rightcall.scale.processes import default_workers
+
+        from ._pool import FilePool  # multiprocessing takes as long to import as a small file to score
+
+        workers = self._workers or default_workers()
+        with FilePool(self._request, self._sources.reading, workers, self._evidence) as pool:
             for name, found in pool.scored(self._sources.files):
                 if isinstance(found, InputError):
                     self._sources.cannot_read(found)
@@ -130,8 +138,38 @@ class Scoring:
                     yield name, found
 
 
-def _size(path: str) -> int:
-    try:
-        return os.path.getsize(path)
-    except OSError:
-        return 0  # whoever reads the file says what is wrong with it
+def _identified(scored: Scored, **known: str | int) -> Scored:
+    return msgspec.structs.replace(scored, result=msgspec.structs.replace(scored.result, **known))
+
+
+class Observing:
+    """Recorded traces, sorted by the cases they belong to, as `Scoring` would judge them."""
+
+    def __init__(self, request: Request, sources: Sources) -> None:
+        self._request, self._sources = request, sources
+        self.unmatched = 0
+        """How many trajectories belong to no case."""
+
+    def by_case(self, cases: Sequence[Case]) -> dict[str, list[Trajectory]]:
+        """The trajectories of each of these cases, by its id.
+
+        Raises:
+            InputError: no file at all can be read.
+        """
+        join = self._request.join
+        joining = CaseFinder(cases, join, self._sources.reading.case_attribute)
+        found: dict[str, list[Trajectory]] = {case.id: [] for case in cases}
+        held: list[Trajectory] = []
+        for _, trajectory in self._sources.trajectories():
+            case = None if join == "order" else joining.case_of(trajectory)
+            if case is not None:
+                found[case.id].append(trajectory)
+                continue
+            self.unmatched += 1
+            if len(held) < len(cases):
+                held.append(trajectory)
+        by_order = join == "auto" and not any(found.values()) and self.unmatched == len(cases)
+        if by_order or join == "order":
+            self.unmatched -= len(held)
+            return {case.id: [trajectory] for case, trajectory in zip(cases, held, strict=False)}
+        return found

@@ -1,4 +1,4 @@
-"""`rightcall score --out`: many recorded traces, scored part by part into files, by this machine or an engine."""
+"""`rightcall score --out`: any number of recorded traces, scored part by part into files, here or by an engine."""
 
 from __future__ import annotations
 
@@ -10,23 +10,27 @@ import click
 
 from rightcall.errors import RightcallError
 from rightcall.reporting.reports import unobeyed
+from rightcall.reporting.store import Sample
 from rightcall.scale.columns import Plan
-from rightcall.scale.lake import Job, Reading, Scorers, Summary, summarise, write_summary
+from rightcall.scale.lake import Counting, Job, Scorers, Summary, exemplars, summarise, write_summary
 from rightcall.scale.processes import default_workers
+from rightcall.scale.request import Request
 from rightcall.values.decoding import dump_json
 
-from ._complaints import complain
-from ._lake_lines import redacted_summary, summary_lines
-from ._lake_progress import LakeProgress
-from ._lake_run import keep_run
-from ._stopping import Stopping
-from ._terminal import Screen
-from ._writing import check_writable, new_file
+from .._errors import print_error
+from .._options import reading_of
+from .._progress import LakeProgress
+from .._stdout_guard import stdout_guard
+from .._stopping import Stopping
+from .._terminal import Screen
+from .._writing import check_writable, new_file
+from ._save_run import SavedRun
+from ._summary import redacted_summary, summary_lines
 
 FORMATS = ("full", "concise", "json")
-"""What a summary can be told as. The other formats list cases, and rows are too many for that."""
+"""The formats of a summary. The others list cases, and there are too many rows for that."""
 
-_SENSELESS = {
+_NOT_WITH_OUT = {
     "fail_fast": "--fail-fast stops at the first failure, but parts are scored in no order",
     "together": "--together reads all files as one, but each is scored apart",
     "is_watching": "--watch scores again whenever a file changes; give the command again, and what changed is scored",
@@ -34,9 +38,9 @@ _SENSELESS = {
     "output_file": "--output-file writes all results as one document; they are in the folder, and --format "
     "json=FILE writes the summary",
 }
-"""Options that make no sense for scores in a folder, and why."""
+"""Options that do not go with scores in a folder, and why."""
 
-_SENSELESS_BY_SPARK = {
+_NOT_WITH_SPARK = {
     "workers": "--workers says how many processes there are, but Spark has settings of its own for that",
     "keep": "--keep reads rows again to look at, but only Spark can read them; use --engine local or ray",
     "runs": "--runs is where --keep keeps rows to look at, and these only Spark can read; use --engine local or ray",
@@ -67,8 +71,8 @@ ENGINES: dict[str, Engine] = {"local": score_locally, "ray": score_by_ray}
 
 
 def check_options(context: click.Context) -> None:
-    """Refuse what makes no sense with `--out`. Raises `click.UsageError`."""
-    for name, why in _SENSELESS.items():
+    """Refuse options that do not go with `--out`. Raises `click.UsageError`."""
+    for name, why in _NOT_WITH_OUT.items():
         if context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE:
             raise click.UsageError(f"this cannot be done with --out: {why}")
     if context.params["engine"] == "spark":
@@ -85,48 +89,43 @@ def check_options(context: click.Context) -> None:
 
 
 def _check_options_of_spark(context: click.Context) -> None:
-    for name, why in _SENSELESS_BY_SPARK.items():
+    for name, why in _NOT_WITH_SPARK.items():
         if context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE:
             raise click.UsageError(f"this cannot be done with --engine spark: {why}")
 
 
-class Lake:
-    """One run of the command. `options` are those of `score`."""
+class LakeScoring:
+    """One run of the command."""
 
-    def __init__(self, options: Any, out: str) -> None:
-        self._options, self._out = options, out
-        self._formats = [each for each in options.formats if each.partition("=")[0] in FORMATS] or ["full"]
+    def __init__(self, request: Request, options: dict[str, Any]) -> None:
+        self._request, self._options, self._out = request, options, options["out"]
+        self._formats = [each for each in options["formats"] if each.partition("=")[0] in FORMATS] or ["full"]
         for each in self._formats:
             if file := each.partition("=")[2]:
                 check_writable(file)
-        self._plan = _plan(options)
-        self._reading = Reading(
-            input_format=options.input_format,
-            grouping=options.grouping,
-            case_attribute=options.case_attribute,
-            max_size=options.max_size,
-        )
+        self._plan = Plan.of_request(request)
+        self._reading = reading_of(options)
         self._unreadable = 0
 
-    def run(self, engine: str = "local") -> int:
-        """Score what is not scored yet, and tell what all of it comes to. Raises `RightcallError`."""
-        started = perf_counter()
+    def run(self) -> int:
+        """Score what is not scored yet, and report the totals of everything. Raises `RightcallError`."""
+        started, engine = perf_counter(), self._options["engine"]
         if self._plan.overall:
             names = ", ".join([check.evaluator.id for check in self._plan.overall])
-            complain(f"not asked, because rows are scored apart: evaluators of all cases together ({names})")
+            print_error(f"not asked, because rows are scored apart: evaluators of all cases together ({names})")
         summary, before, run_id = self._by_spark() if engine == "spark" else self._by_parts(engine, started)
         self._tell(summary, before, perf_counter() - started, run_id)
         return summary.exit_code
 
     def _by_parts(self, engine: str, started: float) -> tuple[Summary, int, str]:
-        """What all scores come to, how many of them were there before, and what the run is called."""
-        with Job(self._options.traces, self._plan, self._out, self._reading, complain=self._cannot_read) as job:
+        """Return the summary of all scores, how many of them were there before, and the id of the run."""
+        with Job(self._options["traces"], self._plan, self._out, self._reading, complain=self._cannot_read) as job:
             before = sum(job.done.values())
             failed = self._scored(job, engine)
             counting = job.count()
             summary = counting.summary(self._case_ids, failed_parts=failed + self._unreadable)
             seconds = perf_counter() - started
-            run_id = keep_run(self._options, job, counting, summary, seconds) if self._options.keep else ""
+            run_id = self._save_run(job, counting, summary, seconds) if self._options["keep"] else ""
             self._write(summary, self._out)
         return summary, before, run_id
 
@@ -134,13 +133,13 @@ class Lake:
         from rightcall.scale.spark import score_tables, spark_session
 
         with spark_session() as spark:
-            folder = score_tables(spark, self._options.traces, self._plan, self._out, self._reading)
+            folder = score_tables(spark, self._options["traces"], self._plan, self._out, self._reading)
         try:
             summary = summarise(folder, self._case_ids)
             self._write(summary, folder)
         except RightcallError as problem:
             raise RightcallError(
-                f"{self._out}: the scores are there, but what they come to cannot be told from here: {problem}"
+                f"{self._out}: the scores are there, but they cannot be summarised from here: {problem}"
             ) from None
         return summary, 0, ""
 
@@ -148,29 +147,48 @@ class Lake:
     def _case_ids(self) -> list[str]:
         return [case.id for case in self._plan.cases] if self._plan.is_eval_set else []
 
+    def _save_run(self, job: Job, counting: Counting, summary: Summary, seconds: float) -> str:
+        """Save some rows of each kind of failure, judged with all details, as a run; return its id.
+
+        Raises:
+            InputError: the input has changed.
+            StoreError: the run cannot be saved.
+        """
+        saved = SavedRun(self._request, self._options, out=job.out)
+        groups = tuple([(group.code, group.tool, group.rows) for group in summary.groups])
+        try:
+            with stdout_guard():
+                for result in exemplars(job, counting):
+                    saved.add(result)
+        finally:
+            saved.close()
+        sample = Sample(summary.rows - summary.no_case, groups, summary.more_groups)
+        saved.finish(summary.totals, summary.evaluators, seconds, is_complete=True, sample=sample)
+        return saved.run.short_id
+
     def _write(self, summary: Summary, folder: str) -> None:
-        write_summary(folder, summary if self._options.redact is False else redacted_summary(summary))
+        write_summary(folder, summary if self._options["redact"] is False else redacted_summary(summary))
 
     def _scored(self, job: Job, engine: str) -> int:
         progress = LakeProgress(job)
         with Stopping() as stopping:
             try:
-                return ENGINES[engine](job, self._options.workers, progress, stopping)
+                return ENGINES[engine](job, self._options["workers"], progress, stopping)
             except KeyboardInterrupt:
                 progress.clear()
-                complain(f"stopped; the same command goes on where this one was: {self._out}")
+                print_error(f"stopped; the same command goes on where this one was: {self._out}")
                 raise
             finally:
                 progress.clear()
 
     def _cannot_read(self, problem: object) -> None:
         self._unreadable += 1
-        complain(problem)
+        print_error(problem)
 
     def _tell(self, summary: Summary, before: int, seconds: float, run_id: str) -> None:
         if summary.no_case:
-            complain(f"not judged, because they belong to no case: {summary.no_case:,} trajectories")
-        shown = summary if self._options.redact is False else redacted_summary(summary)
+            print_error(f"not judged, because they belong to no case: {summary.no_case:,} trajectories")
+        shown = summary if self._options["redact"] is False else redacted_summary(summary)
         screen = Screen()
         for each in dict.fromkeys(self._formats):
             name, _, file = each.partition("=")
@@ -190,18 +208,3 @@ class Lake:
         lines = summary_lines(summary, self._out, before, seconds, run_id, None)
         texts = ["".join([part if isinstance(part, str) else part[0] for part in line]) for line in lines]
         return "".join([f"{unobeyed(text)}\n" for text in texts])
-
-
-def _plan(options: Any) -> Plan:
-    request = options.request()
-    if request.expectation is not None:
-        return Plan.of_expectation(*request.expectation, trust=request.trust)
-    return Plan.of_eval_set(
-        request.evalset,
-        case_globs=request.case_globs,
-        tags=request.tags,
-        case_ids=request.case_ids,
-        join=request.join,
-        trust=request.trust,
-        home=request.home,
-    )

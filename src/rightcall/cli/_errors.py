@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 
-def complain(problem: object) -> None:
+def print_error(problem: object) -> None:
     """Say on one line what stands in the way.
 
     The text may quote a stranger's, so it is made harmless; and it may quote secrets, so it goes without them.

@@ -1,4 +1,4 @@
-"""Scored traces, kept as a run, so that they can be looked at, reported and compared like one."""
+"""Scored traces saved as a run, to be viewed, reported and compared like the run of an agent."""
 
 from __future__ import annotations
 
@@ -6,41 +6,49 @@ from pathlib import Path
 from typing import Any
 
 from rightcall.reporting.store import Journal, Run, Sample, case_digest, commit_of, create_run, file_digest
-from rightcall.scale.local import Request
+from rightcall.scale.request import Request
 from rightcall.values.redaction import redacted, redacted_overall
 from rightcall.values.results import CaseResult, EvaluatorTotals, OverallResult, Totals
 
+from .._stored import runs_folder
 
-class Keeping:
-    """Keeps results in the folder of a new run, whose agent is not named: nobody knows which it was.
+
+class SavedRun:
+    """A new run folder for results. Its agent has no name, because a trace does not say which agent it was.
+
+    Args:
+        request: What the traces were checked against.
+        options: Those of the command.
+        more: What else the header of the run keeps.
 
     Raises:
         StoreError: the folder cannot be made.
     """
 
-    def __init__(self, runs: Path, request: Request, options: dict[str, Any]) -> None:
-        cases = request.cases()
+    def __init__(self, request: Request, options: dict[str, Any], **more: Any) -> None:
+        cases = request.expected.cases
         self._digests = {case.id: case_digest(case) for case in cases}
         self._redacts = options["redact"] is True
         commit, branch = commit_of(Path.cwd())
+        kept = {"cases": list(options["cases"]), "tags": list(options["tags"])}
         self.run: Run = create_run(
-            runs,
+            runs_folder(options["runs"]),
             commit=commit,
             branch=branch,
             agent="",
             evalset=request.evalset or "",
             evalset_hash=file_digest(request.evalset) if request.evalset else "",
-            options=options,
+            options={**kept, "fail_fast": options["fail_fast"], "redact": options["redact"], **more},
             planned=len(cases) or None,
         )
         self._journal: Journal = self.run.journal()
 
-    def take(self, result: CaseResult) -> None:
-        """Keep a result. Raises `StoreError`."""
+    def add(self, result: CaseResult) -> None:
+        """Save a result. Raises `StoreError`."""
         self._journal.append(redacted(result) if self._redacts else result, self._digests.get(result.case_id, ""))
 
     def close(self) -> None:
-        """Keep no more."""
+        """Close the journal."""
         self._journal.close()
 
     def finish(
@@ -53,7 +61,7 @@ class Keeping:
         overall: tuple[OverallResult, ...] = (),
         sample: Sample | None = None,
     ) -> None:
-        """Note how it came out. Raises `StoreError`."""
+        """Write the totals. Raises `StoreError`."""
         kept = tuple(map(redacted_overall, overall)) if self._redacts else overall
         self.run = self.run.finish(
             totals, evaluators, seconds, is_complete=is_complete, overall=kept, sample=sample, journal=self._journal

@@ -4,17 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
 from rightcall.cases.evalsets import Case
 from rightcall.cases.verdicts import JudgingExecutor, error_result
+from rightcall.running import runner
 from rightcall.running.runner import CaseFinished
 from rightcall.values.results import CaseResult
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
+
+
+class CaseJudged(msgspec.Struct, frozen=True):
+    """A case was run and judged. It comes among the events of the runner."""
+
+    result: CaseResult
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """Some time has passed, while evaluators take longer than the agent."""
+
+
+Event: TypeAlias = runner.Event | CaseJudged | Waiting
+"""What happens in a run: what the runner says, and what comes of it here."""
 
 
 class Judgements:
@@ -51,8 +66,8 @@ class Judgements:
             result = self._judging.submit(case, event.trajectory)
         result.add_done_callback(lambda result: self._done.put((event, result)))
 
-    def finished(self, seconds: float = 0.0) -> Iterator[CaseResult]:
-        """The results that are there; if there are none, those that come in so many seconds."""
+    def finished(self, seconds: float = 0.0) -> Iterator[CaseJudged]:
+        """Return the results that are there; if there are none, those that come in so many seconds."""
         self._judging.check_deadline()
         while self._open:
             try:
@@ -61,4 +76,4 @@ class Judgements:
                 return
             seconds = 0.0
             self._open -= 1
-            yield msgspec.structs.replace(result.result(), repeat=event.repeat, outcome=event.outcome)
+            yield CaseJudged(msgspec.structs.replace(result.result(), repeat=event.repeat, outcome=event.outcome))

@@ -1,4 +1,4 @@
-"""What many scores come to, as lines for people."""
+"""The summary of many scores, as lines for people."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def summary_lines(
     """A summary: shares, scores, what failures have in common, evaluators, the slowest, examples, and the totals.
 
     Args:
-        summary: What is to be told.
+        summary: The summary.
         out: Where the scores are.
         before: How many rows an earlier command had scored.
         seconds: How long this one took.
-        run_id: What the run is called that was kept, if one was.
-        paper: What it is written on; plain text where there is none.
+        run_id: The id of the run that was saved, if one was.
+        paper: What it is written on; plain text by default.
     """
     paper = paper or Paper(width=_WIDTH)
     yield from _scores(summary, paper)

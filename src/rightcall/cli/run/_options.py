@@ -11,8 +11,8 @@ import msgspec
 from rightcall.cases.evalsets import EvalSet
 from rightcall.errors import StoreError
 from rightcall.reporting.store import RUNS, Run
+from rightcall.running import runner
 from rightcall.running.project import Configuration, recording_path
-from rightcall.running.runner import DEFAULT_MEMORY, DEFAULT_TIMEOUT, RunOptions
 
 _Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 
@@ -23,7 +23,7 @@ _KEPT = (
 """What the header of a run keeps, so that the run can be resumed without being told again. Trust is not among it."""
 
 
-class Wishes(msgspec.Struct, frozen=True, kw_only=True):
+class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options, wherever they come from."""
 
     names: list[str]
@@ -65,7 +65,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
         return Path(self.runs) if "runs" in self.given else self.configuration.folder / self.runs
 
     def check(self) -> None:
-        """Refuse wishes that contradict each other. Raises `click.UsageError`."""
+        """Refuse options that contradict each other. Raises `click.UsageError`."""
         if self.record and self.replay:
             raise click.UsageError("--record runs the real tools, --replay does not: give one of them")
         if self.min_repeat_pass is not None and self.min_repeat_pass > self.repeat:
@@ -73,8 +73,8 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
         if self.resume is not None and self.failed:
             raise click.UsageError("--resume goes on with the cases of that run; --failed begins a new one")
 
-    def resumed(self, run: Run) -> Wishes:
-        """These wishes, completed by those the run was started with.
+    def resumed(self, run: Run) -> RunOptions:
+        """These options, completed by those the run was started with.
 
         Raises:
             StoreError: the run has options that nobody can have started it with.
@@ -82,7 +82,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
         kept = {key: value for key, value in run.header.options.items() if key in _KEPT and key not in self.given}
         fields = {name: getattr(self, name) for name in self.__struct_fields__}
         try:
-            return msgspec.convert({**fields, **kept, "recorded": (run.header.agent, run.header.evalset)}, Wishes)
+            return msgspec.convert({**fields, **kept, "recorded": (run.header.agent, run.header.evalset)}, RunOptions)
         except msgspec.ValidationError as problem:
             raise StoreError(f"{run.folder / 'run.json'}: not the options of a run: {problem}") from None
 
@@ -90,13 +90,13 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
         """What is worth keeping of them."""
         return {name: getattr(self, name) for name in _KEPT}
 
-    def run_options(self, eval_set: EvalSet) -> RunOptions:
+    def run_options(self, eval_set: EvalSet) -> runner.RunOptions:
         """How to run."""
-        return RunOptions(
+        return runner.RunOptions(
             workers=self.workers or 0,
             concurrency=self.concurrency or 0,
-            timeout=self.timeout or eval_set.timeout or DEFAULT_TIMEOUT,
-            max_memory=self.max_memory or DEFAULT_MEMORY,
+            timeout=self.timeout or eval_set.timeout or runner.DEFAULT_TIMEOUT,
+            max_memory=self.max_memory or runner.DEFAULT_MEMORY,
             record=self.record,
             spans=self.spans,
             answers=[eval_set.path, str(recording_path(eval_set.path)), str(self.runs_folder)],

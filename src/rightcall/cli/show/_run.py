@@ -6,35 +6,27 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-import msgspec
-
 from rightcall.errors import StoreError, shown
-from rightcall.reporting.reports import Paper, diagnosis, headline, trajectory_lines, unobeyed_json
-from rightcall.reporting.store import RUNS, Run, open_run
-from rightcall.values.decoding import dump_json
+from rightcall.reporting.reports import Paper, diagnosis, headline, trajectory_lines
+from rightcall.reporting.store import Run, open_run
 from rightcall.values.redaction import redacted
 from rightcall.values.results import CaseResult
-from rightcall.values.trajectory import Trajectory
 
-from ._terminal import Screen
+from .._stored import runs_folder
+from .._terminal import Screen
+from ._traces import json_line
 
 
 def run_named(name: str, runs: str | None, *, is_meant: bool) -> Run | None:
-    """The run that a name stands for; none where it is the name of something else.
-
-    A file is no run, and neither is a folder, unless it is a run's own. A name of nothing on the disk is a run's if
-    there is such a run.
+    """Return the run of a name; none if there is no such run, and it may be the name of something else.
 
     Raises:
         StoreError: it is meant to be a run, and there is none, or it cannot be read.
     """
-    path = Path(name)
-    if name == "-" or (path.exists() and not (path / "run.json").is_file()):
-        return None
     try:
-        return open_run(name, RUNS if runs is None else Path(runs))
+        return open_run(name, runs_folder(runs))
     except StoreError:
-        if is_meant or runs is not None or path.exists():
+        if is_meant or runs is not None or Path(name).exists():
             raise
         return None
 
@@ -65,14 +57,6 @@ def show_run(run: Run, globs: Sequence[str], *, full: bool, as_json: bool, redac
         wanted = f"no case {shown(globs[0])}" if globs else "no cases"
         raise StoreError(f"{wanted} in the run {run.short_id} of {run.header.evalset}")
     return 0
-
-
-def json_line(key: str, name: str, trajectory: Trajectory) -> str:
-    """A trajectory with everything as one line of JSON, and what it is known by."""
-    document = msgspec.to_builtins(trajectory)
-    for call in document["calls"]:
-        call["unrecorded"].sort()
-    return unobeyed_json(dump_json({key: name, **document}))
 
 
 def _show(screen: Screen, paper: Paper, result: CaseResult, run: Run) -> None:

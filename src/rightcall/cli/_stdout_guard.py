@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 
 @contextmanager
-def aside() -> Iterator[None]:
+def stdout_guard() -> Iterator[None]:
     """While it is open, what other threads than the main one print on standard output goes to standard error.
 
     Evaluators are asked in such threads, and standard output is the result of the command.

@@ -1,0 +1,126 @@
+"""The options of `rightcall run`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rightcall.errors import InputError, RightcallError
+
+from .._configured import configured
+from .._formats import format_options
+from .._options import (
+    GroupedCommand,
+    Number,
+    case_options,
+    no_cache_option,
+    option,
+    options,
+    runs_option,
+    size,
+    trust_option,
+)
+
+if TYPE_CHECKING:
+    from ._options import RunOptions
+
+_what = options(
+    case_options,
+    option("What", "--failed", is_flag=True, help="Only cases that did not pass, or did not run, in the last run."),
+    option("What", "--resume", metavar="RUN", help="Continue a run that was stopped, without its finished cases."),
+    option("What", "--repeat", type=click.IntRange(min=1, max=10_000), default=1, help="Run each case so many times."),
+    option("What", "--min-repeat-pass", type=click.IntRange(min=1), help="How many repeats must pass; all by default."),
+    option("What", "--min-pass", type=Number(0, 1), help="The share of cases that must pass; 1.0 by default."),
+)
+_how = options(
+    option(
+        "How", "--workers", type=click.IntRange(min=1), help="The number of processes; one for each core by default."
+    ),
+    option(
+        "How",
+        "--concurrency",
+        type=click.IntRange(min=1, max=10_000),
+        help="Cases at once in each process; by default 1, and 16 for an asynchronous agent.",
+    ),
+    option(
+        "How",
+        "--timeout",
+        type=Number(min=0, min_open=True),
+        help="Seconds a case may take; 300, or what the eval set says, by default.",
+    ),
+    option(
+        "How",
+        "--max-memory",
+        metavar="SIZE",
+        callback=size,
+        help="Memory a process and all it starts may take; 2GB by default.",
+    ),
+    option("How", "--fail-fast", is_flag=True, help="Stop at the first case that does not pass."),
+    option(
+        "How",
+        "--strict-agent",
+        is_flag=True,
+        help="An error, not a warning, where the agent opens the eval set, a recording or a run folder.",
+    ),
+    option("How", "--record", is_flag=True, help="Save what the real tools answer beside the eval set."),
+    option("How", "--replay", is_flag=True, help="Let the tools answer what was recorded, instead of running them."),
+    no_cache_option,
+    option("How", "--watch", "is_watching", is_flag=True, help="Run again when the agent or the eval set changes."),
+    trust_option,
+)
+
+
+@click.command(name="run", cls=GroupedCommand)
+@click.argument("names", nargs=-1, metavar="[AGENT] [EVALSET]")
+@_what
+@_how
+@option("Output", "--spans/--no-spans", default=True, help="Keep the spans of cases in the run folder; the default.")
+@runs_option
+@format_options
+@click.pass_context
+def command(context: click.Context, /, is_watching: bool, **options: Any) -> int:
+    """Run AGENT over the cases of EVALSET and judge what it calls.
+
+    Either may be left out if the eval set or the project's configuration names it. Exit code: 0 all passed, 1 a case
+    failed, 2 something could not be measured.
+    """
+    from ._running import Running
+
+    if not is_watching:
+        return Running(_run_options(context, options)).run()
+    from .._watching import watch
+
+    if options["resume"] is not None:
+        raise click.UsageError("--resume continues a run that was stopped; --watch begins new ones")
+    return watch(lambda: Running(_run_options(context, dict(options))).run(), lambda: _watched(context, dict(options)))
+
+
+def _watched(context: click.Context, options: dict[str, Any]) -> Callable[[], list[Path]]:
+    """Return the files of a run; where the configuration is wrong, those that will be fixed."""
+    from rightcall.running.project import OWN_FILE, PROJECT_FILE, project_of
+
+    from ._targets import files_in_play
+
+    try:
+        asked = _run_options(context, options)
+        files = files_in_play(asked.names, asked.configuration, asked.trust)
+    except RightcallError:
+        project = project_of(Path.cwd()) or Path.cwd()
+        files = [project / OWN_FILE, project / PROJECT_FILE, *[Path(name) for name in options["names"]]]
+    return lambda: files
+
+
+def _run_options(context: click.Context, options: dict[str, Any]) -> RunOptions:
+    """Return the options of the command line and, where that says nothing, of the project's configuration."""
+    import msgspec
+
+    from ._options import RunOptions
+
+    configuration, given = configured(context, options)
+    try:
+        return msgspec.convert({**options, "given": sorted(given), "configuration": configuration}, RunOptions)
+    except msgspec.ValidationError as problem:
+        raise InputError(f"{configuration.path}: {problem}") from None

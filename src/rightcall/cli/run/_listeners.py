@@ -1,0 +1,205 @@
+"""What listens to the events of a run: the recording of tools, the spans, the journal, the counts, the screen.
+
+The runner knows none of them. Each is called with every event, and takes what it is about.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+import msgspec
+
+from rightcall.cases.evalsets import Case
+from rightcall.cases.verdicts import Overall, ToolNames
+from rightcall.errors import InputError, StoreError
+from rightcall.reporting.store import Journal, Run, SpanFile
+from rightcall.running.runner import CaseFinished, WorkerReplaced
+from rightcall.values.decoding import dump_json, load_json
+from rightcall.values.redaction import redacted, redacted_value
+from rightcall.values.results import Aggregates, CaseResult, Tally, measures_of
+from rightcall.values.trajectory import KeptSpans
+
+from .._formats import Telling
+from .._progress import Progress
+from ._judgements import CaseJudged, Event
+from ._options import RunOptions
+
+Listener: TypeAlias = Callable[[Event], None]
+
+
+class Recordings:
+    """The recording of an eval set, if it is to be made or used.
+
+    Raises:
+        InputError: it is to be used, and cannot be read.
+    """
+
+    def __init__(self, evalset: str, options: RunOptions) -> None:
+        self._is_made, self._is_used = options.record, options.replay
+        self._answers: dict[str, list[Any]] = {}
+        self._made: dict[str, list[Any]] = {}
+        if not (self._is_made or self._is_used):
+            return  # and what it needs is not even loaded
+        from rightcall.running.mocking import Recording
+        from rightcall.running.project import recording_path
+
+        self._path = recording_path(evalset)
+        is_there = self._is_used or self._path.exists()
+        self._recording = Recording.load(self._path) if is_there else Recording()
+        if self._is_used:
+            for entry in self._recording.entries:
+                self._answers.setdefault(entry.case, []).append(msgspec.to_builtins(entry))
+
+    def of(self, case_id: str) -> list[Any] | None:
+        """Return what the tools of a case are to answer; `None` where they are to be run."""
+        return self._answers.get(case_id, []) if self._is_used else None
+
+    def __call__(self, event: Event) -> None:
+        """Keep what the tools answered the first time that a case is run, if the agent finished it."""
+        if not isinstance(event, CaseFinished):
+            return
+        if self._is_made and event.repeat == 0 and event.outcome.error is None:
+            from rightcall.running.mocking import RecordedCall
+
+            self._made[event.case_id] = [msgspec.convert(entry, RecordedCall) for entry in event.recorded]
+
+    def save(self) -> None:
+        """Write what was recorded. Cases that were not run keep what was recorded of them before."""
+        if self._made:
+            entries = [entry for made in self._made.values() for entry in made]
+            self._recording.updated(self._made, entries).save(self._path)
+
+
+class SpanListener:
+    """Keeps the spans of cases as long as that works: no result is worth less without them."""
+
+    def __init__(self, is_wanted: bool, *, redacts: bool = False) -> None:
+        self._is_wanted, self._redacts = is_wanted, redacts
+        self._file: SpanFile | None = None
+        self.problem: str | None = None
+        """Why they are not kept any more, where they were to be."""
+
+    def begin(self, run: Run) -> None:
+        """Begin to keep the spans of a run.
+
+        A run that is resumed may have spans though none are wanted now. Then there are lines without any, so that
+        what was kept of a case before it was run again is not taken for its spans.
+        """
+        if self._is_wanted or run.has_spans:
+            try:
+                self._file = run.span_file()
+            except StoreError as problem:
+                self.problem = str(problem)
+
+    def __call__(self, event: Event) -> None:
+        """Keep the spans of a case that was run."""
+        if self._file is None or not isinstance(event, CaseFinished):
+            return
+        try:
+            spans = event.spans or KeptSpans()
+            self._file.append(event.case_id, event.repeat, _redacted(spans) if self._redacts else spans)
+        except StoreError as problem:
+            self.problem = str(problem)
+            self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+class Counts:
+    """Totals of the results of a run, those that an earlier command finished among them."""
+
+    def __init__(self, cases: Mapping[str, Case], overall: Overall, min_repeat_pass: int | None) -> None:
+        self._cases = cases
+        self.tally = Tally(min_repeat_pass)
+        self.aggregates = Aggregates()
+        self.overall = overall
+        self.names = ToolNames(cases.values())
+        self.warnings: Counter[str] = Counter()
+        self._replaced: Counter[str] = Counter()
+
+    def __call__(self, event: Event) -> None:
+        """Count a result, or a worker that had to be replaced because the agent changed it."""
+        if isinstance(event, CaseJudged):
+            self.add(event.result)
+        elif isinstance(event, WorkerReplaced) and event.was_altered:
+            self._replaced[event.reason] += 1
+
+    def add(self, result: CaseResult) -> None:
+        """Count a result."""
+        self.tally.add(result)
+        self.aggregates.add(measures_of(result.results))
+        self.warnings.update(result.notes)
+        self.overall.add(self.overall.see(self._cases[result.case_id], result))
+        if result.trajectory is not None:
+            self.names.add(self.names.seen_in(result.trajectory.names))
+
+    def notes(self, *, is_complete: bool) -> Iterator[str]:
+        """Return what there is to say of the run as a whole."""
+        for case_id, passed, repeats in self.tally.shares():
+            yield f"{case_id}: {passed} of {repeats} repeats passed"
+        for reason, times in self._replaced.items():
+            yield f"note: {reason}" + (f" ({times:,} times)" if times > 1 else "")
+        if is_complete:  # a tool may be called in what was not run
+            yield from self.names.notes()
+
+
+class ProgressListener:
+    """Draws the line that says how far the run is."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+
+    def __call__(self, event: Event) -> None:
+        """Count a result, or draw the line again."""
+        if isinstance(event, CaseJudged):
+            self._progress.take(event.result)
+        else:
+            self._progress.draw()
+
+
+class JournalListener:
+    """Writes each result to the journal, and shows it when it is on the disk and not before."""
+
+    def __init__(
+        self, journal: Journal, digests: Mapping[str, str], telling: Telling, progress: Progress, *, redacts: bool
+    ) -> None:
+        self._journal, self._digests, self._redacts = journal, digests, redacts
+        self._telling, self._progress = telling, progress
+        self._unshown: list[CaseResult] = []
+
+    def __call__(self, event: Event) -> None:
+        """Write a result, and show those that are on the disk by now. Raises `StoreError`."""
+        if isinstance(event, CaseJudged):
+            result = event.result
+            self._journal.append(redacted(result) if self._redacts else result, self._digests[result.case_id])
+            if not result.passed:
+                self._unshown.append(result)
+        if self._journal.sync_if_due() and self._unshown:
+            self._progress.clear()
+            self._show()
+
+    def close(self) -> None:
+        """Close the journal, and show what is left."""
+        self._journal.close()
+        self._show()
+
+    def _show(self) -> None:
+        for result in self._unshown:
+            self._telling.tell(result)
+        self._unshown.clear()
+
+
+def _redacted(spans: KeptSpans) -> KeptSpans:
+    """Return spans without secrets, or none if they do not fit any more."""
+    try:
+        made = KeptSpans(dump_json(redacted_value(load_json(spans.text))), spans.left_out)
+        made.check()
+    except InputError:
+        return spans.without_spans()
+    return made

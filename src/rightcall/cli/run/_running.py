@@ -1,0 +1,186 @@
+"""One run of `rightcall run`: a plan, a loop over events, and what listens to them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from time import monotonic
+
+import msgspec
+
+from rightcall.cases.verdicts import Overall, exit_code
+from rightcall.reporting.reports import Report
+from rightcall.reporting.store import RUNS
+from rightcall.running import runner
+from rightcall.values.redaction import redacted_overall
+from rightcall.values.results import CaseResult, OverallResult, Totals
+
+from .._errors import print_error
+from .._formats import Telling
+from .._progress import Progress
+from .._stdout_guard import stdout_guard
+from .._stopping import Stopping
+from ._judgements import CaseJudged, Event, Judgements, Waiting
+from ._listeners import Counts, JournalListener, Listener, ProgressListener, SpanListener
+from ._options import RunOptions
+from ._plan import RunPlan
+
+_INTERRUPTED = 130
+_NOT_KEPT = 2
+_MOMENT = 0.05
+"""Seconds to wait for evaluators before looking whether to stop."""
+
+
+class Running:
+    """What `rightcall run` does, once its options are known.
+
+    Raises:
+        RightcallError: what is asked cannot be run.
+    """
+
+    def __init__(self, options: RunOptions, telling: Telling | None = None) -> None:
+        self._plan = RunPlan(options)
+        self._options = self._plan.options
+        self._telling = telling or Telling.of(msgspec.structs.asdict(self._options))
+        overall = Overall(self._plan.chosen.eval_set.overall)
+        self._counts = Counts(self._plan.cases, overall, self._options.min_repeat_pass)
+        self._spans = SpanListener(self._options.spans, redacts=bool(self._options.redact))
+        self._is_complete = False
+        self._overall: tuple[OverallResult, ...] = ()
+
+    def run(self) -> int:
+        """Run what is left to be run, report it, and return the exit code. Raises `RightcallError`."""
+        began = monotonic()
+        for result in self._plan.resume():
+            self._counts.add(result)
+        runner.hide_memory()
+        with Stopping() as stopping:
+            if self._plan.waiting:
+                self._carry_out(stopping)
+                self._finish(monotonic() - began)
+            else:
+                self._is_complete, self._overall = True, self._counts.overall.results()
+        totals = self._counts.tally.totals()
+        self._telling.finish(self._report(totals, monotonic() - began))
+        if self._trouble is not None:
+            print_error(self._trouble)
+        if stopping.is_asked:
+            self._say_how_to_resume()
+            return _INTERRUPTED
+        return self._exit_code(totals)
+
+    def _carry_out(self, stopping: Stopping) -> None:
+        """Run the plan: every listener hears of every event."""
+        progress = Progress(self._plan.total, self._plan.total - self._plan.waiting)
+        listeners: list[Listener] = [self._plan.recordings, self._spans, ProgressListener(progress), self._counts]
+        journal: JournalListener | None = None
+        try:
+            with stdout_guard(), closing(self._events(stopping)) as events:
+                for event in events:
+                    if isinstance(event, runner.RunStarted):
+                        journal = self._begin(progress)
+                        listeners.insert(0, journal)  # a result is written before anything is made of it
+                    for listener in listeners:
+                        listener(event)
+                    if self._options.fail_fast and isinstance(event, CaseJudged) and not event.result.passed:
+                        break
+        finally:  # nothing of the agent is left by now
+            progress.clear()
+            self._spans.close()
+            self._plan.recordings.save()
+            if journal is not None:
+                journal.close()
+            elif self._plan.journal is not None:
+                self._plan.journal.close()
+
+    def _begin(self, progress: Progress) -> JournalListener:
+        run, journal = self._plan.begin()
+        self._spans.begin(run)
+        return JournalListener(journal, self._plan.digests, self._telling, progress, redacts=bool(self._options.redact))
+
+    def _events(self, stopping: Stopping) -> Generator[Event, None, None]:
+        """The events of the runner and, after each, the results of evaluators that have finished by then."""
+        options = self._options.run_options(self._plan.chosen.eval_set)
+        events = runner.run(self._plan.for_runner(), options, stopping)
+        with Judgements(self._plan.cases, options.timeout) as judgements, closing(events):  # type: ignore[type-var]
+            for event in events:
+                yield event
+                if isinstance(event, runner.CaseFinished):
+                    judgements.submit(event)
+                yield from judgements.finished()
+                if isinstance(event, runner.RunFinished) and not event.stopped:
+                    while judgements.are_open and not stopping.is_asked:
+                        yield from judgements.finished(_MOMENT)
+                        yield Waiting()
+                    self._is_complete = not judgements.are_open
+
+    def _finish(self, seconds: float) -> None:
+        """Write the totals to the header of the run."""
+        plan = self._plan
+        if plan.run is None:
+            return
+        self._overall = self._counts.overall.results() if self._is_complete else ()
+        plan.run = plan.run.finish(
+            self._counts.tally.totals(),
+            self._counts.aggregates.by_evaluator(),
+            seconds,
+            is_complete=self._is_complete,
+            overall=tuple(map(redacted_overall, self._overall)) if self._options.redact else self._overall,
+            journal=plan.journal,
+        )
+
+    @property
+    def _trouble(self) -> str | None:
+        """What is wrong with the journal, if another program has changed it."""
+        return self._plan.journal.trouble if self._plan.journal is not None else None
+
+    def _report(self, totals: Totals, seconds: float) -> Report:
+        run = self._plan.run
+        return Report(
+            results=self._results,
+            totals=totals,
+            evaluators=self._counts.aggregates.by_evaluator(),
+            overall=self._overall,
+            subject=self._plan.chosen.eval_set.path,
+            seconds=seconds,
+            run_id=run.short_id if run is not None else "",
+            agent=self._plan.chosen.agent,
+            facts=run.header.known() if run is not None else (),
+            notes=tuple(self._notes()),
+            warnings=self._counts.warnings,
+        )
+
+    def _notes(self) -> Iterator[str]:
+        yield from self._counts.notes(is_complete=self._is_complete)
+        if self._spans.problem is not None:
+            yield f"note: not all spans are kept, though all results are: {self._spans.problem}"
+
+    def _results(self) -> Iterator[CaseResult]:
+        """The results of the plan as they were written, from where they can be read."""
+        run, journal = self._plan.run, self._plan.journal
+        if run is not None:
+            written = journal.results() if journal is not None and self._trouble is not None else run.results()
+            yield from filter(self._plan.has, written)
+
+    def _say_how_to_resume(self) -> None:
+        run, runs = self._plan.run, self._options.runs_folder
+        if run is None:
+            print_error("stopped before any case was run")
+            return
+        where = f" --runs {shlex.quote(str(runs))}" if runs != RUNS else ""
+        names = "".join([f"{shlex.quote(name)} " for name in self._options.names])
+        print_error(f"stopped; go on with: rightcall run {names}--resume {run.header.id}{where}")
+
+    def _exit_code(self, totals: Totals) -> int:
+        """Return the exit code of the verdicts, but never 0 for a run whose journal was changed."""
+        code = self._code_of_verdicts(totals)
+        return _NOT_KEPT if code == 0 and self._trouble is not None else code
+
+    def _code_of_verdicts(self, totals: Totals) -> int:
+        """Return the exit code, with what `--min-pass` lets pass. Errors are never let pass."""
+        share, cases = self._options.min_pass, sum(msgspec.structs.astuple(totals))
+        is_enough = share is not None and cases > 0 and totals.passed / cases >= share
+        if is_enough and self._is_complete and totals.failed and not totals.error and not totals.not_measured:
+            return exit_code(0, self._overall)
+        return exit_code(totals.exit_code, self._overall)

@@ -1,0 +1,3 @@
+"""`rightcall score`: check recorded traces against expectations."""
+
+from ._command import command as command

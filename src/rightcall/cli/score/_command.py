@@ -1,0 +1,153 @@
+"""The options of `rightcall score`, and the way each of them goes: to files here, or to a folder of scores."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rightcall.errors import InputError, MissingExtraError
+
+from .._configured import configured
+from .._formats import format_options
+from .._options import (
+    STANDARD_INPUT,
+    GroupedCommand,
+    joining_options,
+    no_cache_option,
+    option,
+    options,
+    request_of,
+    trace_files,
+    trust_option,
+)
+
+if TYPE_CHECKING:
+    from rightcall.scale.request import Request
+
+_what = options(
+    option("What", "--evalset", metavar="FILE", help="The eval set whose cases the traces belong to."),
+    option("What", "--expect", metavar="YAML|FILE", help="One expectation for all traces, such as 'calls: [a, b]'."),
+    option("What", "--failed", is_flag=True, help="Only cases that did not pass when this eval set was last kept."),
+)
+_how = options(
+    option(
+        "How",
+        "--workers",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="The number of processes; one for each core by default.",
+    ),
+    option("How", "--fail-fast", is_flag=True, help="Stop at the first case that does not pass."),
+    option("How", "--watch", "is_watching", is_flag=True, help="Score again when a trace or the eval set changes."),
+    option(
+        "How",
+        "--engine",
+        type=click.Choice(["local", "spark", "ray"]),
+        default="local",
+        show_default=True,
+        help="What scores with --out: processes here, Spark, or a Ray cluster.",
+    ),
+)
+_output = options(
+    option("Output", "--out", metavar="DIR", help="Score any number of rows into Parquet files in DIR; resumes."),
+    option("Output", "--keep", is_flag=True, help="Keep the results as a run, to view, report and compare."),
+    option("Output", "--runs", metavar="DIR", help="Keep them in this folder of runs; .rightcall/runs by default."),
+)
+
+
+@click.command(name="score", cls=GroupedCommand)
+@click.argument("traces", nargs=-1, required=True, metavar="TRACES...")
+@_what
+@joining_options
+@_how
+@no_cache_option
+@trust_option
+@_output
+@format_options
+@click.pass_context
+def command(context: click.Context, /, is_watching: bool, **options: Any) -> int:
+    """Check recorded traces against expectations, without running the agent.
+
+    Custom evaluators that the eval set names are imported from the project of the current folder.
+
+    TRACES are files, folders or patterns; - is standard input. Exit code: 0 all passed, 1 a case failed, 2 something
+    could not be measured.
+    """
+    if STANDARD_INPUT in options["traces"] and (is_watching or options["out"] is not None):
+        raise click.UsageError("standard input (-) is gone once it is read; with --out and --watch, give files")
+    if options["out"] is not None:
+        return _score_into(context, options)
+    if options["engine"] != "local":
+        raise click.UsageError("--engine scores into a folder of files: give --out with its name")
+    _complete(context, options)
+    from ._local import LocalScoring
+
+    if not is_watching:
+        return LocalScoring(_request(options), options).run()
+    from .._watching import watch
+
+    return watch(lambda: LocalScoring(_request(options), options).run(), lambda: _watched(options))
+
+
+def _watched(options: dict[str, Any]) -> Callable[[], Iterable[str | Path]]:
+    """Return what finds the files to watch: the traces may become more, what is expected of them stays the same."""
+    from rightcall.cases.extensions import code_files
+
+    given = [options[name] for name in ("evalset", "expect") if options[name] is not None]
+    code = code_files(options["evalset"]) if options["evalset"] is not None else []
+    return lambda: (*given, *code, *trace_files(options["traces"]))
+
+
+def _score_into(context: click.Context, options: dict[str, Any]) -> int:
+    """Score into a folder of files."""
+    try:
+        import pyarrow  # noqa: F401 - asked for before anything that needs it is loaded
+    except ImportError:
+        raise MissingExtraError("--out writes Parquet files; to do so: pip install 'rightcall[arrow]'") from None
+    from ._lake import LakeScoring, check_options
+
+    check_options(context)
+    _complete(context, options)
+    return LakeScoring(_request(options), options).run()
+
+
+def _complete(context: click.Context, options: dict[str, Any]) -> None:
+    """Take from the project's configuration what the command line does not say."""
+    configuration, given = configured(context, options)
+    evalset = configuration.values.get("evalset")
+    if options["evalset"] is None and options["expect"] is None and isinstance(evalset, str):
+        options["evalset"] = os.path.relpath(configuration.folder / evalset)
+    if "runs" in given:
+        options["keep"] = True
+    elif options["runs"] is not None:
+        options["runs"] = os.path.relpath(configuration.folder / options["runs"])
+    if (options["evalset"] is None) == (options["expect"] is None):
+        raise click.UsageError("give --evalset with a file of cases, or --expect with one expectation")
+    if options["expect"] is not None and (options["cases"] or options["tags"] or options["failed"]):
+        raise click.UsageError("--case, --tag and --failed choose cases of an eval set; with --expect there are none")
+
+
+def _request(options: dict[str, Any]) -> Request:
+    """Return what is asked. It is made anew each time, because `--watch` has to load what has changed."""
+    expect = options["expect"]
+    request = request_of(options, expectation=None if expect is None else _expectation(expect))
+    if not options["failed"]:
+        return request
+    from .._stored import failed_in, last_run_of, runs_folder
+
+    last = last_run_of(options["evalset"], runs_folder(options["runs"]), is_recorded=True)
+    return request.only(frozenset([case.id for case in failed_in(last, request.expected.cases)]))
+
+
+def _expectation(given: str) -> tuple[bytes, str]:
+    """Return the text of an expectation and a name for it; a file is named by its path."""
+    if not os.path.isfile(given):
+        return given.encode(), "--expect"
+    try:
+        return Path(given).read_bytes(), given
+    except OSError as problem:
+        raise InputError(f"{given}: {problem.strerror or problem}") from None

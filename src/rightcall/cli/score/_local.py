@@ -1,0 +1,102 @@
+"""Recorded traces scored here, and reported when all are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from rightcall.cases.verdicts import exit_code
+from rightcall.reporting.reports import Report
+from rightcall.scale.local import Scored, Scoring
+from rightcall.scale.request import Request
+from rightcall.values.results import Aggregates, OverallResult, Totals, Verdict, gravest
+
+from .._errors import print_error
+from .._formats import Telling
+from .._options import sources_of
+from .._stdout_guard import stdout_guard
+from ._spool import Spool
+
+if TYPE_CHECKING:
+    from ._save_run import SavedRun
+
+
+class LocalScoring:
+    """One run of the command."""
+
+    def __init__(self, request: Request, options: dict[str, Any]) -> None:
+        self._request, self._options = request, options
+        self._telling = Telling.of(options)
+        self._verdicts: dict[str, Verdict] = {}
+        self._aggregates = Aggregates()
+        self._warnings: Counter[str] = Counter()
+        self._sources = sources_of(options, request)
+        evidence = "all" if options["keep"] else self._telling.wants_results
+        self._scoring = Scoring(request, self._sources, workers=options["workers"], evidence=evidence)
+        self._saved: SavedRun | None = None
+        self._is_complete = True
+        self._overall: tuple[OverallResult, ...] = ()
+
+    def run(self) -> int:
+        """Score, report, and return the exit code. Raises `RightcallError`."""
+        started = perf_counter()
+        with Spool() as spool, stdout_guard():
+            try:
+                for scored in self._taken():
+                    self._keep(scored, spool)
+            finally:
+                if self._saved is not None:
+                    self._saved.close()
+            if self._scoring.unmatched:
+                print_error(f"not judged, because they belong to no case: {self._scoring.unmatched:,} trajectories")
+            self._overall = self._scoring.overall.results() if self._is_complete else ()
+            totals, seconds = Totals.of(self._verdicts.values()), perf_counter() - started
+            if self._saved is not None:
+                evaluators = self._aggregates.by_evaluator()
+                self._saved.finish(totals, evaluators, seconds, is_complete=self._is_complete, overall=self._overall)
+            self._telling.finish(self._report(spool, totals, seconds))
+        return exit_code(totals.exit_code, self._overall) or (2 if self._sources.unreadable else 0)
+
+    def _taken(self) -> Iterator[Scored]:
+        """The results, each counted and reported."""
+        with closing(self._scoring.results()) as results:
+            for scored in results:
+                result = scored.result
+                before = self._verdicts.get(result.case_id, "passed")
+                self._verdicts[result.case_id] = gravest((before, result.verdict))
+                self._aggregates.add(scored.measures)
+                self._warnings.update(result.notes)
+                self._telling.tell(result)
+                yield scored
+                if self._options["fail_fast"] and not result.passed:
+                    self._is_complete = False
+                    return
+
+    def _keep(self, scored: Scored, spool: Spool) -> None:
+        """Keep a result until all are there and, with `--keep`, for good."""
+        wanted = self._telling.wants_results
+        if wanted == "all" or (wanted == "bad" and not scored.result.passed):
+            spool.add(scored)
+        if self._options["keep"]:
+            from ._save_run import SavedRun
+
+            if self._saved is None:  # made with the first result: traces that cannot be read leave no run behind
+                self._saved = SavedRun(self._request, self._options)
+            self._saved.add(scored.whole())
+
+    def _report(self, spool: Spool, totals: Totals, seconds: float) -> Report:
+        return Report(
+            results=spool.results,
+            totals=totals,
+            evaluators=self._aggregates.by_evaluator(),
+            overall=self._overall,
+            subject=self._options["evalset"] or self._options["expect"] or "",
+            seconds=seconds,
+            run_id=self._saved.run.short_id if self._saved is not None else "",
+            notes=tuple(self._scoring.names.notes()) if self._is_complete else (),
+            warnings=self._warnings,
+            documents=spool.documents,
+        )

@@ -1,0 +1,96 @@
+"""What recorded traces are checked against: made once by a command, and passed on whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+import msgspec
+
+from rightcall.cases.evalsets import Case, EvalSet, OverallCheck, load_eval_set, load_expectation, select_cases
+from rightcall.cases.extensions import CodeFinder
+from rightcall.cases.verdicts import Join
+from rightcall.errors import InputError
+from rightcall.running.project import TrustedProject
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    """Which cases of an eval set are meant, how traces are joined to them, and which code is trusted."""
+
+    case_globs: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    case_ids: frozenset[str] | None = None
+    """Only these of the cases select_cases by the two above; all of them by default."""
+    join: Join = "auto"
+    trust: bool = False
+    """Whether custom evaluators may be imported from outside of `home`."""
+    home: TrustedProject | None = None
+    """Where they may be imported from; the project of the eval set by default."""
+
+    def of(self, cases: Sequence[Case]) -> list[Case]:
+        """Return the chosen cases. Raises `InputError` if a glob or tag matches none."""
+        chosen = select_cases(cases, self.case_globs, self.tags)
+        return chosen if self.case_ids is None else [case for case in chosen if case.id in self.case_ids]
+
+
+class Expected(msgspec.Struct, frozen=True, kw_only=True):
+    """What a request asks for, loaded: cases, or one expectation for all traces."""
+
+    cases: tuple[Case, ...] = ()
+    """The cases chosen from the eval set."""
+    overall: tuple[OverallCheck, ...] = ()
+    """What the eval set asks of all cases together."""
+    for_all: Case | None = None
+    """The one case that every trace belongs to."""
+
+    @property
+    def rules(self) -> tuple[Case, ...]:
+        """Everything that is expected of a single trace."""
+        return self.cases if self.for_all is None else (*self.cases, self.for_all)
+
+
+class Request(Choice, frozen=True, kw_only=True, dict=True):
+    """An eval set, or one expectation for all traces. It means the same in every process.
+
+    It is pickled as its fields alone; a process that is forked has what was loaded before.
+    """
+
+    evalset: str | None = None
+    expectation: tuple[bytes, str] | None = None
+    """The text of an expectation, and a name for it."""
+
+    @cached_property
+    def loaded(self) -> tuple[EvalSet, CodeFinder]:
+        """The eval set with its custom evaluators, and what found them. It is loaded once and then kept.
+
+        Raises:
+            DocumentError: the eval set is wrong.
+            InputError: it cannot be read, or none is given.
+        """
+        if self.evalset is None:
+            raise InputError("no eval set is given")
+        finder = CodeFinder(Path(self.evalset), self.trust, home=self.home)
+        return load_eval_set(self.evalset, find_code=finder), finder
+
+    @cached_property
+    def expected(self) -> Expected:
+        """What is asked for.
+
+        Raises:
+            DocumentError: the eval set or the expectation is wrong.
+            InputError: it cannot be read, or no case is chosen.
+        """
+        if self.expectation is not None:
+            finder = CodeFinder(Path.cwd() / "expectation", self.trust)
+            return Expected(for_all=load_expectation(*self.expectation, find_code=finder)(""))
+        if self.evalset is None:
+            return Expected()
+        eval_set = self.loaded[0]
+        return Expected(cases=tuple(self.of(eval_set.cases)), overall=eval_set.overall)
+
+    def only(self, case_ids: frozenset[str]) -> Request:
+        """Return the request for these of its cases. What is loaded is not loaded again."""
+        made = msgspec.structs.replace(self, case_ids=case_ids)
+        made.__dict__["loaded"] = self.loaded
+        return made
