@@ -54,7 +54,7 @@ class _Finder:
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         new = _NEW_PLACES.get(fullname.removeprefix(_PREFIX)) if fullname.startswith(_PREFIX) else None
-        return None if new is None else ModuleSpec(fullname, _Alias(_PREFIX + new))
+        return None if new is None else ModuleSpec(fullname, _Alias(_PREFIX + new))  # type: ignore[arg-type]
 
 
 class _Alias:
