@@ -44,29 +44,18 @@ class FunctionAgent:
         self._close()
 
 
-class AsyncFunctionAgent:
+class AsyncFunctionAgent(FunctionAgent):
     """A coroutine function or an asynchronous generator."""
 
     is_async = True
 
-    def __init__(self, function: Callable[..., Any], name: str, close: Callable[[], None]) -> None:
-        self._function = function
-        self._arguments = Arguments(function, name)
-        self._close = close
-
-    async def answer(self, request: AgentRequest) -> AgentAnswer:
+    async def answer(self, request: AgentRequest) -> AgentAnswer:  # type: ignore[override]
         """Call the function, and return its answer."""
         positional, named = self._arguments.of(request)
         return answer_of(await awaited(self._function(*positional, **named)))
 
-    def close(self) -> None:
-        """Remove the agent's folder from the search path."""
-        self._close()
 
-
-def function_agent(
-    function: Callable[..., Any], name: str, close: Callable[[], None]
-) -> FunctionAgent | AsyncFunctionAgent:
+def function_agent(function: Callable[..., Any], name: str, close: Callable[[], None]) -> FunctionAgent:
     """Return a callable as an agent, asynchronous if the callable is.
 
     Raises:

@@ -16,6 +16,7 @@ from rightcall.values.decoding import admit
 from rightcall.values.trajectory import ToolCall
 
 from ._exceptions import exception_named
+from ._stubs import MockLog
 
 KeyPath = tuple[str | int, ...]
 
@@ -23,7 +24,7 @@ _OUTCOMES = ("returns", "sequence", "raises", "then")
 _KEYS = ("when", "positional", *_OUTCOMES, "each")
 
 
-class Mocks:
+class Mocks(MockLog):
     """The mocks of one run of a case. Sequences advance as they are used, so each run needs its own.
 
     Only the tools named here are mocked, and names are only compared with those of called tools: nothing is looked up,
@@ -31,10 +32,8 @@ class Mocks:
     """
 
     def __init__(self, rules: Mapping[str, tuple[Rule, ...]]) -> None:
+        super().__init__()
         self._rules = rules
-        self._lock = threading.Lock()
-        self._problems: list[MockError] = []
-        self._asked: set[str] = set()
 
     @classmethod
     def of(cls, written: Mapping[str, Any], limits: Limits = DEFAULT_LIMITS) -> Mocks:
@@ -62,30 +61,18 @@ class Mocks:
         rules = self._rules.get(tool)
         if rules is None:
             return None
-        self._asked.add(tool)
-        try:
-            for rule in rules:
-                if rule.is_for(args):
-                    return rule.answer()
-            raise MockError(f"no mock of {shown(tool)} is for {shown(args)}; add a rule for it, or one without 'when'")
-        except MockError as problem:
-            with self._lock:
-                self._problems.append(problem)
-            raise
+        return self._answer_logged(tool, lambda: _answer(tool, args, rules))
 
     def answers_for(self, tool: str) -> bool:
         """Whether a tool is mocked here."""
         return tool in self._rules
 
-    def was_asked(self, tool: str) -> bool:
-        """Whether a call of a tool came here. A mocked tool that ran without that ran for real."""
-        return tool in self._asked
 
-    @property
-    def problems(self) -> tuple[MockError, ...]:
-        """The calls that could not be answered. Each is an error of the case, even if the agent handled it."""
-        with self._lock:
-            return tuple(self._problems)
+def _answer(tool: str, args: dict[str, Any], rules: tuple[Rule, ...]) -> ToolAnswer:
+    for rule in rules:
+        if rule.is_for(args):
+            return rule.answer()
+    raise MockError(f"no mock of {shown(tool)} is for {shown(args)}; add a rule for it, or one without 'when'")
 
 
 def _rules(tool: Any, written: Any, limits: Limits) -> tuple[Rule, ...]:

@@ -18,6 +18,7 @@ from rightcall.running.tracing import ToolAnswer
 from rightcall.values.decoding import admit, dump_json, load_json
 
 from ._exceptions import exception_named
+from ._stubs import MockLog
 
 _MODE = 0o600
 _LONGEST_MESSAGE = 10_000
@@ -160,7 +161,7 @@ def _entry(line: str, where: str, limits: Limits) -> RecordedCall:
     return entry
 
 
-class Replay:
+class Replay(MockLog):
     """Answers the calls of one run of a case from a recording; each entry answers once.
 
     A call gets the first unused entry of the same tool with equal arguments, compared as evaluators do: `1` equals
@@ -168,11 +169,10 @@ class Replay:
     """
 
     def __init__(self, case: str, entries: Iterable[RecordedCall]) -> None:
+        super().__init__()
         self._case = case
         self._lock = threading.Lock()
         self._left: dict[Hashable, deque[RecordedCall]] = {}
-        self._problems: list[MockError] = []
-        self._asked: set[str] = set()
         for entry in entries:
             self._left.setdefault((entry.tool, equality_key(entry.args)), deque()).append(entry)
 
@@ -182,36 +182,21 @@ class Replay:
         Raises:
             MockError: the call was not recorded, or not as often.
         """
-        with self._lock:
-            self._asked.add(tool)
-            try:
-                return self._answer(tool, args)
-            except MockError as problem:
-                self._problems.append(problem)
-                raise
+        return self._answer_logged(tool, lambda: self._answer(tool, args))
 
     def answers_for(self, tool: str) -> bool:
         """True for every tool, because none may run."""
         return True
 
-    def was_asked(self, tool: str) -> bool:
-        """Whether a call of a tool came here. A tool that ran without that ran for real."""
-        return tool in self._asked
-
-    @property
-    def problems(self) -> tuple[MockError, ...]:
-        """The calls that could not be answered. Each is an error of the case, even if the agent handled it."""
-        with self._lock:
-            return tuple(self._problems)
-
     def _answer(self, tool: str, args: dict[str, Any]) -> ToolAnswer:
         left = self._left.get((tool, equality_key(args)))
-        if not left:
+        with self._lock:
+            entry = left.popleft() if left else None
+        if entry is None:
             often = "is not in the recording" if left is None else "was not recorded as often"
             raise MockError(
                 f"the call of {shown(tool)} with {shown(args)} {often} of {shown(self._case)}; record the case again"
             )
-        entry = left.popleft()
         if entry.unfit is not UNSET:
             raise MockError(f"what {shown(tool)} returned could not be recorded: {entry.unfit}")
         if entry.error is UNSET:

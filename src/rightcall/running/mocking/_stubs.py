@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import inspect
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol
 
+from rightcall.errors import MockError
 from rightcall.running.tracing import (
     ToolAnswer,
     ToolObserver,
@@ -24,6 +26,35 @@ from rightcall.running.tracing import (
 )
 
 _UIPATH_MODULE = "uipath.eval.mocks._mock_context"
+
+
+class MockLog:
+    """Which tools a mock was asked for, and which calls it could not answer."""
+
+    def __init__(self) -> None:
+        self._log_lock = threading.Lock()
+        self._problems: list[MockError] = []
+        self._asked: set[str] = set()
+
+    def was_asked(self, tool: str) -> bool:
+        """Whether a call of a tool came here. A mocked tool that ran without that ran for real."""
+        return tool in self._asked
+
+    @property
+    def problems(self) -> tuple[MockError, ...]:
+        """The calls that could not be answered. Each is an error of the case, even if the agent handled it."""
+        with self._log_lock:
+            return tuple(self._problems)
+
+    def _answer_logged(self, tool: str, find: Callable[[], ToolAnswer]) -> ToolAnswer:
+        """Return the answer that `find` finds, and note the call, also if there is no answer."""
+        self._asked.add(tool)
+        try:
+            return find()
+        except MockError as problem:
+            with self._log_lock:
+                self._problems.append(problem)
+            raise
 
 
 class ToolMock(Protocol):

@@ -20,7 +20,7 @@ from ._plan import CaptureOptions, CaseJob
 from ._process_state import ProcessState
 
 _PATIENCE = 0.3
-"""Seconds in which an event loop that is not blocked runs a callback."""
+"""Seconds in which an event loop that is not blocked runs a callback. Longer than a slow callback on a busy machine."""
 
 _TASKS_LEFT = "tasks of the agent went on after it had answered; what they called after that was not recorded"
 

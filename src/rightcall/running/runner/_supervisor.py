@@ -20,6 +20,7 @@ from ._pool import GRACE, WorkerPool
 from ._worker_process import RunningJob, WorkerProcess, incomplete
 
 _TICK = 0.05
+"""Seconds between two checks of clocks and memory, which cost 0.2 ms of CPU for a worker with three children."""
 _LOAD_SECONDS = 60.0
 """The least time that an agent has to load: importing a framework takes seconds, on a busy machine tens of them."""
 _MOST_FAILED_STARTS = 3

