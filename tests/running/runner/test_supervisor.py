@@ -22,7 +22,7 @@ from rightcall.running.runner import (
     run,
 )
 from rightcall.running.runner._messages import MAX_MESSAGE, FrameReader, frame, parse_reply
-from rightcall.running.runner._output import OutputTail
+from rightcall.running.runner._printed import OutputTail
 
 AGENT = """
 import asyncio, gc, os, time

@@ -7,5 +7,5 @@ from ._agent import (
     Request as Request,
     listen_to_documents as listen_to_documents,
 )
-from ._load import load_agent as load_agent
+from ._load_agent import load_agent as load_agent
 from ._modules import SearchPath as SearchPath, import_file as import_file, traceback_of as traceback_of

@@ -8,7 +8,7 @@ from ._events import (
     WorkerReplaced as WorkerReplaced,
 )
 from ._kept_agent import KeptAgent as KeptAgent
-from ._plan import (
+from ._run_plan import (
     DEFAULT_MEMORY as DEFAULT_MEMORY,
     DEFAULT_TIMEOUT as DEFAULT_TIMEOUT,
     CaseJob as CaseJob,

@@ -15,9 +15,9 @@ from rightcall.running.agents import Agent
 from ._case_record import Witness
 from ._conversation import converse, run_async
 from ._messages import Done, Stuck
-from ._output import case_output, new_case_output, separate_output
-from ._plan import CaptureOptions, CaseJob
+from ._printed import case_output, new_case_output, separate_output
 from ._process_state import ProcessState
+from ._run_plan import CaptureOptions, CaseJob
 
 _PATIENCE = 0.3
 """Seconds in which an event loop that is not blocked runs a callback. Longer than a slow callback on a busy machine."""

@@ -23,8 +23,8 @@ from rightcall.values.trajectory import ToolCall, Trajectory, Usage
 from ._case_record import CaseSpans, CaseTrajectory, Witness
 from ._messages import Done, plain
 from ._opened_files import describe_opened, note_opened
-from ._plan import CaptureOptions, CaseJob
 from ._process_state import processes_started
+from ._run_plan import CaptureOptions, CaseJob
 
 _LONGEST_TRACEBACK = 64 * 1024
 _LONGEST_MESSAGE = 500

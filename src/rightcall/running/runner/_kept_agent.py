@@ -10,7 +10,7 @@ import msgspec
 from rightcall.errors import RightcallError
 
 from ._events import CaseFinished, Event
-from ._plan import CaseJob, RunOptions, RunPlan
+from ._run_plan import CaseJob, RunOptions, RunPlan
 from ._supervisor import run
 
 

@@ -15,8 +15,8 @@ from rightcall.values.trajectory import KeptSpans, Trajectory
 
 from ._events import CaseFinished, CaseStarted, Event, Quiet, RunFinished, RunStarted, WorkerReplaced
 from ._messages import CUT_OFF_REASON, Done, Failed, Ready, Reply, Seen, Stuck, parse_reply
-from ._plan import CaseJob, RunOptions, RunPlan
-from ._pool import GRACE, WorkerPool
+from ._run_plan import CaseJob, RunOptions, RunPlan
+from ._worker_pool import GRACE, WorkerPool
 from ._worker_process import RunningJob, WorkerProcess, incomplete
 
 _TICK = 0.05

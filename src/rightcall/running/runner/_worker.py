@@ -24,9 +24,9 @@ from ._case_record import Witness
 from ._conversation import converse, run_sync
 from ._messages import CUT_OFF, Done, Failed, FrameReader, Ready, Reply, frame, plain
 from ._opened_files import watch_files
-from ._output import case_output, new_case_output, separate_output
-from ._plan import SYNC_CONCURRENCY, CaptureOptions, CaseJob
+from ._printed import case_output, new_case_output, separate_output
 from ._process_state import ProcessState
+from ._run_plan import SYNC_CONCURRENCY, CaptureOptions, CaseJob
 from ._system import die_with_parent
 
 _PIECE = 1 << 16

@@ -18,9 +18,9 @@ from rightcall.values.results import Cause
 from rightcall.values.trajectory import KeptSpans, RawSpan, Trajectory
 
 from ._messages import CUT_OFF, CUT_OFF_REASON, FrameReader, Seen, frame
-from ._output import OutputTail
-from ._plan import CaseJob
+from ._printed import OutputTail
 from ._process_tree import RUN_VARIABLE
+from ._run_plan import CaseJob
 from ._system import PROCESS_TREE, exceeds_memory, kill_group, kill_tree
 
 _PATIENCE = 10.0

@@ -1,4 +1,3 @@
-from ._call import plain_arguments as plain_arguments
 from ._capture import Captured as Captured, capture as capture, captured_trajectory as captured_trajectory
 from ._context_propagation import (
     ToolAnswer as ToolAnswer,
@@ -9,5 +8,6 @@ from ._context_propagation import (
     tool_observer as tool_observer,
     tool_stub as tool_stub,
 )
+from ._decorated_call import plain_arguments as plain_arguments
 from ._decorators import mock_tool_span as mock_tool_span, mockable as mockable, tool as tool, traced as traced
-from ._marks import Marks as Marks, marks_of as marks_of, tools_are_marked as tools_are_marked
+from ._tool_marks import Marks as Marks, marks_of as marks_of, tools_are_marked as tools_are_marked

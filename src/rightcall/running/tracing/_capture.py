@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rightcall.errors import LimitError, MissingExtraError
 
 from ._context_propagation import current, thread_patches
-from ._marks import tools_are_marked
+from ._tool_marks import tools_are_marked
 
 if TYPE_CHECKING:
     from rightcall.limits import Limits

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from types import MethodType
 from typing import Any, TypeVar, overload
 
-from ._marks import Marks, marks_of, new_marks
+from ._tool_marks import Marks, marks_of, new_marks
 from ._wrapper import wrap
 
 Function = TypeVar("Function", bound="Callable[..., Any] | classmethod[Any, Any, Any] | staticmethod[Any, Any]")

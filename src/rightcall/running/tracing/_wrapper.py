@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ._context_propagation import ToolAnswer, is_idle
-from ._marks import Marks, attach_marks
+from ._tool_marks import Marks, attach_marks
 
 if TYPE_CHECKING:
-    from ._call import Call
+    from ._decorated_call import Call
 
 
 def wrap(marks: Marks) -> Callable[..., Any]:
@@ -41,7 +41,7 @@ def _call(marks: Marks, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
 @functools.cache
 def _calls() -> Any:
     # Loaded with the first recorded call: most programs with decorated functions record none.
-    from . import _call as calls
+    from . import _decorated_call as calls
 
     return calls
 

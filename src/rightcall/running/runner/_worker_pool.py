@@ -9,7 +9,7 @@ from time import monotonic
 
 import msgspec
 
-from ._plan import RunOptions, RunPlan
+from ._run_plan import RunOptions, RunPlan
 from ._system import Guard
 from ._worker_process import WorkerProcess
 

@@ -14,7 +14,7 @@ from typing import Any
 from rightcall.limits import DEFAULT_LIMITS
 
 from ._context_propagation import ToolAnswer, is_traced, tool_observer, tool_stub
-from ._marks import Binding, Marks
+from ._tool_marks import Binding, Marks
 
 Recorded = str | bool | int | float
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from rightcall.errors import AgentError, MissingExtraError, RightcallError, nearest
 
-from ._adk import AdkAgent
+from ._adk_agent import AdkAgent
 from ._agent import Agent, AgentOptions
 from ._modules import SearchPath, import_file, import_name
 from ._python_agents import METHODS, function_agent, object_agent
