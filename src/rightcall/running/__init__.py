@@ -1,1 +1,1 @@
-"""Agents, run case by case in processes of their own."""
+"""Run agents, case by case, in separate processes."""

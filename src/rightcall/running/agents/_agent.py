@@ -32,7 +32,7 @@ class AgentRequest(msgspec.Struct, frozen=True, kw_only=True):
     case_id: str
     turn: int = 0
     session: Any = None
-    """What the eval set says under `session`; the same object for all turns of one run of a case."""
+    """The value of `session` in the eval set; the same object for all turns of one run of a case."""
     traceparent: str = ""
     """The W3C trace context that spans of this request should belong to; empty if there is none."""
     run: str = ""
@@ -44,11 +44,11 @@ class AgentRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent returned."""
+    """The answer of an agent to one request."""
 
     output: Any = None
     documents: tuple[bytes, ...] = ()
-    """What an agent outside this process recorded: OTLP (JSON or protobuf) or logs of messages.
+    """Spans that an external agent recorded: OTLP (JSON or protobuf) or logs of messages.
 
     They are parts of one run: `read(list(documents), grouping="file")`.
     """
@@ -71,12 +71,12 @@ class Agent(Protocol):
         ...
 
     def close(self) -> None:
-        """Release what was taken for this agent: search path, processes, sockets."""
+        """Release the search path, processes and sockets of this agent."""
         ...
 
 
 class AgentOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How to run an agent; the defaults suit most."""
+    """Options for running an agent; the defaults suit most."""
 
     timeout: float | None = None
     """Seconds that a command or an endpoint may take for one request; only the runner's own limit if `None`."""

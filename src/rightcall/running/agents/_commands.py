@@ -22,7 +22,9 @@ from ._agent import AgentAnswer, AgentOptions, AgentRequest, answer_from, reques
 from ._receiver import TOKEN_HEADER, Receiver, receiving
 
 _ERRORS_KEPT = 64 * 1024
+"""Bytes of standard error that are kept: the last ones, because a traceback ends with its reason."""
 _GRACE = 1.0
+"""Seconds for outputs to close after the program has ended, and for the program to end after it was killed."""
 _OUTPUT, _ERRORS = 1, 2
 
 
@@ -115,7 +117,7 @@ def _split(command: str, project: Path) -> list[str]:
 
 
 def _written(talk: CommandProtocol, returncode: int | None, program: str) -> bytes:
-    """Return what a program that has ended wrote.
+    """Return the output of a program that has ended.
 
     Raises:
         AgentError: it failed, or wrote too much.
@@ -163,7 +165,7 @@ def _contents(file: Path, max_bytes: int) -> tuple[bytes, ...]:
 
 
 class CommandProtocol(asyncio.SubprocessProtocol):
-    """What is written to a process and what it writes; `finished` is done when there is no more to come.
+    """The input and output of a command's process; `finished` is done when nothing more can come.
 
     That is when it has ended and closed its outputs. If a program that it started keeps them open, one more second is
     waited.

@@ -117,7 +117,7 @@ class Recording:
             raise InputError(f"{path}: {problem.strerror or problem}") from None
 
     def replay(self, case: str) -> Replay:
-        """Return what answers the calls of one run of a case from this recording."""
+        """Return a mock that answers the calls of one run of a case from this recording."""
         return Replay(case, [entry for entry in self.entries if entry.case == case])
 
 

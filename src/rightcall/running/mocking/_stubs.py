@@ -29,7 +29,7 @@ _UIPATH_MODULE = "uipath.eval.mocks._mock_context"
 
 
 class MockLog:
-    """Which tools a mock was asked for, and which calls it could not answer."""
+    """The tools that a mock was asked for, and the calls that it could not answer."""
 
     def __init__(self) -> None:
         self._log_lock = threading.Lock()

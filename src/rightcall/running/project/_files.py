@@ -21,7 +21,7 @@ _EVAL_SETS = {
     ".": ("*.evalset.json", "*.test.json"),
     "*": ("*.evalset.json", "*.test.json"),
 }
-"""Which files are eval sets, by the folder of the project that they are in; `*` is any folder at its top."""
+"""Patterns of eval sets, by the folder of the project that they are in; `*` is any folder at its top."""
 _SKIPPED = {"node_modules", "site-packages", "venv", "env", "build", "dist", "__pycache__"}
 
 

@@ -1,4 +1,4 @@
-"""What is kept of one run of a case, turn by turn, inside a worker: trajectory, spans, and reports to the parent."""
+"""The record of one run of a case, made turn by turn in a worker: trajectory, spans, reports to the parent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What agents print: the last part of it, kept for each case."""
+"""The last part of what agents print, kept for each case."""
 
 from __future__ import annotations
 

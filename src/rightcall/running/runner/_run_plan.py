@@ -1,4 +1,4 @@
-"""What to run, and how."""
+"""Plans and options of a run."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CaptureOptions(msgspec.Struct, frozen=True):
-    """What a worker captures of each case, besides its trajectory."""
+    """What a worker sends of each case, besides its trajectory."""
 
     tool_answers: bool = False
     """What the tools answered."""
@@ -67,7 +67,7 @@ class CaptureOptions(msgspec.Struct, frozen=True):
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How to run: how many processes, how many cases at once in each, how long, how large."""
+    """Options of a run: processes, concurrency, limits of time and memory, what to record."""
 
     workers: int = 0
     """How many processes; 0 for one for each core."""

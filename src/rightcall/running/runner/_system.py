@@ -1,4 +1,4 @@
-"""Requests to the operating system: who dies with whom, how much memory is used, what is left over."""
+"""Operating system calls: end processes with their parent, measure memory, kill process trees."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
 def die_with_parent(parent: int) -> None:
-    """Have this process killed when its parent is gone, for any reason.
+    """Ask the kernel to kill this process when its parent is gone, for any reason.
 
     Only Linux can do that. Elsewhere a worker notices the end of the channel, unless the agent never releases the
     interpreter.
@@ -89,7 +89,7 @@ def _proportional(process: int, resident: int) -> int:
 
 
 def kill_tree(keeper: int) -> None:
-    """Have a worker and everything it started killed by its keeper, which may itself be stopped."""
+    """Ask a keeper, which may be stopped, to kill its worker and everything that started."""
     if not IS_LINUX:
         kill_group(keeper)
         return

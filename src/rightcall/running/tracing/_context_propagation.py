@@ -17,7 +17,7 @@ from ._patches import Patch, SharedPatches, bound
 
 
 class ToolAnswer(NamedTuple):
-    """What a tool gave back: a value, or the exception that it raised."""
+    """The result of a tool call: a value, or the exception that was raised."""
 
     value: Any = None
     error: BaseException | None = None
@@ -33,16 +33,16 @@ ToolStub: TypeAlias = Callable[[str, dict[str, Any]], ToolAnswer | None]
 """Answers a call, given the tool's name and its arguments as plain JSON values; None lets the real tool run."""
 
 ToolObserver: TypeAlias = Callable[[str, dict[str, Any], ToolAnswer], None]
-"""Receives what a real tool gave back: name, arguments as plain JSON values, and the outcome as it was."""
+"""Receives the calls of real tools: name, arguments as plain JSON values, and the result as it was."""
 
 current: ContextVar[Any] = ContextVar("rightcall_capture", default=None)
 """The scope of the innermost capture in this context."""
 
 tool_stub: ContextVar[ToolStub | None] = ContextVar("rightcall_stand_in", default=None)
-"""What answers for the tools in this context, if anything does."""
+"""The stub that answers for the tools in this context, if there is one."""
 
 tool_observer: ContextVar[ToolObserver | None] = ContextVar("rightcall_observer", default=None)
-"""What receives the outcomes of real tools in this context, if anything does."""
+"""The observer of real tools in this context, if there is one."""
 
 _PROPAGATED: list[ContextVar[Any]] = [current, tool_stub, tool_observer]
 
@@ -72,7 +72,7 @@ class CallContext:
 
 
 def propagate(variable: ContextVar[Any]) -> None:
-    """Have another context variable follow calls as well; it is None in threads where it has no value."""
+    """Propagate another context variable as well; it is None in threads where it has no value."""
     if variable not in _PROPAGATED:
         _PROPAGATED.append(variable)
 

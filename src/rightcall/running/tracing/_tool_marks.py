@@ -1,4 +1,4 @@
-"""What the decorators note about a function, and the names of its arguments."""
+"""Marks that the decorators attach to a function, and the binding of its arguments to names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 class Marks(NamedTuple):
-    """What all decorators of one function say together, in any order."""
+    """The settings of all decorators of one function, whatever their order."""
 
     function: Callable[..., Any]
     """The function itself, without any of our decorators."""
