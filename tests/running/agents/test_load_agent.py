@@ -221,5 +221,5 @@ def test_a_traceback_shows_the_agent_and_not_the_way_to_it(workshop: Workshop) -
     told = traceback_of(caught.value)
     assert told.startswith("Traceback")
     assert "KeyError: 'x'" in told
-    assert "agents/_functions.py" not in told
+    assert "agents/_python_agents.py" not in told
     assert told.rstrip().endswith("OSError: no")

@@ -121,46 +121,6 @@ class Recording:
         return Replay(case, [entry for entry in self.entries if entry.case == case])
 
 
-def _outcome(answer: ToolAnswer) -> dict[str, Any]:
-    error = answer.error
-    try:
-        if error is None:
-            return {"output": admit(answer.value)}
-        return {"error": RecordedError(_type_name(error), _message(error), _arguments(error))}
-    except Exception as problem:  # noqa: BLE001 - a foreign object may fail while it is copied; the tool did not fail
-        return {"unfit": str(problem)}
-
-
-def _type_name(error: BaseException) -> str:
-    kind = type(error)
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-
-
-def _message(error: BaseException) -> str:
-    try:
-        return str(error)[:_LONGEST_MESSAGE]
-    except Exception:  # noqa: BLE001 - an exception whose `__str__` fails is recorded all the same
-        return ""
-
-
-def _arguments(error: BaseException) -> list[Any] | None:
-    try:
-        arguments: list[Any] = admit(list(error.args))
-    except InputError:
-        return None
-    return arguments
-
-
-def _entry(line: str, where: str, limits: Limits) -> RecordedCall:
-    try:
-        entry = msgspec.convert(load_json(line, limits), RecordedCall)
-    except (InputError, msgspec.ValidationError) as problem:
-        raise InputError(f"{where}: not an entry of a recording: {problem}") from None
-    if sum([entry.output is not UNSET, entry.error is not UNSET, entry.unfit is not UNSET]) != 1:
-        raise InputError(f"{where}: an entry has one of output, error and unfit, not {shown(line.strip())}")
-    return entry
-
-
 class Replay(MockLog):
     """Answers the calls of one run of a case from a recording; each entry answers once.
 
@@ -204,6 +164,46 @@ class Replay(MockLog):
         raised = entry.error
         arguments = [raised.message] if raised.args is None else raised.args
         return ToolAnswer(error=exception_named(raised.type, arguments, f"the recording of {shown(tool)}"))
+
+
+def _outcome(answer: ToolAnswer) -> dict[str, Any]:
+    error = answer.error
+    try:
+        if error is None:
+            return {"output": admit(answer.value)}
+        return {"error": RecordedError(_type_name(error), _message(error), _arguments(error))}
+    except Exception as problem:  # noqa: BLE001 - a foreign object may fail while it is copied; the tool did not fail
+        return {"unfit": str(problem)}
+
+
+def _type_name(error: BaseException) -> str:
+    kind = type(error)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)[:_LONGEST_MESSAGE]
+    except Exception:  # noqa: BLE001 - an exception whose `__str__` fails is recorded all the same
+        return ""
+
+
+def _arguments(error: BaseException) -> list[Any] | None:
+    try:
+        arguments: list[Any] = admit(list(error.args))
+    except InputError:
+        return None
+    return arguments
+
+
+def _entry(line: str, where: str, limits: Limits) -> RecordedCall:
+    try:
+        entry = msgspec.convert(load_json(line, limits), RecordedCall)
+    except (InputError, msgspec.ValidationError) as problem:
+        raise InputError(f"{where}: not an entry of a recording: {problem}") from None
+    if sum([entry.output is not UNSET, entry.error is not UNSET, entry.unfit is not UNSET]) != 1:
+        raise InputError(f"{where}: an entry has one of output, error and unfit, not {shown(line.strip())}")
+    return entry
 
 
 def equality_key(value: Any) -> Hashable:
