@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from rightcall.errors import RightcallError
-from rightcall.reporting.reports import unobeyed
+from rightcall.reporting.reports import escape_commands
 from rightcall.scale.columns import Plan
 from rightcall.scale.lake import Job, Reading, Scorers, Summary, summarise, write_summary
 from rightcall.scale.processes import default_workers
@@ -189,7 +189,7 @@ class Lake:
             return dump_json(known, indent=2) + "\n"
         lines = summary_lines(summary, self._out, before, seconds, run_id, None)
         texts = ["".join([part if isinstance(part, str) else part[0] for part in line]) for line in lines]
-        return "".join([f"{unobeyed(text)}\n" for text in texts])
+        return "".join([f"{escape_commands(text)}\n" for text in texts])
 
 
 def _plan(options: Any) -> Plan:

@@ -15,7 +15,16 @@ from rightcall.cases.evalsets import Case, select_cases
 from rightcall.cases.verdicts import Overall, ToolNames, exit_code
 from rightcall.errors import AgentError, StoreError
 from rightcall.reporting.reports import Report
-from rightcall.reporting.store import RUNS, Journal, Run, case_digest, commit_of, create_run, file_digest, open_run
+from rightcall.reporting.store import (
+    RUNS,
+    Journal,
+    RunFolder,
+    case_digest,
+    commit_of,
+    create_run,
+    file_digest,
+    open_run,
+)
 from rightcall.running.runner import (
     CaseFinished,
     CaseJob,
@@ -98,7 +107,7 @@ class Running:
         # From before its journal is read until the end, nobody else goes on with the run.
         if self._run is not None:
             self._journal = self._run.journal()
-            self._run = Run(self._run.folder, self._journal.header)
+            self._run = RunFolder(self._run.folder, self._journal.header)
         self._take_up()
         plan = RunPlan(
             agent=self._chosen.agent, project=str(self._chosen.project), jobs=self._jobs(), total=self._left_to_do()
@@ -215,7 +224,7 @@ class Running:
             self._journal = self._run.journal()
         self._spans.begin(self._run)
 
-    def _new_run(self) -> Run:
+    def _new_run(self) -> RunFolder:
         commit, branch = commit_of(Path.cwd())
         return create_run(
             self._wishes.runs_folder,
@@ -315,7 +324,7 @@ class Running:
                 if result.case_id in self._cases and result.repeat < self._wishes.repeat:
                     yield result
 
-    def _written_results(self, run: Run) -> Iterator[CaseResult]:
+    def _written_results(self, run: RunFolder) -> Iterator[CaseResult]:
         """What was written, from where it can be read: another program may have been at the folder."""
         journal = self._journal
         return journal.results() if journal is not None and journal.trouble is not None else run.results()

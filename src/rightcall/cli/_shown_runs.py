@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 
 from rightcall.errors import StoreError, shown
-from rightcall.reporting.reports import Paper, diagnosis, headline, trajectory_lines, unobeyed_json
-from rightcall.reporting.store import RUNS, Run, open_run
+from rightcall.reporting.reports import Paper, diagnosis, escape_commands_in_json, headline, trajectory_lines
+from rightcall.reporting.store import RUNS, RunFolder, open_run
 from rightcall.values.decoding import dump_json
 from rightcall.values.redaction import redacted
 from rightcall.values.results import CaseResult
@@ -19,7 +19,7 @@ from rightcall.values.trajectory import Trajectory
 from ._terminal import Screen
 
 
-def run_named(name: str, runs: str | None, *, is_meant: bool) -> Run | None:
+def run_named(name: str, runs: str | None, *, is_meant: bool) -> RunFolder | None:
     """The run that a name stands for; none where it is the name of something else.
 
     A file is no run, and neither is a folder, unless it is a run's own. A name of nothing on the disk is a run's if
@@ -39,7 +39,7 @@ def run_named(name: str, runs: str | None, *, is_meant: bool) -> Run | None:
         return None
 
 
-def show_run(run: Run, globs: Sequence[str], *, full: bool, as_json: bool, redacts: bool) -> int:
+def show_run(run: RunFolder, globs: Sequence[str], *, full: bool, as_json: bool, redacts: bool) -> int:
     """Show the cases of a run whose ids match one of the globs, or all of them; without secrets if it `redacts`.
 
     Raises:
@@ -72,10 +72,10 @@ def json_line(key: str, name: str, trajectory: Trajectory) -> str:
     document = msgspec.to_builtins(trajectory)
     for call in document["calls"]:
         call["unrecorded"].sort()
-    return unobeyed_json(dump_json({key: name, **document}))
+    return escape_commands_in_json(dump_json({key: name, **document}))
 
 
-def _show(screen: Screen, paper: Paper, result: CaseResult, run: Run) -> None:
+def _show(screen: Screen, paper: Paper, result: CaseResult, run: RunFolder) -> None:
     for line in (headline(result, paper), *diagnosis(result, paper)):
         screen.line(*line)
     screen.line()

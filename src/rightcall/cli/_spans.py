@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rightcall.errors import InputError, StoreError
-from rightcall.reporting.store import Run, SpanFile
+from rightcall.reporting.store import RunFolder, SpanFile
 from rightcall.running.runner import CaseFinished
 from rightcall.values.decoding import dump_json, load_json
 from rightcall.values.redaction import redacted_value
@@ -19,7 +19,7 @@ class SpanKeeping:
         self.problem: str | None = None
         """Why they are not kept any more, where they were to be."""
 
-    def begin(self, run: Run) -> None:
+    def begin(self, run: RunFolder) -> None:
         """Begin to keep the spans of a run.
 
         A run that is resumed may have spans though none are wanted now. Then there are lines without any, so that

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from rightcall.reporting.reports import Paper, printable, unobeyed
+from rightcall.reporting.reports import Paper, escape_commands, printable
 from rightcall.values.results import SIGNS
 
 
@@ -51,7 +51,7 @@ class Screen:
 def _unobeyed(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """A line that GitHub Actions does not take for a command, though it goes over all it prints."""
     whole = "".join([text for text, _ in parts])
-    harmless = unobeyed(whole)
+    harmless = escape_commands(whole)
     return parts if harmless == whole else [(harmless, "")]
 
 
