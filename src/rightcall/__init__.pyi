@@ -151,6 +151,7 @@ from .values.results import (
     Difference as Difference,
     EvaluationResult as EvaluationResult,
     ExecutionOrderJustification as ExecutionOrderJustification,
+    ExpectationSources as ExpectationSources,
     ExplainedCall as ExplainedCall,
     FinalOutputJustification as FinalOutputJustification,
     Finding as Finding,
@@ -172,7 +173,6 @@ from .values.results import (
     ToolTrajectoryEvaluatorJustification as ToolTrajectoryEvaluatorJustification,
     Totals as Totals,
     TurnScore as TurnScore,
-    Written as Written,
     explain as explain,
 )
 from .values.trajectory import (

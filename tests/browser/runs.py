@@ -18,7 +18,7 @@ from tests.processes import rightcall
 
 from rightcall import CaseResult, Outcome, ToolCall, Trajectory, judge, load_eval_set
 from rightcall.cases.verdicts import error_result
-from rightcall.reporting.store import Run, list_runs, open_run
+from rightcall.reporting.store import RunFolder, list_runs, open_run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LARGE = 10_000
@@ -83,7 +83,7 @@ def write_example_runs(folder: Path) -> None:
         _ran(project, "--workers=1", runs)
 
 
-def project_runs(folder: Path) -> list[Run]:
+def project_runs(folder: Path) -> list[RunFolder]:
     """The runs of the new project among the example runs: the fixed one, then the two that fail."""
     return [open_run(str(each)) for each in list_runs(folder / "runs")[-3:]]
 

@@ -30,13 +30,13 @@ from rightcall.values.redaction import SHAPES
 from rightcall.values.results import (
     CODES,
     Alignment,
+    ExpectationSources,
     Finding,
     Justification,
     PlacedFinding,
     Source,
     Step,
     Totals,
-    Written,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -276,7 +276,9 @@ def test_every_field_of_a_result_is_in_the_reference(kind: Any) -> None:
     assert fields - names_in_code(reference("results.md")) == set()
 
 
-@pytest.mark.parametrize("kind", [CaseResult, PlacedFinding, Source, Totals, Written], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "kind", [CaseResult, PlacedFinding, Source, Totals, ExpectationSources], ids=lambda kind: kind.__name__
+)
 def test_every_field_of_the_result_of_a_case_is_in_the_reference(kind: Any) -> None:
     sections = sections_of(reference("results.md"))
 

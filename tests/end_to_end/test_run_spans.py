@@ -13,7 +13,7 @@ import pytest
 from tests.processes import rightcall
 from tests.projects import make_project
 
-from rightcall.reporting.store import Run, open_run
+from rightcall.reporting.store import RunFolder, open_run
 
 AGENT = """
 from opentelemetry import trace
@@ -37,11 +37,11 @@ def project(tmp_path: Path) -> Path:
     )
 
 
-def last(project: Path) -> Run:
+def last(project: Path) -> RunFolder:
     return open_run("last", project / ".rightcall" / "runs")
 
 
-def has_the_spans_of_its_calls(run: Run) -> list[str]:
+def has_the_spans_of_its_calls(run: RunFolder) -> list[str]:
     """The cases whose calls all have their span."""
     found = []
     for result in run.results():

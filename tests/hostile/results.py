@@ -14,7 +14,7 @@ from rightcall.cases.evalsets import Case, Check
 from rightcall.cases.verdicts import error_result, not_measured_result
 from rightcall.judging import EVALUATORS
 from rightcall.limits import DEFAULT_LIMITS
-from rightcall.reporting.store import Run, create_run
+from rightcall.reporting.store import RunFolder, create_run
 from rightcall.values.results import Aggregates, Cause, Source, Tally, measures_of
 
 _SECOND = 1_000_000_000
@@ -92,14 +92,14 @@ def expected_name(text: str) -> str:
     return tool_name(text).replace("*", "+")
 
 
-def write_hostile_runs(runs: Path) -> Run:
+def write_hostile_runs(runs: Path) -> RunFolder:
     """A folder with a run for every kind of payload and, as the last one, a run with all of them; that one."""
     for kind, texts in corpus.PAYLOADS.items():
         write_run(runs, (gathered_result(kind), *hostile_results(texts[0])), texts[-1])
     return write_run(runs, _every_payload(), corpus.SHORT[0])
 
 
-def write_run(runs: Path, results: Iterable[CaseResult], text: str = "", **known: Any) -> Run:
+def write_run(runs: Path, results: Iterable[CaseResult], text: str = "", **known: Any) -> RunFolder:
     """A run with these results, whose header says the text wherever it says something of its own."""
     fields: dict[str, Any] = {
         "agent": text,

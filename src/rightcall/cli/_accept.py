@@ -14,7 +14,7 @@ from rightcall.cases.accepting import CaseOutcome, Observed, accept, new_eval_se
 from rightcall.cases.evalsets import Case, EvalSet, load_eval_set, select_cases
 from rightcall.errors import InputError, RightcallError, StoreError
 from rightcall.reporting.reports import diff_lines
-from rightcall.reporting.store import Run, open_run
+from rightcall.reporting.store import RunFolder, open_run
 from rightcall.scale.local import Observing
 from rightcall.values.decoding import Edit
 
@@ -121,7 +121,7 @@ class _Accepting:
         self._screen.line(_summary(outcomes, "written" if eval_set is None else "updated", self._options["dry_run"]))
 
 
-def _run(options: dict[str, Any]) -> Run:
+def _run(options: dict[str, Any]) -> RunFolder:
     """The run that the command line names.
 
     Raises:
@@ -142,7 +142,7 @@ def _run(options: dict[str, Any]) -> Run:
     return run
 
 
-def _observed_in(run: Run, chosen: Sequence[Case]) -> dict[str, Observed]:
+def _observed_in(run: RunFolder, chosen: Sequence[Case]) -> dict[str, Observed]:
     """What a run observed of some cases. One that the agent did not come to an end of was not observed."""
     observed = {case.id: Observed() for case in chosen}
     for result in run.results():

@@ -10,8 +10,8 @@ def print_error(problem: object) -> None:
 
     The text may quote a stranger's, so it is made harmless; and it may quote secrets, so it goes without them.
     """
-    from rightcall.reporting.reports import printable, unobeyed
+    from rightcall.reporting.reports import escape_commands, printable
     from rightcall.values.redaction import redacted_text
 
-    harmless = unobeyed(printable(redacted_text(str(problem)), one_line=True))
+    harmless = escape_commands(printable(redacted_text(str(problem)), one_line=True))
     click.echo(f"rightcall: {harmless}", err=True)

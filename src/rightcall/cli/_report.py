@@ -8,7 +8,7 @@ import click
 
 from rightcall.errors import nearest
 from rightcall.reporting.reports import Report, markdown_report
-from rightcall.reporting.store import Run
+from rightcall.reporting.store import RunFolder
 
 from ._formats import FORMATS, Style, append_step_summary
 from ._options import no_redact_option
@@ -67,7 +67,7 @@ def _asked(formats: tuple[str, ...]) -> list[tuple[str, str | None]]:
     return asked
 
 
-def _pieces(name: str, report: Report, runs: tuple[Run | None, Run], *, redacts: bool) -> Iterator[str]:
+def _pieces(name: str, report: Report, runs: tuple[RunFolder | None, RunFolder], *, redacts: bool) -> Iterator[str]:
     before, after = runs
     if name == "markdown" and before is not None:
         comparison = compared(sides_in(before), sides_in(after), redacts=redacts)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from rightcall.cases.evalsets import Case
 from rightcall.errors import StoreError
-from rightcall.reporting.changes import Comparison, Side, compare, redacted_comparison, sides_of
+from rightcall.reporting.changes import CaseSide, Comparison, compare, redacted_comparison, sides_of
 from rightcall.reporting.reports import Report, redacted_report
-from rightcall.reporting.store import RUNS, Run, list_runs, open_run
+from rightcall.reporting.store import RUNS, RunFolder, list_runs, open_run
 from rightcall.values.results import Aggregates, Tally, measures_of
 
 from ._errors import print_error
@@ -20,7 +20,7 @@ def runs_folder(given: str | None) -> Path:
     return RUNS if given is None else Path(given)
 
 
-def opened(name: str, runs: str | None) -> Run:
+def opened(name: str, runs: str | None) -> RunFolder:
     """Return a run by its folder, id, branch or `last`, and warn if it is not complete. Raises `StoreError`."""
     run = open_run(name, runs_folder(runs))
     if run.header.finished is None:
@@ -28,7 +28,7 @@ def opened(name: str, runs: str | None) -> Run:
     return run
 
 
-def report_of(run: Run, *, redacts: bool = True) -> Report:
+def report_of(run: RunFolder, *, redacts: bool = True) -> Report:
     """What reports of a run are made of, without secrets if it `redacts`. A run that was killed is counted now.
 
     Raises:
@@ -58,14 +58,14 @@ def report_of(run: Run, *, redacts: bool = True) -> Report:
     return redacted_report(report) if redacts else report
 
 
-def _notes(run: Run) -> tuple[str, ...]:
+def _notes(run: RunFolder) -> tuple[str, ...]:
     if run.header.finished is None:
         return ("this run did not come to its end; what it has is shown",)
     sample = run.header.sample
     return () if sample is None else (sample.told(sum(1 for _ in run.entries())),)
 
 
-def last_run_of(evalset: str, runs: Path, *, is_recorded: bool = False) -> Run:
+def last_run_of(evalset: str, runs: Path, *, is_recorded: bool = False) -> RunFolder:
     """The newest run of an eval set by an agent or, if it `is_recorded`, of recorded traces. Raises `StoreError`."""
     meant = Path(evalset).resolve()
     for folder in reversed(list_runs(runs)):
@@ -75,7 +75,7 @@ def last_run_of(evalset: str, runs: Path, *, is_recorded: bool = False) -> Run:
     raise StoreError(f"{runs}: no run of {evalset} yet, so none failed")
 
 
-def failed_in(run: Run, cases: Sequence[Case]) -> list[Case]:
+def failed_in(run: RunFolder, cases: Sequence[Case]) -> list[Case]:
     """Those of the cases that did not pass in a run, or that it did not get round to.
 
     Raises:
@@ -91,17 +91,17 @@ def failed_in(run: Run, cases: Sequence[Case]) -> list[Case]:
     return chosen
 
 
-def sides_in(run: Run) -> dict[str, Side]:
+def sides_in(run: RunFolder) -> dict[str, CaseSide]:
     """What a run has of each of its cases. Raises `StoreError`."""
     return sides_of(run.results(), run.needed)
 
 
-def compared(before: Mapping[str, Side], after: Mapping[str, Side], *, redacts: bool) -> Comparison:
+def compared(before: Mapping[str, CaseSide], after: Mapping[str, CaseSide], *, redacts: bool) -> Comparison:
     """What changed between two runs, as it may be told."""
     comparison = compare(before, after)
     return redacted_comparison(comparison) if redacts else comparison
 
 
-def name_of(run: Run) -> str:
+def name_of(run: RunFolder) -> str:
     """What a run is called beside others: its branch, if it has one, and its id."""
     return f"{run.header.branch} {run.short_id}" if run.header.branch else run.short_id

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, TextIO
 
-from rightcall.reporting.reports import Paper, printable, unobeyed
+from rightcall.reporting.reports import Paper, escape_commands, printable
 from rightcall.values.results import SIGNS
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _width() -> int:
 def _unobeyed(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """A line that GitHub Actions does not take for a command, though it goes over all it prints."""
     whole = "".join([text for text, _ in parts])
-    harmless = unobeyed(whole)
+    harmless = escape_commands(whole)
     return parts if harmless == whole else [(harmless, "")]
 
 

@@ -8,12 +8,20 @@ from hypothesis import given, strategies as st
 
 from rightcall import CaseResult, EvaluationResult, ToolCall, Trajectory
 from rightcall.limits import DEFAULT_LIMITS
-from rightcall.reporting.changes import Called, PathChange, called, compare, overview, path_changes, sides_of
+from rightcall.reporting.changes import (
+    ComparedCall,
+    PathChange,
+    compare,
+    compared_calls,
+    overview,
+    path_changes,
+    sides_of,
+)
 from rightcall.values.results import Difference, Source, Verdict
 
 
-def path(*made: str | tuple[str, dict[str, Any]]) -> tuple[Called, ...]:
-    return tuple([Called(call, {}) if isinstance(call, str) else Called(*call) for call in made])
+def path(*made: str | tuple[str, dict[str, Any]]) -> tuple[ComparedCall, ...]:
+    return tuple([ComparedCall(call, {}) if isinstance(call, str) else ComparedCall(*call) for call in made])
 
 
 def result(case_id: str, verdict: Verdict = "passed", *made: str, repeat: int = 0, line: int = 1) -> CaseResult:
@@ -71,7 +79,7 @@ CHANGES = [
         [PathChange("arguments", "a", differences=(Difference("x", "true", "1"),))],
         id="true is not 1",
     ),
-    pytest.param((Called("a"),), path(("a", {"x": 1})), [], id="not recorded is not changed"),
+    pytest.param((ComparedCall("a"),), path(("a", {"x": 1})), [], id="not recorded is not changed"),
     pytest.param(
         path(("a", {"x": {"$regex": "("}})),
         path(("a", {"x": {"$regex": ")"}})),
@@ -88,7 +96,9 @@ CHANGES = [
 
 
 @pytest.mark.parametrize(("before", "after", "expected"), CHANGES)
-def test_a_path_changes(before: tuple[Called, ...], after: tuple[Called, ...], expected: list[PathChange]) -> None:
+def test_a_path_changes(
+    before: tuple[ComparedCall, ...], after: tuple[ComparedCall, ...], expected: list[PathChange]
+) -> None:
     assert list(path_changes(before, after)) == expected
 
 
@@ -115,7 +125,7 @@ def test_calls_whose_order_is_not_settled_have_not_changed_places() -> None:
     one = Trajectory(calls=(ToolCall("a", {}, 1), ToolCall("b", {}, 1)), unordered=((0, 2),))
     other = Trajectory(calls=(ToolCall("b", {}, 1), ToolCall("a", {}, 1)), unordered=((0, 2),))
 
-    assert path_changes(called(one), called(other)) == ()
+    assert path_changes(compared_calls(one), compared_calls(other)) == ()
 
 
 def test_a_path_beyond_the_limit_is_compared_by_counts() -> None:

@@ -21,7 +21,7 @@ from rightcall.reporting.pages import (
     brief_case_page,
     case_html,
     case_page,
-    when,
+    moment,
 )
 
 SHOP = """
@@ -237,7 +237,9 @@ def test_an_agent_that_broke_has_its_error_traceback_and_what_it_printed() -> No
 
 
 def test_neighbours_repeats_and_history_are_links(laptop: CaseResult) -> None:
-    entry = HistoryEntry(run="aaaa", href="/old", when=when("2026-11-16T00:00:00+00:00"), verdict="passed", began=True)
+    entry = HistoryEntry(
+        run="aaaa", href="/old", when=moment("2026-11-16T00:00:00+00:00"), verdict="passed", began=True
+    )
 
     page = page_of(
         laptop,

@@ -11,8 +11,8 @@ from rightcall.reporting.pages import (
     ROWS_A_PAGE,
     CaseRow,
     Choice,
-    Grouping,
     Links,
+    RowCounter,
     RunCounts,
     RunFacts,
     RunPage,
@@ -47,7 +47,7 @@ ROWS = [
 
 
 def counted(rows: list[CaseRow]) -> RunCounts:
-    grouping = Grouping()
+    grouping = RowCounter()
     for row in rows:
         grouping.add(row)
     return grouping.counts(Totals.of([row.verdict for row in rows]), {"calls": EvaluatorTotals(1, 3, mean_score=0.25)})
@@ -92,7 +92,7 @@ def test_failures_are_grouped_by_rule_and_tool_the_largest_group_first_and_each_
 
 
 def test_a_row_that_another_replaces_is_taken_back() -> None:
-    grouping = Grouping()
+    grouping = RowCounter()
     for row in ROWS:
         grouping.add(row)
 

@@ -21,13 +21,13 @@ from rightcall.reporting.pages import (
     changes_of,
     compare_html,
     histogram,
+    moment,
     picture,
     quantile,
     runs_html,
     tool_html,
     verdict_rows,
     verdicts_html,
-    when,
 )
 from rightcall.values.results import Totals
 
@@ -38,7 +38,7 @@ def line(text: str = "x", passed: int = 1, failed: int = 0) -> RunLine:
     return RunLine(
         name=text,
         short_id=text,
-        started=when("2026-01-02T03:04:05+00:00"),
+        started=moment("2026-01-02T03:04:05+00:00"),
         branch=text,
         commit=text,
         agent=text,

@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 from tests.reporting.reports.reporting import HOSTILE, harmful, result
 from tests.walls import for_each
 
-from rightcall.reporting.pages import CaseRow, Links, Shown, case_key, key_of, row_of, shown_text, when
+from rightcall.reporting.pages import CaseRow, Links, ShownText, case_key, key_of, moment, row_of, shown_text
 from rightcall.values.results import Finding, PlacedFinding, Source
 
 
@@ -21,7 +21,7 @@ def test_a_shown_text_has_no_character_that_hides_or_turns_others(text: str) -> 
 def test_a_long_text_is_cut_in_the_middle_and_says_how_much_is_left_out() -> None:
     shown = shown_text("a" * 700 + "b" * 9_000 + "c" * 300, 900)
 
-    assert shown == Shown("a" * 600, "c" * 300, 9_100, 10_000)
+    assert shown == ShownText("a" * 600, "c" * 300, 9_100, 10_000)
     assert str(shown).startswith("aaa")
     assert "9,100 characters" in str(shown)
 
@@ -85,10 +85,10 @@ def test_a_row_of_a_case_that_passed_has_nothing_to_say() -> None:
 
 
 def test_a_time_is_told_for_people_and_for_programs_and_any_other_text_stands_for_itself() -> None:
-    now = when("2026-11-16T03:00:00+00:00")
+    now = moment("2026-11-16T03:00:00+00:00")
 
     assert now.absolute == "2026-11-16 03:00:00 UTC"
-    assert when("yesterday").absolute == "yesterday"
+    assert moment("yesterday").absolute == "yesterday"
 
 
 def test_accents_piled_upon_a_letter_are_escaped_after_the_eighth() -> None:

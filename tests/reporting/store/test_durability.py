@@ -13,7 +13,7 @@ import pytest
 from tests.disks import Disk, PowerLoss
 
 from rightcall import CaseResult, StoreError
-from rightcall.reporting.store import Run, create_run, list_runs, open_run
+from rightcall.reporting.store import RunFolder, create_run, list_runs, open_run
 from rightcall.values.results import Source, Totals, Verdict
 
 VERDICTS: dict[str, Verdict] = {"a": "failed", "b": "passed", "c": "error", "d": "failed"}
@@ -31,7 +31,7 @@ class Running:
         self.told: set[str] = set()
         self.is_over = False
 
-    def begin(self) -> Run:
+    def begin(self) -> RunFolder:
         return create_run(self._runs, agent="agent.py", evalset="set.yaml", evalset_hash="0")
 
     def do(self) -> None:

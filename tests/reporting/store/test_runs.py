@@ -18,11 +18,11 @@ from tests.sampling import examples
 from rightcall import CaseResult, Outcome, StoreError, ToolCall, Trajectory, load_eval_set
 from rightcall.cases.verdicts import judge
 from rightcall.limits import DEFAULT_LIMITS
-from rightcall.reporting.store import Run, case_digest, commit_of, create_run, list_runs, open_run
+from rightcall.reporting.store import RunFolder, case_digest, commit_of, create_run, list_runs, open_run
 from rightcall.values.results import Source, Totals
 
 
-def new_run(runs: Path, **known: Any) -> Run:
+def new_run(runs: Path, **known: Any) -> RunFolder:
     return create_run(runs, **{"agent": "agent.py", "evalset": "set.yaml", "evalset_hash": "0", **known})
 
 
@@ -40,14 +40,14 @@ def result(case_id: str = "a", repeat: int = 0, output: Any = None) -> CaseResul
     )
 
 
-def written(run: Run, *results: CaseResult) -> None:
+def written(run: RunFolder, *results: CaseResult) -> None:
     journal = run.journal()
     for each in results:
         journal.append(each, "digest")
     journal.close()
 
 
-def unsealed(run: Run) -> Run:
+def unsealed(run: RunFolder) -> RunFolder:
     """The run as versions wrote it that knew no seal."""
     header = json.loads((run.folder / "run.json").read_text())
     del header["journal"]
@@ -365,13 +365,13 @@ def test_a_damaged_line_is_told_by_whoever_reads_verdicts_as_well(tmp_path: Path
         run.verdicts()
 
 
-def sealed_run(folder: Path) -> Run:
+def sealed_run(folder: Path) -> RunFolder:
     run = new_run(folder)
     written(run, result("a"), replace(result("b"), verdict="failed"))
     return run
 
 
-def rewritten(run: Run, change: Callable[[bytes], bytes]) -> None:
+def rewritten(run: RunFolder, change: Callable[[bytes], bytes]) -> None:
     file = run.folder / "cases.jsonl"
     file.write_bytes(change(file.read_bytes()))
 

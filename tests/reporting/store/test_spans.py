@@ -9,7 +9,7 @@ import pytest
 from tests.reporting.store.test_runs import FailingDisk, new_run
 
 from rightcall import InputError, StoreError
-from rightcall.reporting.store import Run, RunSpans, SpanIndex, open_run
+from rightcall.reporting.store import RunFolder, RunSpans, SpanIndex, open_run
 from rightcall.values.trajectory import KeptSpans, RawSpan
 
 
@@ -18,7 +18,7 @@ def kept(*names: str, left_out: int = 0, **attributes: Any) -> KeptSpans:
     return KeptSpans(KeptSpans.of(spans).text, left_out)
 
 
-def written(run: Run, *lines: tuple[str, int, KeptSpans]) -> None:
+def written(run: RunFolder, *lines: tuple[str, int, KeptSpans]) -> None:
     file = run.span_file()
     for case_id, repeat, spans in lines:
         file.append(case_id, repeat, spans)

@@ -24,7 +24,7 @@ from tests.reporting.viewer.viewing import (
 
 from rightcall import CaseResult
 from rightcall.reporting.pages import case_key, key_of
-from rightcall.reporting.store import Run, Sample
+from rightcall.reporting.store import RunFolder, Sample
 from rightcall.reporting.viewer import Hosts, Index, Library, make_app
 from rightcall.values.results import EvaluatorTotals, Totals
 
@@ -42,12 +42,12 @@ def runs(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def good(tmp_path: Path, runs: Path) -> Run:
+def good(tmp_path: Path, runs: Path) -> RunFolder:
     return new_run(runs, *results_of(tmp_path, laptop_search=RIGHT, gift_card=SEARCH), commit="0123456789abcdef")
 
 
 @pytest.fixture
-def bad(tmp_path: Path, runs: Path, good: Run) -> Run:
+def bad(tmp_path: Path, runs: Path, good: RunFolder) -> RunFolder:
     return new_run(runs, *results_of(tmp_path, laptop_search=WRONG, gift_card=SEARCH), branch="other")
 
 
@@ -59,7 +59,7 @@ def test_without_runs_a_page_says_how_to_make_one(runs: Path) -> None:
     assert "data-running" in answer.text
 
 
-def test_a_run_that_keeps_examples_says_so_and_shows_what_they_stand_for(runs: Path, bad: Run) -> None:
+def test_a_run_that_keeps_examples_says_so_and_shows_what_they_stand_for(runs: Path, bad: RunFolder) -> None:
     sample = Sample(1_000_000, (("RC101", "search", 70_000),))
     bad.finish(Totals(900_000, 100_000), {"order": EvaluatorTotals(5, 6)}, 9.0, is_complete=True, sample=sample)
 
@@ -71,7 +71,7 @@ def test_a_run_that_keeps_examples_says_so_and_shows_what_they_stand_for(runs: P
     assert "Calls a case –" in page
 
 
-def test_the_runs_stand_newest_first_with_what_they_come_to(runs: Path, good: Run, bad: Run) -> None:
+def test_the_runs_stand_newest_first_with_what_they_come_to(runs: Path, good: RunFolder, bad: RunFolder) -> None:
     page = Browser(runs).get("/").text
 
     assert page.index(bad.folder.name) < page.index(good.folder.name) or page.index("<table") > page.index("<svg")
@@ -82,7 +82,9 @@ def test_the_runs_stand_newest_first_with_what_they_come_to(runs: Path, good: Ru
     assert f'<time datetime="{good.header.started[:19]}' in table
 
 
-def test_the_picture_says_in_words_what_it_shows_and_leads_to_each_run(runs: Path, good: Run, bad: Run) -> None:
+def test_the_picture_says_in_words_what_it_shows_and_leads_to_each_run(
+    runs: Path, good: RunFolder, bad: RunFolder
+) -> None:
     page = Browser(runs).get("/").text
     picture = page[page.index("<svg") : page.index("</svg>")]
 
@@ -107,7 +109,9 @@ def test_runs_come_in_pages_and_by_eval_set(tmp_path: Path, runs: Path) -> None:
     assert browser.get("/?page=-1&evalset=nothing").status == 200
 
 
-def test_a_run_that_cannot_be_read_says_why_and_the_others_are_shown(runs: Path, good: Run, bad: Run) -> None:
+def test_a_run_that_cannot_be_read_says_why_and_the_others_are_shown(
+    runs: Path, good: RunFolder, bad: RunFolder
+) -> None:
     header = json.loads((bad.folder / "run.json").read_text())
     (bad.folder / "run.json").write_text(json.dumps({**header, "schema": 99}))
     browser = Browser(runs)
@@ -121,7 +125,7 @@ def test_a_run_that_cannot_be_read_says_why_and_the_others_are_shown(runs: Path,
 
 
 @pytest.mark.parametrize("address", ["/runs/{}", "/runs/{}/cases/x", "/runs/{}/tools/x"])
-def test_a_damaged_journal_is_a_page_with_the_words_of_the_terminal(runs: Path, good: Run, address: str) -> None:
+def test_a_damaged_journal_is_a_page_with_the_words_of_the_terminal(runs: Path, good: RunFolder, address: str) -> None:
     unsealed(good)
     with (good.folder / "cases.jsonl").open("a") as file:
         file.write('{"digest": "x", "case_id": 5}\n')
@@ -133,7 +137,7 @@ def test_a_damaged_journal_is_a_page_with_the_words_of_the_terminal(runs: Path, 
     assert "take it out, and what it told is run again" in answer.text
 
 
-def test_a_comparison_has_flips_first_in_the_words_of_the_terminal(runs: Path, good: Run, bad: Run) -> None:
+def test_a_comparison_has_flips_first_in_the_words_of_the_terminal(runs: Path, good: RunFolder, bad: RunFolder) -> None:
     browser = Browser(runs)
 
     page = browser.get(f"/compare?a={good.folder.name}&b={bad.folder.name}").text
@@ -160,7 +164,9 @@ def test_cases_that_one_run_has_are_listed_with_it(tmp_path: Path, runs: Path) -
     assert f"Only in main {new.short_id} 1 ✓ passed gift_card" in page
 
 
-def test_two_boxes_lead_to_the_comparison_of_the_older_with_the_newer(runs: Path, good: Run, bad: Run) -> None:
+def test_two_boxes_lead_to_the_comparison_of_the_older_with_the_newer(
+    runs: Path, good: RunFolder, bad: RunFolder
+) -> None:
     answer = Browser(runs).get(f"/compare?run={bad.folder.name}&run={good.folder.name}")
 
     assert answer.status == 303
@@ -180,14 +186,14 @@ def test_more_runs_are_a_table_of_verdicts_that_are_not_the_same(tmp_path: Path,
 
 
 @pytest.mark.parametrize("query", ["", "?run=x", "?a=x", "?a=&b=", "?" + "&".join([f"run={n}" for n in range(50)])])
-def test_a_comparison_of_nothing_says_what_to_do(runs: Path, good: Run, query: str) -> None:
+def test_a_comparison_of_nothing_says_what_to_do(runs: Path, good: RunFolder, query: str) -> None:
     answer = Browser(runs).get(f"/compare{query}")
 
     assert answer.status == 400
     assert "Tick two runs" in answer.text
 
 
-def test_a_comparison_is_made_anew_when_a_journal_has_grown(tmp_path: Path, runs: Path, good: Run) -> None:
+def test_a_comparison_is_made_anew_when_a_journal_has_grown(tmp_path: Path, runs: Path, good: RunFolder) -> None:
     other = new_run(runs, *results_of(tmp_path, laptop_search=RIGHT), is_complete=False)
     browser = Browser(runs)
     address = f"/compare?a={good.folder.name}&b={other.folder.name}"
@@ -349,11 +355,11 @@ NAMES = [
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("address", ["/{}", "/runs/{}", "/runs/{}/cases/{}", "/runs/{}/tools/{}", "/compare?a={}&b={}"])
-def test_a_name_that_is_none_of_ours_is_not_here(runs: Path, good: Run, address: str, name: str) -> None:
+def test_a_name_that_is_none_of_ours_is_not_here(runs: Path, good: RunFolder, address: str, name: str) -> None:
     assert Browser(runs).get(address.format(name, name)).status == 404
 
 
-def test_links_and_pipes_in_the_place_of_runs_are_not_followed(tmp_path: Path, runs: Path, good: Run) -> None:
+def test_links_and_pipes_in_the_place_of_runs_are_not_followed(tmp_path: Path, runs: Path, good: RunFolder) -> None:
     elsewhere = new_run(tmp_path / "elsewhere", *results_of(tmp_path, gift_card=SEARCH))
     names = [f"20260101T00000{number}.000Z-00000{number}" for number in range(3)]
     (runs / names[0]).symlink_to(elsewhere.folder)
@@ -368,7 +374,7 @@ def test_links_and_pipes_in_the_place_of_runs_are_not_followed(tmp_path: Path, r
     assert {browser.get(f"/runs/{name}").status for name in names} == {404}
 
 
-def test_a_runs_own_folder_is_shown_whatever_its_name(tmp_path: Path, good: Run) -> None:
+def test_a_runs_own_folder_is_shown_whatever_its_name(tmp_path: Path, good: RunFolder) -> None:
     moved = good.folder.rename(tmp_path / "artifact")
     browser = Browser(moved)
 
@@ -390,11 +396,11 @@ class Counted(Index):
 class OneIndex(Library):
     """Runs of which one is looked at."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: RunFolder) -> None:
         super().__init__(run.folder.parent)
         self.only = Counted(run)
 
-    def index(self, name: str, run: Run) -> Index:
+    def index(self, name: str, run: RunFolder) -> Index:
         self.only.extend(run)
         return self.only
 

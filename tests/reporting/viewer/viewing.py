@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from rightcall import CaseResult, Outcome, ToolCall, Trajectory, load_eval_set
 from rightcall.cases.verdicts import judge
-from rightcall.reporting.store import Run, create_run
+from rightcall.reporting.store import RunFolder, create_run
 from rightcall.reporting.viewer import Hosts, Library, Token, make_app
 from rightcall.values.results import Aggregates, Tally, measures_of
 
@@ -51,7 +51,7 @@ def results_of(folder: Path, **calls: Iterable[ToolCall]) -> list[CaseResult]:
     return [replace(each, outcome=Outcome(seconds=0.25)) for each in made]
 
 
-def new_run(runs: Path, *results: CaseResult, is_complete: bool = True, **known: Any) -> Run:
+def new_run(runs: Path, *results: CaseResult, is_complete: bool = True, **known: Any) -> RunFolder:
     """A run with these results; one that is not complete looks as if it had been killed."""
     fields = {"agent": "agent.py:answer", "evalset": "shop.yaml", "evalset_hash": "0", "branch": "main", **known}
     run = create_run(runs, **fields)
@@ -65,7 +65,7 @@ def new_run(runs: Path, *results: CaseResult, is_complete: bool = True, **known:
     return run.finish(tally.totals(), aggregates.by_evaluator(), 1.5, is_complete=True)
 
 
-def append(run: Run, *results: CaseResult) -> None:
+def append(run: RunFolder, *results: CaseResult) -> None:
     """Write results into a journal, as the process that runs them would."""
     journal = run.journal()
     for each in results:
@@ -73,7 +73,7 @@ def append(run: Run, *results: CaseResult) -> None:
     journal.close()
 
 
-def unsealed(run: Run) -> Run:
+def unsealed(run: RunFolder) -> RunFolder:
     """The run as versions wrote it that knew no seal of the journal."""
     header = json.loads((run.folder / "run.json").read_text())
     del header["journal"]

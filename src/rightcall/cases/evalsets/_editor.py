@@ -10,7 +10,7 @@ import msgspec
 from rightcall.errors import DocumentError
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.matching.matchers import equal
-from rightcall.values.decoding import Edit, Entry, Node, Path, apply_edits, decode_document, find_spans, is_json
+from rightcall.values.decoding import Edit, Member, Node, Path, apply_edits, decode_document, find_spans, is_json
 
 from ._entry_diff import EntryChange, diff_entries
 from ._layout import JsonStyle, YamlStyle
@@ -111,7 +111,7 @@ class DocumentEditor:
             return False
         return all(self._begins_line(node.entries[change.old or 0]) for change in gone)
 
-    def _begins_line(self, entry: Entry) -> bool:
+    def _begins_line(self, entry: Member) -> bool:
         return not self._text[line_start(self._text, entry.begin) : entry.begin].strip(" ")
 
     def _replace(self, node: Node, new: Any, place: _Context) -> None:
@@ -136,7 +136,7 @@ class DocumentEditor:
             place -= 1
         return place if place and self._text[place - 1] in ":-" and place < node.start else node.start
 
-    def _inside(self, node: Node, entry: Entry, place: _Context) -> _Context:
+    def _inside(self, node: Node, entry: Member, place: _Context) -> _Context:
         if place.bracketed or node.bracketed:
             return _Context(place.column, bracketed=True)
         return _Context(entry.begin - line_start(self._text, entry.begin), is_item=node.kind == "list")
@@ -171,7 +171,7 @@ class _Lines(_Entries):
     def apply(self, changes: Sequence[EntryChange]) -> None:
         entries = self._node.entries
         column = entries[0].begin - line_start(self._text, entries[0].begin)
-        last: Entry | None = None
+        last: Member | None = None
         leading: list[str] = []
         for change in changes:
             if change.is_gone:

@@ -12,7 +12,7 @@ import msgspec
 
 from rightcall.cases.evalsets import Case, Check
 from rightcall.judging import CONCURRENCY, Execution, Loop, WaitingEvaluator
-from rightcall.values.results import CaseResult, EvaluationResult, Explanation, Finding, Told
+from rightcall.values.results import CaseResult, EvaluationResult, Explained, Explanation, Finding
 from rightcall.values.trajectory import Trajectory
 
 from ._judge import combine_results, has_async_evaluators, judge
@@ -126,7 +126,7 @@ class _PendingCase:
         return combine_results(self._case, self._trajectory, results)
 
     def _unexplained(self, results: list[EvaluationResult]) -> CaseResult:
-        late = Told(None, (Finding("RC404", "not explained: that took too long"),))
+        late = Explained(None, (Finding("RC404", "not explained: that took too long"),))
         bare = [msgspec.structs.replace(result, explanation=Explanation(late)) for result in results]
         return combine_results(self._case, self._trajectory, bare)
 

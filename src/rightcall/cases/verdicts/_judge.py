@@ -12,10 +12,10 @@ from rightcall.values.results import (
     CaseResult,
     Cause,
     EvaluationResult,
+    ExpectationSources,
     Finding,
     Outcome,
     PlacedFinding,
-    Written,
     gravest,
     gravity,
 )
@@ -135,10 +135,10 @@ def _placed(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> Ite
                 yield PlacedFinding(check.key, finding, check.source(finding.path))
 
 
-def _written(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> Iterator[Written]:
+def _written(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> Iterator[ExpectationSources]:
     """Yield where the expected calls of checks that did not pass are written."""
     for check, result in zip(checks, results, strict=True):
         if not result.passed:
             for path, calls in check.lists():
                 places = [check.source(f"{path}[{index}]") for index in range(min(len(calls), _MOST_WRITTEN))]
-                yield Written(check.key, path, tuple(places))
+                yield ExpectationSources(check.key, path, tuple(places))

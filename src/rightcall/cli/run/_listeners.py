@@ -14,7 +14,7 @@ import msgspec
 from rightcall.cases.evalsets import Case
 from rightcall.cases.verdicts import Overall, ToolNames
 from rightcall.errors import InputError, StoreError
-from rightcall.reporting.store import Journal, Run, SpanFile
+from rightcall.reporting.store import Journal, RunFolder, SpanFile
 from rightcall.running.runner import CaseFinished, WorkerReplaced
 from rightcall.values.decoding import dump_json, load_json
 from rightcall.values.redaction import redacted, redacted_value
@@ -81,7 +81,7 @@ class SpanListener:
         self.problem: str | None = None
         """Why they are not kept any more, where they were to be."""
 
-    def begin(self, run: Run) -> None:
+    def begin(self, run: RunFolder) -> None:
         """Begin to keep the spans of a run.
 
         A run that is resumed may have spans though none are wanted now. Then there are lines without any, so that

@@ -10,7 +10,7 @@ import msgspec
 
 from rightcall.cases.evalsets import EvalSet
 from rightcall.errors import StoreError
-from rightcall.reporting.store import RUNS, Run
+from rightcall.reporting.store import RUNS, RunFolder
 from rightcall.running import runner
 from rightcall.running.project import Configuration, recording_path
 
@@ -73,7 +73,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
         if self.resume is not None and self.failed:
             raise click.UsageError("--resume goes on with the cases of that run; --failed begins a new one")
 
-    def resumed(self, run: Run) -> RunOptions:
+    def resumed(self, run: RunFolder) -> RunOptions:
         """These options, completed by those the run was started with.
 
         Raises:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rightcall.cases.evalsets import Case, select_cases
 from rightcall.errors import AgentError, StoreError
-from rightcall.reporting.store import Journal, Run, case_digest, commit_of, create_run, file_digest, open_run
+from rightcall.reporting.store import Journal, RunFolder, case_digest, commit_of, create_run, file_digest, open_run
 from rightcall.running import runner
 from rightcall.values.redaction import redacted_address
 from rightcall.values.results import CaseResult
@@ -27,7 +27,7 @@ class RunPlan:
     """
 
     def __init__(self, options: RunOptions) -> None:
-        self.run: Run | None = _resumed(options) if options.resume is not None else None
+        self.run: RunFolder | None = _resumed(options) if options.resume is not None else None
         """The run folder: that of the run that is resumed, or the one that `begin` makes."""
         self.options = options if self.run is None else options.resumed(self.run)
         self.options.check()
@@ -56,7 +56,7 @@ class RunPlan:
         if self.run is None:
             return
         self._journal = self.run.journal()
-        self.run = Run(self.run.folder, self._journal.header)
+        self.run = RunFolder(self.run.folder, self._journal.header)
         changed = 0
         latest = {(entry.result.case_id, entry.result.repeat): entry.digest for entry in self.run.entries()}
         for result in self.run.results():
@@ -85,7 +85,7 @@ class RunPlan:
         project = str(self.chosen.project)
         return runner.RunPlan(agent=self.chosen.agent, project=project, jobs=self._jobs(), total=self.waiting)
 
-    def begin(self) -> tuple[Run, Journal]:
+    def begin(self) -> tuple[RunFolder, Journal]:
         """Return the run folder and its journal. A new folder is made now, when there is an agent to run.
 
         Raises:
@@ -128,7 +128,7 @@ class RunPlan:
                 "; take the mocks out, or choose other cases with --case or --tag"
             )
 
-    def _new_run(self) -> Run:
+    def _new_run(self) -> RunFolder:
         commit, branch = commit_of(Path.cwd())
         evalset = self.chosen.eval_set.path
         return create_run(
@@ -150,7 +150,7 @@ class RunPlan:
         return kept
 
 
-def _resumed(options: RunOptions) -> Run:
+def _resumed(options: RunOptions) -> RunFolder:
     run = open_run(str(options.resume), options.runs_folder)
     if not run.header.agent:
         raise StoreError(f"run {run.short_id} has recorded traces, which no agent of this command was run for")

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from rightcall.errors import RightcallError
-from rightcall.reporting.reports import unobeyed
+from rightcall.reporting.reports import escape_commands
 from rightcall.reporting.store import Sample
 from rightcall.scale.columns import Plan
 from rightcall.scale.lake import Counting, Job, Scorers, Summary, exemplars, summarise, write_summary
@@ -207,4 +207,4 @@ class LakeScoring:
             return dump_json(known, indent=2) + "\n"
         lines = summary_lines(summary, self._out, before, seconds, run_id, None)
         texts = ["".join([part if isinstance(part, str) else part[0] for part in line]) for line in lines]
-        return "".join([f"{unobeyed(text)}\n" for text in texts])
+        return "".join([f"{escape_commands(text)}\n" for text in texts])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rightcall.reporting.store import Journal, Run, Sample, case_digest, commit_of, create_run, file_digest
+from rightcall.reporting.store import Journal, RunFolder, Sample, case_digest, commit_of, create_run, file_digest
 from rightcall.scale.request import Request
 from rightcall.values.redaction import redacted, redacted_overall
 from rightcall.values.results import CaseResult, EvaluatorTotals, OverallResult, Totals
@@ -31,7 +31,7 @@ class SavedRun:
         self._redacts = options["redact"] is True
         commit, branch = commit_of(Path.cwd())
         kept = {"cases": list(options["cases"]), "tags": list(options["tags"])}
-        self.run: Run = create_run(
+        self.run: RunFolder = create_run(
             runs_folder(options["runs"]),
             commit=commit,
             branch=branch,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rightcall.errors import StoreError, shown
 from rightcall.reporting.reports import Paper, diagnosis, headline, trajectory_lines
-from rightcall.reporting.store import Run, open_run
+from rightcall.reporting.store import RunFolder, open_run
 from rightcall.values.redaction import redacted
 from rightcall.values.results import CaseResult
 
@@ -17,7 +17,7 @@ from .._terminal import Screen
 from ._traces import json_line
 
 
-def run_named(name: str, runs: str | None, *, is_meant: bool) -> Run | None:
+def run_named(name: str, runs: str | None, *, is_meant: bool) -> RunFolder | None:
     """Return the run of a name; none if there is no such run, and it may be the name of something else.
 
     Raises:
@@ -31,7 +31,7 @@ def run_named(name: str, runs: str | None, *, is_meant: bool) -> Run | None:
         return None
 
 
-def show_run(run: Run, globs: Sequence[str], *, full: bool, as_json: bool, redacts: bool) -> int:
+def show_run(run: RunFolder, globs: Sequence[str], *, full: bool, as_json: bool, redacts: bool) -> int:
     """Show the cases of a run whose ids match one of the globs, or all of them; without secrets if it `redacts`.
 
     Raises:
@@ -59,7 +59,7 @@ def show_run(run: Run, globs: Sequence[str], *, full: bool, as_json: bool, redac
     return 0
 
 
-def _show(screen: Screen, paper: Paper, result: CaseResult, run: Run) -> None:
+def _show(screen: Screen, paper: Paper, result: CaseResult, run: RunFolder) -> None:
     for line in (headline(result, paper), *diagnosis(result, paper)):
         screen.line(*line)
     screen.line()

@@ -9,7 +9,7 @@ import msgspec
 
 from rightcall.errors import RightcallError
 from rightcall.reading import Reading
-from rightcall.reporting.reports import trajectory_lines, unobeyed_json
+from rightcall.reporting.reports import escape_commands_in_json, trajectory_lines
 from rightcall.values.decoding import dump_json
 from rightcall.values.redaction import redacted_trajectory
 from rightcall.values.trajectory import Trajectory
@@ -77,4 +77,4 @@ def json_line(key: str, name: str, trajectory: Trajectory) -> str:
     document = msgspec.to_builtins(trajectory)
     for call in document["calls"]:
         call["unrecorded"].sort()
-    return unobeyed_json(dump_json({key: name, **document}))
+    return escape_commands_in_json(dump_json({key: name, **document}))

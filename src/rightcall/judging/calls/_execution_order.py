@@ -21,7 +21,7 @@ from rightcall.judging.core import (
 )
 from rightcall.limits import Limits
 from rightcall.matching.alignment import common_length
-from rightcall.values.results import ExecutionOrderJustification, Finding, Justification, Told
+from rightcall.values.results import ExecutionOrderJustification, Explained, Finding, Justification
 
 from ._aligning import Kind
 from ._comparing import Comparison, ComparisonAccount, compare_names, too_long_to_align
@@ -86,7 +86,7 @@ class ExecutionOrderEvaluator(Evaluator[ExecutionOrderConfig, ExecutionOrderCrit
             selection = selection.arranged_by_name(plan.expected, self.limits)
         score = self._score(selection, plan)
         warnings = too_long_to_align(len(plan.expected), len(selection.names), self.limits)
-        account = Told() if warnings else ExecutionOrderAccount(selection, plan, self.config.mode, self.limits)
+        account = Explained() if warnings else ExecutionOrderAccount(selection, plan, self.config.mode, self.limits)
         return Measurement(score, score, account, warnings)
 
     def estimate(self, selection: Selection, plan: OrderPlan) -> Measurement:

@@ -23,7 +23,7 @@ from rightcall.judging.core import (
 )
 from rightcall.limits import Limits
 from rightcall.matching.alignment import common_length
-from rightcall.values.results import Finding, Justification, Told, ToolCallOrderEvaluatorJustification
+from rightcall.values.results import Explained, Finding, Justification, ToolCallOrderEvaluatorJustification
 
 from ._comparing import Comparison, ComparisonAccount, compare_names, too_long_to_align
 from ._sequences import is_surely_exact, least_in_order, may_be_exact
@@ -95,7 +95,7 @@ class ToolCallOrderEvaluator(Evaluator[ToolCallOrderEvaluatorConfig, ToolCallOrd
             selection = selection.arranged_by_name(plan.expected, self.limits)
         score = self._score(selection, plan)
         warnings = too_long_to_align(len(plan.expected), len(selection.names), self.limits)
-        account = Told() if warnings else OrderAccount(selection, plan, self.config.strict, self.limits)
+        account = Explained() if warnings else OrderAccount(selection, plan, self.config.strict, self.limits)
         return Measurement(score, score, account, warnings)
 
     def estimate(self, selection: Selection, plan: OrderPlan) -> Measurement:

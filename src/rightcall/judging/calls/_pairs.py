@@ -22,7 +22,7 @@ from rightcall.judging.core import (
 from rightcall.limits import Limits
 from rightcall.matching.alignment import Row, maximum_pairing, only_pairing
 from rightcall.matching.matchers import ArgsPolicy, CallPattern, ExpectedCalls, Pattern, Relation, relate
-from rightcall.values.results import Finding, Justification, Told
+from rightcall.values.results import Explained, Finding, Justification
 
 from ._comparing import Comparison, ComparisonAccount, compare_calls, too_long_to_align
 from ._sequences import without
@@ -100,7 +100,7 @@ class PairingEvaluator(Evaluator[ConfigT, CriteriaT, PatternPlan]):
         low = self.score(paired.low, expected, actual)
         high = low if paired.low == paired.high else self.score(paired.high, expected, actual)
         warnings = too_long_to_align(expected, actual, self.limits)
-        account = Told() if warnings else PairingAccount(self, selection, plan, paired)
+        account = Explained() if warnings else PairingAccount(self, selection, plan, paired)
         return Measurement(low, high, account, warnings)
 
     def bound(self, selection: Selection, plan: PatternPlan) -> Measurement:
@@ -115,7 +115,7 @@ class PairingEvaluator(Evaluator[ConfigT, CriteriaT, PatternPlan]):
         low = self._least(relation.sure, doubts, paired.low, plan.size, surely)
         high = max([self.score(paired.high + more, plan.size, surely + more) for more in (0, more)])
         warnings = too_long_to_align(plan.size, len(selection.calls), self.limits)
-        account = Told() if warnings else PairingAccount(self, selection, plan, paired)
+        account = Explained() if warnings else PairingAccount(self, selection, plan, paired)
         return Measurement(low, high, account, warnings)
 
     def _least(self, rows: list[Row], doubts: Doubts, pairs: int, expected: int, surely: int) -> float:

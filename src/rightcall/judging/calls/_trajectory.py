@@ -28,7 +28,7 @@ from rightcall.judging.core import (
 )
 from rightcall.limits import Limits
 from rightcall.matching.matchers import ExpectedCalls
-from rightcall.values.results import Finding, Justification, Told, ToolTrajectoryEvaluatorJustification, TurnScore
+from rightcall.values.results import Explained, Finding, Justification, ToolTrajectoryEvaluatorJustification, TurnScore
 
 from ._bounding import bound_grade, bound_turn
 from ._comparing import Comparison, too_long_to_align
@@ -168,7 +168,7 @@ class ToolTrajectoryEvaluator(
         else:
             low, high = self._bound_unknown_turns(selection, plan)
         unknown = Finding("RC301", "the trace does not say which turn each call belongs to")
-        return Measurement(low, high, Told(None, (unknown,)))
+        return Measurement(low, high, Explained(None, (unknown,)))
 
     def _bound_unknown_turns(self, selection: Selection, plan: TrajectoryPlan) -> tuple[float, float]:
         """Bounds that surely hold: a call without a turn may be in each of them, or beyond."""
@@ -183,7 +183,7 @@ class ToolTrajectoryEvaluator(
         if len(turns) > 1:
             low, high = mean([each.low for each in judged]), mean([each.high for each in judged])
         warnings = too_long_to_align(plan.size, max([len(turn.selection.calls) for turn in turns]), self.limits)
-        account = Told() if warnings else TrajectoryAccount(turns, plan, judged, self.limits)
+        account = Explained() if warnings else TrajectoryAccount(turns, plan, judged, self.limits)
         return Measurement(low, high, account, warnings)
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from rightcall.errors import ConfigurationError, CriteriaError, LimitError, shown
 from rightcall.limits import DEFAULT_LIMITS, Budget, Limits
-from rightcall.values.results import Account, EvaluationResult, Explanation, Finding, Justification, Told
+from rightcall.values.results import EvaluationResult, Explained, Explainer, Explanation, Finding, Justification
 from rightcall.values.trajectory import ToolCall, Trajectory
 
 from ._criteria import Config, Criteria
@@ -46,7 +46,7 @@ class Measurement(msgspec.Struct, frozen=True):
 
     low: float
     high: float
-    account: Account
+    account: Explainer
     warnings: tuple[str, ...] = ()
 
 
@@ -207,7 +207,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
 
     def estimate(self, selection: Selection, plan: PlanT) -> Measurement:
         """Bounds that surely hold, where there are too many ways to fill in what the trace leaves open."""
-        return Measurement(0.0, 1.0, Told())
+        return Measurement(0.0, 1.0, Explained())
 
     def _measured(self, selection: Selection, plan: PlanT) -> Measurement:
         doubts = selection.doubts
@@ -285,7 +285,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             traceback=trace,
             warnings=trajectory.warnings,
             evaluation_time=seconds,
-            explanation=Explanation(Told(None, (Finding(code, reason),))),
+            explanation=Explanation(Explained(None, (Finding(code, reason),))),
         )
 
 
@@ -302,7 +302,7 @@ def _expected_tools(criteria: Criteria) -> Iterable[Any]:
 class _InDoubt(msgspec.Struct, frozen=True):
     """The account of a result that depends on what the trace leaves open about its calls: it tells what that is."""
 
-    account: Account
+    account: Explainer
     unknown: tuple[Finding, ...]
 
     def justify(self) -> Justification | None:
@@ -315,7 +315,7 @@ class _InDoubt(msgspec.Struct, frozen=True):
 class _Unmeasured(msgspec.Struct, frozen=True):
     """The account of a result without a score: first of all, why there is none."""
 
-    account: Account
+    account: Explainer
     reason: str
 
     def justify(self) -> Justification | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from rightcall.errors import ConfigurationError, nearest, shown
 from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.values.results import EvaluationResult, Explanation, Finding, Told
+from rightcall.values.results import EvaluationResult, Explained, Explanation, Finding
 from rightcall.values.trajectory import Trajectory
 
 from ._criteria import Config, Criteria
@@ -96,7 +96,7 @@ class UnavailableEvaluator(Evaluator[Config, Criteria, _NoPlan]):
             explanation=Explanation(account),
         )
 
-    def _account(self) -> Told:
+    def _account(self) -> Explained:
         name = f"{self.id!r} ({self.type_id})" if self.id != self.type_id else repr(self.id)
         what = "was not judged" if self.reason == CODE_OF_YOURS else "is not yet available"
-        return Told(None, (Finding("RC403", f"{name} {what}: {self.reason}"),))
+        return Explained(None, (Finding("RC403", f"{name} {what}: {self.reason}"),))

@@ -13,7 +13,7 @@ import msgspec
 from pydantic import Field
 
 from rightcall.errors import LimitError, shown
-from rightcall.values.results import EvaluationResult, Explanation, Finding, Justification, Told
+from rightcall.values.results import EvaluationResult, Explained, Explanation, Finding, Justification
 from rightcall.values.trajectory import ToolCall, Trajectory
 
 from ._criteria import Config, Criteria
@@ -167,7 +167,7 @@ class WaitingEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
             score=score,
             threshold=self.config.threshold,
             warnings=(*execution.trajectory.warnings, *warnings),
-            explanation=Explanation(Told(justification, findings)),
+            explanation=Explanation(Explained(justification, findings)),
         )
 
     def broken(
@@ -186,7 +186,7 @@ class WaitingEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
             error=f"{code} {reason}",
             traceback=traceback,
             warnings=execution.trajectory.warnings,
-            explanation=Explanation(Told(justification, (Finding(code, reason),))),
+            explanation=Explanation(Explained(justification, (Finding(code, reason),))),
         )
 
     def unmeasured(self, execution: Execution, reason: str) -> EvaluationResult:
@@ -196,12 +196,12 @@ class WaitingEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
             verdict="not_measured",
             threshold=self.config.threshold,
             warnings=(*execution.trajectory.warnings, f"not measured: {reason}"),
-            explanation=Explanation(Told(None, (Finding("RC301", reason),))),
+            explanation=Explanation(Explained(None, (Finding("RC301", reason),))),
         )
 
     def _in_doubt(self, execution: Execution, reasons: tuple[Finding, ...]) -> EvaluationResult:
         result = self.unmeasured(execution, "; ".join([reason.message for reason in reasons]))
-        return msgspec.structs.replace(result, explanation=Explanation(Told(None, reasons)))
+        return msgspec.structs.replace(result, explanation=Explanation(Explained(None, reasons)))
 
     def timed_out(self, execution: Execution, reason: str = "") -> EvaluationResult:
         """The result of an evaluation that took too long."""

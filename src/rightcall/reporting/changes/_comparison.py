@@ -12,7 +12,7 @@ from rightcall.values.decoding import dump_json
 from rightcall.values.redaction import redacted_differences, redacted_value
 from rightcall.values.results import CaseResult, Source, Tally, Verdict
 
-from ._path_changes import Called, PathChange, called, path_changes
+from ._path_changes import ComparedCall, PathChange, compared_calls, path_changes
 
 Kind = Literal["worse", "better", "other", "drifted", "only_before", "only_after"]
 _RANKS: dict[Kind, int] = {"worse": 0, "better": 1, "other": 2, "drifted": 3, "only_before": 4, "only_after": 5}
@@ -36,8 +36,8 @@ class CaseChange(msgspec.Struct, frozen=True, kw_only=True):
 
     case_id: str
     kind: Kind
-    before: Side | None = None
-    after: Side | None = None
+    before: CaseSide | None = None
+    after: CaseSide | None = None
     scores: tuple[ScoreChange, ...] = ()
     path: tuple[PathChange, ...] = ()
 
@@ -62,7 +62,7 @@ class Comparison(msgspec.Struct, frozen=True):
     """How many cases are as they were, but for their answers; they are not listed."""
 
 
-def compare(before: Mapping[str, Side], after: Mapping[str, Side]) -> Comparison:
+def compare(before: Mapping[str, CaseSide], after: Mapping[str, CaseSide]) -> Comparison:
     """What changed between two runs, given what each has of its cases."""
     changes = list(_changes(before, after))
     changes.sort(key=_place)
@@ -71,7 +71,7 @@ def compare(before: Mapping[str, Side], after: Mapping[str, Side]) -> Comparison
     return Comparison(overview(before), overview(after), tuple(changes), same)
 
 
-class Side(msgspec.Struct, frozen=True, kw_only=True):
+class CaseSide(msgspec.Struct, frozen=True, kw_only=True):
     """What one run has of one case: its verdict and, over all repeats, the mean of its scores.
 
     The path and the answer are those of the first repeat that has the verdict of the case.
@@ -81,7 +81,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     score: float | None
     scores: Mapping[str, float | None]
     """By the id of the evaluator."""
-    path: tuple[Called, ...]
+    path: tuple[ComparedCall, ...]
     answer: bytes
     """A digest of what the agent gave back."""
     is_recorded: bool
@@ -103,20 +103,20 @@ class Overview(msgspec.Struct, frozen=True):
     calls: float | None
 
 
-def sides_of(results: Iterable[CaseResult], needed: int | None = None) -> dict[str, Side]:
+def sides_of(results: Iterable[CaseResult], needed: int | None = None) -> dict[str, CaseSide]:
     """What a run has of each case, by its id; `needed` is how many repeats must pass, all by default.
 
     Of each result only its path is kept in memory, not what tools gave back.
     """
     tally = Tally(needed)
-    repeats: dict[str, list[Side]] = {}
+    repeats: dict[str, list[CaseSide]] = {}
     for result in results:
         tally.add(result)
         repeats.setdefault(result.case_id, []).append(_side(result))
     return {case_id: _merged(sides, tally.verdict(case_id)) for case_id, sides in repeats.items()}
 
 
-def overview(sides: Mapping[str, Side]) -> Overview:
+def overview(sides: Mapping[str, CaseSide]) -> Overview:
     """What the cases of a run come to."""
     evaluators = dict.fromkeys(evaluator for side in sides.values() for evaluator in side.scores)
     means = {name: mean(side.scores.get(name) for side in sides.values()) for name in evaluators}
@@ -135,7 +135,7 @@ def redacted_comparison(comparison: Comparison) -> Comparison:
     return msgspec.structs.replace(comparison, cases=tuple([_redacted_change(change) for change in comparison.cases]))
 
 
-def _changes(before: Mapping[str, Side], after: Mapping[str, Side]) -> Iterator[CaseChange]:
+def _changes(before: Mapping[str, CaseSide], after: Mapping[str, CaseSide]) -> Iterator[CaseChange]:
     for case_id in dict.fromkeys((*before, *after)):
         old, new = before.get(case_id), after.get(case_id)
         if old is None or new is None:
@@ -146,7 +146,7 @@ def _changes(before: Mapping[str, Side], after: Mapping[str, Side]) -> Iterator[
             yield change
 
 
-def _change(case_id: str, old: Side, new: Side) -> CaseChange | None:
+def _change(case_id: str, old: CaseSide, new: CaseSide) -> CaseChange | None:
     scores = tuple(_score_changes(old, new))
     path = path_changes(old.path, new.path) if old.is_recorded and new.is_recorded else ()
     if old.verdict == new.verdict and not scores and not path:
@@ -157,7 +157,7 @@ def _change(case_id: str, old: Side, new: Side) -> CaseChange | None:
     return CaseChange(case_id=case_id, kind=kind, before=old, after=new, scores=scores, path=path)
 
 
-def _score_changes(old: Side, new: Side) -> Iterator[ScoreChange]:
+def _score_changes(old: CaseSide, new: CaseSide) -> Iterator[ScoreChange]:
     for evaluator in dict.fromkeys((*old.scores, *new.scores)):
         before, after = old.scores.get(evaluator), new.scores.get(evaluator)
         if before != after:
@@ -171,21 +171,21 @@ def _place(change: CaseChange) -> tuple[int, str, int, int]:
     return (_RANKS[change.kind], *((source.file, source.line, source.column) if source is not None else ("", 0, 0)))
 
 
-def _side(result: CaseResult) -> Side:
+def _side(result: CaseResult) -> CaseSide:
     trajectory = result.trajectory
     answer = dump_json(trajectory.output) if trajectory is not None else ""
-    return Side(
+    return CaseSide(
         verdict=result.verdict,
         score=result.score,
         scores={evaluation.evaluator: evaluation.score for evaluation in result.results},
-        path=called(trajectory),
+        path=compared_calls(trajectory),
         answer=blake2b(answer.encode(errors="surrogatepass"), digest_size=16).digest(),
         is_recorded=trajectory is not None,
         source=result.source,
     )
 
 
-def _merged(repeats: list[Side], verdict: Verdict) -> Side:
+def _merged(repeats: list[CaseSide], verdict: Verdict) -> CaseSide:
     shown = next((side for side in repeats if side.verdict == verdict), repeats[0])
     evaluators = dict.fromkeys(evaluator for side in repeats for evaluator in side.scores)
     return msgspec.structs.replace(
@@ -209,8 +209,8 @@ def _redacted_change(change: CaseChange) -> CaseChange:
     return msgspec.structs.replace(change, before=before, after=after, path=tuple(path))
 
 
-def _redacted_side(side: Side | None) -> Side | None:
+def _redacted_side(side: CaseSide | None) -> CaseSide | None:
     if side is None:
         return None
-    path = tuple([Called(call.name, redacted_value(call.args)) for call in side.path])
+    path = tuple([ComparedCall(call.name, redacted_value(call.args)) for call in side.path])
     return msgspec.structs.replace(side, path=path)

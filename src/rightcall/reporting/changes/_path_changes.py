@@ -24,7 +24,7 @@ _plain_text = json.JSONEncoder(sort_keys=True, default=repr).encode
 Pairs = list[tuple[int, int]]
 
 
-class Called(msgspec.Struct, frozen=True):
+class ComparedCall(msgspec.Struct, frozen=True):
     """What counts of a call: its tool and its arguments, `None` where they were not recorded."""
 
     name: str
@@ -46,17 +46,20 @@ class PathChange(msgspec.Struct, frozen=True, omit_defaults=True):
     differences: tuple[Difference, ...] = ()
 
 
-def called(trajectory: Trajectory | None) -> tuple[Called, ...]:
+Calls = Sequence[ComparedCall]
+
+
+def compared_calls(trajectory: Trajectory | None) -> tuple[ComparedCall, ...]:
     """The path of a trajectory. Calls whose order it does not settle are put in an order of their own."""
     if trajectory is None:
         return ()
-    made = [Called(call.name, None if "args" in call.unrecorded else call.args) for call in trajectory.calls]
+    made = [ComparedCall(call.name, None if "args" in call.unrecorded else call.args) for call in trajectory.calls]
     for first, end in trajectory.unordered:
         made[first:end] = sorted(made[first:end], key=_text)
     return tuple(made)
 
 
-def path_changes(before: Sequence[Called], after: Sequence[Called]) -> tuple[PathChange, ...]:
+def path_changes(before: Calls, after: Calls) -> tuple[PathChange, ...]:
     """What makes one path of another: moves first, then what is gone, what is new, and arguments.
 
     Equal calls are lined up first, then calls of one name. What was not recorded on either side has not changed.
@@ -79,7 +82,7 @@ def path_changes(before: Sequence[Called], after: Sequence[Called]) -> tuple[Pat
     )
 
 
-def _names(path: Sequence[Called]) -> list[str]:
+def _names(path: Sequence[ComparedCall]) -> list[str]:
     return [call.name for call in path]
 
 
@@ -87,11 +90,11 @@ def _counted(kind: Literal["removed", "added"], these: Sequence[str], others: Se
     return [PathChange(kind, name, times=times) for name, times in (Counter(these) - Counter(others)).items()]
 
 
-def _text(call: Called) -> str:
+def _text(call: ComparedCall) -> str:
     return _plain_text([call.name, call.args])
 
 
-def _in_place(before: Sequence[Called], after: Sequence[Called]) -> Pairs:
+def _in_place(before: Calls, after: Calls) -> Pairs:
     """Pairs of positions that rise on both sides: equal calls, and between these calls of one name."""
     anchors = _common([_text(call) for call in before], [_text(call) for call in after])
     pairs = list(anchors)
@@ -108,7 +111,7 @@ def _common(before: Sequence[str], after: Sequence[str]) -> Pairs:
     return common_subsequence(numbered, [ids.setdefault(text, len(ids)) for text in after])
 
 
-def _leftovers(in_place: Pairs, before: Sequence[Called], after: Sequence[Called]) -> Pairs:
+def _leftovers(in_place: Pairs, before: Calls, after: Calls) -> Pairs:
     """Pairs of what is not in place: equal calls first, then the first of a name with the first of that name."""
     left = set(range(len(before))) - {first for first, _ in in_place}
     free = set(range(len(after))) - {second for _, second in in_place}
@@ -125,7 +128,7 @@ def _leftovers(in_place: Pairs, before: Sequence[Called], after: Sequence[Called
     return sorted(pairs)
 
 
-def _moves(in_place: Pairs, moved: Pairs, before: Sequence[Called]) -> Iterator[PathChange]:
+def _moves(in_place: Pairs, moved: Pairs, before: Sequence[ComparedCall]) -> Iterator[PathChange]:
     """What each call that is not in place was moved past."""
     firsts, seconds = [first for first, _ in in_place], [second for _, second in in_place]
     for first, second in moved:
@@ -138,7 +141,7 @@ def _moves(in_place: Pairs, moved: Pairs, before: Sequence[Called]) -> Iterator[
             yield PathChange("later", name, passed[-1]) if new > old else PathChange("earlier", name, passed[0])
 
 
-def _other_arguments(pairs: Pairs, before: Sequence[Called], after: Sequence[Called]) -> Iterator[PathChange]:
+def _other_arguments(pairs: Pairs, before: Calls, after: Calls) -> Iterator[PathChange]:
     for first, second in pairs:
         old, new = before[first].args, after[second].args
         if old is not None and new is not None:

@@ -17,13 +17,19 @@ from ._compare_page import (
     verdict_rows as verdict_rows,
     verdicts_html as verdicts_html,
 )
-from ._facts import RunFacts as RunFacts, When as When, facts_of as facts_of, report_facts as report_facts, when as when
+from ._facts import (
+    Moment as Moment,
+    RunFacts as RunFacts,
+    facts_of as facts_of,
+    moment as moment,
+    report_facts as report_facts,
+)
 from ._html_report import check_installed as check_installed, html_report as html_report
 from ._links import Crumb as Crumb, Links as Links, case_key as case_key, key_of as key_of
 from ._rows import (
     CaseRow as CaseRow,
     Group as Group,
-    Grouping as Grouping,
+    RowCounter as RowCounter,
     RunCounts as RunCounts,
     ToolTotal as ToolTotal,
     row_of as row_of,
@@ -44,7 +50,7 @@ from ._templates import (
     script as script,
     stylesheet as stylesheet,
 )
-from ._texts import Shown as Shown, shown_text as shown_text, visible as visible
+from ._texts import ShownText as ShownText, shown_text as shown_text, visible as visible
 from ._tool_page import (
     CallLine as CallLine,
     ToolPage as ToolPage,

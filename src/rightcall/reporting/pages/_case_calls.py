@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from rightcall.reporting.reports import Lane, Row, duration_text, rows
+from rightcall.reporting.reports import CallRow, Lane, duration_text, rows
 from rightcall.values.results import value_text
 from rightcall.values.trajectory import ToolCall
 
-from ._texts import Shown, shown_text
+from ._texts import ShownText, shown_text
 
 _SHORT = 72
 _TEXT = 2_000
@@ -36,9 +36,9 @@ class CallView(msgspec.Struct, frozen=True, kw_only=True):
     """The page of its tool."""
     sign: str = ""
     """What a comparison says of it; empty where none does."""
-    args: Shown | None = None
-    output: Shown | None = None
-    error: Shown | None = None
+    args: ShownText | None = None
+    output: ShownText | None = None
+    error: ShownText | None = None
     suspected_error: bool = False
     internal: bool = False
     facts: tuple[tuple[str, str], ...] = ()
@@ -49,8 +49,8 @@ class CallView(msgspec.Struct, frozen=True, kw_only=True):
     """The numbers of the first other calls of its group: the model asked for them at once, or they ran at one time."""
     more_together: int = 0
     unrecorded: tuple[str, ...] = ()
-    record: Shown | None = None
-    span: Shown | None = None
+    record: ShownText | None = None
+    span: ShownText | None = None
 
 
 def call_view(
@@ -98,8 +98,8 @@ def brief_call_view(position: int, calls: Sequence[ToolCall], sign: str = "") ->
         number=position + 1,
         name=call.name[:200],
         sign=sign,
-        args=None if "args" in call.unrecorded else Shown(value_text(call.args, _BRIEF)),
-        output=None if "output" in call.unrecorded else Shown(value_text(call.output, _BRIEF)),
+        args=None if "args" in call.unrecorded else ShownText(value_text(call.args, _BRIEF)),
+        output=None if "output" in call.unrecorded else ShownText(value_text(call.output, _BRIEF)),
         error=shown_text(call.error, _BRIEF) if call.error is not None else None,
         suspected_error=call.suspected_error,
         internal=call.internal,
@@ -107,7 +107,7 @@ def brief_call_view(position: int, calls: Sequence[ToolCall], sign: str = "") ->
     )
 
 
-def value_shown(value: Any, most: int = _TEXT) -> Shown:
+def value_shown(value: Any, most: int = _TEXT) -> ShownText:
     """A value as JSON: on one line where it is short. A long text is shown as it is, with its lines."""
     if isinstance(value, str) and ("\n" in value or len(value) > _SHORT):
         return shown_text(value, most, whole=True)
@@ -186,7 +186,7 @@ def _plain(call: ToolCall) -> Any:
     return {key: value for key, value in plain.items() if value not in (None, False, []) or key in ("args", "output")}
 
 
-def _bar(row: Row, begin: int, length: int, has_turns: bool) -> BarView:
+def _bar(row: CallRow, begin: int, length: int, has_turns: bool) -> BarView:
     call = row.call
     left = width = 0.0
     took = ""

@@ -13,12 +13,12 @@ from rightcall.values.trajectory import ToolCall, Trajectory
 
 from ._case_calls import CallView, Waterfall, brief_call_view, call_view, value_shown, waterfall_of
 from ._evaluations import EvaluationView, evaluation_views, signs_of
-from ._facts import When
+from ._facts import Moment
 from ._links import Crumb, Links, case_key
 from ._problems import ProblemView, codes_of, problem_views
 from ._rows import sentence_of
 from ._templates import render
-from ._texts import Shown, shown_text
+from ._texts import ShownText, shown_text
 
 CALLS_A_PAGE = 200
 _BRIEF_CALLS = 40
@@ -50,7 +50,7 @@ class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     run: str
     href: str
-    when: When
+    when: Moment
     verdict: Verdict
     is_this: bool = False
     began: bool = False
@@ -68,7 +68,7 @@ class CasePage(msgspec.Struct, frozen=True, kw_only=True):
     trail: tuple[Crumb, ...] = ()
     is_running: bool = False
     key: str
-    case_id: Shown
+    case_id: ShownText
     repeat: int
     verdict: Verdict
     score: float | None
@@ -76,7 +76,7 @@ class CasePage(msgspec.Struct, frozen=True, kw_only=True):
     took: str
     size: int
     """How many calls there were."""
-    sentence: Shown
+    sentence: ShownText
     problems: tuple[ProblemView, ...]
     codes: tuple[Code, ...]
     evaluations: tuple[EvaluationView, ...]
@@ -85,17 +85,17 @@ class CasePage(msgspec.Struct, frozen=True, kw_only=True):
     calls_left_out: int = 0
     calls_page: int = 1
     calls_pages: int = 1
-    warnings: tuple[Shown, ...] = ()
+    warnings: tuple[ShownText, ...] = ()
     is_recorded: bool = True
     """Whether there is a trajectory at all."""
-    input: Shown | None = None
-    output: Shown | None = None
-    turn_inputs: tuple[Shown, ...] = ()
+    input: ShownText | None = None
+    output: ShownText | None = None
+    turn_inputs: tuple[ShownText, ...] = ()
     """What each turn was given, where each turn that gave something back is known to have been given something."""
-    turn_outputs: tuple[Shown, ...] = ()
-    error: Shown | None = None
-    traceback: Shown | None = None
-    printed: Shown | None = None
+    turn_outputs: tuple[ShownText, ...] = ()
+    error: ShownText | None = None
+    traceback: ShownText | None = None
+    printed: ShownText | None = None
     run_id: str = ""
     neighbours: Neighbours = Neighbours()
     siblings: tuple[Sibling, ...] = ()

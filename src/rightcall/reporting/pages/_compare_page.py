@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from rightcall.reporting.changes import CaseChange, Comparison, Side
+from rightcall.reporting.changes import CaseChange, CaseSide, Comparison
 from rightcall.reporting.reports import change_words, score_words, totals_words
 from rightcall.values.results import Verdict
 
@@ -95,7 +95,7 @@ class VerdictsPage(msgspec.Struct, frozen=True, kw_only=True):
     is_running: bool = False
 
 
-def changes_of(comparison: Comparison, before: Mapping[str, Side], after: Mapping[str, Side]) -> Changes:
+def changes_of(comparison: Comparison, before: Mapping[str, CaseSide], after: Mapping[str, CaseSide]) -> Changes:
     """A comparison in words, without the paths that it was made of."""
     kinds: dict[str, list[ChangeLine]] = {"flip": [], "drifted": [], "only_before": [], "only_after": []}
     for change in comparison.cases:
@@ -150,5 +150,5 @@ def _line(change: CaseChange) -> ChangeLine:
     )
 
 
-def _same(case_id: str, side: Side) -> ChangeLine:
+def _same(case_id: str, side: CaseSide) -> ChangeLine:
     return ChangeLine(case_id=case_id[:_CASE_ID], key=case_key(case_id), before=side.verdict, after=side.verdict)

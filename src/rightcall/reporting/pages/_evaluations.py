@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from rightcall.reporting.reports import Path, order_text, paths_of
+from rightcall.reporting.reports import ExpectedPath, order_text, paths_of
 from rightcall.values.results import (
     BudgetCheck,
     CaseResult,
@@ -23,7 +23,7 @@ from rightcall.values.results import (
 )
 from rightcall.values.trajectory import ToolCall
 
-from ._texts import Change, Marked, Shown, change_of, marked_pair, shown_text
+from ._texts import Change, Marked, ShownText, change_of, marked_pair, shown_text
 
 MOST_STEPS = 400
 """How many lines of one comparison a page has."""
@@ -102,9 +102,9 @@ class EvaluationView(msgspec.Struct, frozen=True, kw_only=True):
     made: tuple[str, ...] = ()
     """The calls of forbidden tools that were made."""
     judged: JudgedView | None = None
-    error: Shown | None = None
-    traceback: Shown | None = None
-    warnings: tuple[Shown, ...] = ()
+    error: ShownText | None = None
+    traceback: ShownText | None = None
+    warnings: tuple[ShownText, ...] = ()
 
 
 def evaluation_views(result: CaseResult, most_steps: int = MOST_STEPS) -> tuple[EvaluationView, ...]:
@@ -127,15 +127,15 @@ def signs_of(views: Sequence[EvaluationView]) -> dict[int, str]:
 class RubricView(msgspec.Struct, frozen=True):
     """One rubric, whether it is met, and why."""
 
-    text: Shown
+    text: ShownText
     met: bool
-    reason: Shown
+    reason: ShownText
 
 
 class JudgedView(msgspec.Struct, frozen=True):
     """What a judge says: its reason, the call it is about, what it took, and its verdict on each rubric."""
 
-    reason: Shown
+    reason: ShownText
     facts: str
     number: int = 0
     """Which call decided the matter, from 1; 0 for none."""
@@ -193,11 +193,11 @@ def _tables(result: CaseResult, one: EvaluationResult, most_steps: int) -> Itera
         yield TableView(f"Turn {number}" if len(paths) > 1 else "", views, left)
 
 
-def _shows(path: Path, step: Step) -> bool:
+def _shows(path: ExpectedPath, step: Step) -> bool:
     return path.shows_extras or path.is_told(step)
 
 
-def _step(step: Step, path: Path, calls: Sequence[ToolCall]) -> StepView:
+def _step(step: Step, path: ExpectedPath, calls: Sequence[ToolCall]) -> StepView:
     kind, source = path.kind(step), path.source(step)
     call = calls[step.actual] if step.actual is not None and step.actual < len(calls) else None
     args = None if call is None or "args" in call.unrecorded else call.args
@@ -220,7 +220,7 @@ def _step(step: Step, path: Path, calls: Sequence[ToolCall]) -> StepView:
     )
 
 
-def _expected(step: Step, path: Path, source: Source | None) -> str:
+def _expected(step: Step, path: ExpectedPath, source: Source | None) -> str:
     """What was expected: as it is written if a line says just that, else as a finding has it, else the name."""
     if source is not None and path.is_alone(source):
         line = source.excerpt.strip().removeprefix("- ").rstrip(",")

@@ -23,7 +23,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What it goes by on a page."""
     subject: str
     """Its eval set."""
-    started: When | None = None
+    started: Moment | None = None
     took: str = ""
     known: tuple[tuple[str, str], ...] = ()
     is_running: bool = False
@@ -38,7 +38,7 @@ def facts_of(header: Header, id: str = "", *, is_running: bool = False) -> RunFa
         id=id or header.id,
         name=header.id[:_SHORT_ID],
         subject=header.evalset[:_TEXT],
-        started=when(header.started),
+        started=moment(header.started),
         took=_took(header.seconds),
         known=tuple([(name[:_TEXT], value[:_TEXT]) for name, value in known if value]),
         is_running=is_running,
@@ -58,7 +58,7 @@ def report_facts(report: Report) -> RunFacts:
     )
 
 
-class When(msgspec.Struct, frozen=True):
+class Moment(msgspec.Struct, frozen=True):
     """A point in time: for a program, for a person, and how long ago; the last is empty where nobody knows."""
 
     iso: str
@@ -66,14 +66,14 @@ class When(msgspec.Struct, frozen=True):
     relative: str = ""
 
 
-def when(iso: str, now: datetime | None = None) -> When:
+def moment(iso: str, now: datetime | None = None) -> Moment:
     """A time of a header. A text that is no time stands for itself: headers can be written by others."""
     try:
         time = datetime.fromisoformat(iso).astimezone(UTC)
     except (ValueError, OverflowError):
-        return When("", iso[:40])
+        return Moment("", iso[:40])
     relative = _ago((now - time).total_seconds()) if now is not None else ""
-    return When(time.isoformat(timespec="seconds"), f"{time:%Y-%m-%d %H:%M:%S} UTC", relative)
+    return Moment(time.isoformat(timespec="seconds"), f"{time:%Y-%m-%d %H:%M:%S} UTC", relative)
 
 
 def _took(seconds: float | None) -> str:

@@ -14,7 +14,7 @@ from rightcall.values.results import CODES, CaseResult, Code
 from ._case_page import CasePage, brief_case_page
 from ._facts import report_facts
 from ._links import Links
-from ._rows import CaseRow, Grouping, row_of
+from ._rows import CaseRow, RowCounter, row_of
 from ._run_page import problem_key, run_page
 from ._templates import environment
 
@@ -68,7 +68,7 @@ class _Articles:
     """The cases of a report as HTML, those that did not pass first. Results are read once, and none is kept whole."""
 
     def __init__(self) -> None:
-        self.grouping = Grouping()
+        self.grouping = RowCounter()
         self.number = 0
         self._codes: dict[str, None] = {}
         self._bad = _Pile()

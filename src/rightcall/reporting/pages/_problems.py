@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from rightcall.values.results import CODES, CaseResult, Code, Finding, PlacedFinding, tells_unmeasured
+from rightcall.values.results import CODES, CaseResult, Code, Finding, PlacedFinding, is_unmeasured
 
-from ._texts import Shown, shown_text
+from ._texts import ShownText, shown_text
 
 _SENTENCE = 1_000
 _PLACE = 300
@@ -39,7 +39,7 @@ class ProblemView(msgspec.Struct, frozen=True, kw_only=True):
     code: str
     name: str
     """The name of the code; empty for one that is not known."""
-    message: Shown
+    message: ShownText
     expectation: str
     place: str
     help: str = ""
@@ -90,6 +90,6 @@ def _weight(result: CaseResult, finding: Finding) -> int:
     """Where a finding stands: first what the verdict comes from."""
     if result.verdict == "error" and finding.code >= "RC4":
         return -1
-    if result.verdict == "not_measured" and tells_unmeasured(finding.code):
+    if result.verdict == "not_measured" and is_unmeasured(finding.code):
         return -1
     return _GRAVEST.index(finding.code) if finding.code in _GRAVEST else len(_GRAVEST)

@@ -102,7 +102,7 @@ class RunCounts(msgspec.Struct, frozen=True, kw_only=True):
     """The one called most first; none where nobody counted them."""
 
 
-class Grouping:
+class RowCounter:
     """Counts rows, one at a time."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from rightcall.values.results import Totals
 
-from ._facts import When
+from ._facts import Moment
 from ._links import Crumb, Links
 from ._templates import render
 from ._texts import percent
@@ -28,7 +28,7 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     short_id: str
     state: State = "finished"
     problem: str = ""
-    started: When = When("", "")
+    started: Moment = Moment("", "")
     branch: str = ""
     commit: str = ""
     agent: str = ""

@@ -19,7 +19,7 @@ MOST_WHOLE = 200_000
 _MOST_MARKED = 400
 
 
-class Shown(msgspec.Struct, frozen=True):
+class ShownText(msgspec.Struct, frozen=True):
     """A text, or its beginning and its end with a number of characters left out between them.
 
     `whole` is all of it, for what is folded away; empty where nothing was left out or it is too long for a page.
@@ -35,7 +35,7 @@ class Shown(msgspec.Struct, frozen=True):
         return f"{self.head} … {self.left_out:,} characters … {self.tail}" if self.left_out else self.head
 
 
-def shown_text(text: str, most: int = 2_000, *, whole: bool = False, one_line: bool = False) -> Shown:
+def shown_text(text: str, most: int = 2_000, *, whole: bool = False, one_line: bool = False) -> ShownText:
     r"""A text of at most so many characters, cut in the middle, with escapes in place of what nobody would see.
 
     Control, bidirectional and zero-width characters become escapes such as `\u202e`. With `whole`, a text that is
@@ -43,11 +43,11 @@ def shown_text(text: str, most: int = 2_000, *, whole: bool = False, one_line: b
     """
     length = len(text)
     if length <= most:
-        return Shown(visible(text, one_line=one_line), length=length)
+        return ShownText(visible(text, one_line=one_line), length=length)
     end = most // 3
     head, tail = [visible(part, one_line=one_line) for part in (text[: most - end], text[length - end :])]
     kept = visible(text, one_line=one_line) if whole and length <= MOST_WHOLE else ""
-    return Shown(head, tail, length - most, length, kept)
+    return ShownText(head, tail, length - most, length, kept)
 
 
 def visible(text: str, *, one_line: bool = False) -> str:

@@ -15,7 +15,7 @@ from ._case_page import CALLS_A_PAGE
 from ._links import Crumb, Links
 from ._runs_page import RunLine
 from ._templates import render
-from ._texts import Shown, shown_text
+from ._texts import ShownText, shown_text
 
 _BARS = 20
 _MOST = 1_200
@@ -33,9 +33,9 @@ class CallLine(msgspec.Struct, frozen=True, kw_only=True):
     """Of its case."""
     position: int
     """Which call of the case it is, from 1."""
-    arguments: Shown | None
-    output: Shown | None
-    error: Shown | None
+    arguments: ShownText | None
+    output: ShownText | None
+    error: ShownText | None
     is_suspected: bool = False
     took: str = ""
 
@@ -127,5 +127,5 @@ def tool_html(page: ToolPage, links: Links) -> str:
     return render("tool.html", page, links)
 
 
-def _shown(value: object) -> Shown:
+def _shown(value: object) -> ShownText:
     return shown_text(dump_json(value), _MOST)

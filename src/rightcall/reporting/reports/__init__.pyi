@@ -1,4 +1,4 @@
-from ._call_tree import Lane as Lane, Row as Row, rows as rows
+from ._call_tree import CallRow as CallRow, Lane as Lane, rows as rows
 from ._comparison_lines import (
     change_words as change_words,
     comparison_lines as comparison_lines,
@@ -16,8 +16,8 @@ from ._concise import (
 from ._details import detail_lines as detail_lines
 from ._diff import diff_lines as diff_lines
 from ._durations import duration_text as duration_text, seconds_between as seconds_between, seconds_text as seconds_text
-from ._escaping import unobeyed as unobeyed, unobeyed_json as unobeyed_json
-from ._expected_paths import Path as Path, paths_of as paths_of
+from ._escaping import escape_commands as escape_commands, escape_commands_in_json as escape_commands_in_json
+from ._expected_paths import ExpectedPath as ExpectedPath, paths_of as paths_of
 from ._full import diagnosis as diagnosis, full_lines as full_lines, full_report as full_report
 from ._github import github_report as github_report, github_summary as github_summary
 from ._json import (

@@ -57,7 +57,7 @@ class CallTable:
                 yield ((f"turn {(turn or 0) + 1}", "dim"),)
             yield from self._row(row)
 
-    def _row(self, row: Row) -> Iterator[Line]:
+    def _row(self, row: CallRow) -> Iterator[Line]:
         call, paper = row.call, self._paper
         self.bonds.add(row.lanes[-1][0])
         lead, trail = self._lanes(row.lanes, True), self._lanes(row.lanes, False)
@@ -76,7 +76,7 @@ class CallTable:
         for line in tails:
             yield (margin, (f"  {trail}", "cyan"), " " * _HANGING, *line)
 
-    def _head(self, row: Row, width: int) -> list[Line]:
+    def _head(self, row: CallRow, width: int) -> list[Line]:
         call = row.call
         deep = f"({row.depth} deep) " if row.depth >= _MOST_LANES else ""
         written = f"{call.name}(?)" if "args" in call.unrecorded else self._written(call)
@@ -157,7 +157,7 @@ class CallTable:
         return max(len("start"), *(len(text) for call in self._calls for text in self._clocked(call)))
 
 
-class Row(NamedTuple):
+class CallRow(NamedTuple):
     """A call, where it stands in the trajectory, how deep in the tree, and the lanes from the root to it."""
 
     position: int
@@ -166,7 +166,7 @@ class Row(NamedTuple):
     lanes: tuple[Lane, ...]
 
 
-def rows(calls: Sequence[ToolCall], most_lanes: int) -> Iterator[Row]:
+def rows(calls: Sequence[ToolCall], most_lanes: int) -> Iterator[CallRow]:
     """The calls, each before those it made; calls whose maker is not there, or is itself, stand at the top.
 
     A call deeper than `most_lanes` has the lanes of the first levels only: a chain of a hundred thousand calls would
@@ -184,7 +184,7 @@ def rows(calls: Sequence[ToolCall], most_lanes: int) -> Iterator[Row]:
         if position not in unseen:
             continue
         del unseen[position]
-        yield Row(position, calls[position], depth, lanes)
+        yield CallRow(position, calls[position], depth, lanes)
         for child, lane in reversed(_together(calls, children.pop(position, []))):
             below = (*lanes, lane) if len(lanes) < most_lanes else (*lanes[:-1], _passing_lane(lanes[-1]))
             stack.append((child, below, depth + 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rightcall.reporting.changes import CaseChange, Comparison, Overview, PathChange, Side, overview
+from rightcall.reporting.changes import CaseChange, CaseSide, Comparison, Overview, PathChange, overview
 from rightcall.values.results import SIGNS, Difference, Verdict
 
 from ._paper import NARROWEST, Line, Paper, Part, cell_count, fit, line_length, wrap
@@ -46,7 +46,7 @@ def comparison_lines(comparison: Comparison, paper: Paper, names: tuple[str, str
         yield (f"  no change in {comparison.same:,} cases",)
 
 
-def verdict_lines(runs: Sequence[Mapping[str, Side]], names: Sequence[str], paper: Paper) -> Iterator[Line]:
+def verdict_lines(runs: Sequence[Mapping[str, CaseSide]], names: Sequence[str], paper: Paper) -> Iterator[Line]:
     """More than two runs as a table: totals, and each case whose verdict is not the same in all of them."""
     views = [overview(sides) for sides in runs]
     rows: list[tuple[str, list[Part]]] = [("", [paper.text(name) for name in names])]

@@ -14,12 +14,12 @@ _BACKTICKS = re.compile("`+")
 _SPACE = "\u200b"
 
 
-def unobeyed(text: str) -> str:
+def escape_commands(text: str) -> str:
     """A text no line of which GitHub Actions would obey if it were printed there: a space comes between."""
     return _COMMAND.sub(r"\1: :", text.replace("##[", "# #["))
 
 
-def unobeyed_json(text: str) -> str:
+def escape_commands_in_json(text: str) -> str:
     """A JSON text of the same value that GitHub Actions would not obey."""
     return text.replace("##[", "#\\u0023[")  # it can stand in strings only
 

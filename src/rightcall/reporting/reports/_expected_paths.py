@@ -24,7 +24,7 @@ _AROUND = 2
 _MOST_STEPS = 40
 
 
-class Path(msgspec.Struct, frozen=True):
+class ExpectedPath(msgspec.Struct, frozen=True):
     """One list of expected calls, lined up with the actual ones; with its problems, the gravest one first."""
 
     alignment: Alignment
@@ -76,7 +76,7 @@ class Path(msgspec.Struct, frozen=True):
         return kinds.count("match"), len(kinds)
 
 
-def paths_of(result: CaseResult, one: EvaluationResult) -> Iterator[Path]:
+def paths_of(result: CaseResult, one: EvaluationResult) -> Iterator[ExpectedPath]:
     """The paths of an evaluator's result, turn by turn; none where it compares no calls."""
     details = one.details
     heeds_order = isinstance(details, ToolCallOrderEvaluatorJustification)
@@ -94,7 +94,7 @@ def paths_of(result: CaseResult, one: EvaluationResult) -> Iterator[Path]:
         path = f"expected_turns[{turn}]" if by_turn else next(iter(written), "")
         problems = [each for each in placed if _is_about(each, path, alignment)]
         problems.sort(key=lambda each: _weight(each.finding.code))
-        yield Path(alignment, path, written.get(path, ()), heeds_order, is_trajectory, tuple(problems))
+        yield ExpectedPath(alignment, path, written.get(path, ()), heeds_order, is_trajectory, tuple(problems))
 
 
 def _is_about(placed: PlacedFinding, path: str, alignment: Alignment) -> bool:

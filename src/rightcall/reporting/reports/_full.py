@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from rightcall.values.results import CODES, CaseResult, EvaluationResult, PlacedFinding, tells_unmeasured
+from rightcall.values.results import CODES, CaseResult, EvaluationResult, PlacedFinding, is_unmeasured
 
 from ._concise import ending, headline, matrices, matrix_lines
-from ._expected_paths import Path, paths_of
+from ._expected_paths import ExpectedPath, paths_of
 from ._gutter import Gutter
 from ._paper import NARROWEST, Line, Paper, fit, wrap
 from ._report import Report
@@ -107,7 +107,7 @@ def _without_preamble(placed: list[PlacedFinding]) -> list[PlacedFinding]:
     return told or placed
 
 
-def _path_block(result: CaseResult, path: Path, paper: Paper) -> Iterator[Line]:
+def _path_block(result: CaseResult, path: ExpectedPath, paper: Paper) -> Iterator[Line]:
     head = path.problems[0]
     gutter = Gutter((*path.sources, head.source), paper)
     calls = result.trajectory.calls if result.trajectory is not None else ()
@@ -147,7 +147,7 @@ def _unexplained(result: CaseResult, paper: Paper) -> Iterator[Line]:
 
 def _title(placed: PlacedFinding, paper: Paper) -> Iterator[Line]:
     finding = placed.finding
-    word, style = ("note", "bold yellow") if tells_unmeasured(finding.code) else ("error", "bold red")
+    word, style = ("note", "bold yellow") if is_unmeasured(finding.code) else ("error", "bold red")
     name = CODES[finding.code].name if finding.code in CODES else ""
     label = paper.text(f"{word}[{finding.code}{f' {name}' if name else ''}]")
     message = fit(paper.text(finding.message[:10_000]), _LINES_OF_A_MESSAGE * paper.width, plain=paper.plain)

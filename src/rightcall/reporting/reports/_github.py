@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from rightcall.values.results import CaseResult, Finding, Source, tells_unmeasured
+from rightcall.values.results import CaseResult, Finding, Source, is_unmeasured
 
 from ._escaping import command_message, command_property
 from ._markdown import bounded_markdown
@@ -77,7 +77,7 @@ def _notes_of(result: CaseResult) -> Iterator[_Note]:
     case = result.case_id if not result.repeat else f"{result.case_id} (repeat {result.repeat + 1})"
     level = "warning" if result.verdict == "not_measured" else "error"
     for placed in result.findings:
-        own_level = "warning" if tells_unmeasured(placed.finding.code) else level
+        own_level = "warning" if is_unmeasured(placed.finding.code) else level
         yield _Note(own_level, case, placed.source, placed.finding, result.verdict)
     if not result.findings:
         yield _Note(level, case, result.source, None, result.verdict)

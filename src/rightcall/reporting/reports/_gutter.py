@@ -10,7 +10,7 @@ import msgspec
 from rightcall.values.results import SIGNS, Source, Step, call_text
 from rightcall.values.trajectory import ToolCall
 
-from ._expected_paths import Path
+from ._expected_paths import ExpectedPath
 from ._marks import difference_texts, order_text
 from ._paper import Line, Paper, beginning, cell_count, fit, line_length
 
@@ -64,7 +64,7 @@ class Gutter:
             yield self._numbered(source, excerpt(source, self._indent, self._room, self._paper).text)
             yield from self._caret(source, code, self._room)
 
-    def path(self, path: Path, calls: Sequence[ToolCall]) -> Iterator[Line]:
+    def path(self, path: ExpectedPath, calls: Sequence[ToolCall]) -> Iterator[Line]:
         """The lines that list expected calls, each with its verdict, and the mark below the gravest problem."""
         yield self.bar()
         steps, shown = path.shown_steps()
@@ -82,7 +82,7 @@ class Gutter:
             yield self.bar((f" {'...' if self._paper.plain else '…'} {left:,} more", "dim"))
 
     def _step(
-        self, step: Step, path: Path, calls: Sequence[ToolCall], column: int, below: Source | None
+        self, step: Step, path: ExpectedPath, calls: Sequence[ToolCall], column: int, below: Source | None
     ) -> Iterator[Line]:
         """A step: beside its line where it has one of its own, else below the line it shares with others."""
         source, head = path.source(step), path.problems[0]
@@ -103,7 +103,7 @@ class Gutter:
         if source == head.source:
             yield from self._caret(source, head.finding.code, column)
 
-    def _verdict(self, step: Step, path: Path, calls: Sequence[ToolCall], room: int) -> list[Line]:
+    def _verdict(self, step: Step, path: ExpectedPath, calls: Sequence[ToolCall], room: int) -> list[Line]:
         """The mark, the number of the call, and what there is to say of it, on one line or several."""
         paper, kind = self._paper, path.kind(step)
         number = f" {step.actual + 1}" if step.actual is not None else ""
@@ -115,7 +115,7 @@ class Gutter:
         first: Line = (head, f"  {texts[0]}") if texts else (head,)
         return [first, *[(" " * (len(mark) + 2), text) for text in texts[1:]]]
 
-    def _said(self, step: Step, path: Path, calls: Sequence[ToolCall], room: int) -> list[str]:
+    def _said(self, step: Step, path: ExpectedPath, calls: Sequence[ToolCall], room: int) -> list[str]:
         kind, source = path.kind(step), path.source(step)
         if kind == "extra":
             call = calls[step.actual] if step.actual is not None and step.actual < len(calls) else None
@@ -133,7 +133,7 @@ class Gutter:
         together = "  ".join([step.name, *texts[:1]])
         return [together, *texts[1:]] if cell_count(together) <= room else [step.name, *texts]
 
-    def _column(self, path: Path, steps: Sequence[Step], calls: Sequence[ToolCall]) -> int:
+    def _column(self, path: ExpectedPath, steps: Sequence[Step], calls: Sequence[ToolCall]) -> int:
         """How wide the column of lines is: as wide as they are, as long as the verdicts have room."""
         own = [source for source in map(path.source, steps) if source is not None and path.is_alone(source)]
         widest = max([cell_count(self._paper.text(each.excerpt[self._indent :].rstrip())) for each in own], default=0)

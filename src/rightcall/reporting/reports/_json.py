@@ -11,7 +11,7 @@ from rightcall.values.decoding import dump_json
 from rightcall.values.results import CaseResult, EvaluatorTotals, OverallResult, SavedCase, Totals
 from rightcall.version import __version__
 
-from ._escaping import unobeyed_json
+from ._escaping import escape_commands_in_json
 from ._report import Report
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -25,11 +25,13 @@ def json_report(report: Report) -> Iterator[str]:
     evaluator by verdict with their mean score, `overall` what is said of all cases together, `notes` what else there is
     to say of the run.
     """
-    yield unobeyed_json(dump_json({"rightcall": __version__, "evalset": report.subject}))[:-1] + ', "cases": ['
+    yield (
+        escape_commands_in_json(dump_json({"rightcall": __version__, "evalset": report.subject}))[:-1] + ', "cases": ['
+    )
     cases = report.documents() if report.documents is not None else map(CaseResult.to_json, report.results())
     separator = "\n"
     for case in cases:
-        yield separator + unobeyed_json(case)
+        yield separator + escape_commands_in_json(case)
         separator = ",\n"
     evaluators = msgspec.to_builtins(dict(report.evaluators))
     told = {"totals": msgspec.to_builtins(report.totals), "evaluators": evaluators}

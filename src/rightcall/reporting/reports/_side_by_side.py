@@ -12,13 +12,13 @@ from rightcall.values.results import (
     PlacedFinding,
     Step,
     call_text,
-    tells_unmeasured,
+    is_unmeasured,
     value_text,
 )
 from rightcall.values.trajectory import ToolCall
 
 from ._concise import fared
-from ._expected_paths import Path, paths_of
+from ._expected_paths import ExpectedPath, paths_of
 from ._marks import difference_texts, order_text
 from ._paper import Paper, cell_count, fit
 
@@ -98,7 +98,7 @@ def _calls(result: CaseResult) -> Sequence[ToolCall]:
     return result.trajectory.calls if result.trajectory is not None else ()
 
 
-def _table(check: Check, path: Path, calls: Sequence[ToolCall], paper: Paper) -> Iterator[str]:
+def _table(check: Check, path: ExpectedPath, calls: Sequence[ToolCall], paper: Paper) -> Iterator[str]:
     if path.place.startswith("expected_turns"):
         yield f"turn {int(path.place.removeprefix('expected_turns').strip('[]')) + 1}:"
     expected = dict(check.lists()).get(path.place, ())
@@ -128,7 +128,7 @@ def _columns(texts: Sequence[tuple[str, str]], room: int) -> tuple[int, int]:
 
 
 def _pair(
-    step: Step, path: Path, expected: Sequence[Any], calls: Sequence[ToolCall], check: Check, paper: Paper
+    step: Step, path: ExpectedPath, expected: Sequence[Any], calls: Sequence[ToolCall], check: Check, paper: Paper
 ) -> tuple[str, str]:
     """What was expected at a step and what was called, each with its number."""
     left = right = ""
@@ -162,7 +162,7 @@ def _made(name: str, call: ToolCall | None, check: Check) -> str:
     return call_text(name, call.args)
 
 
-def _row(step: Step, path: Path, left: str, right: str, column: int, rest: int, paper: Paper) -> Iterator[str]:
+def _row(step: Step, path: ExpectedPath, left: str, right: str, column: int, rest: int, paper: Paper) -> Iterator[str]:
     kind = path.kind(step)
     is_fine = kind == "match" or (kind == "extra" and not path.is_told(step))
     mark = " " if is_fine else paper.sign(kind)
@@ -180,7 +180,7 @@ def _others(result: CaseResult, told: set[tuple[str, str]], paper: Paper) -> Ite
     others = [placed for placed in problems if _identity(placed) not in told]
     if len(problems) > 1 or told:
         for placed in others[:_MOST_PROBLEMS]:
-            mark = paper.sign("not_measured" if tells_unmeasured(placed.finding.code) else "failed")
+            mark = paper.sign("not_measured" if is_unmeasured(placed.finding.code) else "failed")
             yield f"{mark} {fit(paper.text(placed.finding.message), 3 * paper.width, plain=paper.plain)}"
         if len(others) > _MOST_PROBLEMS:
             yield f"  and {len(others) - _MOST_PROBLEMS:,} more problems"

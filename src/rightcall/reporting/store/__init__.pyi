@@ -1,5 +1,10 @@
 from ._header import Header as Header, Sample as Sample, Seal as Seal
-from ._journal import Entry as Entry, Journal as Journal, JournalReading as JournalReading, Line as Line
+from ._journal import (
+    Journal as Journal,
+    JournalEntry as JournalEntry,
+    JournalLine as JournalLine,
+    JournalReader as JournalReader,
+)
 from ._provenance import (
     case_digest as case_digest,
     commit_of as commit_of,
@@ -8,7 +13,7 @@ from ._provenance import (
 )
 from ._runs import (
     RUNS as RUNS,
-    Run as Run,
+    RunFolder as RunFolder,
     create_run as create_run,
     list_runs as list_runs,
     open_run as open_run,

@@ -28,20 +28,20 @@ _CHANGED = (
 )
 
 
-class Entry(msgspec.Struct, frozen=True):
+class JournalEntry(msgspec.Struct, frozen=True):
     """One line of a journal: a result, and the digest of the case as it was."""
 
     digest: str
     result: CaseResult
 
 
-class Line(msgspec.Struct, frozen=True):
+class JournalLine(msgspec.Struct, frozen=True):
     """A line of a journal, and where it stands in the file: its first byte, the one after its last, its number."""
 
     begin: int
     end: int
     number: int
-    entry: Entry
+    entry: JournalEntry
     mark: int = 0
     """By which the same line is known when it is read again by this process."""
 
@@ -124,7 +124,7 @@ class Journal:
         if not self._is_broken:
             self._put(msgspec.structs.replace(header, journal=self._seal()))
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[JournalEntry]:
         """Every line that this journal has or had, also where its folder is gone. Raises `StoreError`."""
         if self.trouble is None:
             return read_journal(self._folder)
@@ -158,7 +158,7 @@ class Journal:
                 raise
 
 
-def read_journal(folder: Path) -> Iterator[Entry]:
+def read_journal(folder: Path) -> Iterator[JournalEntry]:
     """The results in a run's folder that are sealed, in the order they were written.
 
     Of a run without a seal every whole line counts; a last one that is torn is left out.
@@ -167,10 +167,10 @@ def read_journal(folder: Path) -> Iterator[Entry]:
         StoreError: the file cannot be read, a line in it is not a result, or another program has changed it. The latter
             is known when all lines have been read.
     """
-    return (line.entry for line in JournalReading(folder).lines())
+    return (line.entry for line in JournalReader(folder).lines())
 
 
-class JournalReading:
+class JournalReader:
     """A run's journal, read once, and further as it grows."""
 
     def __init__(self, folder: Path) -> None:
@@ -184,7 +184,7 @@ class JournalReading:
         """Where the lines end that were read."""
         return self._sealed.end
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[JournalLine]:
         """The lines that were not read before. Raises `StoreError`, as `read_journal` does."""
         lines = sealed_lines(self._folder, self._sealed)
         for line in lines:
@@ -221,7 +221,7 @@ def damage_told_last(lines: Iterator[bytes]) -> Iterator[None]:
         raise
 
 
-def read_lines(folder: Path, begin: int = 0, number: int = 0) -> Iterator[Line]:
+def read_lines(folder: Path, begin: int = 0, number: int = 0) -> Iterator[JournalLine]:
     """The lines of a run's journal from a place on, at which `number` lines have been read, as far as the seal goes.
 
     Nothing tells whether another program has changed them: for that a journal has to be read from its beginning.
@@ -242,16 +242,16 @@ def read_lines(folder: Path, begin: int = 0, number: int = 0) -> Iterator[Line]:
             begin += len(line)
 
 
-def _line_at(path: Path, line: bytes, begin: int, number: int) -> Line:
+def _line_at(path: Path, line: bytes, begin: int, number: int) -> JournalLine:
     try:
-        return Line(begin, begin + len(line), number, _entry(load_json(line)), hash(line))
+        return JournalLine(begin, begin + len(line), number, _entry(load_json(line)), hash(line))
     except InputError as problem:
         raise StoreError(
             f"{path}:{number}: this line is damaged ({problem}); take it out, and what it told is run again"
         ) from None
 
 
-def last_results(entries: Callable[[], Iterator[Entry]]) -> Iterator[CaseResult]:
+def last_results(entries: Callable[[], Iterator[JournalEntry]]) -> Iterator[CaseResult]:
     """Of each case and repeat the last result, in the order of the journal; the entries are gone through twice.
 
     A case that was changed and run again when a run was resumed has two lines, of which the second counts.
@@ -296,7 +296,7 @@ def _without_details(result: CaseResult, size: int) -> CaseResult:
     )
 
 
-def _entry(fields: Any) -> Entry:
+def _entry(fields: Any) -> JournalEntry:
     if not isinstance(fields, dict) or not isinstance(digest := fields.pop("digest", None), str):
         raise InputError("not a line of a run's journal")
-    return Entry(digest, CaseResult.from_plain(fields))
+    return JournalEntry(digest, CaseResult.from_plain(fields))

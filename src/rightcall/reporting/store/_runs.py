@@ -17,7 +17,16 @@ from rightcall.version import __version__
 
 from ._folders import make_private, telling
 from ._header import Header, Sample, Seal, read_header, write_header
-from ._journal import Entry, Journal, JournalReading, Line, is_being_written, last_results, read_journal, read_lines
+from ._journal import (
+    Journal,
+    JournalEntry,
+    JournalLine,
+    JournalReader,
+    is_being_written,
+    last_results,
+    read_journal,
+    read_lines,
+)
 from ._span_file import RunSpans, SpanFile, SpanIndex, has_spans
 from ._summaries import FOLDER_NAME, HEADER_FILE
 from ._verdicts import read_verdicts
@@ -28,7 +37,7 @@ RUNS = Path(".rightcall") / "runs"
 _SHOWN = 4
 
 
-class Run(msgspec.Struct, frozen=True):
+class RunFolder(msgspec.Struct, frozen=True):
     """The folder of one run."""
 
     folder: Path
@@ -56,15 +65,15 @@ class Run(msgspec.Struct, frozen=True):
             tally.count(case_id, verdict)
         return tally.verdicts()
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[JournalEntry]:
         """Every line of its journal that counts. Raises `StoreError`."""
         return read_journal(self.folder)
 
-    def reading(self) -> JournalReading:
+    def reading(self) -> JournalReader:
         """Its journal, to be read once, and further as it grows."""
-        return JournalReading(self.folder)
+        return JournalReader(self.folder)
 
-    def lines(self, begin: int = 0, number: int = 0) -> Iterator[Line]:
+    def lines(self, begin: int = 0, number: int = 0) -> Iterator[JournalLine]:
         """The lines of its journal from a place on, at which `number` lines have been read. Raises `StoreError`."""
         return read_lines(self.folder, begin, number)
 
@@ -116,7 +125,7 @@ class Run(msgspec.Struct, frozen=True):
         overall: tuple[OverallResult, ...] = (),
         sample: Sample | None = None,
         journal: Journal | None = None,
-    ) -> Run:
+    ) -> RunFolder:
         """Note how it came out; with the `journal` at hand, whatever else stands in the folder. Raises `StoreError`."""
         finished = _now().isoformat() if is_complete else None
         header = msgspec.structs.replace(
@@ -130,10 +139,10 @@ class Run(msgspec.Struct, frozen=True):
         )
         if journal is not None:
             journal.replace_header(header)
-            return Run(self.folder, journal.header)
+            return RunFolder(self.folder, journal.header)
         header = msgspec.structs.replace(header, journal=read_header(self.folder).journal)
         write_header(self.folder, header)
-        return Run(self.folder, header)
+        return RunFolder(self.folder, header)
 
     def check(self) -> None:
         """See that the journal and the header are what the run has written. Raises `StoreError` where they are not."""
@@ -150,7 +159,7 @@ class Run(msgspec.Struct, frozen=True):
             )
 
 
-def create_run(runs: Path, **known: Any) -> Run:
+def create_run(runs: Path, **known: Any) -> RunFolder:
     """A new run, in a folder of its own, for its owner alone.
 
     Args:
@@ -181,10 +190,10 @@ def create_run(runs: Path, **known: Any) -> Run:
         **known,
     )
     write_header(folder, header)
-    return Run(folder, header)
+    return RunFolder(folder, header)
 
 
-def open_run(name: str, runs: Path = RUNS) -> Run:
+def open_run(name: str, runs: Path = RUNS) -> RunFolder:
     """A run by its folder, by the beginning of its id or of its folder's name, by a branch, or `last`.
 
     Of a branch the newest run is meant.
@@ -227,8 +236,8 @@ def run_folder(runs: Path, name: str) -> Path | None:
     return folder if ((folder := runs / name) / HEADER_FILE).is_file() else None
 
 
-def _opened(folder: Path) -> Run:
-    return Run(folder, read_header(folder))
+def _opened(folder: Path) -> RunFolder:
+    return RunFolder(folder, read_header(folder))
 
 
 def _id(folder: Path) -> str:

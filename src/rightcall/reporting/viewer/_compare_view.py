@@ -17,7 +17,7 @@ from rightcall.reporting.pages import (
     verdict_rows,
     verdicts_html,
 )
-from rightcall.reporting.store import Run
+from rightcall.reporting.store import RunFolder
 
 from ._library import Library
 from ._queries import page_of
@@ -60,7 +60,7 @@ def compare_page(library: Library, names: Sequence[str], query: Mapping[str, str
     )
 
 
-def _changes(old: Run, new: Run, redacts: bool) -> Changes:
+def _changes(old: RunFolder, new: RunFolder, redacts: bool) -> Changes:
     before, after = (sides_of(run.results(), run.needed) for run in (old, new))
     comparison = compare(before, after)
     return changes_of(redacted_comparison(comparison) if redacts else comparison, before, after)
@@ -68,7 +68,7 @@ def _changes(old: Run, new: Run, redacts: bool) -> Changes:
 
 def _verdicts(
     library: Library,
-    runs: Sequence[tuple[str, Run]],
+    runs: Sequence[tuple[str, RunFolder]],
     lines: Sequence[RunLine],
     trail: tuple[Crumb, ...],
     query: Mapping[str, str],

@@ -10,8 +10,8 @@ import msgspec
 from msgspec.structs import replace
 
 from rightcall.errors import StoreError
-from rightcall.reporting.pages import CaseRow, Choice, Group, Grouping, RunCounts, ToolTotal, case_key, key_of, row_of
-from rightcall.reporting.store import Line, Run, SpanIndex
+from rightcall.reporting.pages import CaseRow, Choice, Group, RowCounter, RunCounts, ToolTotal, case_key, key_of, row_of
+from rightcall.reporting.store import JournalLine, RunFolder, SpanIndex
 from rightcall.values.redaction import redacted, redacted_text, redacted_value
 from rightcall.values.results import (
     Aggregates,
@@ -48,7 +48,7 @@ class Index:
     the order of gravity, then as the cases are written in their file, then by repeat.
     """
 
-    def __init__(self, run: Run, *, redacts: bool = True) -> None:
+    def __init__(self, run: RunFolder, *, redacts: bool = True) -> None:
         self.run = run
         self._stamp: tuple[int, ...] = ()
         self._was_over = False
@@ -59,7 +59,7 @@ class Index:
         self._reading = run.reading()
         self._seen: dict[tuple[str, Verdict, float | None], int] = {}
         self._sorted: list[Entry] | None = None
-        self._grouping = Grouping()
+        self._grouping = RowCounter()
         self._spans = SpanIndex(run.folder)
         self._named: dict[str, str | None] = {}
         self._tools: tuple[ToolTotal, ...] | None = None
@@ -72,7 +72,7 @@ class Index:
         """How much memory it takes, in rows: fifty calls take about as much as one row."""
         return len(self._entries) + len(self.columns) // 50
 
-    def extend(self, run: Run, stamp: tuple[int, ...] = ()) -> None:
+    def extend(self, run: RunFolder, stamp: tuple[int, ...] = ()) -> None:
         """Read what has been written since; `stamp` tells which file the journal is, its size and its time.
 
         Raises:
@@ -83,7 +83,7 @@ class Index:
             self._take(line)
             self._sorted = self._tools = None
 
-    def goes_on_with(self, run: Run, stamp: tuple[int, ...]) -> bool:
+    def goes_on_with(self, run: RunFolder, stamp: tuple[int, ...]) -> bool:
         """Whether the journal of a run, with this stamp, begins as what was read, so that only the rest has to be.
 
         Once a run is over, its journal does not grow any more: whatever has another stamp then is read anew. So is one
@@ -178,7 +178,7 @@ class Index:
             self._named[name] = None if shown == name else shown
         return self._named.get(name) or name
 
-    def _take(self, line: Line) -> None:
+    def _take(self, line: JournalLine) -> None:
         result = line.entry.result
         calls = result.trajectory.calls if result.trajectory is not None else ()
         names = [self._name(call.name) for call in calls]

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from rightcall.errors import StoreError
 from rightcall.reporting.pages import Changes
-from rightcall.reporting.store import Run, list_runs, open_run, run_folder
+from rightcall.reporting.store import RunFolder, list_runs, open_run, run_folder
 from rightcall.values.redaction import redacted_address, redacted_text, redacted_value
 from rightcall.values.results import Verdict
 
@@ -29,7 +29,7 @@ ALONE = "run"
 
 
 class _Header(msgspec.Struct, frozen=True):
-    run: Run
+    run: RunFolder
     stamp: tuple[int, ...]
     weight: int = 1
 
@@ -85,7 +85,7 @@ class Library:
             return [ALONE]
         return [folder.name for folder in reversed(list_runs(self.folder)) if _is_plain(folder)]
 
-    def run(self, name: str) -> Run | None:
+    def run(self, name: str) -> RunFolder | None:
         """A run, as its header is now; none where there is none of this name. Raises `StoreError`."""
         folder = self._folder(name)
         if folder is None:
@@ -98,7 +98,7 @@ class Library:
             self._headers.put(name, kept)
         return kept.run
 
-    def index(self, name: str, run: Run) -> Index:
+    def index(self, name: str, run: RunFolder) -> Index:
         """The rows of a run, with all that its journal has by now. Raises `StoreError`."""
         index = self._indices.get(name)
         stamp = _stamp(run.folder / _FILES[1])
@@ -112,7 +112,7 @@ class Library:
         self._indices.put(name, index)
         return index
 
-    def verdicts(self, name: str, run: Run) -> Mapping[str, Verdict]:
+    def verdicts(self, name: str, run: RunFolder) -> Mapping[str, Verdict]:
         """The verdict of each case of a run by now. Raises `StoreError`."""
         is_growing = run.header.finished is None and run.is_being_written
         stamp = (*_stamps(run.folder), is_growing)
@@ -132,7 +132,7 @@ class Library:
             self._changes.put(f"{before} {after}", kept)
         return kept.changes
 
-    def readable(self, names: list[str]) -> Iterator[tuple[str, Run]]:
+    def readable(self, names: list[str]) -> Iterator[tuple[str, RunFolder]]:
         """Those of the runs whose headers can be read."""
         for name in names:
             try:
@@ -179,7 +179,7 @@ def _stamp(path: Path) -> tuple[int, ...]:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def _redacted_run(run: Run) -> Run:
+def _redacted_run(run: RunFolder) -> RunFolder:
     """A run whose header has no secrets: an agent may be an address with a password in it."""
     header = run.header
     told = {name: redacted_text(getattr(header, name) or "") for name in ("evalset", "branch")}

@@ -20,12 +20,12 @@ from rightcall.reporting.pages import (
     case_key,
     case_page,
     facts_of,
+    moment,
     run_html,
     run_page,
-    when,
 )
 from rightcall.reporting.reports import overall_line
-from rightcall.reporting.store import Run
+from rightcall.reporting.store import RunFolder
 from rightcall.values.results import CaseResult, Verdict
 
 from ._index import Entry, Index
@@ -88,7 +88,7 @@ def shown_case(library: Library, name: str, key: str, query: Mapping[str, str], 
 
 
 def history_of(
-    library: Library, name: str, run: Run, case_id: str, now: datetime, links: Links
+    library: Library, name: str, run: RunFolder, case_id: str, now: datetime, links: Links
 ) -> tuple[HistoryEntry, ...]:
     """The verdicts of a case in runs of the same eval set, the oldest first, with the run in which it began to fail.
 
@@ -108,7 +108,7 @@ def history_of(
     return tuple([_history_entry(past, older, began, search.is_complete, now, links) for past in reversed(shown)])
 
 
-def _notes(library: Library, run: Run, index: Index, state: str) -> list[str]:
+def _notes(library: Library, run: RunFolder, index: Index, state: str) -> list[str]:
     """What is said of all cases together; or how far a run is, and how to go on with one that was broken off."""
     if state == "finished":
         sample = run.header.sample
@@ -158,7 +158,7 @@ class _Past(msgspec.Struct, frozen=True):
     """How the case fared in one run."""
 
     name: str
-    run: Run
+    run: RunFolder
     key: str
     verdict: Verdict
 
@@ -171,7 +171,7 @@ def _history_entry(
     return HistoryEntry(
         run=past.run.short_id,
         href=links.case(past.name, past.key),
-        when=when(past.run.header.started, now),
+        when=moment(past.run.header.started, now),
         verdict=past.verdict,
         is_this=past is older[0],
         began=is_beginning and before is not None,

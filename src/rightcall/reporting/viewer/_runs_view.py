@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from rightcall.errors import StoreError
-from rightcall.reporting.pages import Links, RunLine, RunsPage, picture, runs_html, when
+from rightcall.reporting.pages import Links, RunLine, RunsPage, moment, picture, runs_html
 from rightcall.reporting.reports import seconds_text
-from rightcall.reporting.store import RUNS, Run
+from rightcall.reporting.store import RUNS, RunFolder
 from rightcall.values.results import Totals
 
 from ._library import Library
@@ -62,7 +62,7 @@ def run_line(library: Library, name: str, now: datetime) -> RunLine | None:
         return RunLine(name=name, short_id=name.rpartition("-")[2], state="unreadable", problem=str(problem))
 
 
-def line_of(library: Library, name: str, run: Run, now: datetime) -> RunLine:
+def line_of(library: Library, name: str, run: RunFolder, now: datetime) -> RunLine:
     """A run as a line. What is not over yet is counted now. Raises `StoreError`."""
     header = run.header
     is_running = goes_on(run)
@@ -73,7 +73,7 @@ def line_of(library: Library, name: str, run: Run, now: datetime) -> RunLine:
         name=name,
         short_id=header.id[:4],
         state="finished" if header.finished is not None else "running" if is_running else "unfinished",
-        started=when(header.started, now),
+        started=moment(header.started, now),
         branch=(header.branch or "")[:_LONGEST],
         commit=(header.commit or "")[:_COMMIT],
         agent=(header.agent or "recorded traces")[:_LONGEST],
@@ -83,12 +83,12 @@ def line_of(library: Library, name: str, run: Run, now: datetime) -> RunLine:
     )
 
 
-def goes_on(run: Run) -> bool:
+def goes_on(run: RunFolder) -> bool:
     """Whether a run is not over, and somebody is at it."""
     return run.header.finished is None and run.is_being_written
 
 
-def resume_command(library: Library, run: Run) -> str:
+def resume_command(library: Library, run: RunFolder) -> str:
     """The command that goes on with a run."""
     if library.is_alone:
         return f"rightcall run --resume {shlex.quote(str(run.folder))}"

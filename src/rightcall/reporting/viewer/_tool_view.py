@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rightcall.reporting.pages import CallLine, Crumb, Links, ToolPage, call_line, histogram, quantile, tool_html
-from rightcall.reporting.store import Run
+from rightcall.reporting.store import RunFolder
 
 from ._call_columns import CallPlace
 from ._index import Entry, Index
@@ -28,7 +28,7 @@ def tool_page(library: Library, name: str, key: str, query: Mapping[str, str], l
 
 
 def _page(
-    library: Library, name: str, run: Run, index: Index, tool: str, query: Mapping[str, str], links: Links
+    library: Library, name: str, run: RunFolder, index: Index, tool: str, query: Mapping[str, str], links: Links
 ) -> ToolPage:
     found = _standing(index, tool)
     only_errors, slowest = query.get("errors") == "1", query.get("slowest") == "1"

@@ -22,7 +22,7 @@ from rightcall.reporting.reports import (
     markdown_report,
     redacted_report,
 )
-from rightcall.reporting.store import RUNS, Journal, Run, case_digest, commit_of, create_run, file_digest
+from rightcall.reporting.store import RUNS, Journal, RunFolder, case_digest, commit_of, create_run, file_digest
 from rightcall.values.results import Aggregates, CaseResult, Tally, Totals, measures_of
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ class SessionResults:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
-        self._runs: dict[tuple[str, str], tuple[Run, Journal]] = {}
-        self._finished: list[tuple[Run, Totals]] = []
+        self._runs: dict[tuple[str, str], tuple[RunFolder, Journal]] = {}
+        self._finished: list[tuple[RunFolder, Totals]] = []
         self._written: list[str] = []
         self._problems: dict[str, None] = {}
 
@@ -100,7 +100,7 @@ class SessionResults:
         for problem in self._problems:
             yield f"rightcall: {_LOST}: {problem}", {"red": True, "bold": True}
 
-    def _run(self, record: Record) -> tuple[Run, Journal]:
+    def _run(self, record: Record) -> tuple[RunFolder, Journal]:
         key = (record.evalset, record.agent)
         if key not in self._runs:
             commit, branch = commit_of(self._config.rootpath)
@@ -130,7 +130,7 @@ class SessionResults:
             self._temporary.cleanup()
 
 
-def _finished(run: Run, journal: Journal, seconds: float, is_complete: bool) -> tuple[Run, Totals]:
+def _finished(run: RunFolder, journal: Journal, seconds: float, is_complete: bool) -> tuple[RunFolder, Totals]:
     tally, aggregates = Tally(), Aggregates()
     for result in journal.results():
         tally.add(result)
@@ -159,7 +159,7 @@ FORMATS: dict[str, Callable[[Report], Iterator[str]]] = {
 """The formats, by the ending of a file's name."""
 
 
-def write_report(path: Path, runs: Sequence[tuple[Run, Totals]], seconds: float, notes: Sequence[str]) -> None:
+def write_report(path: Path, runs: Sequence[tuple[RunFolder, Totals]], seconds: float, notes: Sequence[str]) -> None:
     """Write all results of some runs to a file, without secrets, all of it or nothing.
 
     Raises:
@@ -202,7 +202,7 @@ def format_of(path: Path) -> Callable[[Report], Iterator[str]]:
     return FORMATS[path.suffix.lower()]
 
 
-def _report(finished: Sequence[tuple[Run, Totals]], seconds: float, notes: Sequence[str]) -> Report:
+def _report(finished: Sequence[tuple[RunFolder, Totals]], seconds: float, notes: Sequence[str]) -> Report:
     runs = [run for run, _ in finished]
     results = runs[0].results if len(runs) == 1 else lambda: _told_apart(runs)
     aggregates, warnings = Aggregates(), Counter[str]()
@@ -224,7 +224,7 @@ def _report(finished: Sequence[tuple[Run, Totals]], seconds: float, notes: Seque
     )
 
 
-def _told_apart(runs: Sequence[Run]) -> Iterator[CaseResult]:
+def _told_apart(runs: Sequence[RunFolder]) -> Iterator[CaseResult]:
     """The results of several runs, with their eval set before the id, since each may have a case of the same id."""
     often = Counter([run.header.evalset for run in runs])
     for run in runs:

@@ -1,7 +1,7 @@
 from ._documents import decode_document as decode_document
 from ._edits import (
     Edit as Edit,
-    Entry as Entry,
+    Member as Member,
     Node as Node,
     apply_edits as apply_edits,
     find_spans as find_spans,

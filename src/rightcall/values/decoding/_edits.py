@@ -19,7 +19,7 @@ _BETWEEN = re.compile(r"(?:\s|#[^\r\n]*)*")
 _DECODER = json.JSONDecoder()
 
 
-class Entry(msgspec.Struct):
+class Member(msgspec.Struct):
     """One key of an object with its value, or one item of a list."""
 
     begin: int
@@ -45,7 +45,7 @@ class Node(msgspec.Struct):
     """Whether it is an object or a list in brackets, rather than one by indentation."""
     shared: bool = False
     """Whether it has a name, by which other places in the document may mean it, or a tag."""
-    entries: list[Entry] = []
+    entries: list[Member] = []
     """Its keys or items, in the order they are written."""
 
 
@@ -94,14 +94,14 @@ class _Json:
         if opener not in "{[":
             end = _DECODER.raw_decode(self._text, start)[1]
             return Node("scalar", start, end), end
-        entries: list[Entry] = []
+        entries: list[Member] = []
         place = self._skip(start + 1)
         while self._text[place] not in "}]":
             begin = place
             if opener == "{":
                 place = self._skip(_DECODER.raw_decode(self._text, place)[1]) + 1
             value, place = self.node(place)
-            entries.append(Entry(begin, value))
+            entries.append(Member(begin, value))
             place = self._skip(place)
             if self._text[place] == ",":
                 place = self._skip(place + 1)
@@ -151,7 +151,7 @@ class _Yaml:
             else:
                 begin = begin if node.bracketed else self._dash(end)
                 value = self._node(event)
-            node.entries.append(Entry(begin, value))
+            node.entries.append(Member(begin, value))
             end = value.end
         node.end = event.end_mark.index if node.bracketed else end
         return node

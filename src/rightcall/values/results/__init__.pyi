@@ -1,12 +1,12 @@
 from ._case_result import (
     CaseResult as CaseResult,
     Cause as Cause,
+    ExpectationSources as ExpectationSources,
     Outcome as Outcome,
     PlacedFinding as PlacedFinding,
     SavedCase as SavedCase,
     Source as Source,
     Totals as Totals,
-    Written as Written,
     gravest as gravest,
     gravity as gravity,
 )
@@ -15,7 +15,7 @@ from ._codes import (
     Code as Code,
     explain as explain,
     group_words as group_words,
-    tells_unmeasured as tells_unmeasured,
+    is_unmeasured as is_unmeasured,
 )
 from ._findings import (
     Alignment as Alignment,
@@ -49,10 +49,10 @@ from ._justifications import (
     TurnScore as TurnScore,
 )
 from ._result import (
-    Account as Account,
     EvaluationResult as EvaluationResult,
+    Explained as Explained,
+    Explainer as Explainer,
     Explanation as Explanation,
-    Told as Told,
     Verdict as Verdict,
     without_details as without_details,
 )

@@ -49,7 +49,7 @@ class PlacedFinding(msgspec.Struct, frozen=True):
     source: Source
 
 
-class Written(msgspec.Struct, frozen=True):
+class ExpectationSources(msgspec.Struct, frozen=True):
     """Where the calls that one expectation lists are written, one after the other; of very many, the first ones."""
 
     expectation: str
@@ -72,7 +72,7 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
     trajectory: Trajectory | None = None
     results: tuple[EvaluationResult, ...] = ()
     findings: tuple[PlacedFinding, ...] = ()
-    written: tuple[Written, ...] = ()
+    written: tuple[ExpectationSources, ...] = ()
     """Where the calls are written that expectations list which did not pass."""
     warnings: tuple[str, ...] = ()
     repeat: int = 0
@@ -147,7 +147,7 @@ class SavedCase(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     warnings: tuple[str, ...]
     evaluations: tuple[SavedResult, ...]
     trajectory: Trajectory | None
-    written: tuple[Written, ...] = ()
+    written: tuple[ExpectationSources, ...] = ()
     outcome: Outcome | None = None
 
 

@@ -279,7 +279,7 @@ _TOLD = {
 }
 
 
-def tells_unmeasured(code: str) -> bool:
+def is_unmeasured(code: str) -> bool:
     """Whether a finding with this code says that something could not be measured, rather than that it was wrong."""
     return code.startswith("RC3")
 

@@ -17,7 +17,7 @@ from ._justifications import KNOWN_JUSTIFICATIONS, Justification
 Verdict: TypeAlias = Literal["passed", "failed", "not_measured", "error"]
 
 
-class Account(Protocol):
+class Explainer(Protocol):
     """How to explain a result, if anybody asks."""
 
     def justify(self) -> Justification | None:
@@ -27,7 +27,7 @@ class Account(Protocol):
         """What went wrong."""
 
 
-class Told(msgspec.Struct, frozen=True):
+class Explained(msgspec.Struct, frozen=True):
     """An account whose answers are there already."""
 
     justification: Justification | None = None
@@ -45,7 +45,7 @@ class Told(msgspec.Struct, frozen=True):
 class Explanation(msgspec.Struct, eq=False):
     """Details and findings, each made when it is first read: results are many, readers few."""
 
-    account: Account
+    account: Explainer
     made_details: Justification | UnsetType | None = UNSET
     made_findings: tuple[Finding, ...] | UnsetType = UNSET
 
@@ -73,9 +73,9 @@ class Explanation(msgspec.Struct, eq=False):
                 self.made_findings = (Finding("RC402", f"not explained: {type(problem).__name__}: {problem}"),)
         return self.made_findings
 
-    def told(self) -> Told:
+    def told(self) -> Explained:
         """Details and findings as plain data."""
-        return Told(self.details, self.findings)
+        return Explained(self.details, self.findings)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Explanation) and self.told() == other.told()
@@ -106,7 +106,7 @@ class EvaluationResult(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
     evaluation_time: float = 0.0
     """Seconds spent on the score; details are made when read and are not counted."""
-    explanation: Explanation = msgspec.field(default_factory=lambda: Explanation(Told()))
+    explanation: Explanation = msgspec.field(default_factory=lambda: Explanation(Explained()))
 
     @property
     def passed(self) -> bool:
@@ -151,13 +151,13 @@ def plain_result(result: EvaluationResult) -> Any:
 
 def without_details(result: EvaluationResult) -> EvaluationResult:
     """A result that says what went wrong, but no more how it came to its score."""
-    return msgspec.structs.replace(result, explanation=Explanation(Told(None, result.findings)))
+    return msgspec.structs.replace(result, explanation=Explanation(Explained(None, result.findings)))
 
 
 def restored_result(saved: SavedResult) -> EvaluationResult:
     """The result that was saved."""
     values = {name: getattr(saved, name) for name in EvaluationResult.__struct_fields__ if name != "explanation"}
-    return EvaluationResult(**values, explanation=Explanation(Told(saved.details, saved.findings)))
+    return EvaluationResult(**values, explanation=Explanation(Explained(saved.details, saved.findings)))
 
 
 class SavedResult(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
