@@ -233,7 +233,7 @@ def test_a_glob_that_is_none_is_refused(project: Path) -> None:
     done = run(project, "-o", "rightcall_evalsets=/evals/*.yaml")
 
     assert done.returncode == 4
-    assert "rightcall_evalsets: /evals/*.yaml: globs are meant from the root folder" in done.stderr
+    assert "rightcall_evalsets: /evals/*.yaml: globs are relative to the root folder" in done.stderr
 
 
 def test_the_agent_can_be_named_on_the_command_line_or_in_the_configuration(project: Path) -> None:

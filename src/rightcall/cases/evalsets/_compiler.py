@@ -134,7 +134,7 @@ class Compiler:
             return None
         if not is_code(type_id):
             known = (ClassificationEvaluator.type_id,)
-            hint = f"{nearest(type_id, known)}; your own is named as file.py:name"
+            hint = f"{nearest(type_id, known)}; a custom one is named as file.py:name"
             raise UnknownNameError(f"no evaluator of all cases has the type {shown(type_id)}; {hint}")
         return function_of_rows(self._find_code.target(type_id), type_id) if self._find_code is not None else None
 
@@ -235,7 +235,7 @@ class Compiler:
             if case.id in seen:
                 first = seen[case.id].source.line
                 raise self._problem(
-                    f"the id {shown(case.id)} is that of the case in line {first}", ("cases", number, "id")
+                    f"the id {shown(case.id)} is already used by the case in line {first}", ("cases", number, "id")
                 )
             seen[case.id] = case
 

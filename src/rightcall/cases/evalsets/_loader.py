@@ -31,8 +31,8 @@ def load_eval_set(path: str | FilePath, limits: Limits = DEFAULT_LIMITS, find_co
         DocumentError: the first mistake, with file, line and column, and what would be right.
         InputError: the file cannot be read.
     """
-    whose, document = read_document(path, limits)
-    return Compiler(document, limits, find_code).eval_set(whose)
+    format_name, document = read_document(path, limits)
+    return Compiler(document, limits, find_code).eval_set(format_name)
 
 
 def parse_eval_set(
@@ -67,16 +67,16 @@ def read_document(path: str | FilePath, limits: Limits) -> tuple[Format, EvalSet
         InputError: the file, or one that belongs to it, cannot be read.
     """
     file = SourceFile.read(path, limits)
-    whose = format_of(file.value)
-    if whose == "uipath":
+    format_name = format_of(file.value)
+    if format_name == "uipath":
         from ._uipath_sets import translate_uipath
 
-        return whose, translate_uipath(file, limits)
-    if whose == "adk":
+        return format_name, translate_uipath(file, limits)
+    if format_name == "adk":
         from ._adk_sets import translate_adk
 
-        return whose, translate_adk(file, limits)
-    return whose, EvalSetDocument(file, file.value)
+        return format_name, translate_adk(file, limits)
+    return format_name, EvalSetDocument(file, file.value)
 
 
 def format_of(value: Any) -> Format:
@@ -145,8 +145,8 @@ def convert_eval_set(path: str | FilePath, limits: Limits = DEFAULT_LIMITS) -> s
         DocumentError: the file is wrong.
         InputError: the file cannot be read.
     """
-    whose, document = read_document(path, limits)
-    Compiler(document, limits).eval_set(whose)
+    format_name, document = read_document(path, limits)
+    Compiler(document, limits).eval_set(format_name)
     written = _ordered(document.value, _OF_SET)
     written["cases"] = [_ordered(case, _OF_CASE) for case in written["cases"]]
     # YAML cannot express everything that JSON can, such as half of a surrogate pair.

@@ -156,7 +156,7 @@ class WrittenMock(UserModel):
             found = " and ".join(given) if given else "none of them"
             raise ValueError(f"a mock has one of {', '.join(ANSWERS)}; this one has {found}")
         if self.each and not isinstance(self.returns, list):
-            raise ValueError("'each' stands beside a list under 'returns'")
+            raise ValueError("'each' needs a list under 'returns'")
         return self
 
 

@@ -25,7 +25,7 @@ def turn_keys(written: WrittenCase, place: Path, document: EvalSetDocument) -> l
         for key in turn.expect:
             if key in written.expect:
                 at: Path = (*place, "turns", number, "expect", key)
-                raise document.problem(f"{shown(key)} is expected of the case as well; say it in one place", at)
+                raise document.problem(f"{shown(key)} is expected of the case, too; say it in one place", at)
             keys[key] = None
     return list(keys)
 

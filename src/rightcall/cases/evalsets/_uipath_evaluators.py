@@ -62,7 +62,7 @@ def read_evaluators(folder: FilePath, limits: Limits) -> dict[str, UiPathEvaluat
         evaluator = _evaluator(SourceObject(file, file.value), folder)
         if evaluator.id in found:
             other = found[evaluator.id].file.name
-            raise file.problem(f"the id {evaluator.id!r} is that of the evaluator in {other}", ("id",))
+            raise file.problem(f"the id {evaluator.id!r} is already used by the evaluator in {other}", ("id",))
         found[evaluator.id] = evaluator
     return found
 

@@ -29,7 +29,7 @@ class CaseFinder:
 
     def __init__(self, cases: Sequence[Case], join: Join = "auto", attribute: str = CASE_ATTRIBUTE) -> None:
         if join not in get_args(Join):
-            raise UnknownNameError(f"no way to join {join!r:.40}; {nearest(str(join), get_args(Join))}")
+            raise UnknownNameError(f"unknown way to join {join!r:.40}; {nearest(str(join), get_args(Join))}")
         self._join = join
         self._attribute = attribute
         self._by_id = {case.id: case for case in cases}

@@ -1,4 +1,4 @@
-"""Rightcall inside pytest: eval sets as tests, a mark and a fixture, runs and reports of the session."""
+"""The pytest plugin: eval sets as tests, a mark, a fixture, and the runs and reports of a session."""
 
 from ._entry import pytest_addoption, pytest_configure
 

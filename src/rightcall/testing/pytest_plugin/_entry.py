@@ -1,4 +1,4 @@
-"""What pytest loads at every start: options, and nothing outside of the standard library."""
+"""The module that pytest loads at every start: options only, and only the standard library."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ NAME = "rightcall-session"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options of the command line and of the configuration."""
-    group = parser.getgroup("rightcall", "agents judged by the tools they call")
-    group.addoption("--rightcall-agent", metavar="AGENT", help="The agent to run, whatever an eval set names.")
+    """Add the options of the command line and of the configuration."""
+    group = parser.getgroup("rightcall", "judge agents by the tools they call")
+    group.addoption(
+        "--rightcall-agent", metavar="AGENT", help="The agent to run, instead of the one that an eval set names."
+    )
     group.addoption(
         "--rightcall-report",
         metavar="FILE",
@@ -22,24 +24,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=[],
         help="Write all results to this file: .html, .json, .xml (JUnit), .md or .txt; repeatable.",
     )
-    group.addoption("--rightcall-runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")
+    group.addoption("--rightcall-runs", metavar="DIR", help="Where to keep runs; .rightcall/runs by default.")
     group.addoption(
         "--rightcall-replay",
         action="store_true",
-        help="Have the tools answer what `rightcall run --record` recorded, instead of running them.",
+        help="Answer tool calls from what `rightcall run --record` recorded, instead of running the tools.",
     )
     group.addoption(
         "--rightcall-trust",
         action="store_true",
-        help="Run the agent an eval set names though it is outside its project.",
+        help="Run the agent that an eval set names even if it is outside of its project.",
     )
-    parser.addini("rightcall_evalsets", "Globs, from the root folder, of files to collect as eval sets.", "linelist")
-    parser.addini("rightcall_agent", "The agent to run where an eval set names none.")
-    parser.addini("rightcall_runs", "Where runs are kept, from the root folder; 'none' keeps none.")
+    parser.addini(
+        "rightcall_evalsets", "Globs, relative to the root folder, of files to collect as eval sets.", "linelist"
+    )
+    parser.addini("rightcall_agent", "The agent to run if an eval set names none.")
+    parser.addini("rightcall_runs", "Where to keep runs, relative to the root folder; 'none' keeps none.")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the mark, and the plugin that does the work when there is some."""
+    """Register the mark, and the plugin that does the work."""
     from ._plugin import Plugin
 
     if (asked := config.getoption("rightcall_report")) and not hasattr(config, "workerinput"):
@@ -48,6 +52,6 @@ def pytest_configure(config: pytest.Config) -> None:
         check_reports([config.invocation_params.dir / path for path in asked])
     config.addinivalue_line(
         "markers",
-        "evalset(path, *, cases=(), tags=()): run the test once for each case of an eval set, given as `case`.",
+        "evalset(path, *, cases=(), tags=()): run the test once for each case of an eval set, passed as `case`.",
     )
     config.pluginmanager.register(Plugin(config), NAME)
