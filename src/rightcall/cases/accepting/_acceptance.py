@@ -121,6 +121,7 @@ class _EvalSetUpdate:
         if unmeasured is not None:
             self._leave(case, *_reason(unmeasured))
             return
+        # A trace with parts that were not understood may have more calls; an expectation must not be made of it.
         incomplete = next((each for each in observed.trajectories if each.not_understood), None)
         if incomplete is not None and not all([result.passed for result in results]):
             why = missing_calls(incomplete)
@@ -176,6 +177,7 @@ class _EvalSetUpdate:
         try:
             cases = parse_eval_set(json.dumps(trial), self._eval_set.path).cases
         except DocumentError:
+            # One proposal that does not load must not stop the others, so try each of them alone.
             if len(proposals) == 1:
                 return set()
             return set().union(*[self._passing([proposal]) for proposal in proposals])

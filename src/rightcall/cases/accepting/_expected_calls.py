@@ -51,12 +51,13 @@ def adapted_args(expected: Any, actual: Mapping[str, Any], policy: ArgsPolicy) -
     if not isinstance(expected, dict) or any(key.startswith("$") for key in expected):
         return literal(actual)
     wanted = {key: compile_value(value) for key, value in expected.items()}
-    with Budget():
+    with Budget():  # patterns of the user run on values of a trace
         kept = {
             key: value if _holds(wanted[key], key, actual) else literal(actual[key])
             for key, value in expected.items()
             if key in actual or policy == "superset" or wanted[key].matches_absence()
         }
+    # `subset` names only what matters. Nothing left to name would accept any arguments, so then all are named.
     if policy == "subset" and kept:
         return kept
     others = {key: value for key, value in actual.items() if key not in kept}

@@ -30,6 +30,7 @@ def _case_id(value: str) -> str:
     return value
 
 
+# Strict, because pydantic would otherwise read the text `"2"`, and `true`, as numbers.
 Number = Annotated[StrictFloat | StrictInt, Field(ge=0, allow_inf_nan=False)]
 CaseId = Annotated[StrictStr, AfterValidator(_case_id)]
 
@@ -37,6 +38,7 @@ CaseId = Annotated[StrictStr, AfterValidator(_case_id)]
 class WrittenDefaults(UserModel):
     """Defaults for expectations that do not say otherwise."""
 
+    # `Any`, because `check_defaults` has an evaluator validate these: it knows all spellings, and the right message.
     match: Any = "EXACT"
     args: Any = "subset"
     threshold: Any = 1.0

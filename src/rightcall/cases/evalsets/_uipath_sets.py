@@ -79,6 +79,7 @@ class _Translation:
         key, references = ("evaluator_configs", configured) if configured else ("evaluator_refs", plain)
         if not references:
             return {}
+        # UiPath's layout: `evals/eval-sets/*.json` beside `evals/evaluators/*.json`.
         folder = FilePath(self._whole.file.name).parent.parent / "evaluators"
         if not folder.is_dir():
             raise self._whole.problem(f"the folder of the evaluators is missing: {folder}", key)
@@ -197,7 +198,7 @@ def _has_output(criteria: dict[str, Any] | None) -> bool:
     return bool(criteria) and bool({"expectedOutput", "expected_output"} & (criteria or {}).keys())
 
 
-_TARGET = "_target_"
+_TARGET = "_target_"  # Hydra's key for code to instantiate, which UiPath's mocks use
 _ANYTHING = ("mockito.any", "mockito.any_", "mockito.matchers.any", "mockito.matchers.any_", "mockito.ANY")
 
 

@@ -23,6 +23,7 @@ _R = TypeVar("_R")
 Problem = CheckFailedError | NotMeasuredError
 Listener = Callable[[Case, CaseResult], None]
 
+# A context variable, so that threads and tasks have their own blocks.
 waiting: ContextVar[list[Problem] | None] = ContextVar("rightcall_waiting", default=None)
 """The problems of the open `soft` block; None outside of one, where each is raised at once."""
 _listeners: list[Listener] = []
@@ -106,6 +107,7 @@ def unnamed(checks: Sequence[Check], place: Source) -> Case:
 
 def calling_place() -> Source:
     """Return the line of the test: the nearest frame outside of Rightcall."""
+    # `sys._getframe`, because `inspect.stack()` reads the source of every frame.
     frame = sys._getframe(1)
     while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).startswith("rightcall."):
         frame = frame.f_back

@@ -71,7 +71,7 @@ def _only_one(source: Any) -> Trajectory:
     found = []
     for trajectory in read(source):
         found.append(trajectory)
-        if len(found) > _MOST_COUNTED:
+        if len(found) > _MOST_COUNTED:  # a log can have millions of runs
             break
     if len(found) != 1:
         count = f"more than {_MOST_COUNTED}" if len(found) > _MOST_COUNTED else str(len(found) or "no")

@@ -212,6 +212,7 @@ def _agent_of(item: pytest.Item) -> str:
 
 
 _MARK_NAME = re.compile(r"[A-Za-z][\w.-]*")
+# A tag `skip` in a file of data would otherwise turn a failing case green.
 _PYTESTS_OWN = frozenset({"filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"})
 """Marks that decide whether pytest runs or counts a test. A tag is data and must not do that."""
 

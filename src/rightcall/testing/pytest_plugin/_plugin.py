@@ -92,7 +92,7 @@ class Plugin:
         """Attach results to reports, and shorten messages."""
         report = yield
         if call.when == "call" and (records := item.stash.get(result_records, None)):
-            setattr(report, _ATTRIBUTE, list(records))
+            setattr(report, _ATTRIBUTE, list(records))  # pytest-xdist serializes the attributes of a report
             records.clear()
         # Our exceptions exist only if this module is loaded; importing it for every failing test would cost a start-up.
         if call.excinfo is not None and "rightcall.testing.assertions" in sys.modules:

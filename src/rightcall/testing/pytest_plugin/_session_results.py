@@ -166,6 +166,7 @@ def write_report(path: Path, runs: Sequence[tuple[Run, Totals]], seconds: float,
         RightcallError: the suffix is not known, or the file cannot be written.
     """
     form = format_of(path)
+    # Written beside the target and renamed, so that a report is complete or not there at all.
     unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         try:
@@ -235,4 +236,5 @@ def _prefixed_results(runs: Sequence[Run]) -> Iterator[CaseResult]:
 
 
 def _private(path: str, flags: int) -> int:
+    # For the owner only: an HTML report has the calls of every case in it.
     return os.open(path, flags, 0o600)
