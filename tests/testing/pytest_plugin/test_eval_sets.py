@@ -404,8 +404,7 @@ def test_a_start_without_eval_sets_loads_nothing_of_ours(project: Path) -> None:
         "import sys\n\n\ndef test_it():\n"
         "    ours = sorted(name for name in sys.modules if name.startswith('rightcall.'))\n"
         "    assert ours == ['rightcall._lazy', 'rightcall._moved', 'rightcall.testing',\n"
-        "        'rightcall.testing.pytest_plugin', 'rightcall.testing.pytest_plugin._entry',\n"
-        "        'rightcall.testing.pytest_plugin._plugin']\n"
+        "        'rightcall.testing.pytest_plugin', 'rightcall.testing.pytest_plugin._plugin']\n"
         "    assert not {'msgspec', 'pydantic', 'yaml', 'click', 'rich', 'opentelemetry'} & set(sys.modules)\n"
     )
 

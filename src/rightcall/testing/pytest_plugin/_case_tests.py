@@ -22,7 +22,7 @@ from rightcall.testing.assertions import listen_to_results, problem_of
 from rightcall.values.redaction import redacted_text
 from rightcall.values.results import CaseResult, Source
 
-from ._entry import NAME
+from . import NAME
 from ._failures import failure_representation
 from ._plugin import result_records
 from ._session_results import record_of
