@@ -51,6 +51,9 @@ WRITTEN = {
     "WrittenOverall": "All cases together",
     "WrittenCase": "Cases",
     "WrittenTurn": "Turns",
+    "WrittenMock": "Mocks",
+    "WrittenAnswer": "Mocks",
+    "WrittenError": "Mocks",
 }
 """The section of the reference about each part of an eval set."""
 EXIT_CODES = (0, 1, 2, 3, 130)

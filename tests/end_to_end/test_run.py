@@ -169,7 +169,11 @@ BAD_REQUESTS = {
         ("tags:", "tgs:"),
         "shop.yaml:4:5: unknown key 'cases[0].tgs'; did you mean 'tags'?",
     ),
-    "duplicate id": (["shop.yaml"], ("id: phone", "id: laptop"), "shop.yaml:7:5: the id 'laptop' is that of the case"),
+    "duplicate id": (
+        ["shop.yaml"],
+        ("id: phone", "id: laptop"),
+        "shop.yaml:7:5: the id 'laptop' is already used by the case",
+    ),
     "unknown evaluator": (["shop.yaml"], ("output: found", "outptu: found"), "'outptu' names no evaluator"),
     "missing eval set": (["agent.py", "shp.yaml"], None, "shp.yaml: No such file or directory"),
     "missing agent file": (["agnt.py", "shop.yaml"], None, "no file agnt.py"),

@@ -151,7 +151,7 @@ def test_the_turns_of_a_conversation_get_the_calls_of_each() -> None:
 @pytest.mark.parametrize(
     ("expect", "trajectories", "code", "reason"),
     [
-        ("never: [a]", [Trajectory.of(["a"])], "RC107", "'never' is not among"),
+        ("never: [a]", [Trajectory.of(["a"])], "RC107", "'never' cannot be updated"),
         ("calls: [{a: {x: 1}}]", [Trajectory.of(["a"])], "RC301", "not measured"),
         ("calls: [a]", [Trajectory.of(["b"]), Trajectory.of(["c"])], "RC10", "its 2 traces disagree"),
         ("calls: [a]", [], "RC303", "no trace"),

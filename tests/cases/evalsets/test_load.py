@@ -176,7 +176,7 @@ def test_a_turn_says_one_thing_in_one_place_and_nothing_of_the_whole(tmp_path: P
     order = "cases: [{id: a, turns: [{input: 1, expect: {order: [x]}}]}]"
     wrong = "cases: [{id: a, turns: [{input: 1, expect: {calls: [{a: 5}]}}]}]"
 
-    assert problem(tmp_path, twice).startswith("1:66: 'output' is expected of the case as well")
+    assert problem(tmp_path, twice).startswith("1:66: 'output' is expected of the case, too")
     assert problem(tmp_path, order).startswith("1:45: a turn expects 'calls' and an answer, such as 'output'; 'order'")
     assert problem(tmp_path, wrong).startswith("1:53: criteria of 'calls': expected_turns[0][0].args: arguments are")
 
@@ -231,7 +231,7 @@ cases:
         ),
         ("{search: {when: [1], returns: 1}}", "1:34: mock of 'search': when: an object is expected, not [1]"),
         ("{search: {then: [{returns: 1, raises: A}]}}", "1:41: mock of 'search': then[0]: an answer has one of"),
-        ("{search: {returns: 1, each: true}}", "1:25: mock of 'search': 'each' stands beside a list under 'returns'"),
+        ("{search: {returns: 1, each: true}}", "1:25: mock of 'search': 'each' needs a list under 'returns'"),
         ("[search]", "1:17: cases[0].mocks: an object is expected"),
     ],
 )
@@ -357,7 +357,7 @@ def test_a_finding_points_at_the_line_it_is_about(tmp_path: Path) -> None:
     [
         ("cases: [{id: a, expct: {}}]", "1:17: unknown key 'cases[0].expct'; did you mean 'expect'?"),
         ("cases:\n- id: a\n  expect:\n    cals: []", "4:5: 'cals' names no evaluator; did you mean 'calls'?"),
-        ("cases:\n- id: a\n- id: b\n- id: a", "4:3: the id 'a' is that of the case in line 2"),
+        ("cases:\n- id: a\n- id: b\n- id: a", "4:3: the id 'a' is already used by the case in line 2"),
         ("cases: []", "1:1: 'cases' is empty; an eval set has at least one case"),
         ("{}", "1:1: 'cases' is missing"),
         ("- a", "1:1: an eval set is an object with the key 'cases', not ['a']"),

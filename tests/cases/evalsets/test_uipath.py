@@ -256,20 +256,20 @@ def with_order(**changes: Any) -> dict[str, Any]:
         ),
         (
             eval_set(evaluation({"Order": None, "OrderEvaluator": {"toolCallsOrder": ["a"]}})),
-            "20:9: 'OrderEvaluator' has criteria already",
+            "20:9: 'OrderEvaluator' already has criteria",
         ),
         (eval_set(evaluation({"Order": 5})), "19:9: criteria are an object or null, not 5"),
         (eval_set(evaluation({}), evaluatorRefs=["Ordr"]), "6:5: no evaluator in"),
         (eval_set(evaluation({}), evaluatorRefs=["Order", "Order"]), "7:5: the evaluator 'Order' is referred to twice"),
         (
             eval_set(evaluation({}), evaluatorConfigs=[{"ref": "Order", "weight": -1}]),
-            "23:5: a weight is a number, and not less than 0, not -1",
+            "23:5: a weight is a number of 0 or more, not -1",
         ),
         (
             eval_set(evaluation({}), evaluatorConfigs=[{"reff": "Order"}]),
             "24:7: unknown key 'reff'; did you mean 'ref'?",
         ),
-        (eval_set(evaluation({}), evaluation({})), "21:7: the id 'one' is that of the case in line 13"),
+        (eval_set(evaluation({}), evaluation({})), "21:7: the id 'one' is already used by the case in line 13"),
         (
             eval_set({"id": "a", "name": "a", "inputs": {}, "evaluationCriteria": {}}),
             "16:7: unknown key 'evaluationCriteria'; did you mean 'evaluationCriterias'?",
@@ -278,12 +278,12 @@ def with_order(**changes: Any) -> dict[str, Any]:
         (eval_set({"name": "a", "inputs": {}}), "12:5: 'id' is missing"),
         (eval_set({"id": "a", "input": {}, "evaluationCriterias": {}}), "14:7: unknown key 'input'; did you mean"),
         (eval_set(evaluations=[5]), "12:5: an object is expected, not 5"),
-        (eval_set(version="2.0"), "2:3: the version is '2.0'; the one that is known is \"1.0\""),
+        (eval_set(version="2.0"), "2:3: the version is '2.0'; only \"1.0\" is supported"),
         ({"evaluations": []}, "1:1: UiPath's older eval sets"),
         (eval_set(), "11:3: 'cases' is empty"),
         (
             eval_set(evaluation({}, mockingStrategy={"type": "magic"})),
-            "20:9: the mocking strategies known are 'mockito' and 'llm', not 'magic'",
+            "20:9: a mocking strategy is 'mockito' or 'llm', not 'magic'",
         ),
         (
             eval_set(
@@ -298,7 +298,7 @@ def with_order(**changes: Any) -> dict[str, Any]:
                     mockingStrategy={"type": "mockito", "behaviors": [behavior(("return", {"_target_": "os.system"}))]},
                 ),
             ),
-            "'_target_' names code to be run, 'os.system'",
+            "'_target_' names code to run, 'os.system'",
         ),
     ],
     ids=lambda value: value[:60] if isinstance(value, str) else "",
@@ -330,7 +330,7 @@ def test_a_mistake_in_an_evaluator_is_told_in_its_own_file(tmp_path: Path, chang
 def test_two_evaluators_with_one_id_are_refused(tmp_path: Path) -> None:
     twice = {**EVALUATORS, "z.json": EVALUATORS["order.json"]}
 
-    assert "z.json:3:3: the id 'Order' is that of the evaluator in" in problem(tmp_path, eval_set(), twice)
+    assert "z.json:3:3: the id 'Order' is already used by the evaluator in" in problem(tmp_path, eval_set(), twice)
 
 
 def test_a_missing_folder_of_evaluators_is_told_at_the_references(tmp_path: Path) -> None:

@@ -199,7 +199,7 @@ def test_a_mistake_in_the_configuration_is_told_in_its_file(
         ("binary", {"expectedClass": 5}, "'expectedClass' is the name of a class, not 5"),
         ("binary", {"expectedClas": "spam"}, "unknown key 'expectedClas'; did you mean 'expectedClass'?"),
         ("binary", ["spam"], "an object is expected, not ['spam']"),
-        ("multiclass", {"expectedClass": "span"}, "'span' is none of the classes; did you mean 'spam'?"),
+        ("multiclass", {"expectedClass": "span"}, "'span' is not one of the classes; did you mean 'spam'?"),
     ],
 )
 def test_a_mistake_in_the_criteria_is_told_at_its_place(tmp_path: Path, kind: str, criteria: Any, message: str) -> None:

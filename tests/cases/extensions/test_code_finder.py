@@ -112,7 +112,7 @@ def test_without_a_project_code_needs_trust(tmp_path: Path, imported: list[str])
         ("checks.py:IMPORTED", "true", r"shop.yaml:2:12: checks.py:IMPORTED is a list; an evaluator is a function"),
         ("broken.py:polite", "true", r"shop.yaml:2:12: .*broken.py:1: the evaluator cannot be imported: ZeroDiv"),
         ("checks.py:polite", "{words: []}", r"shop.yaml:4:41: 'polite' takes no criteria"),
-        ("file://checks", "true", r"shop.yaml:2:12: 'file://checks' is no evaluator"),
+        ("file://checks", "true", r"shop.yaml:2:12: 'file://checks' is not an evaluator"),
     ],
 )
 def test_mistakes_are_told_at_their_place(tmp_path: Path, type: str, criteria: str, message: str) -> None:

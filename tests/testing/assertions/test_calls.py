@@ -113,8 +113,8 @@ def test_calls_that_nothing_was_asked_of_are_a_warning_at_their_place() -> None:
         gc.collect()
 
     assert [str(each.message).split(";")[0] for each in caught] == [
-        "calls(…) was asked for, but nothing was checked",
-        "calls(…) was asked for, but nothing was checked",
+        "calls(…) was used, but nothing was checked",
+        "calls(…) was used, but nothing was checked",
     ]
     assert caught[0].filename == __file__
 

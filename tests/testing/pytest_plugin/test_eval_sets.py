@@ -233,7 +233,7 @@ def test_a_glob_that_is_none_is_refused(project: Path) -> None:
     done = run(project, "-o", "rightcall_evalsets=/evals/*.yaml")
 
     assert done.returncode == 4
-    assert "rightcall_evalsets: /evals/*.yaml: globs are meant from the root folder" in done.stderr
+    assert "rightcall_evalsets: /evals/*.yaml: globs are relative to the root folder" in done.stderr
 
 
 def test_the_agent_can_be_named_on_the_command_line_or_in_the_configuration(project: Path) -> None:
@@ -404,8 +404,7 @@ def test_a_start_without_eval_sets_loads_nothing_of_ours(project: Path) -> None:
         "import sys\n\n\ndef test_it():\n"
         "    ours = sorted(name for name in sys.modules if name.startswith('rightcall.'))\n"
         "    assert ours == ['rightcall._lazy', 'rightcall._moved', 'rightcall.testing',\n"
-        "        'rightcall.testing.pytest_plugin', 'rightcall.testing.pytest_plugin._entry',\n"
-        "        'rightcall.testing.pytest_plugin._plugin']\n"
+        "        'rightcall.testing.pytest_plugin', 'rightcall.testing.pytest_plugin._plugin']\n"
         "    assert not {'msgspec', 'pydantic', 'yaml', 'click', 'rich', 'opentelemetry'} & set(sys.modules)\n"
     )
 

@@ -93,7 +93,7 @@ def test_a_test_that_checks_nothing_is_told_so(tmp_path: Path) -> None:
     asserted = session(make_project(tmp_path, test_it=test), *NO_ASYNCIO, "test_it.py", "-W", "default")
 
     assert "test_it.py:4: RuntimeWarning" in asserted.stdout
-    assert "calls(…) was asked for, but nothing was checked" in asserted.stdout
+    assert "calls(…) was used, but nothing was checked" in asserted.stdout
 
 
 CAPTURES = """
@@ -224,7 +224,7 @@ def test_results_of_marked_tests_are_kept_by_test_and_parameters(tmp_path: Path)
 @pytest.mark.parametrize(
     ("mark", "arguments", "message"),
     [
-        ('"evals/shop.yaml"', "", "the mark `evalset` gives a test a `case`"),
+        ('"evals/shop.yaml"', "", "the mark `evalset` passes `case` to a test"),
         ('"evals/none.yaml"', "case", "evals/none.yaml: No such file or directory"),
         ('"evals/shop.yaml", tags="smok"', "case", "no case has the tag 'smok'; did you mean 'smoke'?"),
         ('"evals/shop.yaml", tag="smoke"', "case", "the mark is evalset(path, cases=[…], tags=[…]), without tag"),

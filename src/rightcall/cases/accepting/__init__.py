@@ -1,4 +1,4 @@
-"""Expectations made from what was observed: an eval set and trajectories in, an edit of the eval set out."""
+"""Update expectations from observed runs: an eval set and trajectories in, an edited text out."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

@@ -20,29 +20,29 @@ from ._rewrite import Refused, rewrite, rewrite_turns
 
 
 class Observed(msgspec.Struct):
-    """What was observed of one case."""
+    """The trajectories that were observed for one case."""
 
     trajectories: list[Trajectory] = msgspec.field(default_factory=list)
     trouble: tuple[str, str] | None = None
-    """The code and the reason, where the case could not be observed."""
+    """A code and a reason, if the case could not be observed."""
 
 
 class CaseOutcome(msgspec.Struct, frozen=True):
-    """What becomes of one case."""
+    """What happened to one case."""
 
     case_id: str
     kind: Literal["updated", "passes", "left"]
     code: str = ""
-    """Of a case that is left alone, the code of what stands in the way."""
+    """For a case that is left unchanged, the code of the reason."""
     reason: str = ""
     is_failed: bool = False
-    """Whether a case that is left alone was measured, and failed."""
+    """Whether a case that is left unchanged was measured and failed."""
     unrecorded: int = 0
-    """Of a case that is updated, how many calls are expected by name alone, because of what the trace left out."""
+    """For a case that is updated, how many calls are expected by name only, because the trace has no arguments."""
 
 
 class Acceptance(msgspec.Struct, frozen=True):
-    """The text of an eval set before and after, the edits between the two, and what became of each case."""
+    """The text of an eval set before and after, the edits, and the outcome of each case."""
 
     before: str
     after: str
@@ -51,13 +51,13 @@ class Acceptance(msgspec.Struct, frozen=True):
 
 
 def accept(text: str, eval_set: EvalSet, observed: Mapping[str, Observed]) -> Acceptance:
-    """The eval set in a text, with the expectations changed that what was observed of their cases does not satisfy.
+    """Change the expectations in the text of an eval set that the observed trajectories do not satisfy.
 
-    Cases that `observed` does not name are not looked at. Every case that is updated passes afterwards; one that
-    cannot be made to pass is left as it is.
+    Cases that `observed` does not name are not changed. Every case that is updated passes afterwards. A case that
+    cannot be made to pass is left unchanged.
 
     Raises:
-        RightcallError: the text would not say what it should after the edit, so it must not be made.
+        RightcallError: the edited text would not load, or its cases would not pass. It must not be written.
     """
     return _EvalSetUpdate(text, eval_set, observed).acceptance()
 
@@ -72,7 +72,7 @@ class _Proposal(msgspec.Struct, frozen=True):
 
 
 class _EvalSetUpdate:
-    """One eval set while it is edited."""
+    """Updates one eval set."""
 
     def __init__(self, text: str, eval_set: EvalSet, observed: Mapping[str, Observed]) -> None:
         self._text = text
@@ -91,6 +91,7 @@ class _EvalSetUpdate:
             self._edit(proposal)
         edits = self._editor.edits()
         after = apply_edits(self._text, edits)
+        # The file is the user's work: check the text itself, not the values it was made from.
         self._verify(after)
         return Acceptance(self._text, after, edits, list(self._outcomes()))
 
@@ -120,6 +121,7 @@ class _EvalSetUpdate:
         if unmeasured is not None:
             self._leave(case, *_reason(unmeasured))
             return
+        # A trace with parts that were not understood may have more calls; an expectation must not be made of it.
         incomplete = next((each for each in observed.trajectories if each.not_understood), None)
         if incomplete is not None and not all([result.passed for result in results]):
             why = missing_calls(incomplete)
@@ -130,7 +132,7 @@ class _EvalSetUpdate:
             self._propose_change(number, case, failed)
 
     def _propose_calls(self, number: int, case: Case, trajectory: Trajectory) -> None:
-        """What a case expects that did not expect anything: the calls that were made."""
+        """Propose the calls that were made, for a case without expectations."""
         if not trajectory.calls_recorded:
             why = missing_calls(trajectory)
             self._leave(case, why.code, why.message)
@@ -167,14 +169,15 @@ class _EvalSetUpdate:
         self._proposals[case.id] = _Proposal(number, case, written, unrecorded if "tool-trajectory" in types else 0)
 
     def _passing(self, proposals: Sequence[_Proposal]) -> set[str]:
-        """Those cases that all of their trajectories would pass."""
+        """Return the ids of the cases that would pass with all of their trajectories."""
         if not proposals:
             return set()
-        # What is tried is what is written, and nothing in between: JSON says all that the file does.
+        # Try the values as they will be written, through the loader: JSON can express all that the file can.
         trial = {**self._editor.value, "cases": [proposal.written for proposal in proposals]}
         try:
             cases = parse_eval_set(json.dumps(trial), self._eval_set.path).cases
         except DocumentError:
+            # One proposal that does not load must not stop the others, so try each of them alone.
             if len(proposals) == 1:
                 return set()
             return set().union(*[self._passing([proposal]) for proposal in proposals])
@@ -212,7 +215,7 @@ class _EvalSetUpdate:
 
 
 def _reason(result: CaseResult) -> tuple[str, str]:
-    """The code and the sentence of the first thing that stands in the way of a verdict."""
+    """Return the code and the message of the first finding."""
     finding = result.findings[0].finding if result.findings else None
     return (finding.code, finding.message) if finding is not None else ("", result.verdict)
 

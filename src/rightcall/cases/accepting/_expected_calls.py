@@ -16,7 +16,7 @@ from rightcall.values.trajectory import ToolCall
 
 
 def literal(value: Any) -> Any:
-    """The expectation of exactly this value: an object that would be taken for a matcher is marked as none."""
+    """Return the expectation of exactly this value. An object that looks like a matcher is marked as `$literal`."""
     if isinstance(value, Mapping):
         if any(key.startswith("$") for key in value):
             return {"$literal": value}
@@ -25,14 +25,14 @@ def literal(value: Any) -> Any:
 
 
 def new_call(call: ToolCall, policy: ArgsPolicy, *, spelt_out: bool) -> Any:
-    """A call as it is expected: its name and, where they were recorded and count, its arguments."""
+    """Return an expected call for an observed one: its name, and its arguments if they were recorded and matter."""
     if not call.args or policy == "ignore":
         return call.name
     return {"name": call.name, "args": literal(call.args)} if spelt_out else {call.name: literal(call.args)}
 
 
 def adapted_call(written: Any, call: ToolCall, policy: ArgsPolicy, *, spelt_out: bool) -> Any:
-    """An expected call as it was written, with other arguments where those that were given did not satisfy it."""
+    """Return a written call, with new values for the arguments that the observed call does not satisfy."""
     if isinstance(written, str) or "args" in call.unrecorded:
         return new_call(call, policy, spelt_out=spelt_out) if "args" not in call.unrecorded else written
     if is_spelt_out(written):
@@ -47,16 +47,17 @@ def is_spelt_out(written: Any) -> bool:
 
 
 def adapted_args(expected: Any, actual: Mapping[str, Any], policy: ArgsPolicy) -> Any:
-    """Expected arguments that these satisfy, with as much of what was written as still holds."""
+    """Return expected arguments that the actual ones satisfy, and keep what still holds of those that were written."""
     if not isinstance(expected, dict) or any(key.startswith("$") for key in expected):
         return literal(actual)
     wanted = {key: compile_value(value) for key, value in expected.items()}
-    with Budget():
+    with Budget():  # patterns of the user run on values of a trace
         kept = {
             key: value if _holds(wanted[key], key, actual) else literal(actual[key])
             for key, value in expected.items()
             if key in actual or policy == "superset" or wanted[key].matches_absence()
         }
+    # `subset` names only what matters. Nothing left to name would accept any arguments, so then all are named.
     if policy == "subset" and kept:
         return kept
     others = {key: value for key, value in actual.items() if key not in kept}
@@ -70,27 +71,27 @@ def _holds(expectation: Expectation, key: str, actual: Mapping[str, Any]) -> boo
 
 
 class Partners(msgspec.Struct, frozen=True):
-    """For each expected call, the observed one that satisfies it, or else one of the same tool."""
+    """The observed call for each expected one: one that satisfies it or, failing that, one of the same tool."""
 
     satisfying: dict[int, int]
     of_same_tool: dict[int, int]
     in_sequence: list[tuple[int, int]] = []
-    """Those of the satisfying pairs that are in the same order on both sides."""
+    """The satisfying pairs that are in the same order on both sides."""
 
     def expected_by_actual(self) -> dict[int, int]:
-        """The same, the other way round."""
+        """Return the expected call for each observed one."""
         return {actual: expected for expected, actual in (self.of_same_tool | self.satisfying).items()}
 
     @property
     def paired(self) -> dict[int, int]:
-        """Both kinds."""
+        """All pairs: satisfying ones, and those of the same tool."""
         return self.of_same_tool | self.satisfying
 
 
 def find_partners(rows: Sequence[Row], expected: Sequence[str], actual: Sequence[str], *, ordered: bool) -> Partners:
-    """The partners of expected calls, given by name; `rows` has the observed calls that satisfy each of them.
+    """Pair expected calls with observed ones. `rows` has the observed calls that satisfy each expected call.
 
-    Where the order counts, as many pairs as can be are in the same order on both sides.
+    If the order matters, as many pairs as possible are in the same order on both sides.
     """
     in_sequence = related_subsequence(rows, len(actual)) if ordered else []
     taken = {position for _, position in in_sequence}
@@ -114,11 +115,12 @@ def find_partners(rows: Sequence[Row], expected: Sequence[str], actual: Sequence
 
 
 def wanted_in_order(partners: Partners, expected: int, actual: int) -> list[int]:
-    """The observed calls to be expected where others in between are allowed, in order.
+    """Return the indices of the observed calls to expect when other calls are allowed in between.
 
-    They are the partners and, where an expected call has none, those that were made in its place instead.
+    These are the paired calls and, where an expected call has no partner, the calls that were made in its place.
     """
     wanted = set(partners.paired.values())
+    # Between two pairs in sequence, an expected call without a partner stands for all observed calls of that gap.
     fences = [(-1, -1), *partners.in_sequence, (expected, actual)]
     for (before, first), (after, end) in pairwise(fences):
         if any(number not in partners.paired for number in range(before + 1, after)):

@@ -25,7 +25,7 @@ _NOT_IN_SLUGS = re.compile(r"[^a-z0-9]+")
 
 
 class NewEvalSet(msgspec.Struct, frozen=True):
-    """The text of a new eval set, and what became of each case."""
+    """The text of a new eval set, and the outcome of each case."""
 
     text: str
     outcomes: Sequence[CaseOutcome]
@@ -34,14 +34,14 @@ class NewEvalSet(msgspec.Struct, frozen=True):
 def new_eval_set(
     trajectories: Sequence[Trajectory], path: str, attribute: str, globs: Sequence[str] = ()
 ) -> NewEvalSet:
-    """An eval set whose cases expect the calls of these trajectories: JSON for a path that ends so, else YAML.
+    """Write an eval set whose cases expect the calls of trajectories: JSON if the path ends in `.json`, else YAML.
 
-    A case has the id that the attribute says or, without it, the trace id, or what the input says. Several
-    trajectories with the same attribute are one case, if they agree.
+    The id of a case is the attribute, else the trace id, else a slug of the input. Trajectories with the same attribute
+    are one case, if they agree.
 
     Raises:
-        InputError: there is nothing to expect.
-        RightcallError: the trajectories do not pass by what was written.
+        InputError: no trajectory has calls to expect.
+        RightcallError: the trajectories would not pass the eval set.
     """
     groups = _grouped(trajectories, attribute, globs)
     cases, outcomes = [], []
@@ -106,7 +106,7 @@ def _text(value: Any, path: str) -> str:
 
 
 def _is_eval_set(text: str, path: str) -> bool:
-    """Whether YAML can say it: half of a surrogate pair it cannot, though JSON can."""
+    """Whether the text loads. YAML cannot express half of a surrogate pair, which JSON can."""
     try:
         parse_eval_set(text, path)
     except (InputError, UnicodeError):

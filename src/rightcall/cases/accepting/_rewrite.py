@@ -18,34 +18,34 @@ from ._expected_calls import Partners, adapted_call, find_partners, literal, new
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """Why an expectation is left as it is."""
+    """Why an expectation is not rewritten."""
 
     reason: str
 
 
 class Task(msgspec.Struct, frozen=True):
-    """An expectation that does not hold, and what was observed."""
+    """An expectation that failed, and the calls that were observed."""
 
     check: Check
     selection: Selection
     plan: Any
-    """The criteria, as the evaluator compiled them."""
+    """The criteria, compiled by the evaluator."""
     spelt_out: bool
-    """Whether they are written with the names of their keys; then calls are objects with `name` and `args`."""
+    """Whether the criteria are written with their keys; then calls are objects with `name` and `args`."""
 
     @classmethod
     def of(cls, check: Check, trajectory: Trajectory, *, spelt_out: bool = False) -> Task:
-        """The task of having an expectation hold of a trajectory."""
+        """Return the task of making a trajectory satisfy an expectation."""
         plan = check.criteria.plans[check.evaluator]
         return cls(check, select(trajectory, check.criteria, plan.names), plan, spelt_out)
 
 
 def rewrite(check: Check, written: Any, trajectory: Trajectory) -> Any | Refused:
-    """What is written under a key of `expect`, with as much of it changed as must be for a trajectory to satisfy it."""
+    """Return the value of a key of `expect`, changed no more than needed for a trajectory to satisfy it."""
     rule = _RULES.get(check.evaluator.type_id)
     path = criteria_path(written, check.evaluator.type_id)
     if rule is None or path is None:
-        return Refused(f"{check.key!r} is not among the expectations that can be taken from a trace")
+        return Refused(f"{check.key!r} cannot be updated from a trace")
     inside = written
     for step in path:
         inside = inside[step]
@@ -55,9 +55,9 @@ def rewrite(check: Check, written: Any, trajectory: Trajectory) -> Any | Refused
 
 
 def rewrite_turns(check: Check, written: Sequence[Any], trajectory: Trajectory) -> list[Any] | Refused:
-    """The turns of a case, with the calls that they expect changed in the same way."""
+    """Return the turns of a case, with their expected calls changed in the same way."""
     if check.evaluator.type_id != "tool-trajectory":
-        return Refused(f"{check.key!r} of a turn is not among the expectations that can be taken from a trace")
+        return Refused(f"{check.key!r} of a turn cannot be updated from a trace")
     task = Task.of(check, trajectory)
     places: dict[int, list[int]] = {number: [] for number in range(len(written))}
     for index, call in enumerate(task.selection.calls):
@@ -149,7 +149,7 @@ def _counts(written: dict[str, Any], task: Task) -> Any | Refused:
 
 
 def _count(written: Any, symbol: str, count: int) -> Any:
-    """A count as it is written: `at most` and `at least` stay what they are."""
+    """Return a count in the written form: `at most` and `at least` stay what they are."""
     if symbol not in ("<=", ">="):
         return count
     return [symbol, count] if isinstance(written, list) else f"{symbol} {count}"
@@ -201,7 +201,7 @@ def _pairs(task: Task) -> tuple[Partners, dict[int, int]]:
 
 def _final_output(written: Any, task: Task) -> Any | Refused:
     made = literal(task.selection.output)
-    # An answer with a key such as `criteria` or `agent` would be taken for an expectation that is spelt out.
+    # An answer with a key such as `criteria` or `agent` would be read as the long form of an expectation.
     is_mistakable = not task.spelt_out and criteria_path(made, task.check.evaluator.type_id) != ()
     return {"$literal": task.selection.output} if is_mistakable else made
 
@@ -216,4 +216,4 @@ _RULES: dict[str, Callable[[Any, Task], Any | Refused]] = {
     "tool-call-output": _outputs,
     "final-output": _final_output,
 }
-"""How each kind of expectation is rewritten."""
+"""How each kind of expectation is rewritten, by type id."""

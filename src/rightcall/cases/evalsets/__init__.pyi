@@ -7,6 +7,7 @@ from ._cases import (
     select_cases as select_cases,
 )
 from ._editor import DocumentEditor as DocumentEditor
+from ._json_schema import eval_set_schema as eval_set_schema
 from ._layout import dump_yaml as dump_yaml
 from ._loader import (
     compile_expectation as compile_expectation,
@@ -15,5 +16,4 @@ from ._loader import (
     load_expectation as load_expectation,
     parse_eval_set as parse_eval_set,
 )
-from ._schema import eval_set_schema as eval_set_schema
 from ._shorthands import criteria_path as criteria_path

@@ -23,6 +23,7 @@ _SAME = {
     "text": "Every answer says what was expected of it, in whatever words. Where nothing was, any answer will do.",
 }
 _SAMPLES = 5  # ADK's default for `num_samples`
+# The criteria that ADK uses without a test_config.json.
 _BY_DEFAULT = {_CALLS: 1.0, _RESPONSE: 0.8}
 _MATCH_TYPES = ("EXACT", "IN_ORDER", "ANY_ORDER")
 _OF_JUDGES = ("judge_model_options", "include_intermediate_responses_in_final")
@@ -125,7 +126,7 @@ def _samples(options: SourceObject | None) -> int:
     given = options.get("num_samples")
     if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= 31:
         raise options.problem(f"num_samples is a number from 1 to 31, not {shown(given)}", "num_samples")
-    return given | 1
+    return given | 1  # an even number could end in a tie
 
 
 def _rubric(part: SourceObject, number: int) -> dict[str, str]:
@@ -166,6 +167,7 @@ def _number(value: Any, part: SourceObject, key: str) -> float:
 
 def _match_type(part: SourceObject) -> str:
     value = part.get("match_type")
+    # ADK's enumeration is by number; files may have the number or the name.
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(_MATCH_TYPES):
         return _MATCH_TYPES[value]
     written = value.strip().upper().replace("-", "_").replace(" ", "_") if isinstance(value, str) else ""

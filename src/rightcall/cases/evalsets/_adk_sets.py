@@ -90,7 +90,7 @@ class _Translation:
         scenario = case.object("conversation_scenario")
         if (scenario is None) == (not case.has("conversation")):
             case.rest(_KNOWN_OF_CASE)
-            raise case.problem("a case has 'conversation' or 'conversation_scenario', one of the two")
+            raise case.problem("a case has either 'conversation' or 'conversation_scenario'")
         if scenario is not None:
             written |= {"input": scenario.text("starting_prompt"), "expect": {"user-simulation": None}}
             rest = case.rest(_KNOWN_OF_CASE) | {"conversation_scenario": scenario.value}
@@ -125,7 +125,7 @@ def _file_id(file: SourceFile) -> str:
     """Return an id for the only case of a file: the name of the file without its suffixes."""
     name = FilePath(file.name).name
     if not name.split(".")[0]:
-        raise file.problem(f"the file's name gives no id for its case: {shown(name)}")
+        raise file.problem(f"the name of the file gives no id for its case: {shown(name)}")
     return name.split(".")[0]
 
 

@@ -29,9 +29,16 @@ from rightcall.values.results import Source
 
 from ._cases import Case, Check, EvalSet, Format, OverallCheck
 from ._models import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenOverall, check_mocks, first_mistake
-from ._shorthands import Expected, Own, check_defaults, spell_out
+from ._shorthands import (
+    AddedEvaluator,
+    Expected,
+    check_defaults,
+    resolve_expectation,
+    turn_keys,
+    turn_place,
+    turn_values,
+)
 from ._source import EvalSetDocument
-from ._turn_expectations import turn_keys, turn_place, turn_values
 
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
 _DEFAULT = ("config", "default_evaluation_criteria")
@@ -57,7 +64,7 @@ class Compiler:
         self._find_code = find_code
         self._code: dict[str, type[Evaluator[Any, Any, Any]]] = {}
         self._defaults = WrittenDefaults()
-        self._own: dict[str, Own] = {}
+        self._added: dict[str, AddedEvaluator] = {}
 
     def eval_set(self, format: Format) -> EvalSet:
         """Return the eval set. Raises `DocumentError`."""
@@ -65,7 +72,7 @@ class Compiler:
         with self._document.locating_errors(("defaults",)):
             check_defaults(written.defaults, self._limits)
         self._defaults = written.defaults
-        self._own = self._own_evaluators(written)
+        self._added = self._added_evaluators(written)
         cases = [self._case(case, number) for number, case in enumerate(written.cases)]
         self._check_ids(cases)
         return EvalSet(
@@ -101,8 +108,8 @@ class Compiler:
             raise self._problem("'cases' is empty; an eval set has at least one case", ("cases",))
         return written
 
-    def _own_evaluators(self, written: WrittenEvalSet) -> dict[str, Own]:
-        own: dict[str, Own] = {}
+    def _added_evaluators(self, written: WrittenEvalSet) -> dict[str, AddedEvaluator]:
+        added: dict[str, AddedEvaluator] = {}
         for name, evaluator in written.evaluators.items():
             type_id = evaluator.type
             with self._document.locating_errors(("evaluators", name, "type")):
@@ -110,9 +117,9 @@ class Compiler:
                 kind = self._kind(type_id)
             with self._document.locating_errors(("evaluators", name, "config")):
                 if kind is not None:
-                    self._made(kind, name, evaluator.config)
-            own[name] = Own(type_id, evaluator.config, float(evaluator.weight))
-        return own
+                    self._create(kind, name, evaluator.config)
+            added[name] = AddedEvaluator(type_id, evaluator.config, float(evaluator.weight))
+        return added
 
     def _overall(self, name: str, written: WrittenOverall) -> OverallCheck:
         place: Path = ("overall", name)
@@ -134,7 +141,7 @@ class Compiler:
             return None
         if not is_code(type_id):
             known = (ClassificationEvaluator.type_id,)
-            hint = f"{nearest(type_id, known)}; your own is named as file.py:name"
+            hint = f"{nearest(type_id, known)}; a custom one is named as file.py:name"
             raise UnknownNameError(f"no evaluator of all cases has the type {shown(type_id)}; {hint}")
         return function_of_rows(self._find_code.target(type_id), type_id) if self._find_code is not None else None
 
@@ -160,7 +167,7 @@ class Compiler:
 
     def _check(self, key: str, value: Any, place: Path) -> Check:
         with self._document.locating_errors(place):
-            expected = spell_out(key, value, self._defaults, self._own)
+            expected = resolve_expectation(key, value, self._defaults, self._added)
             evaluator = self._evaluator(key, expected)
         source = self._sources(key, place, expected)
         if isinstance(evaluator, UnavailableEvaluator):
@@ -176,9 +183,9 @@ class Compiler:
         kind = self._kind(expected.type_id)
         if kind is None:
             return UnavailableEvaluator(expected.type_id, key, limits=self._limits)
-        return self._made(kind, key, expected.config)
+        return self._create(kind, key, expected.config)
 
-    def _made(
+    def _create(
         self, kind: type[Evaluator[Any, Any, Any]], name: str, config: dict[str, Any]
     ) -> Evaluator[Any, Any, Any]:
         """Create an evaluator. Settings that name custom code are looked up, if `find_code` may import it."""
@@ -194,14 +201,14 @@ class Compiler:
             return EVALUATORS[type_id]
         if self._find_code is None or not is_code(type_id):
             return None
-        if type_id not in self._code:
+        if type_id not in self._code:  # a class per type and eval set, so that cases share it
             self._code[type_id] = self._find_code.find(type_id)
         return self._code[type_id]
 
     def _turns_check(self, key: str, written: WrittenCase, place: Path) -> Check:
         """Compile what all turns of a conversation expect under one key into one check."""
-        type_id, config, values = turn_values(key, written, place, self._document, self._defaults, self._own)
-        weight = self._own[key].weight if key in self._own else 1.0
+        type_id, config, values = turn_values(key, written, place, self._document, self._defaults, self._added)
+        weight = self._added[key].weight if key in self._added else 1.0
         with self._document.locating_errors((*place, "turns")):
             evaluator = self._evaluator(key, Expected(type_id, config, None))
         if isinstance(evaluator, UnavailableEvaluator):
@@ -218,9 +225,10 @@ class Compiler:
             raise self._problem(str(problem), turn_place(place, key, steps)) from None
 
     def _sources(self, key: str, place: Path, expected: Expected) -> Callable[[str | None], Source]:
-        if expected.criteria is None and key in self._own and _DEFAULTS & self._own[key].config.keys():
+        if expected.criteria is None and key in self._added and _DEFAULTS & self._added[key].config.keys():
             place = ("evaluators", key, *_DEFAULT)
 
+        # A function, because positions are needed for findings only, and most checks pass.
         def source(path: str | None) -> Source:
             return self._document.source((*place, *expected.inside, *_inside(_steps(path), expected)))
 
@@ -235,7 +243,7 @@ class Compiler:
             if case.id in seen:
                 first = seen[case.id].source.line
                 raise self._problem(
-                    f"the id {shown(case.id)} is that of the case in line {first}", ("cases", number, "id")
+                    f"the id {shown(case.id)} is already used by the case in line {first}", ("cases", number, "id")
                 )
             seen[case.id] = case
 
@@ -257,6 +265,7 @@ def _resolved(type_id: str) -> str:
 
 def _mistaken(model: Any, expected: Expected) -> Path:
     """Return where the first mistake of criteria is, as far as pydantic knows."""
+    # The evaluator raised a text for people. Validating again, only after a mistake, gives its position.
     try:
         model.model_validate(expected.criteria)
     except ValidationError as problem:
@@ -271,6 +280,7 @@ def _inside(steps: Path, expected: Expected) -> Path:
 
 def _steps(path: str | None) -> Path:
     """Split the path of a finding, such as `expected[2]` or `tool_calls_count.search`, into steps."""
+    # In `tool_calls_count.shop.search` the name of the tool has a dot; in `expected[2].args` the dot separates.
     head, dot, rest = (path or "").partition(".")
     if dot and "[" not in head:
         return (head, rest)

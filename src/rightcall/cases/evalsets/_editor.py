@@ -55,7 +55,7 @@ class DocumentEditor:
         Raises:
             DocumentError: the value, or a part of it, has an anchor or a tag, so other places may share it.
         """
-        before = len(self._edits)
+        before = len(self._edits)  # a change is made as a whole or not at all
         try:
             self._change_at(path, value)
         except DocumentError:
@@ -85,6 +85,7 @@ class DocumentEditor:
         if equal(old, new):
             return
         self._check(node)
+        # An entry that is kept keeps its comments, so change entries where possible, and replace the whole otherwise.
         changes = diff_entries(old, new) if node.kind != "scalar" else None
         if changes is None or not self._change_entries(node, changes, place):
             self._replace(node, new, place)
@@ -191,7 +192,7 @@ class _Lines(_Entries):
             self._edit(begin, begin, self._joined([*leading, ""]))
 
     def _lines(self, change: EntryChange, column: int) -> list[str]:
-        if change.copied is not None:
+        if change.copied is not None:  # moved: keep its text, with quotes and comments
             entry = self._node.entries[change.copied]
             return [" " * column + self._text[entry.begin : entry.end]]
         assert isinstance(self._style, YamlStyle), "JSON is always in brackets"  # noqa: S101
@@ -229,6 +230,7 @@ class _Brackets(_Entries):
 
     def _take_out(self, number: int, last: int | None, kept: Sequence[int]) -> None:
         entries = self._node.entries
+        # After the last entry that is kept, the comma before goes; otherwise the comma behind.
         if last is not None and last == kept[-1]:
             before = entries[number - 1].end
             self._edit(before, entries[number].end, "")

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 _WIDTH = 100
+# Texts without quotes: fewer than the plain scalars of YAML 1.2 (section 7.3.3), none with `:` or `#` in them.
 _PLAIN = re.compile(r"[A-Za-z_$](?:[\w ./()'$-]*[\w.)'$])?", re.ASCII)
 # Words that YAML 1.1 reads as booleans are quoted, though 1.2 reads texts: many editors and tools still use 1.1.
 _OTHER_MEANING = re.compile(r"null|true|false|yes|no|on|off|y|n", re.IGNORECASE)
+# All but the printable characters of YAML 1.2 (section 5.1), minus tabs, line separators and the byte order mark.
 _UNPRINTABLE = re.compile("[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -47,6 +49,7 @@ def is_long(value: Any, level: int) -> bool:
     """Whether a value takes several lines: the outer levels always do, and so does what does not fit on one line."""
     if not isinstance(value, (dict, list)) or not value:
         return False
+    # Levels 0 to 3 are the set, its cases and their keys, where every nested value gets its own lines.
     return _depth(value) > (1 if level < 4 else 2) or len(flow_text(value)) > _WIDTH - 2 * level
 
 
@@ -124,6 +127,7 @@ class JsonStyle:
         self.newline = newline_of(text)
         found = _INDENT.search(text)
         self._step = found[1] if found else None
+        # A file with escapes and no other character was written with `ensure_ascii`, which is the default of json.dump.
         self._is_ascii = text.isascii() and "\\u" in text
         compact = self._step is None and '": ' not in text and '":' in text
         self.comma, self._colon = (",", ":") if compact else (", ", ": ")

@@ -17,7 +17,7 @@ from ._cases import Case, Check, EvalSet, Format
 from ._compiler import Compiler, FindCode
 from ._layout import dump_yaml
 from ._models import WrittenDefaults
-from ._shorthands import check_defaults, spell_out
+from ._shorthands import check_defaults, resolve_expectation
 from ._source import EvalSetDocument, SourceFile
 
 
@@ -31,8 +31,8 @@ def load_eval_set(path: str | FilePath, limits: Limits = DEFAULT_LIMITS, find_co
         DocumentError: the first mistake, with file, line and column, and what would be right.
         InputError: the file cannot be read.
     """
-    whose, document = read_document(path, limits)
-    return Compiler(document, limits, find_code).eval_set(whose)
+    format_name, document = read_document(path, limits)
+    return Compiler(document, limits, find_code).eval_set(format_name)
 
 
 def parse_eval_set(
@@ -67,20 +67,22 @@ def read_document(path: str | FilePath, limits: Limits) -> tuple[Format, EvalSet
         InputError: the file, or one that belongs to it, cannot be read.
     """
     file = SourceFile.read(path, limits)
-    whose = format_of(file.value)
-    if whose == "uipath":
+    format_name = format_of(file.value)
+    # Imported late: most eval sets are native, and each translator costs an import.
+    if format_name == "uipath":
         from ._uipath_sets import translate_uipath
 
-        return whose, translate_uipath(file, limits)
-    if whose == "adk":
+        return format_name, translate_uipath(file, limits)
+    if format_name == "adk":
         from ._adk_sets import translate_adk
 
-        return whose, translate_adk(file, limits)
-    return whose, EvalSetDocument(file, file.value)
+        return format_name, translate_adk(file, limits)
+    return format_name, EvalSetDocument(file, file.value)
 
 
 def format_of(value: Any) -> Format:
     """Return the format of a document, recognized by its keys."""
+    # By content, because files of all three tools end in `.json`.
     if isinstance(value, dict) and "cases" not in value:
         if value.keys() & {"evaluations", "evaluatorRefs", "evaluatorConfigs", "evaluator_refs", "evaluator_configs"}:
             return "uipath"
@@ -113,7 +115,7 @@ def compile_expectation(
 def _check(key: Any, value: Any, defaults: WrittenDefaults, source: Source) -> Check:
     if not isinstance(key, str):
         raise CriteriaError(f"the keys of an expectation are names of evaluators, not {shown(key)}")
-    expected = spell_out(key, list(value) if isinstance(value, tuple) else value, defaults, {})
+    expected = resolve_expectation(key, list(value) if isinstance(value, tuple) else value, defaults, {})
     if reason := unavailable(expected.type_id):
         raise CriteriaError(f"the evaluator {shown(key)} is not yet available: {reason}")
     evaluator = EVALUATORS[expected.type_id](key, expected.config)
@@ -145,8 +147,8 @@ def convert_eval_set(path: str | FilePath, limits: Limits = DEFAULT_LIMITS) -> s
         DocumentError: the file is wrong.
         InputError: the file cannot be read.
     """
-    whose, document = read_document(path, limits)
-    Compiler(document, limits).eval_set(whose)
+    format_name, document = read_document(path, limits)
+    Compiler(document, limits).eval_set(format_name)  # raises if the file has a mistake
     written = _ordered(document.value, _OF_SET)
     written["cases"] = [_ordered(case, _OF_CASE) for case in written["cases"]]
     # YAML cannot express everything that JSON can, such as half of a surrogate pair.

@@ -30,6 +30,7 @@ def _case_id(value: str) -> str:
     return value
 
 
+# Strict, because pydantic would otherwise read the text `"2"`, and `true`, as numbers.
 Number = Annotated[StrictFloat | StrictInt, Field(ge=0, allow_inf_nan=False)]
 CaseId = Annotated[StrictStr, AfterValidator(_case_id)]
 
@@ -37,6 +38,7 @@ CaseId = Annotated[StrictStr, AfterValidator(_case_id)]
 class WrittenDefaults(UserModel):
     """Defaults for expectations that do not say otherwise."""
 
+    # `Any`, because `check_defaults` has an evaluator validate these: it knows all spellings, and the right message.
     match: Any = "EXACT"
     args: Any = "subset"
     threshold: Any = 1.0
@@ -156,7 +158,7 @@ class WrittenMock(UserModel):
             found = " and ".join(given) if given else "none of them"
             raise ValueError(f"a mock has one of {', '.join(ANSWERS)}; this one has {found}")
         if self.each and not isinstance(self.returns, list):
-            raise ValueError("'each' stands beside a list under 'returns'")
+            raise ValueError("'each' needs a list under 'returns'")
         return self
 
 

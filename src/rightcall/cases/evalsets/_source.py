@@ -31,6 +31,7 @@ class SourceFile:
             self._document: Document = decode_document(content, limits)
         except DocumentError as problem:
             raise self._placed(str(problem), problem.line, problem.column) from None
+        # Decoding may replace characters here: the lines are only quoted, the values come from the decoder above.
         text = content if isinstance(content, str) else content.decode("utf-8", "replace")
         self._lines = _LINE_END.split(text)
 
@@ -62,6 +63,7 @@ class SourceFile:
         # A JSON object often starts with a brace alone on its line, which says nothing: point to its first key.
         if line.strip() == "{" and (below := self._line(number + 1)).lstrip().startswith('"'):
             number, column, line = number + 1, len(below) - len(below.lstrip()) + 1, below
+        # Reports quote the line. A minified file has everything on one.
         return Source(self.name, number, column, line[:500])
 
     def _line(self, number: int) -> str:
@@ -121,6 +123,7 @@ class EvalSetDocument:
             raise self.problem(str(problem), path) from None
 
     def _located(self, path: Path) -> tuple[SourceFile, Path]:
+        # The longest prefix with a known origin; what is below it was copied as it is.
         for length in range(len(path), -1, -1):
             if path[:length] in self._origins:
                 file, origin = self._origins[path[:length]]
@@ -211,7 +214,7 @@ class SourceObject:
     def _of(self, kind: type, key: str, default: Any) -> Any:
         value = self.get(key)
         if value is None and default is None:
-            self.rest()
+            self.rest()  # a misspelt key is the better message
             raise self.problem(f"{key!r} is missing")
         if value is None:
             return default

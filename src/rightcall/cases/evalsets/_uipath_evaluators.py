@@ -62,7 +62,7 @@ def read_evaluators(folder: FilePath, limits: Limits) -> dict[str, UiPathEvaluat
         evaluator = _evaluator(SourceObject(file, file.value), folder)
         if evaluator.id in found:
             other = found[evaluator.id].file.name
-            raise file.problem(f"the id {evaluator.id!r} is that of the evaluator in {other}", ("id",))
+            raise file.problem(f"the id {evaluator.id!r} is already used by the evaluator in {other}", ("id",))
         found[evaluator.id] = evaluator
     return found
 
@@ -73,7 +73,7 @@ def _evaluator(part: SourceObject, folder: FilePath) -> UiPathEvaluator:
     for key in ("name", "description"):
         if part.has(key):
             config[key] = part.text(key)
-    if "version" not in part.value:
+    if "version" not in part.value:  # UiPath's format before 1.0, which has other types and no schema
         name = str(config.get("name") or "")
         return UiPathEvaluator(named, name, "legacy-evaluator", {}, dict(part.value), part.file, ())
     type_id, place = _type_of(part, folder)
@@ -162,6 +162,7 @@ class Classifier(msgspec.Struct, frozen=True, kw_only=True):
         }
         written: dict[str, Any] = {"evaluatorTypeId": f"uipath-{evaluator.type_id}"}
         rest = evaluator.rest | written | {"evaluatorConfig": evaluator.config}
+        # Threshold 0.0: the score of a case counts, but only the figure over all cases is judged.
         config = {**kept, "target_output_key": self.target, "threshold": 0.0}
         return msgspec.structs.replace(evaluator, type_id="exact-match", config=config, rest=rest)
 
@@ -181,6 +182,7 @@ class Classifier(msgspec.Struct, frozen=True, kw_only=True):
     def criteria(self, expected: str) -> dict[str, Any]:
         """Return the criteria of a case. A class that is a whole number may be a number in the answer."""
         number = expected.strip().removeprefix("-")
+        # Below 16 digits every whole number is exact as a float (2**53), so text and number mean the same.
         is_number = number.isascii() and number.isdecimal() and len(number) < 16
         value: Any = {"$in": [expected, int(expected)]} if is_number else expected
         return {"expectedOutput": holding(self.target, value)}
@@ -190,7 +192,7 @@ class Classifier(msgspec.Struct, frozen=True, kw_only=True):
         classes: dict[str, str] = {}
         for name in (*self.classes, *expected):
             classes.setdefault(_folded(name), name.strip())
-        escaped = self.id.replace("~", "~0").replace("/", "~1")
+        escaped = self.id.replace("~", "~0").replace("/", "~1")  # a JSON Pointer, RFC 6901 section 3
         places = {"output": pointer_of(self.target), "expected": f"/{EXPECTED_CLASS}/{escaped}"}
         config = {**places, "classes": list(classes.values()), "ignore_case": True, **self.config}
         return {"type": "classification", "config": config}

@@ -70,7 +70,7 @@ class _Translation:
         if version is None:
             raise self._whole.problem('UiPath\'s older eval sets, without "version": "1.0", are not supported')
         if str(version) not in ("1", "1.0"):
-            raise self._whole.problem(f'the version is {shown(version)}; the one that is known is "1.0"', "version")
+            raise self._whole.problem(f'the version is {shown(version)}; only "1.0" is supported', "version")
 
     def _referenced(self) -> dict[str, UiPathEvaluator]:
         """Return the evaluators that the eval set refers to, by id, with their weights."""
@@ -79,6 +79,7 @@ class _Translation:
         key, references = ("evaluator_configs", configured) if configured else ("evaluator_refs", plain)
         if not references:
             return {}
+        # UiPath's layout: `evals/eval-sets/*.json` beside `evals/evaluators/*.json`.
         folder = FilePath(self._whole.file.name).parent.parent / "evaluators"
         if not folder.is_dir():
             raise self._whole.problem(f"the folder of the evaluators is missing: {folder}", key)
@@ -117,7 +118,7 @@ class _Translation:
             raise self._whole.problem(message, *place)
         weight = 1.0 if weight is None else weight
         if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 <= weight < float("inf"):
-            raise self._whole.problem(f"a weight is a number, and not less than 0, not {shown(weight)}", *place)
+            raise self._whole.problem(f"a weight is a number of 0 or more, not {shown(weight)}", *place)
         return found[reference].weighing(float(weight))
 
     def _case(self, case: SourceObject, number: int, extra: dict[str, Any]) -> dict[str, Any]:
@@ -151,7 +152,7 @@ class _Translation:
         for key, criteria in criterias.value.items():
             evaluator = self._named(key, criterias)
             if evaluator.id in expect:
-                raise criterias.problem(f"{key!r} has criteria already, by its id or by its name", key)
+                raise criterias.problem(f"{key!r} already has criteria, by its id or its name", key)
             if (of_classes := self._classifiers.get(evaluator.id)) is not None:
                 found = classes[evaluator.id] = of_classes.expected(criteria, criterias, key)
                 self._classes.setdefault(evaluator.id, []).append(found)
@@ -197,7 +198,7 @@ def _has_output(criteria: dict[str, Any] | None) -> bool:
     return bool(criteria) and bool({"expectedOutput", "expected_output"} & (criteria or {}).keys())
 
 
-_TARGET = "_target_"
+_TARGET = "_target_"  # Hydra's key for code to instantiate, which UiPath's mocks use
 _ANYTHING = ("mockito.any", "mockito.any_", "mockito.matchers.any", "mockito.matchers.any_", "mockito.ANY")
 
 
@@ -224,7 +225,7 @@ def translate_mocks(case: SourceObject, place: Path, document: EvalSetDocument) 
     if kind == "mockito":
         return Mocks(_rules(strategy, place, document), unavailable)
     if kind != "llm":
-        raise strategy.problem(f"the mocking strategies known are 'mockito' and 'llm', not {shown(kind)}", "type")
+        raise strategy.problem(f"a mocking strategy is 'mockito' or 'llm', not {shown(kind)}", "type")
     refusal = {"type": "NotImplementedError", "message": "simulating a tool by a language model is not yet available"}
     simulated = {tool.text("name"): {"raises": refusal} for tool in strategy.objects("tools_to_simulate")}
     return Mocks(simulated, ("llm-mocking", *unavailable))

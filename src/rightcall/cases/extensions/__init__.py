@@ -1,4 +1,4 @@
-"""Evaluators of the user's own: found, trusted, imported."""
+"""Find, trust and import custom evaluators."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

@@ -29,7 +29,7 @@ _FORMS = "a custom evaluator is named as file.py:Name, or by the name that an in
 
 
 class CodeFinder:
-    """Finds evaluators of the user's own that one eval set names: at `home` and, without trust, nowhere else."""
+    """Finds the custom evaluators that one eval set names: inside `home`, or anywhere if trusted."""
 
     def __init__(
         self, evalset: Path, trust: bool = False, remedy: str = "give --trust", home: TrustedProject | None = None
@@ -42,11 +42,11 @@ class CodeFinder:
         self._found: dict[str, None] = {}
 
     def find(self, type_id: str) -> type[Evaluator[Any, Any, Any]]:
-        """The evaluator of a type, `file.py:Name` or the name of an entry point.
+        """Return the evaluator of a type: `file.py:Name`, or the name of an entry point.
 
         Raises:
-            ConfigurationError: it is not to be trusted, cannot be imported, or is no evaluator.
-            UnknownNameError: there is no such file, or nothing of that name in it.
+            ConfigurationError: it is not trusted, cannot be imported, or is not an evaluator.
+            UnknownNameError: there is no such file, or no such name in it.
         """
         target = self.target(type_id)
         split = split_code(type_id)
@@ -55,31 +55,31 @@ class CodeFinder:
         return custom_type(target, ":".join(split), _fingerprint(self._file(type_id, split[0])))
 
     def target(self, type_id: str) -> Any:
-        """The function or class that a type names. Raises as `find` does."""
+        """Return the function or class that a type names. Raises as `find` does."""
         self._found[type_id] = None
         if (split := split_code(type_id)) is not None:
             return self._in_file(type_id, *split)
         if type_id in installed_evaluators():
             return _installed(type_id)
-        raise ConfigurationError(f"{type_id!r:.200} is no evaluator; {_FORMS}")
+        raise ConfigurationError(f"{type_id!r:.200} is not an evaluator; {_FORMS}")
 
     def _in_file(self, type_id: str, place: str, name: str) -> Any:
         file = self._file(type_id, place)
         _forget_if_changed(file)
         try:
-            with contextlib.redirect_stdout(sys.stderr):  # what is printed there belongs to nobody's report
+            with contextlib.redirect_stdout(sys.stderr):  # stdout is for the report
                 module = import_file(file, self._search, "the evaluator")
         except AgentError as problem:
-            hint = "; the names it needs are in rightcall as well" if "No module named 'uipath" in str(problem) else ""
+            hint = "; import these names from rightcall instead" if "No module named 'uipath" in str(problem) else ""
             raise ConfigurationError(f"{problem}{hint}") from None
         return _named(module, name, place)
 
     def files_found(self) -> list[Path]:
-        """The files of all evaluators that were asked for, and those beside them, which they may import."""
+        """Return the files of all evaluators that were asked for, and those beside them, which they may import."""
         return sorted({file for type_id in self._found for file in self.files(type_id)})
 
     def files(self, type_id: str) -> list[Path]:
-        """The files that an evaluator is made of, as far as they are known."""
+        """Return the files of an evaluator, as far as they are known."""
         split = split_code(type_id)
         try:
             return _beside(self._file(type_id, split[0])) if split is not None else []
@@ -87,7 +87,7 @@ class CodeFinder:
             return []
 
     def _file(self, type_id: str, place: str) -> Path:
-        """The file, if it is there and may be imported."""
+        """Return the file, if it exists and may be imported."""
         is_uipath = type_id.startswith("file://")
         homes = [self._folder] if is_uipath or self._project is None else [self._project, self._folder]
         files = [(home / place).resolve() for home in homes]
@@ -105,13 +105,13 @@ def _installed(name: str) -> Any:
     try:
         with contextlib.redirect_stdout(sys.stderr):
             return found.load()
-    except Exception as problem:  # noqa: BLE001 - whatever it is, it is told
+    except Exception as problem:  # noqa: BLE001 - reported with its type and message
         reason = f"{type(problem).__name__}: {problem}"
         raise ConfigurationError(f"the evaluator {name!r} ({found.value}) cannot be imported: {reason}") from None
 
 
 def _version(name: str) -> str:
-    """Changes when another version of a package is installed."""
+    """Return a text that changes when another version of the package is installed."""
     found = installed_evaluators()[name]
     return f"{found.value} {found.dist.version if found.dist is not None else ''}"
 
@@ -127,11 +127,12 @@ def _named(module: ModuleType, dotted: str, place: str) -> Any:
 
 
 _imported: dict[Path, str] = {}
-"""The fingerprint that files had when they were imported."""
+"""The fingerprints of files when they were imported."""
 
 
 def _forget_if_changed(file: Path) -> None:
-    """Have a file imported anew, and those beside it, if one of them has changed: some programs live long."""
+    """Unload the modules of a folder if one of its files has changed, so that they are imported again."""
+    # `rightcall run --watch` and notebooks live longer than one version of an evaluator.
     now = _fingerprint(file)
     if _imported.setdefault(file, now) == now:
         return
@@ -143,7 +144,7 @@ def _forget_if_changed(file: Path) -> None:
 
 
 def _fingerprint(file: Path) -> str:
-    """Changes when the file does, or one beside it, which it may import."""
+    """Return a digest of the file and of the files beside it, which it may import."""
     content = hashlib.sha256()
     for one in _beside(file):
         content.update(one.read_bytes())
@@ -162,26 +163,26 @@ def load_eval_set_with_code(
     remedy: str = "give --trust",
     home: TrustedProject | None = None,
 ) -> EvalSet:
-    """The eval set in a file, and the evaluators of the user's own that it names. Importing a module runs it.
+    """Load an eval set and import the custom evaluators that it names. Importing a module runs its code.
 
     Args:
         path: The file.
-        trust: Whether code may be imported wherever it lies.
-        limits: The budgets.
-        remedy: What the message says where code is not to be trusted.
+        trust: Whether code may be imported from anywhere.
+        limits: The limits for reading.
+        remedy: What to do about code that is not trusted, for the message.
         home: Where code may be imported from without trust; the project of the eval set by default.
 
     Raises:
-        DocumentError: the file is wrong, or names code that is not there, cannot be imported or is not to be trusted.
+        DocumentError: the file has a mistake, or names code that is missing, not trusted or cannot be imported.
         InputError: the file cannot be read.
     """
     return load_eval_set(path, limits, CodeFinder(Path(path), trust, remedy, home))
 
 
 def code_files(path: str | Path) -> list[Path]:
-    """The files of code that an eval set names, and those beside them, which they may import. Nothing is imported.
+    """Return the files of custom code that an eval set names, and those beside them. Nothing is imported.
 
-    There are none where the eval set cannot be loaded.
+    The list is empty if the eval set cannot be loaded.
     """
     try:
         eval_set = load_eval_set(path)

@@ -1,7 +1,9 @@
 from ._all_cases import Overall as Overall, ToolNames as ToolNames, exit_code as exit_code
 from ._executor import Judging as Judging, JudgingExecutor as JudgingExecutor
-from ._join import CASE_ATTRIBUTE as CASE_ATTRIBUTE, CaseFinder as CaseFinder, Join as Join
 from ._judge import (
+    CASE_ATTRIBUTE as CASE_ATTRIBUTE,
+    CaseFinder as CaseFinder,
+    Join as Join,
     error_result as error_result,
     has_async_evaluators as has_async_evaluators,
     judge as judge,

@@ -41,10 +41,10 @@ class JudgingExecutor:
 
     def submit(self, case: Case, trajectory: Trajectory) -> Future[CaseResult]:
         """Return a future of the result of a case. It is done already if nothing in the case has to wait."""
-        from concurrent.futures import Future
+        from concurrent.futures import Future  # loads logging, which a plain `judge` does not need
 
         future: Future[CaseResult] = Future()
-        future.set_running_or_notify_cancel()
+        future.set_running_or_notify_cancel()  # so that the caller cannot cancel it, and setting it never fails
         if case.checks and (has_async_evaluators(case) or self._thread is not None):
             _PendingCase(case, trajectory, future, self._thread).collect(self._loop)
         else:

@@ -1,4 +1,4 @@
-"""Assertions for tests: what an agent called, held against what was expected, raising where it differs."""
+"""Assertions for tests: check the calls of an agent against expectations, and raise if they differ."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

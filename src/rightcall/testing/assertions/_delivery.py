@@ -23,35 +23,36 @@ _R = TypeVar("_R")
 Problem = CheckFailedError | NotMeasuredError
 Listener = Callable[[Case, CaseResult], None]
 
+# A context variable, so that threads and tasks have their own blocks.
 waiting: ContextVar[list[Problem] | None] = ContextVar("rightcall_waiting", default=None)
-"""Where problems are put that are to be raised together; `None` where each is raised at once."""
+"""The problems of the open `soft` block; None outside of one, where each is raised at once."""
 _listeners: list[Listener] = []
-_MARGIN = 6
+_MARGIN = 6  # room for what test runners put before each line, such as the "E   " of pytest
 
 
 def at_the_users_line(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """A function whose exceptions, where they are ours, are raised without the way they took through our code.
+    """Remove the frames of Rightcall from the traceback of its own exceptions.
 
-    pytest then shows the line of the test and the sentence. A defect of ours keeps its traceback.
+    pytest then shows the line of the test and the message. Other exceptions are defects and keep their traceback.
     """
 
     @wraps(function)
-    def told(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+    def wrapper(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         __tracebackhide__ = True
         try:
             return function(*args, **kwargs)
         except (CheckFailedError, RightcallError) as problem:
             raise problem.with_traceback(None)  # noqa: B904 - it is the same exception
 
-    return told
+    return wrapper
 
 
 def deliver(case: Case, result: CaseResult) -> CaseResult:
-    """The result, if it passed. Otherwise its problem is raised, or kept for the end of a `soft` block.
+    """Return the result if it passed. Otherwise raise its problem, or keep it for the end of a `soft` block.
 
     Raises:
-        CheckFailedError: the agent did something else than expected.
-        NotMeasuredError: nobody can tell.
+        CheckFailedError: the agent did something else.
+        NotMeasuredError: the recording does not show whether it did, or judging broke.
     """
     __tracebackhide__ = True
     for listener in tuple(_listeners):
@@ -72,7 +73,7 @@ def raise_or_keep(problem: Problem) -> None:
 
 
 def problem_of(case: Case, result: CaseResult, width: int | None = None) -> Problem | None:
-    """The exception that tells why a case did not pass, without secrets; none if it did. Its results are whole."""
+    """Return the exception for a case that did not pass. Its text is redacted, its results are not."""
     if result.passed:
         return None
     paper = Paper(width=width or _width())
@@ -85,7 +86,7 @@ def problem_of(case: Case, result: CaseResult, width: int | None = None) -> Prob
 
 
 def together(problems: Sequence[Problem]) -> Problem:
-    """Several problems as one: a failure if one of them is, for that is known whatever else is not."""
+    """Combine problems into one. It is a failure if one of them is, because no unknown can undo a failure."""
     if len(problems) == 1:
         return problems[0]
     kind = CheckFailedError if any(isinstance(each, CheckFailedError) for each in problems) else NotMeasuredError
@@ -100,12 +101,13 @@ def together(problems: Sequence[Problem]) -> Problem:
 
 
 def unnamed(checks: Sequence[Check], place: Source) -> Case:
-    """A case made of checks alone."""
+    """Return a case that consists of checks only."""
     return Case(id="", source=place, checks=tuple(checks))
 
 
 def calling_place() -> Source:
-    """The line of the test that is asserting something: the nearest frame that is not ours."""
+    """Return the line of the test: the nearest frame outside of Rightcall."""
+    # `sys._getframe`, because `inspect.stack()` reads the source of every frame.
     frame = sys._getframe(1)
     while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).startswith("rightcall."):
         frame = frame.f_back
@@ -114,7 +116,7 @@ def calling_place() -> Source:
 
 @contextmanager
 def listen_to_results(listener: Listener) -> Iterator[None]:
-    """Have every result told to a listener, whatever becomes of it, while the block lasts."""
+    """Call a listener with every result, passed or not, inside the block."""
     _listeners.append(listener)
     try:
         yield
@@ -123,12 +125,12 @@ def listen_to_results(listener: Listener) -> Iterator[None]:
 
 
 def _width() -> int:
-    """How wide lines may be: as the terminal is, without the margin that test runners put before them."""
+    """Return the width of lines: that of the terminal, without the margin of test runners."""
     return max(60, min(160, shutil.get_terminal_size((120, 24)).columns) - _MARGIN)
 
 
 class Soft:
-    """A block whose assertions do not raise until it ends: then all that did not hold are raised as one."""
+    """A block whose assertions raise at its end, all problems as one exception."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
@@ -147,7 +149,7 @@ class Soft:
         if not self.problems:
             return
         problem = together(self.problems)
-        if raised is not None:  # that comes first; what was found until then is not lost
+        if raised is not None:  # it comes first; keep what was found before as a note
             raised.add_note(f"Before this, in the same soft block:\n{problem}")
             return
         outer = waiting.get()
@@ -157,9 +159,9 @@ class Soft:
 
 
 def soft() -> Soft:
-    """A block in which assertions are collected: `with rightcall.soft(): …` raises all problems at its end, at once.
+    """Collect assertions: `with rightcall.soft(): …` raises all problems at its end, as one exception.
 
-    It counts for assertions of this thread or task, and of tasks that it starts. Blocks may nest; the outermost one
-    raises. If something else is raised inside, that goes on, with a note of what was found before.
+    It applies to assertions of this thread or task, and of tasks that it starts. Blocks may nest; the outermost one
+    raises. If something else is raised inside, that exception gets a note of the problems found before.
     """
     return Soft()

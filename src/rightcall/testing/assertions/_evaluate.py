@@ -27,7 +27,7 @@ _MOST_NAMED = 50
 
 
 class _Options(msgspec.Struct, frozen=True):
-    """How an evaluation is done."""
+    """The options of an evaluation."""
 
     repeat: int = 1
     min_repeat_pass: int | None = None
@@ -51,26 +51,26 @@ def evaluate(
     workers: int = 0,
     runs: str | Path | None = None,
 ) -> tuple[CaseResult, ...]:
-    """Run an agent over an eval set, and raise unless every case passes. It waits until all of them are done.
+    """Run an agent over an eval set, and raise unless every case passes. All cases are run first.
 
     Args:
         eval_set: An eval set, its file in any format, or a folder with such files.
-        agent: The agent by name, such as `shop/agent.py:answer`, `module:function`, or the folder of an agent of ADK;
-            left out, the agent that the eval set or the project's configuration names.
+        agent: The name of the agent, such as `shop/agent.py:answer`, `module:function`, or the folder of an ADK agent;
+            by default the agent that the eval set or the project's configuration names.
         repeat: How often each case is run.
         min_repeat_pass: How often it has to pass; every time by default.
-        cases: Globs of ids; only such cases are run.
-        tags: Only cases with one of these are run.
+        cases: Globs of the ids of cases to run.
+        tags: Tags of the cases to run.
         timeout: Seconds that a case may take.
-        workers: How many processes; 0 for as many as there are cores.
-        runs: Where to keep a run of each eval set; by default none is kept.
+        workers: The number of processes; 0 for one per core.
+        runs: A folder to keep the run of each eval set in; by default none is kept.
 
     Returns:
         The result of every case and repeat, in the order of the file.
 
     Raises:
         CheckFailedError: a case failed.
-        NotMeasuredError: none failed, but one could not be measured: the agent crashed, nothing was recorded.
+        NotMeasuredError: none failed, but one could not be measured: the agent crashed, or nothing was recorded.
         RightcallError: the agent or the eval set cannot be loaded.
     """
     __tracebackhide__ = True
@@ -86,7 +86,7 @@ def evaluate(
 
 
 class _Evaluation:
-    """One eval set, run and judged."""
+    """Runs an agent over one eval set and judges it."""
 
     def __init__(self, agent: str | None, eval_set: EvalSet, options: _Options) -> None:
         self._agent, self._home = _agent_of(agent, eval_set)
@@ -97,7 +97,7 @@ class _Evaluation:
         self._results: dict[tuple[str, int], CaseResult] = {}
 
     def carry_out(self) -> tuple[list[CaseResult], list[Problem]]:
-        """Every result, and the problem of each case that did not pass."""
+        """Return every result, and the problem of each case that did not pass."""
         began = monotonic()
         jobs = [CaseJob.of(case, repeat) for repeat in range(self._options.repeat) for case in self._cases.values()]
         plan = RunPlan(agent=self._agent, project=str(self._home), jobs=jobs, total=len(jobs))
@@ -118,7 +118,7 @@ class _Evaluation:
         return ordered, list(self._problems(tally))
 
     def _answers(self) -> list[str]:
-        """Where an agent could read what is expected of it."""
+        """Return the paths where an agent could read what is expected of it."""
         return [self._eval_set.path, *([str(self._options.runs)] if self._options.runs is not None else [])]
 
     def _problems(self, tally: Tally) -> Iterator[Problem]:
@@ -154,11 +154,11 @@ class _Evaluation:
 
 def _check(agent: Any, repeat: Any, needed: Any) -> None:
     if agent is not None and not isinstance(agent, str):
-        raise AgentError(f"an agent is run in processes of its own, so name it: 'file.py:function', not {shown(agent)}")
+        raise AgentError(f"an agent is run in other processes, so name it: 'file.py:function', not {shown(agent)}")
     if not isinstance(repeat, int) or repeat < 1:
         raise CriteriaError(f"repeat is a number from 1, not {shown(repeat)}")
     if needed is not None and not 1 <= needed <= repeat:
-        raise CriteriaError(f"min_repeat_pass is from 1 to {repeat}, which is how often a case is run, not {needed}")
+        raise CriteriaError(f"min_repeat_pass is from 1 to {repeat}, the number of repeats, not {needed}")
 
 
 def _eval_sets(given: str | Path | EvalSet) -> list[EvalSet]:
@@ -191,7 +191,7 @@ def _agent_of(agent: str | None, eval_set: EvalSet) -> tuple[str, Path]:
 
 
 def _summary(problems: Sequence[Problem], results: Sequence[CaseResult]) -> Problem:
-    """All cases that did not pass as one exception, which begins with the gravest."""
+    """Combine the problems of all cases into one exception, failures first."""
     graver = sorted(problems, key=lambda each: not isinstance(each, CheckFailedError))
     if len(graver) == 1:
         return graver[0]

@@ -28,22 +28,22 @@ def check(
     args: str | None = None,
     threshold: float | None = None,
 ) -> CaseResult:
-    """Hold what an agent did against what is expected, and raise where it differs. All problems are told at once.
+    """Check what an agent did against expectations, and raise if it differs. The message has all problems.
 
     Args:
         subject: What the agent did: a trajectory, what `capture` captured, a path, spans, messages, a list of calls.
-        expected: A list of calls, or a trajectory, to be followed as `match` says; or an object with any of the keys
-            that `expect` has in an eval set, such as `{"order": […], "never": […]}`; or a case of an eval set.
+        expected: A list of calls or a trajectory, compared as `match` says; or an object with any of the keys of
+            `expect` in an eval set, such as `{"order": […], "never": […]}`; or a case of an eval set.
         match: `exact`, `in_order`, `any_order`, `unordered` or `subset`; `exact` by default.
         args: `subset`, `exact`, `superset` or `ignore`; `subset` by default.
-        threshold: The score from which an expectation holds; 1.0 by default.
+        threshold: The lowest score that passes; 1.0 by default.
 
     Returns:
         The result, with the score and the trajectory.
 
     Raises:
-        CheckFailedError: the agent did something else. It is an `AssertionError`.
-        NotMeasuredError: nobody can tell, because what decides it was not recorded, or judging broke.
+        CheckFailedError: the agent did something else. This is an `AssertionError`.
+        NotMeasuredError: the result is unknown, because something was not recorded, or judging broke.
         CriteriaError: the expectation is wrong.
         InputError: no calls can be read from the subject.
     """
@@ -55,7 +55,7 @@ def check(
 def _case(expected: Any, settings: dict[str, Any]) -> Case:
     if isinstance(expected, Case):
         if given := [name for name, value in settings.items() if value is not None]:
-            raise CriteriaError(f"a case says itself how it is judged; leave out {', '.join(given)}")
+            raise CriteriaError(f"a case has its own settings; leave out {', '.join(given)}")
         return expected
     if isinstance(expected, Trajectory):
         expected = expected.calls
@@ -83,7 +83,7 @@ class _Scope(msgspec.Struct, frozen=True, kw_only=True):
     parallel: str = "in_order"
 
     def criteria(self) -> dict[str, Any]:
-        """What every kind of criteria says of the calls it looks at."""
+        """Return the keys that all criteria have for the calls they look at."""
         return {
             "ignore_tools": list(self.ignore_tools),
             "agent": self.agent,
@@ -102,14 +102,14 @@ def calls(
     top_level: bool = False,
     parallel: str = "in_order",
 ) -> Calls:
-    """The calls of a run, to be held against one rule after the other. Each rule raises at once if it does not hold.
+    """Return the calls of a run, to check one rule after the other. A rule that fails raises at once.
 
     Args:
         subject: What the agent did: a trajectory, what `capture` captured, a path, spans, messages, a list of calls.
         args: How arguments are compared: `subset`, `exact`, `superset` or `ignore`.
         ignore_tools: Tools whose calls are left out.
-        agent: Only this agent's calls count.
-        top_level: Only calls that no other tool made count.
+        agent: Look only at the calls of this agent.
+        top_level: Look only at calls that no other tool made.
         parallel: With `any_order`, calls of one parallel group may come in any order.
 
     Raises:
@@ -120,11 +120,11 @@ def calls(
 
 
 class Calls:
-    """The calls of one run. Every rule gives them back, so that rules can be chained.
+    """The calls of one run. Every rule returns them, so that rules can be chained.
 
-    An expected call is a name, `{name: arguments}`, or a `ToolCall`. Each rule raises `CheckFailedError` if it does not
-    hold, `NotMeasuredError` if nobody can tell, `CriteriaError` if it makes no sense. Calls that no rule was asked of
-    are a `RuntimeWarning`: a test that says `calls(trace)` and no more checks nothing.
+    An expected call is a name, `{name: arguments}`, or a `ToolCall`. Each rule raises `CheckFailedError` if it fails,
+    `NotMeasuredError` if the recording does not show the result, `CriteriaError` if the rule is wrong. Without any
+    rule there is a `RuntimeWarning`: a test that says `calls(trace)` and no more checks nothing.
     """
 
     def __init__(self, trajectory: Trajectory, scope: _Scope, place: Source) -> None:
@@ -141,7 +141,7 @@ class Calls:
         return self._path("exactly", "EXACT", expected)
 
     def exactly_in_any_order(self: _CallsT, *expected: Any) -> _CallsT:
-        """These calls and no others, in whatever order."""
+        """These calls and no others, in any order."""
         __tracebackhide__ = True
         return self._path("exactly_in_any_order", "UNORDERED", expected)
 
@@ -151,12 +151,12 @@ class Calls:
         return self._path("in_order", "IN_ORDER", expected)
 
     def in_any_order(self: _CallsT, *expected: Any) -> _CallsT:
-        """Each of these calls, in whatever order; there may be others."""
+        """Each of these calls, in any order; there may be others."""
         __tracebackhide__ = True
         return self._path("in_any_order", "ANY_ORDER", expected)
 
     def only(self: _CallsT, *expected: Any) -> _CallsT:
-        """No call that is not one of these; not all of them need to be made."""
+        """No calls but these; not all of them have to be made."""
         __tracebackhide__ = True
         return self._path("only", "SUBSET", expected)
 
@@ -171,29 +171,29 @@ class Calls:
         return self._hold("never", "forbidden-tools", {"never": self._given("never", forbidden)})
 
     def at_most(self: _CallsT, times: int, tool: str) -> _CallsT:
-        """So many calls of a tool, or fewer."""
+        """At most this number of calls of a tool."""
         __tracebackhide__ = True
         return self._count("at_most", "<=", times, tool)
 
     def at_least(self: _CallsT, times: int, tool: str) -> _CallsT:
-        """So many calls of a tool, or more."""
+        """At least this number of calls of a tool."""
         __tracebackhide__ = True
         return self._count("at_least", ">=", times, tool)
 
     def times(self: _CallsT, times: int, tool: str) -> _CallsT:
-        """Exactly so many calls of a tool."""
+        """Exactly this number of calls of a tool."""
         __tracebackhide__ = True
         return self._count("times", "=", times, tool)
 
     def called(self: _CallsT, tool: str, /, **arguments: Any) -> _CallsT:
-        """A call of a tool with these arguments, wherever it stands; `args` says whether it may have others."""
+        """A call of a tool with these arguments, anywhere in the run; `args` says whether it may have others."""
         __tracebackhide__ = True
         expected: dict[str, Any] = {"name": tool, "args": arguments} if arguments else {"name": tool}
         policy = {"match_type": "ANY_ORDER", "args_match": self._scope.args if arguments else "ignore"}
         return self._hold("called", "tool-trajectory", {"expected": [expected]}, policy)
 
     def returned(self: _CallsT, tool: str, output: Any) -> _CallsT:
-        """A call of a tool that gave back this output."""
+        """A call of a tool that returned this output."""
         __tracebackhide__ = True
         return self._hold("returned", "tool-call-output", {"tool_outputs": [{"name": tool, "output": output}]})
 
@@ -204,9 +204,9 @@ class Calls:
 
     @at_the_users_line
     def meets(self: _CallsT, key: str, criteria: Any, **settings: Any) -> _CallsT:
-        """Any rule there is, by its key in `expect` or its type id, such as `.meets("tool-f1", […], threshold=0.8)`.
+        """Any rule, by its key in `expect` or its type id, such as `.meets("tool-f1", […], threshold=0.8)`.
 
-        The criteria say themselves which calls they look at.
+        The criteria themselves say which calls they look at.
         """
         __tracebackhide__ = True
         self._is_asked = True
@@ -246,16 +246,16 @@ class Calls:
 
     @at_the_users_line
     def _given(self, key: str, expected: tuple[Any, ...]) -> list[Any]:
-        """Expected calls; a rule without any would hold for whatever was called, or is better said otherwise."""
+        """Return expected calls. There has to be one: `never()` would pass whatever was called."""
         self._is_asked = True
         if not expected:
-            raise CriteriaError(f"{key}() names no call; name at least one, or say none() if nothing may be called")
+            raise CriteriaError(f"{key}() names no call; name at least one, or use none() if nothing may be called")
         return [written_call(item) for item in expected]
 
     def __del__(self) -> None:
         if not self._is_asked:
             warnings.warn_explicit(
-                "calls(…) was asked for, but nothing was checked; add a rule, such as .in_order('search')",
+                "calls(…) was used, but nothing was checked; add a rule, such as .in_order('search')",
                 RuntimeWarning,
                 self._place.file,
                 self._place.line,

@@ -1,4 +1,4 @@
-"""What an assertion is about: anything that calls can be read from."""
+"""Read the trajectory of whatever an assertion is given: traces, spans, messages, lists of calls."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _MOST_COUNTED = 100
 
 
 def trajectory_of(subject: Any) -> Trajectory:
-    """The one trajectory in what a test has in its hands.
+    """Return the trajectory of what a test has.
 
     - a `Trajectory`, what `capture` captured, or an `AgentExecution`;
     - a path, bytes or a decoded document: a trace or a log of messages, in any format that `read` knows;
-    - what an SDK gave back: a message, or the completion around it;
+    - what an SDK returned: a message, or the completion around it;
     - a list of spans, of messages, or of calls: names, `{"search": {"query": "laptop"}}`, `{"name": …, "args": …}`
-      or `ToolCall`s. A call that is given by its name alone has no recorded arguments.
+      or `ToolCall`s. A call given by its name only has no recorded arguments.
 
-    An empty list says nothing about calls: there may have been none, or nobody recorded them. `Trajectory()` says that
-    there were none.
+    An empty list says nothing about calls: there may have been none, or they were not recorded. `Trajectory()` says
+    that there were none.
 
     Raises:
-        InputError: nothing can be read from it, or it holds several runs.
+        InputError: nothing can be read from it, or it has several runs.
     """
     if isinstance(subject, Trajectory):
         return subject
@@ -41,17 +41,17 @@ def trajectory_of(subject: Any) -> Trajectory:
     if hasattr(type(subject), "model_dump"):
         from rightcall.reading import read_messages
 
-        return read_messages(subject)  # what an SDK gave back: a message, or a completion that holds one
+        return read_messages(subject)  # what an SDK returned: a message, or a completion with one
     if isinstance(subject, Iterable):
         return _listed(list(subject))
     raise InputError(f"no calls can be read from {shown(subject)}; give a trajectory, a trace, spans or messages")
 
 
 def written_call(item: Any) -> Any:
-    """An expected call, however it is given, as criteria have it: a name, or `{"name": …, "args": …}`.
+    """Return an expected call in the form of criteria: a name, or `{"name": …, "args": …}`.
 
     Raises:
-        InputError: it is none.
+        InputError: it is not a call.
     """
     if isinstance(item, ToolCall):
         return {"name": item.name} if "args" in item.unrecorded else {"name": item.name, "args": item.args}
@@ -71,7 +71,7 @@ def _only_one(source: Any) -> Trajectory:
     found = []
     for trajectory in read(source):
         found.append(trajectory)
-        if len(found) > _MOST_COUNTED:
+        if len(found) > _MOST_COUNTED:  # a log can have millions of runs
             break
     if len(found) != 1:
         count = f"more than {_MOST_COUNTED}" if len(found) > _MOST_COUNTED else str(len(found) or "no")

@@ -1,4 +1,4 @@
-"""Which agent an eval set is run with, and the processes that agents are kept in."""
+"""Choose the agent of an eval set, and keep the processes that agents run in."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class ChosenAgent(msgspec.Struct, frozen=True):
-    """An agent by name, where it is looked for, and the digest of its files, if they are known."""
+    """The name of an agent, the folder it is loaded from, and the digest of its files, if they are known."""
 
     name: str
     home: Path
@@ -35,7 +35,7 @@ class ChosenAgent(msgspec.Struct, frozen=True):
 
 
 class AgentPool:
-    """The agents of one process of pytest, each in a process of its own until the session is over."""
+    """The agents of one pytest process. Each runs in its own process until the session ends."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -45,15 +45,17 @@ class AgentPool:
         self._recorded: dict[str, dict[str, list[Any]]] = {}
 
     def run(self, eval_set: EvalSet, case: Case) -> CaseResult:
-        """The result of running a case.
+        """Run and judge a case.
 
         Raises:
             AgentError: there is no agent for it, or it cannot be loaded.
-            RightcallError: the recording that is to be replayed, or the project's configuration, cannot be read.
+            RightcallError: the recording to replay, or the project's configuration, cannot be read.
         """
         agent = self.choose(eval_set)
         if case.mocks and is_external(agent.name):
-            raise AgentError(f"{case.source}: nobody can stand in for the tools of {agent.name!r:.80}: no Python agent")
+            raise AgentError(
+                f"{case.source}: the tools of {agent.name!r:.80} cannot be mocked: it is not a Python agent"
+            )
         options = self._options(eval_set)
         key = (agent.name, agent.home, options.timeout, options.max_memory)
         if key not in self._kept:
@@ -62,7 +64,7 @@ class AgentPool:
         return judge_outcome(case, finished.outcome, finished.trajectory)
 
     def choose(self, eval_set: EvalSet) -> ChosenAgent:
-        """The agent of an eval set: named on the command line, by the file, or by the configuration."""
+        """Return the agent of an eval set: named on the command line, by the file, or by the configuration."""
         if eval_set.path not in self._chosen:
             name, home = self._named(eval_set)
             files = agent_files(name, home)

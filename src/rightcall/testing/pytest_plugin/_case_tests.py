@@ -22,7 +22,7 @@ from rightcall.testing.assertions import listen_to_results, problem_of
 from rightcall.values.redaction import redacted_text
 from rightcall.values.results import CaseResult, Source
 
-from ._entry import NAME
+from . import NAME
 from ._failures import failure_representation
 from ._plugin import result_records
 from ._session_results import record_of
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from ._plugin import Plugin
 
 _ADK_SETTINGS = "test_config.json"
-"""What ADK keeps beside eval sets, and globs name along with them."""
+"""ADK's settings file. It is beside the eval sets, so globs for them match it, too."""
 
 
 class EvalSetFile(pytest.File):
-    """An eval set. One that is wrong is an error of the collection, with its line and column."""
+    """An eval set. A mistake in it is a collection error with its line and column."""
 
     def collect(self) -> Iterable[CaseItem]:
-        """A test for each case, in the order of the file."""
+        """Yield a test for each case, in the order of the file."""
         if self.path.name == _ADK_SETTINGS:
             return
         try:
@@ -53,7 +53,7 @@ class EvalSetFile(pytest.File):
             yield CaseItem.from_parent(self, name=shown_id(case), case=case, eval_set=eval_set)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:  # type: ignore[override]
-        """What is wrong with the file, at its place."""
+        """Return the mistake in the file, with its position."""
         problem = excinfo.value.args[0] if isinstance(excinfo.value, self.CollectError) else None
         if not isinstance(problem, RightcallError):
             return super().repr_failure(excinfo)
@@ -62,7 +62,7 @@ class EvalSetFile(pytest.File):
 
 
 class CaseItem(pytest.Item):
-    """A case: the agent is run for it in a process of its own, and judged here."""
+    """A case. The agent runs in another process; the case is judged in this one."""
 
     def __init__(self, *, case: Case, eval_set: EvalSet, **others: Any) -> None:
         super().__init__(**others)
@@ -85,13 +85,13 @@ class CaseItem(pytest.Item):
             raise problem
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """What went wrong, without a traceback: none of its lines would be the user's."""
+        """Return the problem without a traceback, which would have no line of the user's code."""
         if isinstance(excinfo.value, (RightcallError, AssertionError)):
             return failure_representation(excinfo.value, self.case.source)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[os.PathLike[str], int, str]:
-        """Where the case is written."""
+        """Return where the case is written."""
         return self.path, self.case.source.line - 1, self.name
 
     def _tell(self, result: CaseResult) -> None:
@@ -106,18 +106,18 @@ _eval_sets: pytest.StashKey[dict[str, EvalSet]] = pytest.StashKey()
 
 
 def parametrize(metafunc: pytest.Metafunc, config: pytest.Config) -> None:
-    """Have a test with the mark be run with `case` for each case of the eval sets it names.
+    """Parametrize a test with the mark: `case` is each case of the eval sets that the mark names.
 
     Raises:
-        pytest.Collector.CollectError: the mark is wrong, or an eval set is.
+        pytest.Collector.CollectError: the mark or an eval set has a mistake.
     """
     definition = metafunc.definition
     if _CASE not in metafunc.fixturenames:
         if any(mark.name == _MARK for mark in definition.own_markers):
             raise pytest.Collector.CollectError(
-                f"{definition.nodeid}: the mark `evalset` gives a test a `case`, and it takes no argument of that name"
+                f"{definition.nodeid}: the mark `evalset` passes `case` to a test, and this one has no such argument"
             )
-        return  # the mark of a class or a module counts for those of its tests that take a case
+        return  # the mark of a class or a module applies to those of its tests that take a case
     cases = [case for mark in definition.iter_markers(_MARK) for case in _cases(mark, definition.path, config)]
     given = [pytest.param(case, id=shown_id(case), marks=tuple(marks_of(case, config))) for case in cases]
     metafunc.parametrize(_CASE, given)
@@ -125,7 +125,7 @@ def parametrize(metafunc: pytest.Metafunc, config: pytest.Config) -> None:
 
 @contextmanager
 def record_results(item: pytest.Item) -> Iterator[None]:
-    """Keep what is found out about the case of a test while it runs."""
+    """Record the results of assertions about the case of a test while it runs."""
     case = _case_of(item)
 
     def note(judged: Case, result: CaseResult) -> None:
@@ -140,11 +140,13 @@ def record_results(item: pytest.Item) -> Iterator[None]:
 
 @contextmanager
 def capture_in_event_loop(item: Any, fixture: str) -> Iterator[None]:
-    """Have the capture of a test that is a coroutine follow it into its event loop, which may be older than it."""
+    """Capture calls in the event loop of an async test as well."""
     captured = item.funcargs.get(fixture) if hasattr(item, "funcargs") else None
     if not isinstance(captured, Captured) or not inspect.iscoroutinefunction(item.obj):
         yield
         return
+    # The fixture set its context variables before the test's task existed. pytest-asyncio and anyio may run the test in
+    # an event loop that is older than the fixture, with a context of its own, so the capture is entered again inside.
     test = item.obj
 
     @functools.wraps(test)
@@ -174,13 +176,13 @@ def _cases(mark: pytest.Mark, file: Path, config: pytest.Config) -> list[Case]:
 
 
 def load_trusted(path: str, config: pytest.Config) -> EvalSet:
-    """An eval set, with the evaluators that are code of the user's. Raises `RightcallError`."""
+    """Load an eval set with its custom evaluators. Raises `RightcallError`."""
     trust = bool(config.getoption("rightcall_trust"))
     return load_eval_set_with_code(path, trust=trust, remedy="give --rightcall-trust")
 
 
 def _loaded(path: str, config: pytest.Config) -> EvalSet:
-    """An eval set, loaded once however many tests name it."""
+    """Return an eval set. It is loaded once, however many tests name it."""
     kept = config.stash.setdefault(_eval_sets, {})
     if path not in kept:
         kept[path] = load_trusted(path, config)
@@ -188,7 +190,7 @@ def _loaded(path: str, config: pytest.Config) -> EvalSet:
 
 
 def _found(path: str, file: Path, config: pytest.Config) -> str:
-    """The file that a mark means: beside the test's own file, or below the root folder."""
+    """Return the file that a mark names: beside the file of the test, or below the root folder."""
     places = [file.parent / path, config.rootpath / path]
     return os.path.relpath(next((place for place in places if place.is_file()), places[-1]))
 
@@ -202,7 +204,7 @@ def _case_of(item: pytest.Item) -> Any:
 
 
 def _agent_of(item: pytest.Item) -> str:
-    """The test as the agent of a run: its name, with what else it is run with beside the case."""
+    """Return the name of a test as the agent of a run: its id, and its parameters other than the case."""
     name, _, _ = item.nodeid.partition("[")
     params = getattr(getattr(item, "callspec", None), "params", {})
     others = [f"{key}={value!r:.40}" for key, value in params.items() if key != _CASE]
@@ -210,17 +212,18 @@ def _agent_of(item: pytest.Item) -> str:
 
 
 _MARK_NAME = re.compile(r"[A-Za-z][\w.-]*")
+# A tag `skip` in a file of data would otherwise turn a failing case green.
 _PYTESTS_OWN = frozenset({"filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"})
-"""Marks by which pytest decides whether a test counts. A tag is data, and decides nothing."""
+"""Marks that decide whether pytest runs or counts a test. A tag is data and must not do that."""
 
 
 def shown_id(case: Case) -> str:
-    """The id of a case as part of the name of a test, harmless and on one line."""
+    """Return the id of a case for the name of a test, without control characters or line breaks."""
     return printable(case.id, one_line=True)
 
 
 def marks_of(case: Case, config: pytest.Config) -> Iterator[pytest.MarkDecorator]:
-    """The tags of a case as marks, for `-m`, as far as they can be: others are keywords only."""
+    """Yield the tags of a case as marks, for `-m`. Tags that cannot be marks are only keywords, for `-k`."""
     import pytest
 
     for tag in case.tags:
@@ -232,7 +235,7 @@ def marks_of(case: Case, config: pytest.Config) -> Iterator[pytest.MarkDecorator
 
 
 def properties(result: CaseResult) -> list[tuple[str, object]]:
-    """What JUnit files keep of a result, as properties of the test."""
+    """Return the properties of a result for JUnit files."""
     kept: list[tuple[str, object]] = [("rightcall.case", printable(result.case_id, one_line=True))]
     kept.append(("rightcall.verdict", result.verdict))
     if result.score is not None:

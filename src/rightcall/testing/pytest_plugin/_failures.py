@@ -1,4 +1,4 @@
-"""Problems as pytest shows them."""
+"""How pytest shows failures."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from rightcall.values.trajectory import ToolCall, Trajectory
 
 _MARGIN = "E   "
 _NAME = "rightcall: "
-"""What stands in the place of the names of our exceptions."""
+"""Shown instead of the names of Rightcall's exceptions."""
 
 
 def failure_representation(problem: BaseException, source: Source) -> ExceptionChainRepr:
-    """A problem with a case of an eval set, at the place in the file that it is about."""
+    """Return what pytest shows for the problem of a case: the message, and its position in the eval set."""
     text = str(problem)
     result = next(iter(getattr(problem, "results", ())), None)
     named = ""
@@ -34,7 +34,7 @@ def failure_representation(problem: BaseException, source: Source) -> ExceptionC
 
 
 def shorten(report: Any, problem: BaseException) -> None:
-    """Have a report of a test say `rightcall:` instead of the name of the exception, so that lines have room."""
+    """Replace the name of the exception by `rightcall:` in a report, to leave more room on each line."""
     is_ours = isinstance(problem, (CheckFailedError, NotMeasuredError))
     if not is_ours or not isinstance(report.longrepr, ExceptionChainRepr):
         return
@@ -48,15 +48,15 @@ def shorten(report: Any, problem: BaseException) -> None:
 
 
 def explain_comparison(left: object, right: object) -> list[str] | None:
-    """Why two trajectories, or a trajectory and a list of calls, are not equal; nothing if neither is a trajectory."""
+    """Explain why two trajectories, or a trajectory and a list of calls, are not equal. None if neither is one."""
     if not isinstance(left, Trajectory) and not isinstance(right, Trajectory):
         return None
     paths = [_calls(left), _calls(right)]
     if None in paths:
         return None
-    told = _differing(paths[0] or (), paths[1] or ())
-    if told:
-        return [told[0], "left is actual, right is expected:", *told[1:]]
+    lines = _differing(paths[0] or (), paths[1] or ())
+    if lines:
+        return [lines[0], "left is actual, right is expected:", *lines[1:]]
     if isinstance(left, Trajectory) and isinstance(right, Trajectory):
         calls = dict.fromkeys([name for pair in zip(left.calls, right.calls, strict=False) for name in _unlike(*pair)])
         names = [f"calls ({', '.join(calls)})" if name == "calls" else name for name in _unlike(left, right)]
@@ -65,7 +65,7 @@ def explain_comparison(left: object, right: object) -> list[str] | None:
 
 
 def _unlike(left: Any, right: Any) -> list[str]:
-    """The fields in which two structs differ."""
+    """Return the fields in which two structs differ."""
     return [name for name in left.__struct_fields__ if getattr(left, name) != getattr(right, name)]
 
 
@@ -78,13 +78,13 @@ def _differing(made: tuple[Any, ...], expected: tuple[Any, ...]) -> list[str]:
     policy = "subset" if any("args" in call.unrecorded for call in expected) else "exact"
     with soft() as block:
         check(Trajectory(calls=made), [*expected], match="exact", args=policy)
-        told = [line for problem in block.problems for line in str(problem).splitlines()]
-        block.problems.clear()
-    return told
+        lines = [line for problem in block.problems for line in str(problem).splitlines()]
+        block.problems.clear()  # so that the block does not raise
+    return lines
 
 
 def _calls(value: object) -> tuple[Any, ...] | None:
-    """The calls of a trajectory, or of a list of names, objects and `ToolCall`s."""
+    """Return the calls of a trajectory, or of a list of names, objects and `ToolCall`s."""
     if isinstance(value, Trajectory):
         return value.calls
     if isinstance(value, (list, tuple)) and all(isinstance(each, (str, dict, ToolCall)) for each in value):
@@ -97,7 +97,7 @@ def _is_plain(item: Any) -> bool:
 
 
 def _lead(problem: BaseException) -> str:
-    """What a problem begins with: whose it is and, where nobody knows whether the agent did well, why."""
+    """Return the start of a message: `rightcall:` and, if the result is unknown, the reason."""
     if not isinstance(problem, NotMeasuredError):
         return _NAME
     verdicts = {result.verdict for result in problem.results if isinstance(result, CaseResult)}

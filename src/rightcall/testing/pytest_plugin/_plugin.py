@@ -1,4 +1,4 @@
-"""The hooks. What they need is imported when an eval set or an assertion of ours is met, and not before."""
+"""The hooks. They import what they need when a session has eval sets or assertions of Rightcall, not before."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _SUFFIXES = (".yaml", ".yml", ".json")
 _MARK = "evalset"
 _FIXTURE = "captured_calls"
 _ATTRIBUTE = "rightcall_records"
-"""Where a report carries the results behind it, as plain data that crosses from pytest-xdist's workers."""
+"""The attribute of a report with its results, as plain data that pytest-xdist can send from its workers."""
 
 result_records: pytest.StashKey[list[dict[str, Any]]] = pytest.StashKey()
-"""The records of results that a test came to."""
+"""The records of the results of a test."""
 
 
 class Plugin:
-    """What Rightcall does in one session of pytest."""
+    """The hooks of one pytest session."""
 
     def __init__(self, config: pytest.Config) -> None:
         for glob in config.getini("rightcall_evalsets"):
             if Path(glob).is_absolute():
-                raise pytest.UsageError(f"rightcall_evalsets: {glob}: globs are meant from the root folder")
+                raise pytest.UsageError(f"rightcall_evalsets: {glob}: globs are relative to the root folder")
         self._config = config
         self._began = monotonic()
         self._listed: set[Path] | None = None
@@ -42,7 +42,7 @@ class Plugin:
 
     @property
     def agents(self) -> AgentPool:
-        """The agents that eval sets of this process are run with."""
+        """The agents of this process."""
         if self._agents is None:
             from ._agent_pool import AgentPool
 
@@ -51,14 +51,14 @@ class Plugin:
 
     @pytest.fixture
     def captured_calls(self) -> Iterator[Captured]:
-        """The calls that are made while the test runs: a `Captured`, as `rightcall.capture()` gives it."""
+        """The calls that are made while the test runs: a `Captured`, as from `rightcall.capture()`."""
         from rightcall.running.tracing import capture
 
         with capture() as captured:
             yield captured
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-        """Eval sets that are named on the command line, or that the configuration lists."""
+        """Collect eval sets that are named on the command line or listed in the configuration."""
         if file_path.suffix not in _SUFFIXES:
             return None
         if not parent.session.isinitpath(file_path) and not self._is_listed(file_path):
@@ -68,7 +68,7 @@ class Plugin:
         return EvalSetFile.from_parent(parent, path=file_path)
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """A test with the mark, once for each case."""
+        """Run a test with the mark once for each case."""
         if any(metafunc.definition.iter_markers(_MARK)):
             from ._case_tests import parametrize
 
@@ -76,7 +76,7 @@ class Plugin:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """Take note of what a test with the mark finds out about its case, and of calls in whatever event loop."""
+        """Record the results of a test with the mark, and capture calls in any event loop."""
         is_marked = item.get_closest_marker(_MARK) is not None
         if not is_marked and _FIXTURE not in getattr(item, "fixturenames", ()):
             return (yield)
@@ -89,11 +89,12 @@ class Plugin:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[Any]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Have reports carry results, and tell problems in as few words as there are."""
+        """Attach results to reports, and shorten messages."""
         report = yield
         if call.when == "call" and (records := item.stash.get(result_records, None)):
-            setattr(report, _ATTRIBUTE, list(records))
+            setattr(report, _ATTRIBUTE, list(records))  # pytest-xdist serializes the attributes of a report
             records.clear()
+        # Our exceptions exist only if this module is loaded; importing it for every failing test would cost a start-up.
         if call.excinfo is not None and "rightcall.testing.assertions" in sys.modules:
             from ._failures import shorten
 
@@ -101,7 +102,7 @@ class Plugin:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep results as they come, in the process that hears of all of them."""
+        """Keep results as they arrive, in the controller: under pytest-xdist only it sees all of them."""
         records = getattr(report, _ATTRIBUTE, ())
         if records and not hasattr(self._config, "workerinput"):
             if self._records is None:
@@ -111,7 +112,7 @@ class Plugin:
             self._records.add(records)
 
     def pytest_assertrepr_compare(self, op: str, left: object, right: object) -> list[str] | None:
-        """Two trajectories that are not equal, side by side."""
+        """Explain `==` between trajectories."""
         if op != "==" or "rightcall.values.trajectory" not in sys.modules:
             return None
         from ._failures import explain_comparison
@@ -119,23 +120,23 @@ class Plugin:
         return explain_comparison(left, right)
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
-        """Close the runs, and write the reports that were asked for."""
+        """Close the runs and write the reports."""
         self.pytest_unconfigure()
         if self._records is not None:
             is_complete = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
             self._records.finish(monotonic() - self._began, is_complete=is_complete)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Say where the results are."""
+        """Print where the results are."""
         reports = self._config.getoption("rightcall_report")
         if self._records is not None:
-            for line, style in self._records.told():
+            for line, style in self._records.summary_lines():
                 terminalreporter.write_line(line, **style)
         elif reports and not hasattr(self._config, "workerinput"):
             terminalreporter.write_line(f"rightcall: no results, so no report: {', '.join(reports)}", yellow=True)
 
     def pytest_unconfigure(self) -> None:
-        """End the processes of agents."""
+        """End the agents' processes."""
         agents, self._agents = self._agents, None
         if agents is not None:
             agents.close()

@@ -33,7 +33,7 @@ _LOST = "results were not kept"
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """A result, and what it is a result of, in a form that crosses from one process to another."""
+    """A result and its origin, in a form that can be sent from one process to another."""
 
     evalset: str
     agent: str
@@ -44,14 +44,14 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def record_of(case: Case, result: CaseResult, evalset: str, agent: str, agent_hash: str | None) -> dict[str, Any]:
-    """The record of a result, as plain data."""
+    """Return the record of a result, as plain data."""
     digest = case_digest(case, agent, agent_hash, None)
     record = Record(evalset=evalset, agent=agent, agent_hash=agent_hash, digest=digest, result=result.to_json())
     return msgspec.structs.asdict(record)
 
 
 class SessionResults:
-    """The runs of one session, written as results come. Where that fails, tests go on, and the summary says so."""
+    """The runs of one session, written as results arrive. If writing fails, tests continue and the summary says so."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -62,7 +62,7 @@ class SessionResults:
         self._problems: dict[str, None] = {}
 
     def add(self, records: Sequence[dict[str, Any]]) -> None:
-        """Keep results."""
+        """Write results to their runs."""
         for record in [Record(**each) for each in records]:
             try:
                 _, journal = self._run(record)
@@ -71,7 +71,7 @@ class SessionResults:
                 self._problems[str(problem)] = None
 
     def finish(self, seconds: float, *, is_complete: bool) -> None:
-        """Close the runs, and write the reports."""
+        """Close the runs and write the reports."""
         for run, journal in self._runs.values():
             try:
                 journal.close()
@@ -89,8 +89,8 @@ class SessionResults:
                 self._problems[str(problem)] = None
         self._close()
 
-    def told(self) -> Iterator[tuple[str, dict[str, bool]]]:
-        """What to say about them at the end, each line with its style."""
+    def summary_lines(self) -> Iterator[tuple[str, dict[str, bool]]]:
+        """Yield the lines of the summary, each with its style."""
         for run, totals in self._finished:
             named = "" if self._temporary is not None else f"  run {run.short_id}"
             style = {"green": True} if totals.exit_code == 0 else {"red": True}
@@ -144,7 +144,7 @@ _WIDTH = 100
 
 
 def _html(report: Report) -> Iterator[str]:
-    from rightcall.reporting.pages import html_report  # costs time that no other format needs
+    from rightcall.reporting.pages import html_report  # slow to import, and only needed here
 
     return html_report(report)
 
@@ -156,16 +156,17 @@ FORMATS: dict[str, Callable[[Report], Iterator[str]]] = {
     ".md": markdown_report,
     ".txt": lambda report: full_report(report, Paper(width=_WIDTH), max_detail=1_000),
 }
-"""The formats, by the ending of a file's name."""
+"""The formats, by the suffix of the file."""
 
 
 def write_report(path: Path, runs: Sequence[tuple[RunFolder, Totals]], seconds: float, notes: Sequence[str]) -> None:
-    """Write all results of some runs to a file, without secrets, all of it or nothing.
+    """Write the results of runs to a file, redacted, all of it or nothing.
 
     Raises:
-        RightcallError: its name has no ending that is known, or it cannot be written.
+        RightcallError: the suffix is not known, or the file cannot be written.
     """
     form = format_of(path)
+    # Written beside the target and renamed, so that a report is complete or not there at all.
     unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         try:
@@ -179,7 +180,7 @@ def write_report(path: Path, runs: Sequence[tuple[RunFolder, Totals]], seconds: 
 
 
 def check_reports(paths: Sequence[Path]) -> None:
-    """Refuse, before any test is run, reports that cannot be written afterwards. Raises `pytest.UsageError`."""
+    """Check before any test is run that the reports can be written. Raises `pytest.UsageError`."""
     import pytest
 
     for path in paths:
@@ -192,11 +193,11 @@ def check_reports(paths: Sequence[Path]) -> None:
         except RightcallError as problem:
             raise pytest.UsageError(f"--rightcall-report: {problem}") from None
         if path.is_dir() or not os.access(path.parent, os.W_OK):
-            raise pytest.UsageError(f"--rightcall-report: {path}: no file can be made there")
+            raise pytest.UsageError(f"--rightcall-report: {path}: no file can be written there")
 
 
 def format_of(path: Path) -> Callable[[Report], Iterator[str]]:
-    """The format that the name of a file asks for. Raises `RightcallError`."""
+    """Return the format for the suffix of a file. Raises `RightcallError`."""
     if path.suffix.lower() not in FORMATS:
         raise RightcallError(f"{path}: a report's name ends in {', '.join(FORMATS)}")
     return FORMATS[path.suffix.lower()]
@@ -204,7 +205,7 @@ def format_of(path: Path) -> Callable[[Report], Iterator[str]]:
 
 def _report(finished: Sequence[tuple[RunFolder, Totals]], seconds: float, notes: Sequence[str]) -> Report:
     runs = [run for run, _ in finished]
-    results = runs[0].results if len(runs) == 1 else lambda: _told_apart(runs)
+    results = runs[0].results if len(runs) == 1 else lambda: _prefixed_results(runs)
     aggregates, warnings = Aggregates(), Counter[str]()
     for result in results():
         aggregates.add(measures_of(result.results))
@@ -224,8 +225,8 @@ def _report(finished: Sequence[tuple[RunFolder, Totals]], seconds: float, notes:
     )
 
 
-def _told_apart(runs: Sequence[RunFolder]) -> Iterator[CaseResult]:
-    """The results of several runs, with their eval set before the id, since each may have a case of the same id."""
+def _prefixed_results(runs: Sequence[Run]) -> Iterator[CaseResult]:
+    """Yield the results of several runs, with the eval set before the id: case ids are unique only in one eval set."""
     often = Counter([run.header.evalset for run in runs])
     for run in runs:
         evalset = run.header.evalset
@@ -235,4 +236,5 @@ def _told_apart(runs: Sequence[RunFolder]) -> Iterator[CaseResult]:
 
 
 def _private(path: str, flags: int) -> int:
+    # For the owner only: an HTML report has the calls of every case in it.
     return os.open(path, flags, 0o600)

@@ -17,7 +17,6 @@ from rightcall.judging import (
     installed_evaluators,
 )
 
-from ._hints import with_hint, with_question
 from ._models import (
     ANSWERS,
     WrittenAnswer,
@@ -40,12 +39,12 @@ _SCALARS: dict[Any, Schema] = {
     float: {"type": "number"},
 }
 _CODE = r"\.py:[A-Za-z_][\w.]*$"
-"""What the name of code ends with."""
+"""How the name of custom code ends."""
 _MATCH_TYPES = ["EXACT", "IN_ORDER", "ANY_ORDER", "UNORDERED", "SUBSET"]
 
 
 def eval_set_schema() -> Schema:
-    """The schema. Keys are complete and closed; in files with evaluators of their own, `expect` may use those."""
+    """Return the schema. It allows no unknown keys, except under `expect` in files that add evaluators."""
     definitions = {
         "evaluator": _evaluator(),
         "overall": _overall(),
@@ -127,7 +126,7 @@ def _expect(is_open: bool) -> Schema:
     keys = {key: _expectation(type_id, _short(type_id)) for key, type_id in SHORTHANDS.items()}
     keys |= {key: _expectation(key, None) for key in EVALUATORS if key not in keys}
     keys |= {f"uipath-{key}": _expectation(key, None) for key in EVALUATORS}
-    # ADK's names are, in files that were converted, those of evaluators of their own, which take the shorthand.
+    # Converted files add evaluators under ADK's names, and these accept the shorthand.
     names = {name: type_id for name, type_id in OTHER_NAMES.items() if name not in keys}
     keys |= {name: _expectation(type_id, _short(type_id) if is_open else None) for name, type_id in names.items()}
     keys = {key: with_question(key, schema) for key, schema in keys.items()}
@@ -137,13 +136,13 @@ def _expect(is_open: bool) -> Schema:
 
 
 def _short(type_id: str) -> Schema:
-    """The schema of the short value of an evaluator; empty for any value."""
+    """Return the schema of the shorthand of an evaluator; empty if any value is allowed."""
     shorthand = EVALUATORS[type_id].shorthand
     return {} if shorthand is None else dict(shorthand.schema)
 
 
 def _expectation(type_id: str, shorthand: Schema | None) -> Schema:
-    """What may stand under a key of `expect`: the shorthand, the criteria, or the long form."""
+    """Return the schema of a key of `expect`: the shorthand, the criteria, or the long form."""
     if shorthand is None:
         return _ref(_name(type_id))
     return {"anyOf": [shorthand, _ref(_name(type_id))]} if shorthand else {}
@@ -154,7 +153,7 @@ def _name(type_id: str) -> str:
 
 
 def _criteria(type_id: str) -> Schema:
-    """The criteria of an evaluator, alone or in the long form."""
+    """Return the schema of the criteria of an evaluator, alone or in the long form."""
     kind = EVALUATORS[type_id]
     criteria = _object(kind.criteria_type)
     settings = {name: _type(field.annotation) for name, field in kind.config_type.model_fields.items()}
@@ -168,7 +167,7 @@ def _criteria(type_id: str) -> Schema:
 
 
 def _object(model: type[BaseModel], /, **known: Schema) -> Schema:
-    """An object with the keys of a model, in snake_case and in camelCase, and no others."""
+    """Return the schema of an object with the keys of a model, in snake_case and camelCase, and no others."""
     fields = model.model_fields
     keys = {(field.alias or name) if name == "json_schema" else name: field for name, field in fields.items()}
     properties = {key: with_hint(key, known.get(key, _type(field.annotation))) for key, field in keys.items()}
@@ -190,7 +189,7 @@ def _camel(key: str, to_camel: Any) -> str:
 
 
 def _type(annotation: Any) -> Schema:
-    """The schema of a plain type; anything, where it is not plain."""
+    """Return the schema of a plain type; empty, which allows any value, for other types."""
     if annotation in _SCALARS:
         return dict(_SCALARS[annotation])
     if get_origin(annotation) in (Union, types.UnionType):
@@ -203,3 +202,56 @@ def _type(annotation: Any) -> Schema:
 
 def _ref(name: str) -> Schema:
     return {"$ref": f"#/$defs/{name}"}
+
+
+DESCRIPTIONS = {
+    "agent": "The agent to run: file.py:function, module:function, an ADK folder, cmd:program, or http://…",
+    "args": "How arguments are compared: subset (the expected ones are present), exact, superset or ignore.",
+    "cases": "The inputs of the agent, and what is expected of it.",
+    "config": "The configuration of this evaluator.",
+    "defaults": "Defaults for expectations that do not say otherwise.",
+    "evaluators": "Custom evaluators, by the ids that `expect` uses for them.",
+    "each": "With true, `returns` is a list, and each call gets one of its values.",
+    "expect": "What should happen. Each key is a check, and all of them must pass.",
+    "expected_behavior": "What the agent should do, in words, for evaluators that ask a model.",
+    "id": "The unique id of the case.",
+    "input": "The input of the agent: a text, or anything that its function accepts.",
+    "match": "How the path of calls is compared: EXACT, IN_ORDER, ANY_ORDER, UNORDERED or SUBSET.",
+    "metadata": "Any data you want to keep here; only `overall` and custom code read it.",
+    "mocks": "What tools return in this case, instead of being run.",
+    "overall": "Evaluators of all cases together, each with a name.",
+    "positional": "The positional arguments that a call must have to get this answer.",
+    "raises": "The error that the tool raises: the name of its type, or an object with type and message.",
+    "returns": "What the tool returns.",
+    "sequence": "What the tool returns, one value per call.",
+    "session": "The session of the agent; for ADK: app_name, user_id and state.",
+    "tags": "Words to select cases by: rightcall run --tag smoke",
+    "then": "Answers, one per call; each has `returns` or `raises`.",
+    "threshold": "The lowest score that passes, from 0 to 1; 1 by default.",
+    "timeout": "Seconds a case may take.",
+    "turns": "A conversation: what the user says in each turn, and what is expected of the agent.",
+    "type": "The type id of an evaluator, such as tool-call-order.",
+    "weight": "The weight in the score of the case; 1 by default.",
+    "when": "The arguments that a call must have to get this answer; matchers are allowed.",
+}
+
+
+def with_hint(key: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a key with its description."""
+    return _with(schema, description=DESCRIPTIONS[key]) if key in DESCRIPTIONS else schema
+
+
+def with_question(key: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a key of `expect`, with the first line of its evaluator's docstring as description.
+
+    Names of other tools are valid but not suggested: editors that know `doNotSuggest` leave them out.
+    """
+    kind = EVALUATORS.get(SHORTHANDS.get(key, key))
+    if kind is None:
+        return _with(schema, doNotSuggest=True)
+    return _with(schema, description=(kind.__doc__ or "").strip().partition("\n")[0])
+
+
+def _with(schema: dict[str, Any], **more: Any) -> dict[str, Any]:
+    # yaml-language-server 1.25 ignores keywords beside a `$ref`, so the `$ref` goes into an `allOf`.
+    return {"allOf": [schema], **more} if "$ref" in schema else {**schema, **more}
