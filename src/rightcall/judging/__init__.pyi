@@ -116,6 +116,13 @@ from .calls._trajectory import (
     ToolTrajectoryEvaluator as ToolTrajectoryEvaluator,
     ToolTrajectoryEvaluatorConfig as ToolTrajectoryEvaluatorConfig,
 )
+from .core._async import (
+    AsyncConfig as AsyncConfig,
+    AsyncEvaluator as AsyncEvaluator,
+    Execution as Execution,
+    WaitingConfig as WaitingConfig,
+    WaitingEvaluator as WaitingEvaluator,
+)
 from .core._criteria import Config as Config, Criteria as Criteria, ExpectedCall as ExpectedCall
 from .core._declarations import (
     CallScope as CallScope,
@@ -142,7 +149,6 @@ from .core._unavailable import (
     UnavailableEvaluator as UnavailableEvaluator,
     unavailable as unavailable,
 )
-from .core._waiting import Execution as Execution, WaitingConfig as WaitingConfig, WaitingEvaluator as WaitingEvaluator
 from .custom._base import (
     BaseEvaluationCriteria as BaseEvaluationCriteria,
     BaseEvaluator as BaseEvaluator,

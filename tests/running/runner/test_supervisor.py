@@ -10,7 +10,8 @@ import pytest
 from tests.running.runner.running import events_of, finished_of, none_left
 from tests.waiting import until
 
-from rightcall import AgentError, Usage
+from rightcall.errors import AgentError
+from rightcall.values.trajectory import Usage
 from rightcall.running.runner import (
     CaseFinished,
     CaseJob,

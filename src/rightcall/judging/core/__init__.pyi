@@ -1,3 +1,10 @@
+from ._async import (
+    AsyncConfig as AsyncConfig,
+    AsyncEvaluator as AsyncEvaluator,
+    Execution as Execution,
+    NoPlan as NoPlan,
+    is_score as is_score,
+)
 from ._criteria import (
     Call as Call,
     Config as Config,
@@ -34,10 +41,3 @@ from ._overall import Conclusion as Conclusion, OverallEvaluator as OverallEvalu
 from ._selection import Selection as Selection
 from ._threads import in_thread as in_thread
 from ._unavailable import CODE_OF_YOURS as CODE_OF_YOURS, unavailable as unavailable
-from ._waiting import (
-    Execution as Execution,
-    NoPlan as NoPlan,
-    WaitingConfig as WaitingConfig,
-    WaitingEvaluator as WaitingEvaluator,
-    is_score as is_score,
-)

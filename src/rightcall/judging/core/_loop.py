@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rightcall.values.results import EvaluationResult
 
-from ._waiting import Execution, WaitingEvaluator
+from ._async import AsyncEvaluator, Execution
 
 if TYPE_CHECKING:
     import asyncio
@@ -43,9 +43,7 @@ class Loop:
     def __exit__(self, *problem: object) -> None:
         self.close()
 
-    def ask(
-        self, evaluator: WaitingEvaluator[Any, Any], execution: Execution, criteria: Any
-    ) -> Future[EvaluationResult]:
+    def ask(self, evaluator: AsyncEvaluator[Any, Any], execution: Execution, criteria: Any) -> Future[EvaluationResult]:
         """The result of an evaluator, to be waited for. It is a result whatever happens, unless this is closed."""
         job = _Job(evaluator, execution, criteria)
         with self._lock:
@@ -105,7 +103,7 @@ class Loop:
 class _Job:
     """One question to one evaluator."""
 
-    def __init__(self, evaluator: WaitingEvaluator[Any, Any], execution: Execution, criteria: Any) -> None:
+    def __init__(self, evaluator: AsyncEvaluator[Any, Any], execution: Execution, criteria: Any) -> None:
         from concurrent.futures import Future
 
         self.evaluator, self.execution, self.criteria = evaluator, execution, criteria

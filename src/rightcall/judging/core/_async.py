@@ -52,7 +52,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
         return self.trajectory.output
 
 
-class WaitingConfig(Config):
+class AsyncConfig(Config):
     """How an evaluator judges that may have to wait."""
 
     timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = DEFAULT_TIMEOUT
@@ -67,11 +67,11 @@ class NoPlan:
     spends = False
 
 
-ConfigT = TypeVar("ConfigT", bound=WaitingConfig)
+ConfigT = TypeVar("ConfigT", bound=AsyncConfig)
 CriteriaT = TypeVar("CriteriaT", bound=Criteria)
 
 
-class WaitingEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
+class AsyncEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
     """Judges executions by one rule that takes its time. A subclass has `assess`, and keeps no state between calls.
 
     An evaluation that raises, takes longer than `timeout`, or gives back anything but a result with a score from 0.0
@@ -80,7 +80,7 @@ class WaitingEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
     """
 
     waits: ClassVar[bool] = True
-    config_type = WaitingConfig
+    config_type = AsyncConfig
     criteria_type = Criteria
 
     @property
@@ -271,3 +271,8 @@ def _narrowed(execution: Execution, chosen: Selection) -> Execution:
 
 
 _EVERY_CALL = Criteria()
+
+WaitingConfig = AsyncConfig
+"""The former name."""
+WaitingEvaluator = AsyncEvaluator
+"""The former name."""
