@@ -134,7 +134,7 @@ def test_the_first_evaluation_loads_no_other_evaluator_and_no_judge() -> None:
     code = (
         "import sys, rightcall\n"
         "rightcall.ToolCallOrderEvaluator().evaluate(['a'], {'tool_calls_order': ['a']})\n"
-        "print([name for name in ('_args', '_base', '_contains', '_judging', '_registry', '_rouge', '_async') "
+        "print([name for name in ('_args', '_base', '_contains', '_judge', '_registry', '_response_match', '_async') "
         "if any(loaded.endswith(f'.{name}') for loaded in sys.modules if 'rightcall.judging' in loaded)], "
         "'rightcall.judging.models' in sys.modules)"
     )

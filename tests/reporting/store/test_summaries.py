@@ -9,9 +9,7 @@ from rightcall.reporting.store import summaries
 from rightcall.values.results import Totals
 
 
-@pytest.mark.parametrize(
-    "case_id", ["a", 'a "quoted" \\ name', "größe", "語", "tab\tand\nline", "\ud800"], ids=repr
-)
+@pytest.mark.parametrize("case_id", ["a", 'a "quoted" \\ name', "größe", "語", "tab\tand\nline", "\ud800"], ids=repr)
 def test_a_summary_knows_a_case_by_any_name(tmp_path: Path, case_id: str) -> None:
     run = new_run(tmp_path)
     written(run, result(case_id))

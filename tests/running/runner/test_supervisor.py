@@ -11,7 +11,6 @@ from tests.running.runner.running import events_of, finished_of, none_left
 from tests.waiting import until
 
 from rightcall.errors import AgentError
-from rightcall.values.trajectory import Usage
 from rightcall.running.runner import (
     CaseFinished,
     CaseJob,
@@ -24,6 +23,7 @@ from rightcall.running.runner import (
 )
 from rightcall.running.runner._messages import MAX_MESSAGE, FrameReader, frame, parse_reply
 from rightcall.running.runner._output import OutputTail
+from rightcall.values.trajectory import Usage
 
 AGENT = """
 import asyncio, gc, os, time

@@ -35,9 +35,8 @@ from ._declarations import (
 from ._doubts import Doubts as Doubts
 from ._evaluator import ConfigT as ConfigT, CriteriaT as CriteriaT, Evaluator as Evaluator, Measurement as Measurement
 from ._execution import AgentExecution as AgentExecution
-from ._installed import split_code as split_code
+from ._foreign import CODE_OF_YOURS as CODE_OF_YOURS, split_code as split_code, unavailable as unavailable
+from ._loop import in_thread as in_thread
 from ._mistakes import UserModel as UserModel, parse_config as parse_config, parse_criteria as parse_criteria
 from ._overall import Conclusion as Conclusion, OverallEvaluator as OverallEvaluator, Row as Row
 from ._selection import Selection as Selection
-from ._threads import in_thread as in_thread
-from ._unavailable import CODE_OF_YOURS as CODE_OF_YOURS, unavailable as unavailable

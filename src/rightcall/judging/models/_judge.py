@@ -1,4 +1,4 @@
-"""What judges have in common: a question is made of a run, asked, and the ruling told."""
+"""What judges share: a question is made of a run, asked, and the answers become a result."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from . import (
     ask_endpoint,
     prompt_text,
 )
-from ._ruling import findings_of, justification_of
+from ._asking import findings_of, justification_of
 
 _MARGIN = 0.5
 """Seconds before the end of its time that a judge is given up, so that there is a better reason than the time."""
