@@ -2,7 +2,6 @@ from ._async import (
     AsyncConfig as AsyncConfig,
     AsyncEvaluator as AsyncEvaluator,
     Execution as Execution,
-    NoPlan as NoPlan,
     is_score as is_score,
 )
 from ._criteria import (
@@ -33,7 +32,13 @@ from ._declarations import (
     read_outputs as read_outputs,
 )
 from ._doubts import Doubts as Doubts
-from ._evaluator import ConfigT as ConfigT, CriteriaT as CriteriaT, Evaluator as Evaluator, Measurement as Measurement
+from ._evaluator import (
+    ConfigT as ConfigT,
+    CriteriaT as CriteriaT,
+    Evaluator as Evaluator,
+    Measurement as Measurement,
+    NoPlan as NoPlan,
+)
 from ._execution import AgentExecution as AgentExecution
 from ._foreign import CODE_OF_YOURS as CODE_OF_YOURS, split_code as split_code, unavailable as unavailable
 from ._loop import in_thread as in_thread

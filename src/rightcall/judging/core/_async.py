@@ -17,7 +17,7 @@ from rightcall.values.results import EvaluationResult, Explanation, Finding, Jus
 from rightcall.values.trajectory import ToolCall, Trajectory
 
 from ._criteria import Config, Criteria
-from ._evaluator import Evaluator, Measurement
+from ._evaluator import Evaluator, Measurement, NoPlan
 from ._execution import AgentExecution
 from ._selection import Selection, select
 
@@ -57,14 +57,6 @@ class AsyncConfig(Config):
 
     timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = DEFAULT_TIMEOUT
     """Seconds that one evaluation may take."""
-
-
-class NoPlan:
-    """What is compiled of criteria that need no compiling."""
-
-    names: frozenset[str] = frozenset()
-    size = 0
-    spends = False
 
 
 ConfigT = TypeVar("ConfigT", bound=AsyncConfig)
@@ -178,16 +170,8 @@ class AsyncEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
         justification: Justification | None = None,
         traceback: str | None = None,
     ) -> EvaluationResult:
-        """A result that is an error: nothing was measured, and the reason says why."""
-        return EvaluationResult(
-            evaluator=self.id,
-            verdict="error",
-            threshold=self.config.threshold,
-            error=f"{code} {reason}",
-            traceback=traceback,
-            warnings=execution.trajectory.warnings,
-            explanation=Explanation(Told(justification, (Finding(code, reason),))),
-        )
+        """Return a result that is an error: nothing was measured, and the reason says why."""
+        return self._error(code, reason, execution.trajectory, trace=traceback, justification=justification)
 
     def unmeasured(self, execution: Execution, reason: str) -> EvaluationResult:
         """A result without a score: what it depends on was not recorded."""

@@ -12,7 +12,7 @@ from rightcall.values.results import EvaluationResult, Explanation, Finding, Tol
 from rightcall.values.trajectory import Trajectory
 
 from ._criteria import Config, Criteria
-from ._evaluator import Evaluator, Measurement
+from ._evaluator import Evaluator, Measurement, NoPlan
 from ._selection import Selection
 
 if TYPE_CHECKING:
@@ -86,13 +86,7 @@ def unavailable(type_id: str) -> str | None:
     return CODE_OF_YOURS if known is None and names_file(type_id) else known
 
 
-class _NoPlan:
-    names: frozenset[str] = frozenset()
-    size = 0
-    spends = False
-
-
-class UnavailableEvaluator(Evaluator[Config, Criteria, _NoPlan]):
+class UnavailableEvaluator(Evaluator[Config, Criteria, NoPlan]):
     """Stands for an evaluator that is not available yet: every result of it is an error that says so, by name.
 
     It has neither configuration nor criteria: nobody could say whether they are right.
@@ -113,10 +107,10 @@ class UnavailableEvaluator(Evaluator[Config, Criteria, _NoPlan]):
         self.reason = reason
         super().__init__(id or type_id, {"default_evaluation_criteria": {}}, limits=limits)
 
-    def compile(self, criteria: Criteria) -> _NoPlan:
-        return _NoPlan()
+    def compile(self, criteria: Criteria) -> NoPlan:
+        return NoPlan()
 
-    def measure(self, selection: Selection, plan: _NoPlan) -> Measurement:
+    def measure(self, selection: Selection, plan: NoPlan) -> Measurement:
         return Measurement(0.0, 1.0, self._account())
 
     def evaluate(self, trajectory: Any, criteria: Any = None) -> EvaluationResult:

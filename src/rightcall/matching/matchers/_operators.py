@@ -12,7 +12,7 @@ from rightcall.matching.alignment import maximum_pairing
 
 from ._equality import canonical, equal
 from ._expectations import TEXT, Compiler, Expectation, Literal, NanLiteral, holds_foreign, is_matcher, literal_of
-from ._operand import AllOf, AnyOf, Build, Matcher, Operand, SpendingMatcher, SpendingTest, is_whole
+from ._operand import Build, Combination, Matcher, Operand, SpendingMatcher, SpendingTest, is_whole
 from ._scalars import SCALAR_MATCHERS
 
 _TRIES = 2
@@ -106,11 +106,11 @@ def _literal(operand: Operand) -> Expectation:
 
 
 def _any_of(operand: Operand) -> Expectation:
-    return AnyOf(operand.expectations(), operand.compiler.limits)
+    return Combination(any, operand.expectations(), operand.compiler.limits)
 
 
 def _all_of(operand: Operand) -> Expectation:
-    return AllOf(operand.expectations(), operand.compiler.limits)
+    return Combination(all, operand.expectations(), operand.compiler.limits)
 
 
 def _not(operand: Operand) -> Matcher:
