@@ -12,6 +12,7 @@ import pytest
 from tests.walls import for_each
 
 import rightcall
+from rightcall._moved import _MOVED_NAMES
 
 SOURCE = Path(rightcall.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
@@ -133,7 +134,7 @@ def test_the_first_evaluation_loads_no_other_evaluator_and_no_judge() -> None:
     code = (
         "import sys, rightcall\n"
         "rightcall.ToolCallOrderEvaluator().evaluate(['a'], {'tool_calls_order': ['a']})\n"
-        "print([name for name in ('_args', '_base', '_contains', '_judging', '_registry', '_rouge', '_waiting') "
+        "print([name for name in ('_args', '_base', '_contains', '_judge', '_registry', '_response_match', '_async') "
         "if any(loaded.endswith(f'.{name}') for loaded in sys.modules if 'rightcall.judging' in loaded)], "
         "'rightcall.judging.models' in sys.modules)"
     )
@@ -169,3 +170,22 @@ def test_a_name_that_a_package_had_says_where_it_is_now() -> None:
     )
 
     assert run(code) == "DeprecationWarning: rightcall.results is now rightcall.values.results"
+
+
+def test_the_top_door_has_what_a_beginner_needs() -> None:
+    assert len(dir(rightcall)) <= 45
+
+
+def test_a_name_that_left_the_top_door_is_still_found_and_says_where_it_is_now() -> None:
+    with pytest.warns(DeprecationWarning, match="^rightcall.Usage is now rightcall.values.trajectory.Usage$") as caught:
+        old = rightcall.Usage  # type: ignore[attr-defined]
+
+    assert old is import_module("rightcall.values.trajectory").Usage
+    assert caught[0].filename == __file__
+
+
+def test_every_name_that_left_the_top_door_is_where_it_is_said_to_be() -> None:
+    names = [(place, name) for place, names in _MOVED_NAMES.items() for name in names.split()]
+
+    assert [name for place, name in names if not hasattr(import_module(f"rightcall.{place}"), name)] == []
+    assert {name for _, name in names} & set(dir(rightcall)) == set()

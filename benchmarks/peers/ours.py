@@ -55,7 +55,7 @@ def _evaluator(task: Task, question: Question) -> tuple[Any, dict[str, Any]]:
 
 
 def _similarity(task: Task) -> Work:
-    evaluator = rightcall.JsonSimilarityEvaluator()
+    evaluator = rightcall.judging.JsonSimilarityEvaluator()
     criteria = evaluator.criteria({"expected_output": task.expected[0]["output"]})
     answered = rightcall.Trajectory.of([], output=task.actual[0]["output"])
     return Evaluation(lambda trajectory: evaluator.evaluate(trajectory, criteria), answered, task.read)

@@ -12,7 +12,7 @@ from google.adk.agents import LlmAgent
 from google.adk.models import BaseLlm, LlmRequest, LlmResponse
 from google.genai import types
 
-from rightcall import mockable
+from rightcall.running.tracing import mockable
 
 from .planner import plan
 from .shop import TOOLS

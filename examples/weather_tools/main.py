@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from rightcall import mock_tool_span, mockable, traced
+from rightcall import traced
+from rightcall.running.tracing import mock_tool_span, mockable
 
 Action = Literal["get_weather", "get_forecast", "get_alerts"]
 

@@ -1,12 +1,19 @@
 """Rightcall judges AI agents by the tools they call.
 
-Everything a user needs can be imported from here. Names are resolved when they are first used, so that
-`import rightcall` itself loads no third-party module.
+What most users need can be imported from here, everything else from the package it belongs to, such as
+`rightcall.judging`. Names are resolved when they are first used, so that `import rightcall` itself loads no
+third-party module.
 """
 
-from ._lazy import lazy_exports as _lazy_exports
-from ._moved import keep_old_places as _keep_old_places
+from typing import Any as _Any
 
-__getattr__, __dir__, __all__ = _lazy_exports(__name__)
+from ._lazy import lazy_exports as _lazy_exports
+from ._moved import keep_old_places as _keep_old_places, moved_name as _moved_name
+
+_exported, __dir__, __all__ = _lazy_exports(__name__)
 
 _keep_old_places()
+
+
+def __getattr__(name: str) -> _Any:
+    return _exported(name) if name in __all__ else _moved_name(name)

@@ -1,4 +1,4 @@
-"""Import paths of packages that moved: `import rightcall.matchers` still finds `rightcall.matching.matchers`."""
+"""Old import paths: packages that moved, and names that `rightcall` itself no longer lists."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 
 _NEW_PLACES = {
     "accepting": "cases.accepting",
@@ -41,6 +42,67 @@ _NEW_PLACES = {
     "verdicts": "cases.verdicts",
     "viewer": "reporting.viewer",
 }
+_MOVED_NAMES = {
+    "cases.evalsets": """
+        convert_eval_set eval_set_schema
+    """,
+    "cases.extensions": """
+        load_eval_set_with_code
+    """,
+    "cases.verdicts": """
+        Judging JudgingExecutor
+    """,
+    "errors": """
+        AgentError ExpectationError LimitError MissingExtraError MockError StoreError
+        UnknownNameError ViewerError
+    """,
+    "judging": """
+        AgentExecution BaseEvaluationCriteria BaseEvaluator BaseEvaluatorConfig
+        BaseEvaluatorJustification BooleanEvaluationResult CallLatency Config ContainsConfig
+        ContainsCriteria ContainsEvaluator Criteria ErrorEvaluationResult Evaluator ExactMatchConfig
+        ExactMatchCriteria ExactMatchEvaluator Example ExampleResult Execution ExecutionOrderConfig
+        ExecutionOrderCriteria ExecutionOrderEvaluator ExecutionOrderScorer ExpectedCall
+        ExpectedCallsCriteria ExpectedOutput FinalOutputConfig FinalOutputCriteria
+        ForbiddenToolsConfig ForbiddenToolsCriteria JsonSimilarityConfig JsonSimilarityCriteria
+        JsonSimilarityEvaluator JudgeOutputConfig JudgeOutputCriteria JudgeTrajectoryConfig
+        JudgeTrajectoryCriteria Latency Loops NumericEvaluationResult QualityConfig RecallCriteria
+        RedundantCalls RegexMatch RegexMatchConfig RegexMatchCriteria ResponseMatch
+        ResponseMatchConfig ResponseMatchCriteria Retries Row SingleToolUse SingleToolUseCriteria
+        StepCount TokenUsage ToolCallArgsEvaluationCriteria ToolCallArgsEvaluatorConfig
+        ToolCallCountEvaluationCriteria ToolCallCountEvaluatorConfig ToolCallOrderEvaluationCriteria
+        ToolCallOrderEvaluatorConfig ToolCallOutputEvaluationCriteria ToolCallOutputEvaluatorConfig
+        ToolErrorRate ToolTrajectoryEvaluationCriteria ToolTrajectoryEvaluatorConfig WaitingConfig
+        WaitingEvaluator run_evaluation
+    """,
+    "limits": """
+        DEFAULT_LIMITS Limits
+    """,
+    "reading": """
+        Grouping INPUT_FORMATS
+    """,
+    "running.mocking": """
+        Mocks Recorder Recording recording_to standing_in use_mocks
+    """,
+    "running.tracing": """
+        Captured mock_tool_span mockable
+    """,
+    "testing.assertions": """
+        Calls
+    """,
+    "values.results": """
+        Alignment AnswersJustification BudgetCheck BudgetsJustification ClassFigures Classification
+        ComparedAnswer CountCheck CustomJustification Difference ExecutionOrderJustification
+        ExplainedCall FinalOutputJustification ForbiddenToolsJustification JudgeJustification
+        JudgedRubric JudgedSample NamedCall Outcome OverallResult PairingJustification PlacedFinding
+        Source Step ToolCallArgsEvaluatorJustification ToolCallCountEvaluatorJustification
+        ToolCallOrderEvaluatorJustification ToolCallOutputEvaluatorJustification
+        ToolTrajectoryEvaluatorJustification Totals TurnScore Written
+    """,
+    "values.trajectory": """
+        Usage WithheldCall
+    """,
+}
+"""Names that could be imported from `rightcall`, by the package that has them."""
 _PREFIX = "rightcall."
 
 
@@ -74,3 +136,17 @@ class _Alias:
 def keep_old_places() -> None:
     """Let the old names be imported, from now on."""
     sys.meta_path.append(_Finder())
+
+
+def moved_name(name: str) -> Any:
+    """Return what could be imported from `rightcall` by this name, and warn with the place where it is now.
+
+    Raises:
+        AttributeError: there never was such a name.
+    """
+    place = next((place for place, names in _MOVED_NAMES.items() if name in names.split()), None)
+    if place is None:
+        raise AttributeError(f"module 'rightcall' has no attribute {name!r}")
+    # The frames are this one and the package's `__getattr__`; importlib's own are skipped by `warnings`.
+    warnings.warn(f"rightcall.{name} is now {_PREFIX}{place}.{name}", DeprecationWarning, stacklevel=3)
+    return getattr(import_module(_PREFIX + place), name)

@@ -16,9 +16,10 @@ from msgspec.structs import replace
 from tests.hostile.results import write_run
 from tests.processes import rightcall
 
-from rightcall import CaseResult, Outcome, ToolCall, Trajectory, judge, load_eval_set
+from rightcall import CaseResult, ToolCall, Trajectory, judge, load_eval_set
 from rightcall.cases.verdicts import error_result
 from rightcall.reporting.store import RunFolder, list_runs, open_run
+from rightcall.values.results import Outcome
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LARGE = 10_000

@@ -20,11 +20,13 @@ from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 from tests.processes import rightcall
 
-from rightcall import Calls, CaseResult, EvaluationResult, Limits, ToolCall, Trajectory, errors
+from rightcall import CaseResult, EvaluationResult, ToolCall, Trajectory, errors
 from rightcall.cases.evalsets import _models, load_eval_set, load_expectation
 from rightcall.cases.verdicts import Join
 from rightcall.judging import EVALUATORS, SHORTHANDS
+from rightcall.limits import Limits
 from rightcall.matching.matchers import MATCHERS, compile_value
+from rightcall.testing.assertions import Calls
 from rightcall.values import redaction
 from rightcall.values.redaction import SHAPES
 from rightcall.values.results import (
@@ -51,9 +53,9 @@ WRITTEN = {
     "WrittenOverall": "All cases together",
     "WrittenCase": "Cases",
     "WrittenTurn": "Turns",
+    "WrittenError": "Mocks",
     "WrittenMock": "Mocks",
     "WrittenAnswer": "Mocks",
-    "WrittenError": "Mocks",
 }
 """The section of the reference about each part of an eval set."""
 EXIT_CODES = (0, 1, 2, 3, 130)
@@ -147,7 +149,9 @@ def commands() -> list[str]:
 
 
 def models_of_eval_sets() -> list[type[BaseModel]]:
-    return [kind for name, kind in vars(_models).items() if name.startswith("Written")]
+    return [
+        kind for name, kind in vars(_models).items() if name.startswith("Written") and name != "WrittenError"
+    ]  # in the row of `raises`
 
 
 def anchors_of(page: Path) -> set[str]:

@@ -9,13 +9,13 @@ from typing import Any
 from msgspec.structs import replace
 from tests.hostile import corpus
 
-from rightcall import CaseResult, Outcome, ToolCall, Trajectory, judge
+from rightcall import CaseResult, ToolCall, Trajectory, judge
 from rightcall.cases.evalsets import Case, Check
 from rightcall.cases.verdicts import error_result, not_measured_result
 from rightcall.judging import EVALUATORS
 from rightcall.limits import DEFAULT_LIMITS
 from rightcall.reporting.store import RunFolder, create_run
-from rightcall.values.results import Aggregates, Cause, Source, Tally, measures_of
+from rightcall.values.results import Aggregates, Cause, Outcome, Source, Tally, measures_of
 
 _SECOND = 1_000_000_000
 _LONG = 10_000

@@ -6,14 +6,8 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.builders import judge
 
-from rightcall import (
-    ConfigurationError,
-    CriteriaError,
-    EvaluationResult,
-    JsonSimilarityEvaluator,
-    ResponseMatch,
-    Trajectory,
-)
+from rightcall import ConfigurationError, CriteriaError, EvaluationResult, Trajectory
+from rightcall.judging import JsonSimilarityEvaluator, ResponseMatch
 
 CRITERIA_KEYS = {
     "final-output": "output",

@@ -11,20 +11,18 @@ from opentelemetry.sdk.trace import ReadableSpan
 from pydantic import BaseModel, Field
 from tests.builders import call
 
-from rightcall import (
+from rightcall import ConfigurationError, CriteriaError, Trajectory
+from rightcall.judging import (
     AgentExecution,
     BaseEvaluationCriteria,
     BaseEvaluator,
     BaseEvaluatorConfig,
     BaseEvaluatorJustification,
     BooleanEvaluationResult,
-    ConfigurationError,
-    CriteriaError,
     ErrorEvaluationResult,
     NumericEvaluationResult,
-    Trajectory,
+    custom_type,
 )
-from rightcall.judging import custom_type
 
 
 class OperatorCriteria(BaseEvaluationCriteria):

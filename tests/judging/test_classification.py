@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from rightcall import ConfigurationError, Row
-from rightcall.judging import ClassificationEvaluator
+from rightcall import ConfigurationError
+from rightcall.judging import ClassificationEvaluator, Row
 
 PAIRS = [("a", "a"), ("a", "b"), ("a", "a"), ("b", "b"), ("b", "x"), ("c", "a")]
 

@@ -10,18 +10,9 @@ import pytest
 from pydantic import BaseModel, Field
 from tests.builders import call, calls
 
-from rightcall import (
-    ConfigurationError,
-    Criteria,
-    CriteriaError,
-    CustomJustification,
-    EvaluationResult,
-    Execution,
-    Judgement,
-    Trajectory,
-    evaluator,
-)
-from rightcall.judging import CustomEvaluator, custom_type
+from rightcall import ConfigurationError, CriteriaError, EvaluationResult, Judgement, Trajectory, evaluator
+from rightcall.judging import Criteria, CustomEvaluator, Execution, custom_type
+from rightcall.values.results import CustomJustification
 
 MADE = Trajectory.of([call("search", query="laptop"), call("book", id=1)], input="a laptop", output="Booked, please")
 

@@ -7,15 +7,8 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.builders import judge
 
-from rightcall import (
-    BudgetsJustification,
-    ConfigurationError,
-    CriteriaError,
-    EvaluationResult,
-    NamedCall,
-    ToolCall,
-    Trajectory,
-)
+from rightcall import ConfigurationError, CriteriaError, EvaluationResult, ToolCall, Trajectory
+from rightcall.values.results import BudgetsJustification, NamedCall
 
 NAMES = st.sampled_from("ab")
 VALUES = st.sampled_from([0, 1])

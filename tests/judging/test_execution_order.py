@@ -4,15 +4,8 @@ from typing import Any
 
 import pytest
 
-from rightcall import (
-    ConfigurationError,
-    CriteriaError,
-    Example,
-    ExecutionOrderScorer,
-    InputError,
-    Trajectory,
-    run_evaluation,
-)
+from rightcall import ConfigurationError, CriteriaError, InputError, Trajectory
+from rightcall.judging import Example, ExecutionOrderScorer, run_evaluation
 
 
 def score(expected: str, actual: str, **flags: Any) -> float | None:

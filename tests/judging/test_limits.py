@@ -10,7 +10,6 @@ from rightcall import (
     CriteriaError,
     EvaluationResult,
     InputError,
-    Limits,
     RightcallError,
     ToolCallArgsEvaluator,
     ToolCallOrderEvaluator,
@@ -18,6 +17,7 @@ from rightcall import (
     Trajectory,
 )
 from rightcall.judging import EVALUATORS
+from rightcall.limits import Limits
 
 SMALL = Limits(compared_calls=50, aligned_calls=20, comparisons=500)
 

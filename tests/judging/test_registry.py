@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from rightcall import ToolF1, ToolTrajectoryEvaluator, Trajectory, UnknownNameError, Usage, evaluator_type
+from rightcall import ToolF1, ToolTrajectoryEvaluator, Trajectory, evaluator_type
+from rightcall.errors import UnknownNameError
 from rightcall.judging import EVALUATORS, SHORTHANDS
 from rightcall.judging.models import Question
+from rightcall.values.trajectory import Usage
 
 
 def approve(question: Question) -> dict[str, Any]:

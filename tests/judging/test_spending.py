@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.builders import judge
 
-from rightcall import CriteriaError, ToolCall, Trajectory, Usage
+from rightcall import CriteriaError, ToolCall, Trajectory
+from rightcall.values.trajectory import Usage
 
 SECOND = 1_000_000_000
 

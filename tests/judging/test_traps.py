@@ -13,8 +13,6 @@ from tests.builders import call, calls, expected, judge
 from rightcall import (
     ConfigurationError,
     CriteriaError,
-    ExpectationError,
-    Limits,
     RightcallError,
     ToolCall,
     ToolCallArgsEvaluator,
@@ -24,7 +22,9 @@ from rightcall import (
     evaluator_type,
     explain,
 )
+from rightcall.errors import ExpectationError
 from rightcall.judging import EVALUATORS
+from rightcall.limits import Limits
 from rightcall.matching.matchers import compile_value
 
 

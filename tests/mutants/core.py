@@ -62,7 +62,7 @@ CORE = (
     Area("judging/core", ("_doubts", "_naming", "_selection"), "judging", (*_JUDGED, "reporting/changes")),
     Area(
         "judging/calls",
-        ("_aligning", "_bounding", "_matching", "_pairs", "_sequences", "_turns"),
+        ("_comparison", "_match_types", "_pairs", "_sequences", "_turns"),
         "judging",
         (*_JUDGED, "reporting/changes"),
     ),

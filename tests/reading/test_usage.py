@@ -6,7 +6,8 @@ import pytest
 from tests.reading.corpus import recordings
 from tests.reading.traces import call, request, span
 
-from rightcall import Usage, read, read_messages
+from rightcall import read, read_messages
+from rightcall.values.trajectory import Usage
 
 
 def model(number: int, given: Any = 10, made: Any = 5, **more: Any) -> dict[str, Any]:

@@ -74,16 +74,14 @@ from .calls._count import (
     ToolCallCountEvaluator as ToolCallCountEvaluator,
     ToolCallCountEvaluatorConfig as ToolCallCountEvaluatorConfig,
 )
-from .calls._examples import (
+from .calls._execution_order import (
     Example as Example,
     ExampleResult as ExampleResult,
-    ExecutionOrderScorer as ExecutionOrderScorer,
-    run_evaluation as run_evaluation,
-)
-from .calls._execution_order import (
     ExecutionOrderConfig as ExecutionOrderConfig,
     ExecutionOrderCriteria as ExecutionOrderCriteria,
     ExecutionOrderEvaluator as ExecutionOrderEvaluator,
+    ExecutionOrderScorer as ExecutionOrderScorer,
+    run_evaluation as run_evaluation,
 )
 from .calls._forbidden import (
     ForbiddenTools as ForbiddenTools,
@@ -116,6 +114,13 @@ from .calls._trajectory import (
     ToolTrajectoryEvaluator as ToolTrajectoryEvaluator,
     ToolTrajectoryEvaluatorConfig as ToolTrajectoryEvaluatorConfig,
 )
+from .core._async import (
+    AsyncConfig as AsyncConfig,
+    AsyncEvaluator as AsyncEvaluator,
+    Execution as Execution,
+    WaitingConfig as WaitingConfig,
+    WaitingEvaluator as WaitingEvaluator,
+)
 from .core._criteria import Config as Config, Criteria as Criteria, ExpectedCall as ExpectedCall
 from .core._declarations import (
     CallScope as CallScope,
@@ -125,24 +130,21 @@ from .core._declarations import (
 )
 from .core._evaluator import Evaluator as Evaluator
 from .core._execution import AgentExecution as AgentExecution
-from .core._installed import (
+from .core._foreign import (
+    CODE_OF_YOURS as CODE_OF_YOURS,
     GROUP as GROUP,
+    UNAVAILABLE as UNAVAILABLE,
+    UnavailableEvaluator as UnavailableEvaluator,
     installed_evaluators as installed_evaluators,
     is_code as is_code,
     names_file as names_file,
     split_code as split_code,
+    unavailable as unavailable,
 )
 from .core._loop import CONCURRENCY as CONCURRENCY, Loop as Loop
 from .core._mistakes import UserModel as UserModel, mistakes as mistakes
 from .core._overall import OverallEvaluator as OverallEvaluator, Row as Row
 from .core._selection import Selection as Selection, select as select
-from .core._unavailable import (
-    CODE_OF_YOURS as CODE_OF_YOURS,
-    UNAVAILABLE as UNAVAILABLE,
-    UnavailableEvaluator as UnavailableEvaluator,
-    unavailable as unavailable,
-)
-from .core._waiting import Execution as Execution, WaitingConfig as WaitingConfig, WaitingEvaluator as WaitingEvaluator
 from .custom._base import (
     BaseEvaluationCriteria as BaseEvaluationCriteria,
     BaseEvaluator as BaseEvaluator,
@@ -160,14 +162,12 @@ from .custom._custom_overall import (
     function_of_rows as function_of_rows,
 )
 from .custom._judgement import Judgement as Judgement
-from .models._judge_output import (
+from .models._judge import JudgeEvaluator as JudgeEvaluator
+from .models._judges import (
     JudgeOutputConfig as JudgeOutputConfig,
     JudgeOutputCriteria as JudgeOutputCriteria,
-    LlmJudgeOutput as LlmJudgeOutput,
-)
-from .models._judge_trajectory import (
     JudgeTrajectoryConfig as JudgeTrajectoryConfig,
     JudgeTrajectoryCriteria as JudgeTrajectoryCriteria,
+    LlmJudgeOutput as LlmJudgeOutput,
     LlmJudgeTrajectory as LlmJudgeTrajectory,
 )
-from .models._judging import JudgeEvaluator as JudgeEvaluator

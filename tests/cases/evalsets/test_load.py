@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from rightcall import DocumentError, InputError, Trajectory, Usage
+from rightcall import DocumentError, InputError, Trajectory
 from rightcall.cases.evalsets import EvalSet, load_eval_set, load_expectation
 from rightcall.cases.verdicts import judge
+from rightcall.values.trajectory import Usage
 
 SHOP = """\
 agent: shop/agent.py:answer

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from tests.cases.evalsets import uipath_files
 
-from rightcall import DocumentError, Trajectory, convert_eval_set, judge, load_eval_set, load_eval_set_with_code
-from rightcall.cases.extensions import code_files
+from rightcall import DocumentError, Trajectory, judge, load_eval_set
+from rightcall.cases.evalsets import convert_eval_set
+from rightcall.cases.extensions import code_files, load_eval_set_with_code
 from rightcall.judging import CustomEvaluator, installed_evaluators
 
 CHECKS = """\
@@ -149,9 +150,7 @@ def test_an_installed_package_brings_evaluators_by_name(tmp_path: Path, monkeypa
 
 
 UIPATH = """\
-from rightcall import (
-    BaseEvaluationCriteria, BaseEvaluator, BaseEvaluatorConfig, NumericEvaluationResult,
-)
+from rightcall.judging import BaseEvaluationCriteria, BaseEvaluator, BaseEvaluatorConfig, NumericEvaluationResult
 
 class Criteria(BaseEvaluationCriteria):
     x: int

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from tests.builders import calls
 
-from rightcall import Source
 from rightcall.cases.evalsets import Case, Check
 from rightcall.cases.verdicts import JudgingExecutor
 from rightcall.judging import EVALUATORS, ToolCallOrderEvaluator
 from rightcall.judging.core._evaluator import Measurement
+from rightcall.values.results import Source
 
 PROJECT = Path(__file__).parents[3]
 HERE = Source("shop.yaml", 1, 1)

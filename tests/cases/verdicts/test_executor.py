@@ -11,17 +11,18 @@ from typing import Any
 import pytest
 from tests.builders import calls
 
-from rightcall import EvaluationResult, Source, Trajectory
+from rightcall import EvaluationResult, Trajectory
 from rightcall.cases.evalsets import Case, Check
 from rightcall.cases.verdicts import JudgingExecutor, judge
-from rightcall.judging import EVALUATORS, Criteria, Execution, WaitingConfig, WaitingEvaluator
+from rightcall.judging import EVALUATORS, AsyncConfig, AsyncEvaluator, Criteria, Execution
+from rightcall.values.results import Source
 
 Deed = Callable[[Execution], Coroutine[Any, Any, Any]]
 HERE = Source("shop.yaml", 1, 1)
 MADE = calls("search", "book")
 
 
-class Patient(WaitingEvaluator[WaitingConfig, Criteria]):
+class Patient(AsyncEvaluator[AsyncConfig, Criteria]):
     """Does a deed, and gives what that gives as the score."""
 
     type_id = "patient"

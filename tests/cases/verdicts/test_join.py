@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from rightcall import ToolCall, Trajectory, UnknownNameError
+from rightcall import ToolCall, Trajectory
 from rightcall.cases.evalsets import Case, load_expectation
 from rightcall.cases.verdicts import CaseFinder, judge, not_measured_result
+from rightcall.errors import UnknownNameError
 from rightcall.values.results import Totals
 
 CASE_OF = load_expectation("calls: [a]", "--expect")

@@ -18,15 +18,15 @@ from rightcall import (
     ConfigurationError,
     CriteriaError,
     EvaluationResult,
-    Judging,
     LlmJudgeOutput,
     LlmJudgeTrajectory,
-    Source,
     ToolCall,
     Trajectory,
 )
 from rightcall.cases.evalsets import Case, Check
+from rightcall.cases.verdicts import Judging
 from rightcall.judging.models import Question, calls_of
+from rightcall.values.results import Source
 
 Listen = Callable[[Any], Endpoint]
 RUN = Trajectory.of(["search", "book"], input="a laptop", output={"text": "Booked.", "id": 7})

@@ -5,7 +5,7 @@ from itertools import permutations, product
 import pytest
 from hypothesis import given, strategies as st
 
-from rightcall import LimitError
+from rightcall.errors import LimitError
 from rightcall.matching.alignment import arrange, maximum_pairing, related_subsequence
 
 WIDTH = 5

@@ -11,10 +11,10 @@ from hypothesis import example, given, strategies as st
 from tests.matching.matchers.test_schema import VALUES
 from tests.sampling import examples
 
-from rightcall import Limits, Trajectory
+from rightcall import Trajectory
 from rightcall.errors import LimitError
 from rightcall.judging import EVALUATORS
-from rightcall.limits import DEFAULT_LIMITS, Budget, current_budget
+from rightcall.limits import DEFAULT_LIMITS, Budget, Limits, current_budget
 from rightcall.matching.matchers import MATCHERS, compile_value, value_differences
 
 SLOW = 2.0

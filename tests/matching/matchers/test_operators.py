@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from dirty_equals import IsPositiveInt, IsStr
 
-from rightcall import ExpectationError
+from rightcall.errors import ExpectationError
 from rightcall.matching.matchers import MATCHERS, compile_value
 
 CASES: list[tuple[str, Any, list[Any], list[Any]]] = [

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
-from rightcall import Limits, ToolCall
+from rightcall import ToolCall
 from rightcall.errors import LimitError
-from rightcall.limits import DEFAULT_LIMITS
+from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.matching.matchers import CallPattern, ExpectedCalls, OutputPattern, Pattern, relate
 
 NAMES = st.sampled_from(["a", "b"])

@@ -11,7 +11,7 @@ from tests.reporting.pages.reading import Seen
 from tests.reporting.reports.reporting import HOSTILE, harmful, hostile_report, result
 from tests.walls import for_each
 
-from rightcall import CaseResult, LlmJudgeTrajectory, Outcome, ToolCall, Trajectory, WithheldCall, judge, load_eval_set
+from rightcall import CaseResult, LlmJudgeTrajectory, ToolCall, Trajectory, judge, load_eval_set
 from rightcall.reporting.pages import (
     CALLS_A_PAGE,
     HistoryEntry,
@@ -23,6 +23,8 @@ from rightcall.reporting.pages import (
     case_page,
     moment,
 )
+from rightcall.values.results import Outcome
+from rightcall.values.trajectory import WithheldCall
 
 SHOP = """
 cases:

@@ -8,9 +8,9 @@ from typing import Any
 from tests.hostile import corpus
 from tests.hostile.corpus import harmful, named, obeyed
 
-from rightcall import CaseResult, EvaluationResult, Outcome, ToolCall, Trajectory
+from rightcall import CaseResult, EvaluationResult, ToolCall, Trajectory
 from rightcall.reporting.reports import Report
-from rightcall.values.results import Aggregates, Finding, PlacedFinding, Source, Tally, Verdict, measures_of
+from rightcall.values.results import Aggregates, Finding, Outcome, PlacedFinding, Source, Tally, Verdict, measures_of
 
 __all__ = ["HOSTILE", "evaluation", "harmful", "hostile_report", "named", "obeyed", "report", "result", "verdicts"]
 

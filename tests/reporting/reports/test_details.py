@@ -3,10 +3,11 @@
 from tests.reporting.reports.reporting import HOSTILE, harmful, hostile_report, report, result
 from tests.walls import for_each
 
-from rightcall import CaseResult, Outcome, ToolCall, Trajectory
+from rightcall import CaseResult, ToolCall, Trajectory
 from rightcall.cases.evalsets import load_expectation
 from rightcall.cases.verdicts import judge
 from rightcall.reporting.reports import Paper, Report, detail_lines
+from rightcall.values.results import Outcome
 
 
 def written(made: Report, **paper: object) -> list[str]:

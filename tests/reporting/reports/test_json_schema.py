@@ -9,9 +9,10 @@ from jsonschema import Draft202012Validator
 from tests.reporting.reports.reporting import HOSTILE, hostile_report, report, result
 from tests.walls import for_each
 
-from rightcall import Outcome, ToolCall, Trajectory, load_eval_set, read
+from rightcall import ToolCall, Trajectory, load_eval_set, read
 from rightcall.cases.verdicts import judge
 from rightcall.reporting.reports import Report, json_report, report_schema
+from rightcall.values.results import Outcome
 
 DOCS = Path(__file__).parents[3] / "docs"
 VALIDATOR = Draft202012Validator(report_schema())

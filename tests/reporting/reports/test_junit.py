@@ -16,8 +16,9 @@ from tests.reporting.reports.reporting import (
 )
 from tests.walls import for_each
 
-from rightcall import Outcome, ToolCall, Trajectory
+from rightcall import ToolCall, Trajectory
 from rightcall.reporting.reports import Report, junit_report
+from rightcall.values.results import Outcome
 
 
 class Rule(NamedTuple):

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from tests.disks import Disk, PowerLoss
 
-from rightcall import CaseResult, StoreError
+from rightcall import CaseResult
+from rightcall.errors import StoreError
 from rightcall.reporting.store import RunFolder, create_run, list_runs, open_run
 from rightcall.values.results import Source, Totals, Verdict
 

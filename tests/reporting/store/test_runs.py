@@ -15,11 +15,12 @@ from msgspec.structs import replace
 from tests.builders import call
 from tests.sampling import examples
 
-from rightcall import CaseResult, Outcome, StoreError, ToolCall, Trajectory, load_eval_set
+from rightcall import CaseResult, ToolCall, Trajectory, load_eval_set
 from rightcall.cases.verdicts import judge
+from rightcall.errors import StoreError
 from rightcall.limits import DEFAULT_LIMITS
 from rightcall.reporting.store import RunFolder, case_digest, commit_of, create_run, list_runs, open_run
-from rightcall.values.results import Source, Totals
+from rightcall.values.results import Outcome, Source, Totals
 
 
 def new_run(runs: Path, **known: Any) -> RunFolder:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from tests.reporting.store.test_runs import FailingDisk, new_run
 
-from rightcall import InputError, StoreError
+from rightcall import InputError
+from rightcall.errors import StoreError
 from rightcall.reporting.store import RunFolder, RunSpans, SpanIndex, open_run
 from rightcall.values.trajectory import KeptSpans, RawSpan
 

@@ -8,7 +8,7 @@ import pytest
 from starlette.routing import Route, Router
 from tests.reporting.viewer.viewing import PORT, RIGHT, Browser, new_run, results_of
 
-from rightcall import ViewerError
+from rightcall.errors import ViewerError
 from rightcall.reporting.pages import case_key, key_of
 from rightcall.reporting.viewer import Hosts, Token, is_loopback, new_token
 

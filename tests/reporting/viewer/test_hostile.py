@@ -16,9 +16,9 @@ from tests.hostile.corpus import LONG, NAMES, SHORT, harmful
 from tests.reporting.reports.reporting import hostile_report
 from tests.reporting.viewer.viewing import RIGHT, Browser, call, new_run, results_of
 
-from rightcall import CaseResult, Outcome, Trajectory
+from rightcall import CaseResult, Trajectory
 from rightcall.reporting.pages import case_key, key_of
-from rightcall.values.results import Source
+from rightcall.values.results import Outcome, Source
 
 
 class Links(HTMLParser):

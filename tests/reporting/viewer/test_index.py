@@ -7,7 +7,8 @@ import pytest
 from msgspec.structs import replace
 from tests.reporting.viewer.viewing import RIGHT, SEARCH, WRONG, Browser, append, new_run, results_of, unsealed
 
-from rightcall import CaseResult, StoreError
+from rightcall import CaseResult
+from rightcall.errors import StoreError
 from rightcall.reporting.pages import case_key, key_of
 from rightcall.reporting.viewer import Index, Library
 from rightcall.values.results import Source

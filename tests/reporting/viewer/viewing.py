@@ -11,11 +11,11 @@ from urllib.parse import unquote
 
 from msgspec.structs import replace
 
-from rightcall import CaseResult, Outcome, ToolCall, Trajectory, load_eval_set
+from rightcall import CaseResult, ToolCall, Trajectory, load_eval_set
 from rightcall.cases.verdicts import judge
 from rightcall.reporting.store import RunFolder, create_run
 from rightcall.reporting.viewer import Hosts, Library, Token, make_app
-from rightcall.values.results import Aggregates, Tally, measures_of
+from rightcall.values.results import Aggregates, Outcome, Tally, measures_of
 
 PORT = 8732
 EVALSET = """

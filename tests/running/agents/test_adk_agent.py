@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from tests.running.agents.workshop import Workshop, ask
 
-from rightcall import AgentError, MissingExtraError, read_messages
+from rightcall import read_messages
+from rightcall.errors import AgentError, MissingExtraError
 
 AGENTS = """
 class BaseAgent:

@@ -14,7 +14,8 @@ import pytest
 from tests.running.agents.workshop import Workshop, ask
 from tests.waiting import until
 
-from rightcall import AgentError, Trajectory, read
+from rightcall import Trajectory, read
+from rightcall.errors import AgentError
 from rightcall.running.agents import AgentAnswer, AgentOptions, AgentRequest, load_agent
 
 ECHO = "import json, sys; print(json.dumps(json.load(sys.stdin)))"

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from tests.running.agents.workshop import Workshop, ask
 
-from rightcall import AgentError, read
+from rightcall import read
+from rightcall.errors import AgentError
 
 Respond = Callable[[BaseHTTPRequestHandler, Any], tuple[int, dict[str, str], bytes]]
 

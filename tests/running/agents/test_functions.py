@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.running.agents.workshop import Workshop, ask
 
-from rightcall import AgentError
+from rightcall.errors import AgentError
 
 KINDS = {
     "function": "def answer(question): return question + '!'",

@@ -9,7 +9,7 @@ import sys
 import pytest
 from tests.running.agents.workshop import Workshop, ask
 
-from rightcall import AgentError, MissingExtraError
+from rightcall.errors import AgentError, MissingExtraError
 from rightcall.running.agents import traceback_of
 
 

@@ -9,7 +9,7 @@ import socket
 
 import pytest
 
-from rightcall import AgentError
+from rightcall.errors import AgentError
 from rightcall.running.agents._receiver import Receiver, receiving
 
 LIMIT = 10_000

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from rightcall import MockError, Mocks
+from rightcall.errors import MockError
+from rightcall.running.mocking import Mocks
 
 
 class SoldOutError(Exception):

@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from rightcall import CriteriaError, MockError, Mocks, capture, mockable, tool, traced, use_mocks
+from rightcall import CriteriaError, capture, tool, traced
+from rightcall.errors import MockError
+from rightcall.running.mocking import Mocks, use_mocks
+from rightcall.running.tracing import mockable
 
 RAN: list[str] = []
 """The real tools that ran. None should."""

@@ -14,10 +14,12 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from rightcall import InputError, MockError, Mocks, Recorder, Recording, mockable, recording_to, tool, use_mocks
+from rightcall import InputError, tool
+from rightcall.errors import MockError
 from rightcall.matching.matchers import equal
-from rightcall.running.mocking import RecordedCall
+from rightcall.running.mocking import Mocks, RecordedCall, Recorder, Recording, recording_to, use_mocks
 from rightcall.running.project import recording_path
+from rightcall.running.tracing import mockable
 
 RAN: list[Any] = []
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from rightcall import MockError, Mocks, Recorder, Recording, recording_to, use_mocks
+from rightcall.errors import MockError
+from rightcall.running.mocking import Mocks, Recorder, Recording, recording_to, use_mocks
 
 MODULE = "uipath.eval.mocks._mock_context"
 

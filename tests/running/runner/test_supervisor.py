@@ -10,7 +10,7 @@ import pytest
 from tests.running.runner.running import events_of, finished_of, none_left
 from tests.waiting import until
 
-from rightcall import AgentError, Usage
+from rightcall.errors import AgentError
 from rightcall.running.runner import (
     CaseFinished,
     CaseJob,
@@ -23,6 +23,7 @@ from rightcall.running.runner import (
 )
 from rightcall.running.runner._messages import MAX_MESSAGE, FrameReader, frame, parse_reply
 from rightcall.running.runner._printed import OutputTail
+from rightcall.values.trajectory import Usage
 
 AGENT = """
 import asyncio, gc, os, time

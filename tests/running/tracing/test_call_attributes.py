@@ -15,7 +15,8 @@ import pydantic
 import pytest
 from hypothesis import example, given, strategies as st
 
-from rightcall import DEFAULT_LIMITS, capture, tool
+from rightcall import capture, tool
+from rightcall.limits import DEFAULT_LIMITS
 from rightcall.matching.matchers import equal
 
 

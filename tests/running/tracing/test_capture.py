@@ -16,7 +16,9 @@ import pytest
 from opentelemetry import context as telemetry_context, trace
 from opentelemetry.sdk.trace import TracerProvider
 
-from rightcall import LimitError, Limits, capture, tool
+from rightcall import capture, tool
+from rightcall.errors import LimitError
+from rightcall.limits import Limits
 from rightcall.running.tracing import Captured
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from rightcall import ToolCall, capture, mock_tool_span, mockable, tool, traced
-from rightcall.running.tracing import Captured, marks_of
+from rightcall import ToolCall, capture, tool, traced
+from rightcall.running.tracing import Captured, marks_of, mock_tool_span, mockable
 
 DECORATORS: dict[str, Callable[[Any], Any]] = {
     "traced": traced(),

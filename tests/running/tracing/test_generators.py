@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from rightcall import DEFAULT_LIMITS, ToolCall, capture, tool
+from rightcall import ToolCall, capture, tool
+from rightcall.limits import DEFAULT_LIMITS
 from rightcall.running.tracing import Captured
 
 

@@ -180,7 +180,8 @@ sys.modules["{name}"] = None
 @pytest.mark.parametrize("missing", ["opentelemetry", "opentelemetry.sdk"])
 def test_without_the_sdk_tools_work_and_a_capture_says_what_to_install(missing: str) -> None:
     code = """
-        from rightcall import MissingExtraError, Mocks, use_mocks
+        from rightcall.errors import MissingExtraError
+        from rightcall.running.mocking import Mocks, use_mocks
 
         @traced()
         @tool
@@ -215,7 +216,7 @@ def test_decorators_import_no_telemetry_before_somebody_wants_a_span() -> None:
 
 def test_capturing_and_mocking_load_neither_pydantic_nor_rich() -> None:
     code = """
-        from rightcall import Mocks, use_mocks
+        from rightcall.running.mocking import Mocks, use_mocks
         with capture() as captured, use_mocks(Mocks.of({"look": {"returns": 1}})):
             look()
         captured.trajectory()

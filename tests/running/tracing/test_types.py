@@ -8,7 +8,8 @@ from typing import assert_type, overload
 
 import pytest
 
-from rightcall import capture, mock_tool_span, mockable, tool, traced
+from rightcall import capture, tool, traced
+from rightcall.running.tracing import mock_tool_span, mockable
 
 
 @traced()

@@ -7,8 +7,9 @@ import math
 import pytest
 from tests.reading.corpus import inputs, names
 
-from rightcall import InputError, ToolCall, Trajectory, Usage, WithheldCall, read
+from rightcall import InputError, ToolCall, Trajectory, read
 from rightcall.scale.columns import TRAJECTORIES, trajectories_batch, trajectory_of
+from rightcall.values.trajectory import Usage, WithheldCall
 
 
 @pytest.mark.parametrize("run", names())

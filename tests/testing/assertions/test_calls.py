@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from tests.builders import call, calls as made_of
 
-from rightcall import Calls, CheckFailedError, CriteriaError, NotMeasuredError, ToolCall, Trajectory, calls
+from rightcall import CheckFailedError, CriteriaError, NotMeasuredError, ToolCall, Trajectory, calls
+from rightcall.testing.assertions import Calls
 
 MADE = made_of(call("search", query="laptop"), call("book", id=7), call("search", query="phone"))
 

@@ -7,16 +7,8 @@ import pytest
 from tests.projects import make_project
 from tests.running.runner.running import none_left
 
-from rightcall import (
-    AgentError,
-    CheckFailedError,
-    CriteriaError,
-    InputError,
-    NotMeasuredError,
-    evaluate,
-    load_eval_set,
-    soft,
-)
+from rightcall import CheckFailedError, CriteriaError, InputError, NotMeasuredError, evaluate, load_eval_set, soft
+from rightcall.errors import AgentError
 from rightcall.reporting.store import open_run
 
 AGENT = """

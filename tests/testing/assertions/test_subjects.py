@@ -10,7 +10,8 @@ from opentelemetry.trace import get_tracer
 from pydantic import BaseModel
 from tests.reading import talks
 
-from rightcall import AgentExecution, InputError, ToolCall, Trajectory, capture, check, tool
+from rightcall import InputError, ToolCall, Trajectory, capture, check, tool
+from rightcall.judging import AgentExecution
 from rightcall.testing.assertions import trajectory_of
 
 MESSAGES = [

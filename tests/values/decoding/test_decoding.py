@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from rightcall import InputError, Limits
+from rightcall import InputError
+from rightcall.limits import Limits
 from rightcall.values.decoding import admit, decode_json, decode_text, dump_json, load_json
 
 values = st.recursive(

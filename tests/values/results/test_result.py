@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from tests.builders import call, calls, expected, judge
 
-from rightcall import EvaluationResult, InputError, ToolCall, Trajectory, UnknownNameError, explain
+from rightcall import EvaluationResult, InputError, ToolCall, Trajectory, explain
+from rightcall.errors import UnknownNameError
 from rightcall.values.results import CODES
 
 RESULTS: dict[str, tuple[dict[str, Any], Any]] = {

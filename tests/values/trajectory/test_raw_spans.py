@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.sampling import examples
 
-from rightcall import InputError, Limits
+from rightcall import InputError
+from rightcall.limits import Limits
 from rightcall.values.trajectory import KeptSpans, RawEvent, RawSpan, spans_by_id
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from rightcall import Trajectory, Usage
-from rightcall.values.trajectory import summed_usage
+from rightcall import Trajectory
+from rightcall.values.trajectory import Usage, summed_usage
 
 
 def test_all_tokens_are_known_where_both_kinds_are() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from rightcall.cases.evalsets import Case, Check
-from rightcall.judging import CONCURRENCY, Execution, Loop, WaitingEvaluator
+from rightcall.judging import CONCURRENCY, AsyncEvaluator, Execution, Loop
 from rightcall.values.results import CaseResult, EvaluationResult, Explained, Explanation, Finding
 from rightcall.values.trajectory import Trajectory
 
@@ -82,7 +82,7 @@ class _PendingCase:
         execution = execution_of(self._case, self._trajectory)
         asked: list[tuple[int, Future[EvaluationResult]]] = []
         for number, check in enumerate(self._case.checks):
-            if isinstance(check.evaluator, WaitingEvaluator):
+            if isinstance(check.evaluator, AsyncEvaluator):
                 asked.append((number, loop.ask(check.evaluator, execution, check.criteria)))
             elif self._thread is not None:
                 asked.append((number, self._in_thread(self._thread, check)))

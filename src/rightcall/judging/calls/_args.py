@@ -17,9 +17,9 @@ from rightcall.judging.core import (
 from rightcall.matching.matchers import ArgsPolicy
 from rightcall.values.results import Justification, ToolCallArgsEvaluatorJustification
 
-from ._comparing import Comparison
+from ._comparison import Comparison
+from ._findings import Subject
 from ._pairs import PairingEvaluator, PatternPlan, call_patterns, share
-from ._telling import Subject
 
 
 class ToolCallArgsEvaluationCriteria(Criteria):

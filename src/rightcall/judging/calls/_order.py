@@ -25,9 +25,9 @@ from rightcall.limits import Limits
 from rightcall.matching.alignment import common_length
 from rightcall.values.results import Explained, Finding, Justification, ToolCallOrderEvaluatorJustification
 
-from ._comparing import Comparison, ComparisonAccount, compare_names, too_long_to_align
+from ._comparison import Comparison, ComparisonAccount, compare_names, too_long_to_align
+from ._findings import Rule, Subject, find
 from ._sequences import is_surely_exact, least_in_order, may_be_exact
-from ._telling import Rule, Subject, find
 
 
 class ToolCallOrderEvaluationCriteria(Criteria):

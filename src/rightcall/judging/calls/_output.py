@@ -19,9 +19,9 @@ from rightcall.judging.core import (
 from rightcall.matching.matchers import OutputPattern
 from rightcall.values.results import Justification, ToolCallOutputEvaluatorJustification
 
-from ._comparing import Comparison
+from ._comparison import Comparison
+from ._findings import Subject
 from ._pairs import PairingEvaluator, PatternPlan, share
-from ._telling import Subject
 
 
 class ExpectedOutput(UserModel):

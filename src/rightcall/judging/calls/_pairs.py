@@ -24,9 +24,9 @@ from rightcall.matching.alignment import Row, maximum_pairing, only_pairing
 from rightcall.matching.matchers import ArgsPolicy, CallPattern, ExpectedCalls, Pattern, Relation, relate
 from rightcall.values.results import Explained, Finding, Justification
 
-from ._comparing import Comparison, ComparisonAccount, compare_calls, too_long_to_align
+from ._comparison import Comparison, ComparisonAccount, compare_calls, too_long_to_align
+from ._findings import Rule, Subject, find
 from ._sequences import without
-from ._telling import Rule, Subject, find
 
 _MOST_KINDS = 6
 """Kinds of calls that may not be meant, up to which every choice among them is looked at."""

@@ -9,9 +9,9 @@ from pydantic import BeforeValidator
 from rightcall.judging.core import Call, CallScope, Config, Criteria, Listed, NotEmpty, Policy
 from rightcall.values.results import Justification, PairingJustification
 
-from ._comparing import Comparison
+from ._comparison import Comparison
+from ._findings import Rule, Subject
 from ._pairs import PairingEvaluator, PatternPlan, call_patterns
-from ._telling import Rule, Subject
 
 
 class ExpectedCallsCriteria(Criteria):

@@ -30,11 +30,20 @@ from rightcall.limits import Limits
 from rightcall.matching.matchers import ExpectedCalls
 from rightcall.values.results import Explained, Finding, Justification, ToolTrajectoryEvaluatorJustification, TurnScore
 
-from ._bounding import bound_grade, bound_turn
-from ._comparing import Comparison, too_long_to_align
-from ._matching import ALLOWS_EXTRAS, IN_SEQUENCE, Judged, MatchType, compare_turn, grade_turn, match_turn
+from ._comparison import Comparison, too_long_to_align
+from ._findings import MOST_FINDINGS, Rule, Subject, find
+from ._match_types import (
+    ALLOWS_EXTRAS,
+    IN_SEQUENCE,
+    Judged,
+    MatchType,
+    bound_grade,
+    bound_turn,
+    compare_turn,
+    grade_turn,
+    match_turn,
+)
 from ._pairs import call_patterns
-from ._telling import MOST_FINDINGS, Rule, Subject, find
 from ._turns import TrajectoryPlan, Turn, by_turn, has_unknown_turns, in_every_turn, mean, with_doubtful_calls
 
 _MATCH_TYPES: tuple[str, ...] = ("EXACT", "IN_ORDER", "ANY_ORDER", "UNORDERED", "SUBSET")

@@ -11,7 +11,7 @@ import msgspec
 from rightcall.judging.core import Doubts, Selection
 from rightcall.matching.matchers import ArgsPolicy, ExpectedCalls
 
-from ._matching import ALLOWS_EXTRAS, MatchType
+from ._match_types import ALLOWS_EXTRAS, MatchType
 
 _MOST_WORLDS = 256
 """Choices of turns for calls without one, up to which every one of them is judged."""

@@ -1,3 +1,9 @@
+from ._async import (
+    AsyncConfig as AsyncConfig,
+    AsyncEvaluator as AsyncEvaluator,
+    Execution as Execution,
+    is_score as is_score,
+)
 from ._criteria import (
     Call as Call,
     Config as Config,
@@ -26,18 +32,16 @@ from ._declarations import (
     read_outputs as read_outputs,
 )
 from ._doubts import Doubts as Doubts
-from ._evaluator import ConfigT as ConfigT, CriteriaT as CriteriaT, Evaluator as Evaluator, Measurement as Measurement
+from ._evaluator import (
+    ConfigT as ConfigT,
+    CriteriaT as CriteriaT,
+    Evaluator as Evaluator,
+    Measurement as Measurement,
+    NoPlan as NoPlan,
+)
 from ._execution import AgentExecution as AgentExecution
-from ._installed import split_code as split_code
+from ._foreign import CODE_OF_YOURS as CODE_OF_YOURS, split_code as split_code, unavailable as unavailable
+from ._loop import in_thread as in_thread
 from ._mistakes import UserModel as UserModel, parse_config as parse_config, parse_criteria as parse_criteria
 from ._overall import Conclusion as Conclusion, OverallEvaluator as OverallEvaluator, Row as Row
 from ._selection import Selection as Selection
-from ._threads import in_thread as in_thread
-from ._unavailable import CODE_OF_YOURS as CODE_OF_YOURS, unavailable as unavailable
-from ._waiting import (
-    Execution as Execution,
-    NoPlan as NoPlan,
-    WaitingConfig as WaitingConfig,
-    WaitingEvaluator as WaitingEvaluator,
-    is_score as is_score,
-)

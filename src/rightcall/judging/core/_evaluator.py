@@ -41,6 +41,14 @@ class Plan(Protocol):
         """Whether there are matchers in it, so that comparing with it may take many steps."""
 
 
+class NoPlan:
+    """The plan of criteria that need no compiling."""
+
+    names: frozenset[str] = frozenset()
+    size = 0
+    spends = False
+
+
 class Measurement(msgspec.Struct, frozen=True):
     """A score, or its bounds where the trace leaves it open, and how to explain it."""
 
@@ -275,7 +283,13 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         )
 
     def _error(
-        self, code: str, reason: str, trajectory: Trajectory, seconds: float, trace: str | None = None
+        self,
+        code: str,
+        reason: str,
+        trajectory: Trajectory,
+        seconds: float = 0.0,
+        trace: str | None = None,
+        justification: Justification | None = None,
     ) -> EvaluationResult:
         return EvaluationResult(
             evaluator=self.id,
@@ -285,7 +299,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             traceback=trace,
             warnings=trajectory.warnings,
             evaluation_time=seconds,
-            explanation=Explanation(Explained(None, (Finding(code, reason),))),
+            explanation=Explanation(Explained(justification, (Finding(code, reason),))),
         )
 
 

@@ -1,18 +1,60 @@
-"""Where evaluators are asked that may have to wait: an event loop in a thread of its own."""
+"""Run asynchronous evaluators: one event loop for many, and threads for plain functions."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rightcall.values.results import EvaluationResult
 
-from ._waiting import Execution, WaitingEvaluator
+from ._async import AsyncEvaluator, Execution
 
 if TYPE_CHECKING:
     import asyncio
     from concurrent.futures import Future
+
+
+ValueT = TypeVar("ValueT")
+
+
+async def in_thread(work: Callable[[], ValueT]) -> ValueT:
+    """What a function gives back, or raises, that may take its time.
+
+    One that never returns keeps its thread, which nobody can kill; it does not keep the process from ending.
+    """
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[ValueT] = loop.create_future()
+    threading.Thread(target=_run, args=(work, loop, future), name="rightcall-evaluator", daemon=True).start()
+    return await future
+
+
+def _run(work: Callable[[], Any], loop: asyncio.AbstractEventLoop, future: asyncio.Future[Any]) -> None:
+    try:
+        value = work()
+    except StopIteration as problem:  # a future cannot hold it
+        _hand_over(loop, future.set_exception, RuntimeError(f"StopIteration: {problem}"), future)
+    except BaseException as problem:  # noqa: BLE001 - it is raised where it is waited for
+        _hand_over(loop, future.set_exception, problem, future)
+    else:
+        _hand_over(loop, future.set_result, value, future)
+
+
+def _hand_over(
+    loop: asyncio.AbstractEventLoop, settle: Callable[[Any], None], value: Any, future: asyncio.Future[Any]
+) -> None:
+    def settled() -> None:
+        if not future.done():
+            settle(value)
+
+    try:
+        loop.call_soon_threadsafe(settled)
+    except RuntimeError:
+        return  # the loop is closed: nobody waits any more
+
 
 CONCURRENCY = 16
 """How many evaluators are asked at once."""
@@ -43,9 +85,7 @@ class Loop:
     def __exit__(self, *problem: object) -> None:
         self.close()
 
-    def ask(
-        self, evaluator: WaitingEvaluator[Any, Any], execution: Execution, criteria: Any
-    ) -> Future[EvaluationResult]:
+    def ask(self, evaluator: AsyncEvaluator[Any, Any], execution: Execution, criteria: Any) -> Future[EvaluationResult]:
         """The result of an evaluator, to be waited for. It is a result whatever happens, unless this is closed."""
         job = _Job(evaluator, execution, criteria)
         with self._lock:
@@ -105,7 +145,7 @@ class Loop:
 class _Job:
     """One question to one evaluator."""
 
-    def __init__(self, evaluator: WaitingEvaluator[Any, Any], execution: Execution, criteria: Any) -> None:
+    def __init__(self, evaluator: AsyncEvaluator[Any, Any], execution: Execution, criteria: Any) -> None:
         from concurrent.futures import Future
 
         self.evaluator, self.execution, self.criteria = evaluator, execution, criteria

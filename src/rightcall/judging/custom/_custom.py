@@ -11,11 +11,11 @@ from pydantic import BaseModel
 
 from rightcall.errors import ConfigurationError, CriteriaError, RightcallError, nearest, shown
 from rightcall.judging.core import (
+    AsyncConfig,
+    AsyncEvaluator,
     Criteria,
     Evaluator,
     Execution,
-    WaitingConfig,
-    WaitingEvaluator,
     in_thread,
     parse_config,
     parse_criteria,
@@ -26,10 +26,10 @@ from rightcall.values.results import CustomJustification, EvaluationResult
 from ._code import Code, code_of
 from ._judgement import result_of
 
-_OURS = tuple(WaitingConfig.model_fields)
+_OURS = tuple(AsyncConfig.model_fields)
 
 
-class CustomEvaluator(WaitingEvaluator[WaitingConfig, Criteria]):
+class CustomEvaluator(AsyncEvaluator[AsyncConfig, Criteria]):
     """Judges by code of the user's. A plain function runs in a thread, an asynchronous one among the others.
 
     What it raises, and whatever it gives back that is no score, is an error; so is an answer that comes too late. It is
@@ -132,7 +132,7 @@ def _split(given: dict[str, Any], code: Code, name: str) -> tuple[dict[str, Any]
     """What of a configuration is for every evaluator, and what for this code. A key of both is for both."""
     ours, theirs = {}, {}
     for key, value in given.items():
-        plain = _snake(key, WaitingConfig)
+        plain = _snake(key, AsyncConfig)
         if plain in _OURS:
             ours[plain] = value
         if plain not in _OURS or (code.config is not None and plain in code.config.model_fields):

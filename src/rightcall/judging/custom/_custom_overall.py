@@ -10,10 +10,10 @@ from typing import Any
 from rightcall.errors import ConfigurationError
 from rightcall.judging.core import (
     CODE_OF_YOURS,
+    AsyncConfig,
     Conclusion,
     OverallEvaluator,
     Row,
-    WaitingConfig,
     is_score,
     parse_config,
 )
@@ -46,7 +46,7 @@ class CustomOverall(OverallEvaluator):
     def __init__(self, function: Callable[..., Any], id: str, config: Mapping[str, Any]) -> None:
         self.id = id
         self._function = function
-        self._config = parse_config(WaitingConfig, config, id)
+        self._config = parse_config(AsyncConfig, config, id)
         self.threshold = self._config.threshold
 
     def see(self, row: Row) -> Row:

@@ -9,7 +9,7 @@ import msgspec
 from pydantic import BaseModel
 
 from rightcall.errors import InputError, LimitError, shown
-from rightcall.judging.core import Execution, WaitingEvaluator, is_score
+from rightcall.judging.core import AsyncEvaluator, Execution, is_score
 from rightcall.limits import Limits
 from rightcall.values.decoding import admit, dump_json
 from rightcall.values.results import CustomJustification, EvaluationResult, Finding
@@ -30,7 +30,7 @@ class Judgement(msgspec.Struct, frozen=True):
     """Anything that can be written as JSON: an object, a pydantic model, a dataclass."""
 
 
-def result_of(given: Any, evaluator: WaitingEvaluator[Any, Any], execution: Execution) -> EvaluationResult:
+def result_of(given: Any, evaluator: AsyncEvaluator[Any, Any], execution: Execution) -> EvaluationResult:
     """The result that a returned value stands for; what stands for none is an error, RC402, never a score."""
     if isinstance(given, EvaluationResult):
         return msgspec.structs.replace(given, evaluator=evaluator.id)
@@ -72,6 +72,6 @@ def _dumped(details: Any) -> Any:
     return details
 
 
-def _refused(given: Any, evaluator: WaitingEvaluator[Any, Any], execution: Execution) -> EvaluationResult:
+def _refused(given: Any, evaluator: AsyncEvaluator[Any, Any], execution: Execution) -> EvaluationResult:
     wanted = "an evaluator gives back true, false, a number from 0 to 1, or a Judgement"
     return evaluator.broken(execution, "RC402", f"{evaluator.id!r} gave back {shown(given)}; {wanted}")

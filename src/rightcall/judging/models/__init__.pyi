@@ -1,9 +1,14 @@
-from ._agreement import Agreement as Agreement, Compared as Compared
 from ._asking import Ruling as Ruling, ask_callable as ask_callable, ask_endpoint as ask_endpoint
-from ._blocks import Block as Block, calls_of as calls_of
 from ._endpoint import Sampling as Sampling, delay_before as delay_before, retry_after as retry_after
-from ._labels import read_labels as read_labels
-from ._problem import JudgeError as JudgeError
-from ._question import FIXED as FIXED, Question as Question, Rubric as Rubric, prompt_text as prompt_text
+from ._labels import Agreement as Agreement, Compared as Compared, read_labels as read_labels
+from ._question import (
+    FIXED as FIXED,
+    Block as Block,
+    JudgeError as JudgeError,
+    Question as Question,
+    Rubric as Rubric,
+    calls_of as calls_of,
+    prompt_text as prompt_text,
+)
 from ._reply import Reply as Reply, RubricReply as RubricReply, parse_reply as parse_reply
 from ._settings import CACHE as CACHE, PREFIX as PREFIX, Settings as Settings

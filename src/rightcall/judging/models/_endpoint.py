@@ -10,8 +10,7 @@ import msgspec
 
 from rightcall.errors import shown
 
-from ._problem import JudgeError
-from ._question import Question
+from ._question import JudgeError, Question
 from ._reply import MOST_REPLY_BYTES
 from ._settings import Settings
 

@@ -10,8 +10,7 @@ import msgspec
 
 from rightcall.errors import shown
 
-from ._problem import JudgeError
-from ._question import Question
+from ._question import JudgeError, Question
 
 MOST_REPLY_BYTES = 256 * 1024
 _MOST_REASON = 2_000

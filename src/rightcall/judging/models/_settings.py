@@ -10,7 +10,7 @@ import msgspec
 
 from rightcall.errors import ConfigurationError, shown
 
-from ._problem import JudgeError
+from ._question import JudgeError
 
 PREFIX = "RIGHTCALL_JUDGE_"
 CACHE = Path(".rightcall") / "cache"

@@ -4,5 +4,4 @@ from ._equality import equal as equal, freeze as freeze
 from ._expectations import Expectation as Expectation, compile_value as compile_value, is_literal as is_literal
 from ._operators import MATCHERS as MATCHERS
 from ._outputs import OutputPattern as OutputPattern
-from ._relation import Relation as Relation, relate as relate
-from ._sequence import ExpectedCalls as ExpectedCalls
+from ._relation import ExpectedCalls as ExpectedCalls, Relation as Relation, relate as relate

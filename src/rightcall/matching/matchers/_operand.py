@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -88,40 +88,24 @@ class SpendingMatcher(Expectation):
             return self._test(actual, own)
 
 
-class AnyOf(Several):
-    """What at least one of several expectations matches."""
+class Combination(Several):
+    """Several expectations of one value, put together by `any` or by `all`."""
 
-    __slots__ = ("_parts",)
+    __slots__ = ("_decide", "_parts")
 
-    def __init__(self, parts: list[Expectation], limits: Limits) -> None:
+    def __init__(self, decide: Callable[[Iterable[bool]], bool], parts: list[Expectation], limits: Limits) -> None:
         super().__init__(parts, limits)
+        self._decide = decide
         self._parts = parts
 
     def matches(self, actual: Any) -> bool:
         if self._steps:
             spend(self._steps, self._limits)
-        return any(part.matches(actual) for part in self._parts)
+        return self._decide(part.matches(actual) for part in self._parts)
 
     def matches_absence(self) -> bool:
-        return any(part.matches_absence() for part in self._parts)
-
-
-class AllOf(Several):
-    """What each of several expectations matches."""
-
-    __slots__ = ("_parts",)
-
-    def __init__(self, parts: list[Expectation], limits: Limits) -> None:
-        super().__init__(parts, limits)
-        self._parts = parts
-
-    def matches(self, actual: Any) -> bool:
-        if self._steps:
-            spend(self._steps, self._limits)
-        return all(part.matches(actual) for part in self._parts)
-
-    def matches_absence(self) -> bool:
-        return bool(self._parts) and all(part.matches_absence() for part in self._parts)
+        # `all` of nothing is true, but a matcher without parts says nothing about a key that is missing.
+        return bool(self._parts) and self._decide(part.matches_absence() for part in self._parts)
 
 
 Build = Callable[[Operand], Expectation]

@@ -1,16 +1,63 @@
-"""The `$` matchers of JSON and YAML expectations: one entry each in a table."""
+"""The `$` matchers that look into values, and the table of all of them."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from rightcall.errors import ExpectationError, nearest, shown
-from rightcall.limits import Budget
+from rightcall.limits import Budget, Limits
+from rightcall.matching.alignment import maximum_pairing
 
-from ._equality import equal
-from ._expectations import TEXT, Compiler, Expectation, holds_foreign, is_matcher, literal_of
-from ._operand import AllOf, AnyOf, Build, Matcher, Operand, SpendingMatcher, is_whole
+from ._equality import canonical, equal
+from ._expectations import TEXT, Compiler, Expectation, Literal, NanLiteral, holds_foreign, is_matcher, literal_of
+from ._operand import Build, Combination, Matcher, Operand, SpendingMatcher, SpendingTest, is_whole
 from ._scalars import SCALAR_MATCHERS
+
+_TRIES = 2
+"""Values that one small expectation is tried on in one step."""
+_EDGES = 8
+"""Pairs that one round of the pairing looks at in one step."""
+
+
+def unordered_test(items: Sequence[Expectation], limits: Limits) -> SpendingTest:
+    """A test of whether a list has exactly these items, in any order.
+
+    Items without matchers are counted, not paired: whichever of several equal values one of them takes, the same
+    values are left for the matchers.
+    """
+    # The expectation has as many values as the limits allow, so that counting them needs no other bound.
+    ample = Budget(4 * limits.nodes)
+    literals = Counter([canonical(item.value, ample) for item in items if isinstance(item, (Literal, NanLiteral))])
+    matchers = [item for item in items if not isinstance(item, (Literal, NanLiteral))]
+    cost = sum([item.cost for item in matchers])
+
+    def test(actual: Any, budget: Budget) -> bool:
+        if not isinstance(actual, list) or len(actual) != len(items):
+            return False
+        left = _left(actual, literals, budget) if literals else actual
+        if left is None or not matchers:
+            return left is not None
+        budget.spend(cost * len(left) // _TRIES)
+        rows = [[position for position, value in enumerate(left) if item.matches(value)] for item in matchers]
+        edges = sum(map(len, rows))
+        return -1 not in maximum_pairing(rows, each_round=lambda: budget.spend(edges // _EDGES))
+
+    return test
+
+
+def _left(actual: list[Any], wanted: Counter[str], budget: Budget) -> list[Any] | None:
+    """The values of a list that are left when the wanted ones are taken; none where one of those is missing."""
+    missing = wanted.copy()
+    left = []
+    for value in actual:
+        key = canonical(value, budget)
+        if missing[key] > 0:
+            missing[key] -= 1
+        else:
+            left.append(value)
+    return None if any(missing.values()) else left
 
 
 def compile_matcher(value: dict[str, Any], where: str, compiler: Compiler) -> Expectation:
@@ -59,11 +106,11 @@ def _literal(operand: Operand) -> Expectation:
 
 
 def _any_of(operand: Operand) -> Expectation:
-    return AnyOf(operand.expectations(), operand.compiler.limits)
+    return Combination(any, operand.expectations(), operand.compiler.limits)
 
 
 def _all_of(operand: Operand) -> Expectation:
-    return AllOf(operand.expectations(), operand.compiler.limits)
+    return Combination(all, operand.expectations(), operand.compiler.limits)
 
 
 def _not(operand: Operand) -> Matcher:
@@ -104,7 +151,7 @@ def _subset(operand: Operand) -> Expectation:
 
 
 def _unordered(operand: Operand) -> Expectation:
-    from ._unordered import unordered_test
+    from ._operators import unordered_test
 
     limits = operand.compiler.limits
     return SpendingMatcher(unordered_test(operand.expectations(), limits), limits)

@@ -9,7 +9,7 @@ from typing import Any
 
 from rightcall.errors import ExpectationError, shown
 
-from ._canonical import canonical
+from ._equality import canonical
 from ._operand import is_number, is_whole
 from ._schema_nodes import Check, Evaluated, Keyword, Site, Visit
 

@@ -225,7 +225,7 @@ def _report(finished: Sequence[tuple[RunFolder, Totals]], seconds: float, notes:
     )
 
 
-def _prefixed_results(runs: Sequence[Run]) -> Iterator[CaseResult]:
+def _prefixed_results(runs: Sequence[RunFolder]) -> Iterator[CaseResult]:
     """Yield the results of several runs, with the eval set before the id: case ids are unique only in one eval set."""
     often = Counter([run.header.evalset for run in runs])
     for run in runs:

@@ -17,7 +17,7 @@ from rightcall.values.results import EvaluationResult, Explained, Explanation, F
 from rightcall.values.trajectory import ToolCall, Trajectory
 
 from ._criteria import Config, Criteria
-from ._evaluator import Evaluator, Measurement
+from ._evaluator import Evaluator, Measurement, NoPlan
 from ._execution import AgentExecution
 from ._selection import Selection, select
 
@@ -52,26 +52,18 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
         return self.trajectory.output
 
 
-class WaitingConfig(Config):
+class AsyncConfig(Config):
     """How an evaluator judges that may have to wait."""
 
     timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = DEFAULT_TIMEOUT
     """Seconds that one evaluation may take."""
 
 
-class NoPlan:
-    """What is compiled of criteria that need no compiling."""
-
-    names: frozenset[str] = frozenset()
-    size = 0
-    spends = False
-
-
-ConfigT = TypeVar("ConfigT", bound=WaitingConfig)
+ConfigT = TypeVar("ConfigT", bound=AsyncConfig)
 CriteriaT = TypeVar("CriteriaT", bound=Criteria)
 
 
-class WaitingEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
+class AsyncEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
     """Judges executions by one rule that takes its time. A subclass has `assess`, and keeps no state between calls.
 
     An evaluation that raises, takes longer than `timeout`, or gives back anything but a result with a score from 0.0
@@ -80,7 +72,7 @@ class WaitingEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
     """
 
     waits: ClassVar[bool] = True
-    config_type = WaitingConfig
+    config_type = AsyncConfig
     criteria_type = Criteria
 
     @property
@@ -178,16 +170,8 @@ class WaitingEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
         justification: Justification | None = None,
         traceback: str | None = None,
     ) -> EvaluationResult:
-        """A result that is an error: nothing was measured, and the reason says why."""
-        return EvaluationResult(
-            evaluator=self.id,
-            verdict="error",
-            threshold=self.config.threshold,
-            error=f"{code} {reason}",
-            traceback=traceback,
-            warnings=execution.trajectory.warnings,
-            explanation=Explanation(Explained(justification, (Finding(code, reason),))),
-        )
+        """Return a result that is an error: nothing was measured, and the reason says why."""
+        return self._error(code, reason, execution.trajectory, trace=traceback, justification=justification)
 
     def unmeasured(self, execution: Execution, reason: str) -> EvaluationResult:
         """A result without a score: what it depends on was not recorded."""
@@ -271,3 +255,8 @@ def _narrowed(execution: Execution, chosen: Selection) -> Execution:
 
 
 _EVERY_CALL = Criteria()
+
+WaitingConfig = AsyncConfig
+"""The former name."""
+WaitingEvaluator = AsyncEvaluator
+"""The former name."""

@@ -1,4 +1,4 @@
-"""What went wrong in a comparison, one sentence at a time."""
+"""What a comparison found wrong, one sentence each."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import msgspec
 from rightcall.errors import shown
 from rightcall.values.results import Finding, nth_text, order_phrase
 
-from ._aligning import Line
-from ._comparing import Comparison, told
+from ._comparison import Comparison, Line, told
 
 MOST_FINDINGS = 30
 _MOST_NAMES = 1_000

@@ -1,8 +1,10 @@
-"""Evaluators that other tools have and Rightcall does not: known by name, never a pass."""
+"""Type ids that are not Rightcall's own: code of users, and evaluators that only other tools have."""
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from rightcall.errors import ConfigurationError, nearest, shown
 from rightcall.limits import DEFAULT_LIMITS, Limits
@@ -10,9 +12,41 @@ from rightcall.values.results import EvaluationResult, Explained, Explanation, F
 from rightcall.values.trajectory import Trajectory
 
 from ._criteria import Config, Criteria
-from ._evaluator import Evaluator, Measurement
-from ._installed import is_code, names_file
+from ._evaluator import Evaluator, Measurement, NoPlan
 from ._selection import Selection
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+
+GROUP = "rightcall.evaluators"
+"""The group of entry points by which a package brings evaluators."""
+_FILE = re.compile(r"(file://)?(?P<file>.+\.py):(?P<name>[A-Za-z_]\w*(\.[A-Za-z_]\w*)*)", re.DOTALL)
+
+
+def is_code(type_id: str) -> bool:
+    """Whether a type is code: `file.py:Name`, `file://file.py:Name`, or the name of an entry point."""
+    return names_file(type_id) or type_id in installed_evaluators()
+
+
+def names_file(type_id: str) -> bool:
+    """Whether a type is code in a file. Looking for entry points takes a while, this does not."""
+    return type_id.startswith("file://") or split_code(type_id) is not None
+
+
+def split_code(type_id: str) -> tuple[str, str] | None:
+    """The file and the name in it that a type stands for; none where it stands for something else."""
+    found = _FILE.fullmatch(type_id)
+    return (found["file"], found["name"]) if found else None
+
+
+@cache
+def installed_evaluators() -> dict[str, EntryPoint]:
+    """The evaluators that installed packages bring, by name. Nothing is imported of them."""
+    from importlib.metadata import entry_points
+
+    return {each.name: each for each in entry_points(group=GROUP)}
+
 
 _JUDGE = "it needs a judge of its own"
 _CLOUD = "it needs a service in the cloud"
@@ -52,13 +86,7 @@ def unavailable(type_id: str) -> str | None:
     return CODE_OF_YOURS if known is None and names_file(type_id) else known
 
 
-class _NoPlan:
-    names: frozenset[str] = frozenset()
-    size = 0
-    spends = False
-
-
-class UnavailableEvaluator(Evaluator[Config, Criteria, _NoPlan]):
+class UnavailableEvaluator(Evaluator[Config, Criteria, NoPlan]):
     """Stands for an evaluator that is not available yet: every result of it is an error that says so, by name.
 
     It has neither configuration nor criteria: nobody could say whether they are right.
@@ -79,10 +107,10 @@ class UnavailableEvaluator(Evaluator[Config, Criteria, _NoPlan]):
         self.reason = reason
         super().__init__(id or type_id, {"default_evaluation_criteria": {}}, limits=limits)
 
-    def compile(self, criteria: Criteria) -> _NoPlan:
-        return _NoPlan()
+    def compile(self, criteria: Criteria) -> NoPlan:
+        return NoPlan()
 
-    def measure(self, selection: Selection, plan: _NoPlan) -> Measurement:
+    def measure(self, selection: Selection, plan: NoPlan) -> Measurement:
         return Measurement(0.0, 1.0, self._account())
 
     def evaluate(self, trajectory: Any, criteria: Any = None) -> EvaluationResult:

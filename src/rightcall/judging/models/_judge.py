@@ -1,4 +1,4 @@
-"""What judges have in common: a question is made of a run, asked, and the ruling told."""
+"""What judges share: a question is made of a run, asked, and the answers become a result."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pydantic import BeforeValidator, Field, StrictStr, field_validator
 
 from rightcall.errors import ConfigurationError, shown
 from rightcall.judging.core import (
+    AsyncConfig,
+    AsyncEvaluator,
     Criteria,
     Execution,
     UserModel,
-    WaitingConfig,
-    WaitingEvaluator,
     in_thread,
     split_code,
 )
@@ -35,7 +35,7 @@ from . import (
     ask_endpoint,
     prompt_text,
 )
-from ._ruling import findings_of, justification_of
+from ._asking import findings_of, justification_of
 
 _MARGIN = 0.5
 """Seconds before the end of its time that a judge is given up, so that there is a better reason than the time."""
@@ -58,7 +58,7 @@ def _rubrics(value: Any) -> Any:
 Rubrics = Annotated[tuple[WrittenRubric, ...], BeforeValidator(_rubrics)]
 
 
-class JudgeConfig(WaitingConfig):
+class JudgeConfig(AsyncConfig):
     """How a judge is asked. Where it is, and its key, is said by the environment only."""
 
     timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 120.0
@@ -112,7 +112,7 @@ ConfigT = TypeVar("ConfigT", bound=JudgeConfig)
 CriteriaT = TypeVar("CriteriaT", bound=JudgeCriteria)
 
 
-class JudgeEvaluator(WaitingEvaluator[ConfigT, CriteriaT]):
+class JudgeEvaluator(AsyncEvaluator[ConfigT, CriteriaT]):
     """Asks a judge about a run. A subclass says what the question is.
 
     The score is what the judge says, from 0 to 100, divided by 100; with rubrics, the share of them that is met. Of

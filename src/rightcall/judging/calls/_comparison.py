@@ -1,18 +1,130 @@
-"""Expected and actual calls side by side, with what is different about them, within a budget."""
+"""Expected and actual calls side by side: the alignment that every evaluator and report shows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, islice
+from typing import Literal
 
 import msgspec
 
 from rightcall.judging.core import Selection
 from rightcall.limits import Limits
+from rightcall.matching.alignment import (
+    Row,
+    common_subsequence,
+    longest_run,
+    maximum_pairing,
+    only_pairing,
+    related_subsequence,
+)
 from rightcall.matching.matchers import CallPattern, ExpectedCalls, Pattern, Relation, relate
 from rightcall.values.results import Alignment, Difference, ExplainedCall, NamedCall, Step, call_text
 
-from ._aligning import Kind, Line, align_calls, align_names, align_start
+Kind = Literal["match", "mismatch", "moved", "missing", "extra"]
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One line of an alignment: indices among the expected and the selected calls, -1 where there is none."""
+
+    kind: Kind
+    expected: int
+    actual: int
+    out_of_place: bool = False
+
+
+def align_calls(relation: Relation, expected: Sequence[str], actual: Sequence[str]) -> list[Line]:
+    """The alignment of expected calls with actual ones, given which actual calls satisfy each expected one.
+
+    Full matches are paired maximally, then what the trace leaves open, then what is left of one name in order. Pairs
+    outside the longest increasing run of pairs are out of place.
+    """
+    rows = relation.sure
+    matched = only_pairing(rows)
+    if matched is None:
+        choice = maximum_pairing(rows, related_subsequence(rows, len(actual)))
+        matched = {index: column for index, column in enumerate(choice) if column >= 0}
+    pairs = matched if relation.is_certain else matched | _undecided(matched, relation.possible)
+    pairs = pairs | _leftovers_by_name(pairs, expected, actual)
+    indices = sorted(pairs)
+    in_place = {indices[place] for place in longest_run([pairs[index] for index in indices])}
+    return _lines(pairs, matched.keys(), in_place, len(expected), len(actual))
+
+
+def _undecided(matched: dict[int, int], possible: Sequence[Row]) -> dict[int, int]:
+    """Pairs of what `matched` leaves over where the trace does not tell whether they match."""
+    taken = set(matched.values())
+    rows = [
+        () if index in matched else [column for column in row if column not in taken]
+        for index, row in enumerate(possible)
+    ]
+    return {index: column for index, column in enumerate(maximum_pairing(rows)) if column >= 0}
+
+
+def align_start(expected: int, actual: int) -> list[Line]:
+    """The alignment of calls that begin with the expected ones, in order."""
+    return [
+        *[Line("match", index, index) for index in range(expected)],
+        *[Line("extra", -1, index) for index in range(expected, actual)],
+    ]
+
+
+def align_names(expected: Sequence[str], actual: Sequence[str]) -> list[Line]:
+    """The alignment of expected names with actual ones: a longest common subsequence is in place.
+
+    Which one, where there are several, does not depend on calls that nobody expects.
+    """
+    if list(expected) == list(actual):
+        return align_start(len(expected), len(actual))
+    ids: dict[str, int] = {}
+    numbered = [ids.setdefault(name, len(ids)) for name in expected]
+    columns = [column for column, name in enumerate(actual) if name in ids]
+    common = common_subsequence(numbered, [ids[actual[column]] for column in columns])
+    in_place = {index: columns[place] for index, place in common}
+    pairs = in_place | _leftovers_by_name(in_place, expected, actual)
+    return _lines(pairs, pairs.keys(), in_place.keys(), len(expected), len(actual))
+
+
+def _leftovers_by_name(pairs: dict[int, int], expected: Sequence[str], actual: Sequence[str]) -> dict[int, int]:
+    """Pairs of what `pairs` leaves over: the first of a name with the first of that name, and so on."""
+    taken = set(pairs.values())
+    waiting: dict[str, list[int]] = {}
+    for column in range(len(actual) - 1, -1, -1):
+        if column not in taken:
+            waiting.setdefault(actual[column], []).append(column)
+    leftovers: dict[int, int] = {}
+    for index, name in enumerate(expected):
+        if index not in pairs and (columns := waiting.get(name)):
+            leftovers[index] = columns.pop()
+    return leftovers
+
+
+def _lines(
+    pairs: dict[int, int],
+    matched: Iterable[int],
+    in_place: Iterable[int],
+    expected_count: int,
+    actual_count: int,
+) -> list[Line]:
+    """The lines in the order of the expected calls, extra calls before the next call that is in place."""
+    full, placed = set(matched), set(in_place)
+    extras = sorted(set(range(actual_count)).difference(pairs.values()), reverse=True)
+    next_extra = extras[-1] if extras else actual_count
+    lines: list[Line] = []
+    for index in range(expected_count):
+        column = pairs.get(index)
+        if column is None:
+            lines.append(Line("missing", index, -1))
+        elif index not in placed:
+            lines.append(Line("moved" if index in full else "mismatch", index, column, True))
+        else:
+            while next_extra < column:
+                lines.append(Line("extra", -1, extras.pop()))
+                next_extra = extras[-1] if extras else actual_count
+            lines.append(Line("match" if index in full else "mismatch", index, column))
+    lines.extend([Line("extra", -1, column) for column in reversed(extras)])
+    return lines
+
 
 _LEAST = 96
 """Bytes that a step or an explained call takes as JSON at the least."""
