@@ -20,9 +20,9 @@ from rightcall.values.decoding import Edit
 
 from ._errors import print_error
 from ._options import GroupedCommand, joining_options, option, request_of, runs_option, sources_of
-from ._replacing import check_replaceable, replace_file
 from ._stored import runs_folder
 from ._terminal import Screen
+from ._writing import check_replaceable, replace_file
 
 _MOST_NAMED = 30
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}

@@ -7,11 +7,10 @@ from hashlib import sha256
 
 from msgspec.structs import replace
 
-from ._finding import Source
+from ._files import Source
 from ._fragments import Fragment, Reading
 from ._places import place
-from ._span_buckets import bucket_count, span_buckets
-from ._span_tables import ParquetSpans
+from ._span_buckets import ParquetSpans, bucket_count, span_buckets
 
 
 def cut_spans(tables: Sequence[Source], reading: Reading) -> Iterator[Fragment]:

@@ -26,7 +26,7 @@ from rightcall.reading import (
 from rightcall.scale.columns import TRAJECTORIES, trajectories_batch
 from rightcall.scale.sending import sendable
 
-from ._arrow import ddl_of, map_in_arrow
+from ._frames import ddl_of, map_in_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

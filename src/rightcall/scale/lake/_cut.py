@@ -14,12 +14,12 @@ from rightcall.reading import check_size
 from rightcall.scale.columns import Plan, is_span_table
 from rightcall.values.trajectory import is_trajectory
 
-from ._finding import Source, find_files
+from ._batches import open_bytes, open_table
+from ._files import Source, find_files
 from ._fragments import Fragment, Reading, plan_digest
 from ._lines import unpacked
 from ._output import KEY
 from ._places import is_local
-from ._reading import open_bytes, open_table
 from ._spans import cut_spans
 
 _PARQUET = b"PAR1"
