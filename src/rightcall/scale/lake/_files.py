@@ -176,7 +176,7 @@ def _check(table: Any, address: str) -> None:
 
 
 def _has_deleted_rows(table: Any) -> bool:
-    """Whether rows of a table are marked as deleted. Where that cannot be told, they may be."""
+    """Whether rows of a table are marked as deleted. Where that is not known, they may be."""
     import deltalake
 
     if not hasattr(table, "deletion_vectors"):

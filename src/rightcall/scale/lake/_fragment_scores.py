@@ -23,8 +23,8 @@ from ._summary import Summary
 def score_fragment(fragment: Fragment, plan: Plan, out: str, *, tell: Callable[[int], None] | None = None) -> int:
     """Score a fragment into one file of the folder `out`, and say how many rows there are.
 
-    The file has the name `fragment.file` and the same bytes whoever scores it. It is there when it is whole and not
-    before, so it may be scored twice, or at the same time by two. `tell` hears of rows as they are scored.
+    The file has the name `fragment.file` and the same bytes whichever process scores it. It is there when it is whole
+    and not before, so it may be scored twice, or by two at a time. `tell` hears of rows as they are scored.
 
     Raises:
         InputError: the fragment cannot be read.
@@ -61,7 +61,7 @@ _ROWS = 65_536
 
 
 def summarise(out: str, cases: Iterable[str] = (), *, failed_parts: int = 0) -> Summary:
-    """What the scores in a folder come to, whoever wrote them: every Parquet file there with the columns of `SCORES`.
+    """Return the summary of the scores in a folder: every Parquet file there with the columns of `SCORES`.
 
     Raises:
         StoreError: the folder, or a file of scores in it, cannot be read.
@@ -75,7 +75,7 @@ def summarise(out: str, cases: Iterable[str] = (), *, failed_parts: int = 0) -> 
 
 
 def count_fragment(fragment: Fragment, output: Output) -> Counting:
-    """What the scores of a fragment come to. Raises `StoreError`."""
+    """Return the counts of the scores of a fragment. Raises `StoreError`."""
     counting = Counting()
     count_file(output, fragment.file, counting, fragment.fingerprint)
     return counting

@@ -1,4 +1,4 @@
-"""A command's work: what has to be scored, what is scored already, and what it comes to."""
+"""The work of a command: what has to be scored, what is scored already, and examples of what failed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Job:
         self.done: dict[str, int] = {}
         """Files that are there already, and how many rows each has."""
         self.counted: dict[str, Counting] = {}
-        """What files of scores come to that somebody has counted."""
+        """The counts of files of scores that were counted while they were scored."""
         self._sorted: dict[str, Fragment] = {}
         self.waiting: list[Fragment] = []
         """What is still to be scored."""
@@ -67,7 +67,7 @@ class Job:
             self._output.remove(SUMMARY)
             self._output.clean()
             self.waiting = self.ready(self.waiting)
-        except BaseException:  # nobody leaves what was not entered, and another command waits for the folder
+        except BaseException:  # `__exit__` is not called then, and another command waits for the folder
             self._held.close()
             raise
         return self
@@ -114,7 +114,7 @@ class Job:
     def count(self) -> Counting:
         """Count all scores, of this command and of those before it, in the order of the fragments.
 
-        What each fragment comes to may have been counted already, by whoever scored it: see `counted`.
+        What was counted while it was scored is not counted again: see `counted`.
 
         Raises:
             StoreError: a file of scores cannot be read, or is another command's.
@@ -122,13 +122,13 @@ class Job:
         there = set(self._output.names())
         scored = [fragment for fragment in self.fragments if fragment.file in there]
         if not self._output.place.is_local:
-            self._check_nobody_else_wrote(scored)
+            self._check_unchanged(scored)
         total = Counting()
         for fragment in scored:
             total.merge(self.counted.get(fragment.file) or count_fragment(fragment, self._output))
         return total
 
-    def _check_nobody_else_wrote(self, fragments: Sequence[Fragment]) -> None:
+    def _check_unchanged(self, fragments: Sequence[Fragment]) -> None:
         """Where there are no locks, see to it that the files are still those that were written."""
         found = self._fingerprints([fragment.file for fragment in fragments])
         for fragment, held in zip(fragments, found, strict=True):

@@ -41,7 +41,7 @@ def sort_spans(fragments: Sequence[Fragment], folder: str) -> list[Fragment]:
     """The same fragments; those of spans with their buckets, which are files in a folder now.
 
     Raises:
-        ConfigurationError: runs cannot be told apart as is asked.
+        ConfigurationError: runs cannot be distinguished in the way that is asked for.
         InputError: a table cannot be read, or the folder cannot be written.
     """
     first = next((fragment for fragment in fragments if fragment.kind == "spans"), None)

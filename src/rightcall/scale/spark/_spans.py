@@ -47,7 +47,7 @@ def trajectories(df: DataFrame, *, grouping: Grouping = "auto", case_attribute: 
     sessions are read first, and with `auto` all spans are, to learn how runs of agents begin.
 
     Args:
-        df: A span a row, or a trace of MLflow a row, told by the names of its columns.
+        df: A span a row, or a trace of MLflow a row, as the names of its columns say.
         grouping: What makes a run: `trace`, `conversation` or `session`; by default traces of one conversation or
             session are one run, and traces with nothing of an agent in them are left out beside others.
         case_attribute: The attribute of spans that names the case.
