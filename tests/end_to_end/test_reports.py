@@ -133,10 +133,10 @@ def test_a_run_that_was_killed_is_counted_as_far_as_it_came(shop: Path, tmp_path
     done = rightcall("report", str(killed), cwd=shop)
 
     assert done.returncode == 0
-    assert done.stderr == f"rightcall: run {header['id'][:4]} did not come to its end; what it has is shown\n"
+    assert done.stderr == f"rightcall: run {header['id'][:4]} is not complete; its results so far are shown\n"
     assert done.stdout.startswith("### ❌ Rightcall: 1 failed\n")
     page = rightcall("report", str(killed), "--format", "html", cwd=shop).stdout
-    assert '<p class="note">this run did not come to its end; what it has is shown</p>' in page
+    assert '<p class="note">this run is not complete; its results so far are shown</p>' in page
 
 
 def test_two_runs_are_compared_flips_first(shop: Path, first: str) -> None:

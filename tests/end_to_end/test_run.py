@@ -402,7 +402,7 @@ def test_a_tool_that_runs_itself_though_it_is_answered_for_is_an_error(shop: Pat
     ("options", "message"),
     [
         (["--replay"], "--replay is for tools of this process, not for those of 'cmd:touch made'"),
-        ([], "shop.yaml:2:6: the case 'a' mocks tools, and nobody can stand in for those of 'cmd:touch made'"),
+        ([], "shop.yaml:2:6: the case 'a' mocks tools, but those of 'cmd:touch made'"),
     ],
 )
 def test_tools_out_of_reach_are_not_run_instead(shop: Path, options: list[str], message: str) -> None:

@@ -76,7 +76,7 @@ def test_a_run_that_was_stopped_is_to_be_resumed(project: Path) -> None:
 
     shown = rightcall(cwd=project).stdout
 
-    assert "it did not come to its end" in shown
+    assert "it is not complete" in shown
     assert re.search(r"^  rightcall run --resume [0-9a-f]{6} ", shown, re.MULTILINE)
 
 

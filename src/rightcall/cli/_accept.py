@@ -20,9 +20,9 @@ from rightcall.values.decoding import Edit
 
 from ._errors import print_error
 from ._options import GroupedCommand, joining_options, option, request_of, runs_option, sources_of
-from ._replacing import check_replaceable, replace_file
 from ._stored import runs_folder
 from ._terminal import Screen
+from ._writing import check_replaceable, replace_file
 
 _MOST_NAMED = 30
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
@@ -36,7 +36,7 @@ _MARK = "\ufeff"
 @runs_option
 @option("Output", "--dry-run", is_flag=True, help="Show the edit, and write nothing.")
 def command(**options: Any) -> int:
-    """Write what was observed into an eval set: each expectation that does not hold now becomes one that does.
+    """Update an eval set with what was observed: each expectation that fails becomes one that passes.
 
     TRACES are files or folders. Without --evalset one RUN is meant, and the eval set it was made with. Everything
     else in the eval set stays as it is, and the edit is printed as a diff.
@@ -132,7 +132,7 @@ def _run(options: dict[str, Any]) -> RunFolder:
     run = open_run(options["traces"][0], runs_folder(options["runs"]))
     if not run.header.evalset:
         raise StoreError(
-            f"run {run.short_id} was held against one expectation, of no eval set; accept its traces instead"
+            f"run {run.short_id} was checked against one expectation, not an eval set; accept its traces instead"
         )
     if run.header.options.get("redact") is True:
         raise StoreError(
@@ -143,7 +143,7 @@ def _run(options: dict[str, Any]) -> RunFolder:
 
 
 def _observed_in(run: RunFolder, chosen: Sequence[Case]) -> dict[str, Observed]:
-    """What a run observed of some cases. One that the agent did not come to an end of was not observed."""
+    """Return what a run observed of some cases. A case that the agent did not finish was not observed."""
     observed = {case.id: Observed() for case in chosen}
     for result in run.results():
         if result.case_id not in observed:

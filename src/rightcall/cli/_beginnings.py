@@ -20,7 +20,7 @@ _EVALSET = """\
 {schema}
 # What the agent is asked, and which tools it should call then.
 #
-#   {score}   holds recorded traces against it: one case fails on purpose
+#   {score}   checks recorded traces against it: one case fails on purpose
 #   rightcall run                                       runs the agent on it
 
 # {framework}: {advice}.{guess}
@@ -45,7 +45,7 @@ cases:
         - {tool}: {wrong}
 """
 _CONFIGURATION = """\
-# What `rightcall run` takes when it is given no names. Other options may stand here, too: timeout = 30
+# What `rightcall run` takes when it is given no names. Other options may be set here, too: timeout = 30
 agent = {agent}
 evalset = {evalset}
 """

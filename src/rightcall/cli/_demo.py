@@ -82,7 +82,7 @@ def _place(folder: Path | None) -> Path:
 
 
 def _run() -> int:
-    """`rightcall run` in the project, with only the totals printed: what failed is told below, at length."""
+    """`rightcall run` in the project, with only the totals printed: what failed is explained below, at length."""
     configuration = load_configuration(Path.cwd(), ("agent", "evalset"))
     return Running(RunOptions(names=[], configuration=configuration, given=[]), _TotalsOnly()).run()
 

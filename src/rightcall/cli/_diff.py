@@ -19,8 +19,8 @@ from ._terminal import Screen
 def command(names: tuple[str, ...], runs: str | None, fail_on_flip: bool, no_redact: bool) -> int:
     """Say what changed between runs: verdicts that flipped, paths that differ.
 
-    RUN is a folder, the beginning of an id, a branch (its newest run), or `last`. A difference is no failure; the exit
-    code is 0 all the same.
+    RUN is a folder, the beginning of an id, a branch (its newest run), or `last`. A difference is not a failure: the
+    exit code is 0.
     """
     if len(names) < 2:
         raise click.UsageError("give two runs, or more")

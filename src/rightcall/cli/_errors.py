@@ -1,4 +1,4 @@
-"""Troubles, told on standard error."""
+"""Errors, printed on standard error."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import click
 
 
 def print_error(problem: object) -> None:
-    """Say on one line what stands in the way.
+    """Print an error on one line.
 
-    The text may quote a stranger's, so it is made harmless; and it may quote secrets, so it goes without them.
+    Its text may quote a trace: what a terminal would obey is made harmless, and secrets are left out.
     """
     from rightcall.reporting.reports import escape_commands, printable
     from rightcall.values.redaction import redacted_text

@@ -42,7 +42,7 @@ class Framework(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A framework, the name of the agent as far as it can be told, and whether that was seen or is an example."""
+    """A framework, the name of the agent as far as it is known, and whether that was seen or is an example."""
 
     framework: Framework
     agent: str

@@ -16,20 +16,20 @@ from rightcall.version import __version__
 from ._errors import print_error
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "demo": ("_demo", "Run a small agent over its eval set, offline, and see what Rightcall says of it."),
+    "demo": ("_demo", "Run a small agent over its eval set, offline, and show the verdicts."),
     "init": ("_init", "Make a project: an agent, an eval set, recorded traces, a workflow for CI."),
     "show": ("show", "Show which calls are in traces: the tree, the timing, what was not recorded."),
     "run": ("run", "Run an agent over an eval set, and compare what it calls with what is expected."),
     "score": ("score", "Check recorded traces against expectations, without running the agent."),
     "report": ("_report", "Write a run as JUnit XML, GitHub annotations, Markdown or JSON."),
     "view": ("_view", "Show runs as web pages, to this machine only."),
-    "diff": ("_diff", "Say what changed between runs: verdicts that flipped, paths that differ."),
+    "diff": ("_diff", "Compare runs: verdicts that flipped, paths that differ."),
     "judge-check": ("_judge_check", "Compare a judge with human labels: agreement, kappa, the cases they differ on."),
-    "accept": ("_accept", "Write what was observed into an eval set, as an edit to review."),
+    "accept": ("_accept", "Update an eval set from traces or a run, as an edit to review."),
     "check": ("_check", "Check eval sets: every key, every expectation, every id."),
     "convert": ("_convert", "Convert an eval set of UiPath or ADK to the native format."),
     "schema": ("_schema", "Print the JSON Schema of eval sets, for editors."),
-    "explain": ("_explain", "Say what the code of a finding means and what to do about it."),
+    "explain": ("_explain", "Explain the code of a finding, and what to do about it."),
     "completion": ("_completion", "Print the script that completes commands, runs and cases in your shell."),
 }
 """Each command's module and the line about it in the list, so that the list is printed without loading it."""
@@ -66,7 +66,7 @@ class LazyCommands(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, and see its output off."""
+        """Run the command, and write all of its output."""
         try:
             result = super().invoke(ctx)
             if sys.stdout is not None:  # it is None where standard output is closed
@@ -93,7 +93,7 @@ def _rightcall(context: click.Context) -> None:
     """Did the agent make the right calls?
 
     Rightcall compares the tools an agent called with those it should have called, and says which call or which
-    argument went wrong. Without a command it says where the project stands.
+    argument is wrong. Without a command it shows the state of the project.
     """
     if context.invoked_subcommand is None:
         from ._status import tell_standing
@@ -117,7 +117,7 @@ def main() -> None:
         code = EXIT_COULD_NOT_MEASURE
     except (click.Abort, KeyboardInterrupt):
         code = EXIT_INTERRUPTED
-    except BrokenPipeError:  # whoever read our output has stopped reading
+    except BrokenPipeError:  # the reader of our output has stopped reading
         _forget_output()
         code = EXIT_INTERRUPTED
     except Exception:  # noqa: BLE001 - whatever else goes wrong is ours, and has an exit code of its own
@@ -132,7 +132,7 @@ def _where_to_look(problem: click.ClickException) -> str:
 
 
 def _forget_output() -> None:
-    """Send what is still to be written nowhere, so that the interpreter does not try once more at its end."""
+    """Discard what is still to be written, or the interpreter would try to write it again at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -141,7 +141,7 @@ def _report_defect() -> None:
 
     from rightcall.reporting.reports import printable
 
-    # A message may have data of strangers in it, which a terminal must not obey.
+    # A message may quote a trace, which a terminal must not obey (escape sequences, OSC 52).
     for line in traceback.format_exc().splitlines():
         click.echo(printable(line), err=True)
     click.echo("rightcall: this is a defect in Rightcall; please report it with the lines above", err=True)

@@ -55,7 +55,7 @@ def _tree(text: str) -> ast.Module | None:
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None  # text that is no Python, or is made to be hard to read
+        return None  # text that is not Python, or is made to be hard to read
 
 
 def _listed(tree: ast.Module) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""`rightcall` alone: where the project stands, and what to do next.
+"""`rightcall` alone: the state of the project, and what to do next.
 
 It has to be quick, so it loads nothing but click and the standard library, and looks at a bounded number of files.
 """
@@ -46,7 +46,7 @@ class Project(NamedTuple):
 
 
 def tell_standing() -> int:
-    """Print where the project of the current folder stands, or the ways in where there is none; give the exit code."""
+    """Print the state of the project of the current folder, or the ways in outside of one; return the exit code."""
     project = _project()
     if project is None:
         click.echo(_WAYS_IN)
@@ -122,7 +122,7 @@ def _lines(project: Project) -> Iterator[str]:
 def _totals(run: RunSummary) -> str:
     counts = [f"{run.totals[name]:,} {SIGNS[name].word}" for name in _SHOWN if run.totals.get(name)]
     told = ", ".join(counts) or "no cases"
-    return told if run.is_finished else f"{told}; it did not come to its end"
+    return told if run.is_finished else f"{told}; it is not complete"
 
 
 def _trouble_lines(run: RunSummary, troubles: list[CaseProblem]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What is printed by evaluators of the user's own, kept out of the result."""
+"""Keeps what custom evaluators print out of the result of a command."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any, TextIO
 
 @contextmanager
 def stdout_guard() -> Iterator[None]:
-    """While it is open, what other threads than the main one print on standard output goes to standard error.
+    """Send what other threads than the main one print on standard output to standard error, while this is open.
 
-    Evaluators are asked in such threads, and standard output is the result of the command.
+    Custom evaluators run in such threads, and standard output is the result of the command.
     """
     before = sys.stdout
-    if before is None:  # somebody has closed it
+    if before is None:  # it is closed
         yield
         return
     sys.stdout = _Aside(before)

@@ -18,7 +18,7 @@ class Stopping:
         self._before: list[Any] = []
 
     def __call__(self) -> bool:
-        """Whether somebody wants to stop."""
+        """Whether to stop."""
         return self.is_asked
 
     def __enter__(self) -> Stopping:

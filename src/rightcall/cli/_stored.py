@@ -24,7 +24,7 @@ def opened(name: str, runs: str | None) -> RunFolder:
     """Return a run by its folder, id, branch or `last`, and warn if it is not complete. Raises `StoreError`."""
     run = open_run(name, runs_folder(runs))
     if run.header.finished is None:
-        print_error(f"run {run.short_id} did not come to its end; what it has is shown")
+        print_error(f"run {run.short_id} is not complete; its results so far are shown")
     return run
 
 
@@ -60,7 +60,7 @@ def report_of(run: RunFolder, *, redacts: bool = True) -> Report:
 
 def _notes(run: RunFolder) -> tuple[str, ...]:
     if run.header.finished is None:
-        return ("this run did not come to its end; what it has is shown",)
+        return ("this run is not complete; its results so far are shown",)
     sample = run.header.sample
     return () if sample is None else (sample.told(sum(1 for _ in run.entries())),)
 
@@ -97,7 +97,7 @@ def sides_in(run: RunFolder) -> dict[str, CaseSide]:
 
 
 def compared(before: Mapping[str, CaseSide], after: Mapping[str, CaseSide], *, redacts: bool) -> Comparison:
-    """What changed between two runs, as it may be told."""
+    """Return what changed between two runs, without secrets if it `redacts`."""
     comparison = compare(before, after)
     return redacted_comparison(comparison) if redacts else comparison
 

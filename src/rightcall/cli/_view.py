@@ -86,7 +86,7 @@ def _token(makes_token: bool, file: str | None) -> Token | None:
     """The token that is asked for. None of these ways shows it to other users of the machine, or in a log.
 
     Raises:
-        ViewerError: it cannot be read, is too short, or would have to be shown where there is nobody to see it.
+        ViewerError: it cannot be read, is too short, or would have to be shown without a terminal.
     """
     from rightcall.reporting.viewer import Token, new_token
 
@@ -112,7 +112,7 @@ def _read_token(file: str) -> str:
 
 
 def _has_screen() -> bool:
-    """Whether somebody sits at a terminal, with a screen that a browser could open on."""
+    """Whether there is a terminal, and a screen that a browser could open on."""
     if sys.stdout is None or not sys.stdout.isatty():
         return False
     return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

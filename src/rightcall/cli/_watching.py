@@ -1,4 +1,4 @@
-"""`--watch`: do it again whenever a file changes, until somebody presses Ctrl-C."""
+"""`--watch`: do it again whenever a file changes, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _Seen: TypeAlias = dict[str, tuple[int, int] | None]
 def watch(once: Callable[[], int], files_of: Callable[[], Files]) -> int:
     """Do something once, and again whenever one of its files has changed and no more changes come.
 
-    What cannot be done, because a file is half written or wrong, is told, and tried again at the next change. Ctrl-C
-    ends it, whatever came out last.
+    What cannot be done, because a file is half written or wrong, is reported, and tried again at the next change.
+    Ctrl-C ends it, whatever came out last.
 
     Args:
         once: What is done; its exit code does not end the watching, unless it is that of an interruption.

@@ -37,7 +37,7 @@ def score(
     reading: Reading = Reading(),  # noqa: B008 - it is frozen
     workers: int | None = None,
 ) -> Summary:
-    """Score tables and files into the folder `out`, and say what all of it comes to.
+    """Score tables and files into the folder `out`, and return the summary of all of it.
 
     What is there already, by whatever engine it was scored, is not scored again. All nodes have to see the input and
     the folder under the same addresses. The session of Ray that there is, or a cluster that is running, is used; where
@@ -45,7 +45,7 @@ def score(
 
     Args:
         sources: Paths, patterns, folders, Delta tables, addresses in object stores.
-        plan: What the rows are held against.
+        plan: What the rows are checked against.
         out: A folder, or an address in an object store.
         reading: How files are read.
         workers: How many tasks may run at once; as many as the cluster has processors by default.
@@ -225,7 +225,7 @@ def _start(ray: Any, workers: int | None) -> None:
         ray.init(address=os.environ.get("RAY_ADDRESS", "auto"), **quiet)
     except ConnectionError as problem:
         if "RAY_ADDRESS" in os.environ:
-            raise RightcallError(f"the cluster that RAY_ADDRESS names cannot be had: {problem}") from None
+            raise RightcallError(f"the cluster that RAY_ADDRESS names cannot be reached: {problem}") from None
         # A cluster for this one command has nothing to report to anybody.
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         ray.init(address="local", num_cpus=workers, include_dashboard=False, **quiet)

@@ -24,7 +24,7 @@ from rightcall.judging import (
     unavailable,
 )
 from rightcall.limits import Limits
-from rightcall.values.decoding import Path
+from rightcall.values.decoding import Path, dump_json
 from rightcall.values.results import Source
 
 from ._cases import Case, Check, EvalSet, Format, OverallCheck
@@ -62,6 +62,7 @@ class Compiler:
         self._document = document
         self._limits = limits
         self._find_code = find_code
+        self._shared: dict[tuple[type[Evaluator[Any, Any, Any]], str, str], Evaluator[Any, Any, Any]] = {}
         self._code: dict[str, type[Evaluator[Any, Any, Any]]] = {}
         self._defaults = WrittenDefaults()
         self._added: dict[str, AddedEvaluator] = {}
@@ -188,12 +189,20 @@ class Compiler:
     def _create(
         self, kind: type[Evaluator[Any, Any, Any]], name: str, config: dict[str, Any]
     ) -> Evaluator[Any, Any, Any]:
-        """Create an evaluator. Settings that name custom code are looked up, if `find_code` may import it."""
-        for key in kind.code_settings:
-            code = config.get(key)
-            if self._find_code is not None and isinstance(code, str) and is_code(code):
-                config = {**config, key: self._find_code.target(code)}
-        return kind(name, config, limits=self._limits)
+        """Create an evaluator. Settings that name custom code are looked up, if `find_code` may import it.
+
+        Cases of an eval set mostly have the same few evaluators. Ours keep no state between calls, so cases share them.
+        """
+        named = {key: config.get(key) for key in kind.code_settings}
+        code = {key: value for key, value in named.items() if isinstance(value, str) and is_code(value)}
+        if code and self._find_code is not None:
+            config = config | {key: self._find_code.target(value) for key, value in code.items()}
+        if code or kind.type_id not in EVALUATORS:
+            return kind(name, config, limits=self._limits)
+        key = (kind, name, dump_json(config))
+        if key not in self._shared:
+            self._shared[key] = kind(name, config, limits=self._limits)
+        return self._shared[key]
 
     def _kind(self, type_id: str) -> type[Evaluator[Any, Any, Any]] | None:
         """Return the evaluator of a type. None if it is not available, or code that is not imported."""

@@ -20,7 +20,7 @@ _KEPT = (
     *("cases", "tags", "workers", "concurrency", "timeout", "max_memory", "repeat", "min_repeat_pass", "min_pass"),
     *("fail_fast", "strict_agent", "record", "replay", "spans", "redact"),
 )
-"""What the header of a run keeps, so that the run can be resumed without being told again. Trust is not among it."""
+"""What the header of a run keeps, so that the run can be resumed without giving it again. Trust is not among it."""
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +55,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     output_file: str | None = None
     is_detailed: bool = False
     redact: bool | None = None
-    """Whether secrets are left out: of everything, or of nothing. Of what is told only, where nobody says."""
+    """Whether secrets are left out: of everything or of nothing; by default of what is printed, not of what is kept."""
 
     @property
     def runs_folder(self) -> Path:
@@ -77,7 +77,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
         """These options, completed by those the run was started with.
 
         Raises:
-            StoreError: the run has options that nobody can have started it with.
+            StoreError: the run has options that no command can have started it with.
         """
         kept = {key: value for key, value in run.header.options.items() if key in _KEPT and key not in self.given}
         fields = {name: getattr(self, name) for name in self.__struct_fields__}

@@ -124,7 +124,7 @@ class RunPlan:
         mocked = next((case for case in self.cases.values() if case.mocks), None)
         if mocked is not None:
             raise AgentError(
-                f"{mocked.source}: the case {mocked.id!r:.80} mocks tools, and nobody can stand in for those of {named}"
+                f"{mocked.source}: the case {mocked.id!r:.80} mocks tools, but those of {named} cannot be replaced"
                 "; take the mocks out, or choose other cases with --case or --tag"
             )
 

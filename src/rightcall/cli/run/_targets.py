@@ -75,7 +75,7 @@ def choose(
 
 
 def files_in_play(names: Sequence[str], configuration: Configuration, trust: bool) -> list[Path]:
-    """The files that decide what is run on what: configuration, eval set and agent, as far as they can be told."""
+    """The files that decide what is run on what: configuration, eval set and agent, as far as they are known."""
     files = [configuration.path] if configuration.path is not None else []
     try:
         chosen = choose(names, configuration, trust)
@@ -99,7 +99,7 @@ def _split(names: Sequence[str]) -> tuple[str | None, str | None]:
 
 
 def _is_eval_set(name: str) -> bool:
-    """Whether one name is that of an eval set: by its ending, so that mistakes in it are told, else by its content."""
+    """Whether a name is that of an eval set: by its ending, so that its mistakes are reported, else by its content."""
     if name.endswith(_DATA):
         return True
     if not Path(name).is_file() or name.endswith(".py"):

@@ -17,7 +17,7 @@ from rightcall.values.results import CaseResult, EvaluationResult
 
 from ._calls import Calls
 from ._classes import ClassScorer
-from ._conforming import conforming, with_readable_texts
+from ._conform import conforming, with_readable_texts
 from ._names import NamesScorer
 from ._outcomes import NOT_SCORED, Causes, Measured, Outcome, Outcomes, Scored, packed
 from ._plan import Plan

@@ -1,4 +1,4 @@
-"""What rows come to: verdict, score and measures, and the causes of what did not pass."""
+"""The results of rows: verdict, score and measures, and the causes of what did not pass."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Measured(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What a row comes to, all evaluators together. Of these there are few."""
+    """The result of a row, of all evaluators together. There are few different ones."""
 
     verdict: Verdict
     score: float | None = None

@@ -1,4 +1,4 @@
-"""What rows are held against, so that it can be sent to other processes and machines."""
+"""What rows are checked against, in a form that can be sent to other processes and machines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ._scopes import CaseScope
 class Plan(Choice, frozen=True, kw_only=True, dict=True):
     """An eval set, or one expectation for all rows, as text: it says the same wherever it is sent.
 
-    Frozen, hashable, and pickled as its fields alone. Evaluators of the user's own are no text: they are imported from
+    Frozen, hashable, and pickled as its fields alone. Custom evaluators are not text: they are imported from
     `folder`, which has to be there wherever rows are scored.
     """
 

@@ -27,7 +27,7 @@ _DIGEST = 12
 
 
 class Fragment(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of the input. It says all that whoever scores it has to know, besides the plan."""
+    """A part of the input. With the plan, it is all that a worker has to know."""
 
     kind: Kind
     path: str
@@ -41,7 +41,7 @@ class Fragment(msgspec.Struct, frozen=True, kw_only=True):
     skipped: int = 0
     """Rows at the beginning of the row group that belong to another fragment."""
     rows: int | None = None
-    """How many rows there are; none where nobody knows before they are read."""
+    """How many rows there are; none where that is not known before they are read."""
     first_row: int = 0
     """The number of its first row in the file, for rows that have no id."""
     size: int = 0

@@ -1,20 +1,28 @@
-"""A command's work: what has to be scored, what is scored already, and what it comes to."""
+"""The work of a command: what has to be scored, what is scored already, and examples of what failed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
-from rightcall.errors import InputError, StoreError
-from rightcall.scale.columns import Plan
+from msgspec.structs import replace
 
-from ._counting import Counting
+from rightcall.cases.evalsets import Case
+from rightcall.cases.verdicts import judge
+from rightcall.errors import InputError, StoreError
+from rightcall.scale.columns import Plan, plain_rows, trajectory_of
+from rightcall.values.results import CaseResult
+from rightcall.values.trajectory import Trajectory
+
+from ._batches import batches
+from ._counts import A_RULE, Counting
+from ._cut import Cut, find_fragments
+from ._fragment_scores import count_fragment
 from ._fragments import Fragment, Reading
 from ._output import SUMMARY, Output
-from ._planning import Cut, find_fragments
 from ._spans import sort_spans
-from ._summarising import count_fragment
 
 _ASKED_AT_ONCE = 16
 
@@ -46,7 +54,7 @@ class Job:
         self.done: dict[str, int] = {}
         """Files that are there already, and how many rows each has."""
         self.counted: dict[str, Counting] = {}
-        """What files of scores come to that somebody has counted."""
+        """The counts of files of scores that were counted while they were scored."""
         self._sorted: dict[str, Fragment] = {}
         self.waiting: list[Fragment] = []
         """What is still to be scored."""
@@ -59,7 +67,7 @@ class Job:
             self._output.remove(SUMMARY)
             self._output.clean()
             self.waiting = self.ready(self.waiting)
-        except BaseException:  # nobody leaves what was not entered, and another command waits for the folder
+        except BaseException:  # `__exit__` is not called then, and another command waits for the folder
             self._held.close()
             raise
         return self
@@ -106,7 +114,7 @@ class Job:
     def count(self) -> Counting:
         """Count all scores, of this command and of those before it, in the order of the fragments.
 
-        What each fragment comes to may have been counted already, by whoever scored it: see `counted`.
+        What was counted while it was scored is not counted again: see `counted`.
 
         Raises:
             StoreError: a file of scores cannot be read, or is another command's.
@@ -114,15 +122,76 @@ class Job:
         there = set(self._output.names())
         scored = [fragment for fragment in self.fragments if fragment.file in there]
         if not self._output.place.is_local:
-            self._check_nobody_else_wrote(scored)
+            self._check_unchanged(scored)
         total = Counting()
         for fragment in scored:
             total.merge(self.counted.get(fragment.file) or count_fragment(fragment, self._output))
         return total
 
-    def _check_nobody_else_wrote(self, fragments: Sequence[Fragment]) -> None:
+    def _check_unchanged(self, fragments: Sequence[Fragment]) -> None:
         """Where there are no locks, see to it that the files are still those that were written."""
         found = self._fingerprints([fragment.file for fragment in fragments])
         for fragment, held in zip(fragments, found, strict=True):
             if held is None or held[0] != fragment.fingerprint:
                 raise StoreError(f"{self.out}: another command has written {fragment.file} in the meantime")
+
+
+MOST = 1_000
+"""How many are kept in all."""
+
+
+def exemplars(job: Job, counting: Counting, most: int = MOST) -> Iterator[CaseResult]:
+    """The results of some rows of each rule that was broken: of each rule one at least, as far as there is room.
+
+    Results are named as `score` names them: by their case, or by their row where there is one expectation for all.
+
+    Raises:
+        InputError: the input is not what it was any more.
+    """
+    chosen = _chosen(counting, most)
+    times: Counter[str] = Counter()
+    for fragment in job.ready([fragment for fragment in job.fragments if fragment.file in chosen]):
+        for name, trajectory in _rows(fragment, sorted(chosen[fragment.file])):
+            case = _case(job, trajectory)
+            if case is not None:
+                yield _named(judge(case, trajectory), name, times)
+
+
+def _chosen(counting: Counting, most: int) -> dict[str, set[int]]:
+    """The rows to keep, by file: first one of each rule, the rules that were broken most before the others."""
+    rules = sorted(counting.exemplars, key=lambda rule: (-counting.rows_of(*rule[1:]), rule))
+    chosen: dict[str, set[int]] = {}
+    count = 0
+    for turn in range(A_RULE):
+        for rule in rules:
+            place = next(iter(counting.exemplars[rule][turn : turn + 1]), None)
+            if place is not None and count < most and place.row not in chosen.setdefault(place.file, set()):
+                chosen[place.file].add(place.row)
+                count += 1
+    return chosen
+
+
+def _rows(fragment: Fragment, wanted: list[int]) -> Iterator[tuple[str, Trajectory]]:
+    """Those rows of a fragment that are wanted, each by its name. No more is read than has to be."""
+    first = 0
+    for rows in batches(fragment) if wanted else ():
+        while wanted and wanted[0] < first + rows.batch.num_rows:
+            [row] = plain_rows(rows.batch.slice(wanted.pop(0) - first, 1))
+            # What cannot be read of it was not looked at when it failed.
+            yield str(row.get("id") or row.get("trace_id") or ""), trajectory_of(row, leniently=True)
+        if not wanted:
+            return
+        first += rows.batch.num_rows
+
+
+def _case(job: Job, trajectory: Trajectory) -> Case | None:
+    joining = job.plan.joining()
+    return job.plan.cases[0] if joining is None else joining.case_of(trajectory)
+
+
+def _named(result: CaseResult, row: str, times: Counter[str]) -> CaseResult:
+    name = result.case_id or row
+    times[name] += 1
+    if result.case_id:
+        return replace(result, repeat=times[name] - 1)
+    return replace(result, case_id=name if times[name] == 1 else f"{name}#{times[name]}")

@@ -73,7 +73,7 @@ class Output:
             os.close(descriptor)
 
     def names(self) -> list[str]:
-        """The names of all files that lie in it, whoever made them. Raises `StoreError`."""
+        """Return the names of all files in it. Raises `StoreError`."""
         with self._telling():
             found = self.place.system.get_file_info(fs.FileSelector(self.place.path, allow_not_found=True))
         return sorted([info.base_name for info in found if info.type == fs.FileType.File])

@@ -53,7 +53,7 @@ def is_local(address: str) -> bool:
 
 
 def joined(address: str, name: str) -> str:
-    """The address of what has this name below a folder. What stands behind a `?` stays at the end."""
+    """The address of what has this name below a folder. What follows a `?` stays at the end."""
     folder, query = _parted(address)
     return f"{folder.rstrip('/') or '/' * folder.startswith('/')}/{name}{query}".removeprefix("./")
 
@@ -62,7 +62,7 @@ def place(address: str) -> Place:
     """Where an address is.
 
     Raises:
-        InputError: the store it names cannot be had.
+        InputError: the store it names cannot be reached.
         MissingExtraError: a package is missing that knows the store.
     """
     found = _SCHEME.match(address)
@@ -134,6 +134,6 @@ def _foreign(scheme: str, store: str, problem: Exception) -> Any:
 
 
 def _parted(address: str) -> tuple[str, str]:
-    """An address without what stands behind its `?`, and that. A `?` in a pattern or a path on this machine is none."""
+    """An address without what follows its `?`, and that. A `?` in a pattern or a path on this machine is none."""
     found = None if is_local(address) else _QUERY.search(address)
     return (address[: found.start()], address[found.start() :]) if found else (address, "")

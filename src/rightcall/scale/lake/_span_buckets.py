@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from rightcall.cases.verdicts import CASE_ATTRIBUTE
-from rightcall.errors import ConfigurationError
+from rightcall.errors import ConfigurationError, InputError, MissingExtraError
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.reading import (
     Beginnings,
@@ -23,12 +23,98 @@ from rightcall.reading import (
 )
 from rightcall.values.trajectory import Trajectory
 
-from ._span_tables import SpanTable
-from ._spilling import RUN, Spilling, spilled
-from ._uniting import United
+from ._spill import RUN, Spilling, spilled
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_ROWS = 4_096
+
+
+class SpanTable(Protocol):
+    """A table of spans that can be read more than once, some of its columns at a time."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """All of its columns."""
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Its rows, with these of its columns."""
+
+
+class ParquetSpans:
+    """A Parquet file of spans, here or in a file system of Arrow."""
+
+    def __init__(self, path: str, filesystem: Any = None) -> None:
+        self.name = path
+        self._filesystem = filesystem
+        with self._opened() as file:
+            self.schema: pa.Schema = file.schema_arrow
+            groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
+            self.size = sum(group.total_byte_size for group in groups)
+            """How many bytes it has unpacked."""
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Its rows, with these of its columns.
+
+        Raises:
+            InputError: the file is damaged, has got other columns, or is gone.
+        """
+        import pyarrow
+
+        try:
+            with self._opened() as file:
+                if not file.schema_arrow.equals(self.schema):
+                    raise InputError(f"{self.name}: it has changed while it was read")
+                yield from file.iter_batches(batch_size=_ROWS, columns=list(columns))
+        except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as problem:
+            raise InputError(f"{self.name}: {problem}") from None
+
+    def _opened(self) -> Any:
+        try:
+            import pyarrow
+            from pyarrow import parquet
+        except ImportError:
+            message = f"{self.name} is a parquet file; to read it: pip install 'rightcall[arrow]'"
+            raise MissingExtraError(message) from None
+        try:
+            return parquet.ParquetFile(self.name, filesystem=self._filesystem, pre_buffer=False)
+        except (pyarrow.ArrowException, OSError) as problem:
+            raise InputError(f"{self.name}: {problem}") from None
+
+
+class United:
+    """Traces of one conversation or session. The smallest id among them stands for all, in whatever order they came."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, str] = {}
+        self._above: dict[str, str] = {}
+
+    def add(self, groups: Iterable[tuple[str, str]]) -> None:
+        """Take in traces, each with the id of a conversation or session."""
+        for trace, group in groups:
+            first = self._first.setdefault(group, trace)
+            if first != trace:
+                self._unite(self.top(first), self.top(trace))
+
+    def top(self, trace: str) -> str:
+        """The trace that stands for all that a trace is united with."""
+        above = self._above
+        while (higher := above.get(trace)) is not None:
+            highest = above.get(higher)
+            if highest is None:
+                return higher
+            above[trace] = trace = highest
+        return trace
+
+    def _unite(self, one: str, other: str) -> None:
+        if one != other:
+            self._above[max(one, other)] = min(one, other)
+
 
 _BUCKET_BYTES = 32 << 20
 _MOST_BUCKETS = 1_024

@@ -7,11 +7,10 @@ from hashlib import sha256
 
 from msgspec.structs import replace
 
-from ._finding import Source
+from ._files import Source
 from ._fragments import Fragment, Reading
 from ._places import place
-from ._span_buckets import bucket_count, span_buckets
-from ._span_tables import ParquetSpans
+from ._span_buckets import ParquetSpans, bucket_count, span_buckets
 
 
 def cut_spans(tables: Sequence[Source], reading: Reading) -> Iterator[Fragment]:
@@ -42,7 +41,7 @@ def sort_spans(fragments: Sequence[Fragment], folder: str) -> list[Fragment]:
     """The same fragments; those of spans with their buckets, which are files in a folder now.
 
     Raises:
-        ConfigurationError: runs cannot be told apart as is asked.
+        ConfigurationError: runs cannot be distinguished in the way that is asked for.
         InputError: a table cannot be read, or the folder cannot be written.
     """
     first = next((fragment for fragment in fragments if fragment.kind == "spans"), None)

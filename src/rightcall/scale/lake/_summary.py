@@ -1,4 +1,4 @@
-"""What scores come to, however many there are."""
+"""The summary of any number of scores."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Slow(msgspec.Struct, frozen=True):
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """What scores come to. Rows that belong to no case are counted apart, and in no other figure but `rows`."""
+    """The summary of scores. Rows that belong to no case are counted apart, and in no other figure but `rows`."""
 
     rows: int
     totals: Totals

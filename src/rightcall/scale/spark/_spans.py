@@ -26,7 +26,7 @@ from rightcall.reading import (
 from rightcall.scale.columns import TRAJECTORIES, trajectories_batch
 from rightcall.scale.sending import sendable
 
-from ._arrow import ddl_of, map_in_arrow
+from ._frames import ddl_of, map_in_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -47,7 +47,7 @@ def trajectories(df: DataFrame, *, grouping: Grouping = "auto", case_attribute: 
     sessions are read first, and with `auto` all spans are, to learn how runs of agents begin.
 
     Args:
-        df: A span a row, or a trace of MLflow a row, told by the names of its columns.
+        df: A span a row, or a trace of MLflow a row, as the names of its columns say.
         grouping: What makes a run: `trace`, `conversation` or `session`; by default traces of one conversation or
             session are one run, and traces with nothing of an agent in them are left out beside others.
         case_attribute: The attribute of spans that names the case.

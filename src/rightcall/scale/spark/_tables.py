@@ -18,8 +18,7 @@ from rightcall.scale.columns import SCORES, Plan, is_span_table
 from rightcall.scale.lake import Reading, score_lines
 from rightcall.scale.sending import sendable
 
-from ._arrow import ddl_of, map_in_arrow
-from ._frames import check_calls, known_columns, score, score_batches
+from ._frames import check_calls, ddl_of, known_columns, map_in_arrow, score, score_batches
 from ._session import telling
 from ._spans import trajectories
 

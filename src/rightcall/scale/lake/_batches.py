@@ -29,7 +29,7 @@ def batches(fragment: Fragment, fields: Collection[str] | None = None) -> Iterat
 
     Of calls in a table no more than these `fields` are read, if they are given.
 
-    Rows that have no id get one that says where they stand: `FILE#ROW`, or `FILE@BYTE` in lines.
+    Rows that have no id get one that says where they are: `FILE#ROW`, or `FILE@BYTE` in lines.
 
     Raises:
         InputError: the file is not there any more, or is damaged.

@@ -38,7 +38,7 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class Counting:
-    """Takes batches of scores, one after the other; afterwards it knows what they come to."""
+    """Counts batches of scores, one after the other, and summarises them."""
 
     def __init__(self, exemplars: int = A_RULE) -> None:
         self._rows = self._no_case = 0
@@ -97,7 +97,7 @@ class Counting:
                 self.exemplars.setdefault(rule, []).extend(places[:missing])
 
     def summary(self, cases: Iterable[str] = (), *, failed_parts: int = 0) -> Summary:
-        """What was counted comes to. `cases` are those that rows should belong to."""
+        """Return the summary of what was counted. `cases` are those that rows should belong to."""
         unmet = [case for case in cases if case not in self._cases]
         largest = sorted(self._groups.items(), key=lambda item: (-item[1], item[0]))
         counts = self._verdicts

@@ -14,12 +14,12 @@ from rightcall.reading import check_size
 from rightcall.scale.columns import Plan, is_span_table
 from rightcall.values.trajectory import is_trajectory
 
-from ._finding import Source, find_files
+from ._batches import open_bytes, open_table
+from ._files import Source, find_files
 from ._fragments import Fragment, Reading, plan_digest
 from ._lines import unpacked
 from ._output import KEY
 from ._places import is_local
-from ._reading import open_bytes, open_table
 from ._spans import cut_spans
 
 _PARQUET = b"PAR1"
@@ -34,7 +34,7 @@ class Cut(msgspec.Struct, frozen=True, kw_only=True):
     rows: int = 131_072
     """Row groups are put together as long as they have no more rows than this."""
     most_rows: int = 524_288
-    """A row group with more rows is cut. Whoever scores a later part has to decode the parts before it, which takes a
+    """A row group with more rows is cut. To score a later part, the parts before it have to be decoded, which takes a
     tenth of the time that scoring them would."""
     size: int = 1 << 25
     """How many bytes of a file of lines are one fragment."""
@@ -53,10 +53,10 @@ def find_fragments(
 
     Args:
         sources: Paths, patterns, folders, Delta tables, addresses in object stores.
-        plan: What the rows are to be held against.
+        plan: What the rows are to be checked against.
         reading: How files are read.
         cut: How large fragments are.
-        out: The folder of scores; what lies in it is no input.
+        out: The folder of scores; what is in it is not input.
         complain: Hears of files that cannot be read; where there is none, the first of them is raised.
 
     Raises:
@@ -179,7 +179,7 @@ def _is_lines(file: Source) -> bool:
             while line and line.isspace():
                 line = text.readline(_HEAD)
         except (OSError, pa.ArrowException):
-            return False  # whoever reads the file says what is wrong with it
+            return False  # reading the file says what is wrong with it
     return is_trajectory(line)
 
 

@@ -13,13 +13,12 @@ from rightcall.errors import RightcallError, StoreError
 from rightcall.scale.columns import Plan
 from rightcall.scale.processes import Do, Heard, Pool, start_method
 
-from ._counting import Counting
+from ._counts import Counting
+from ._cut import any_remote
+from ._fragment_scores import count_fragment, score_fragment
 from ._fragments import Fragment
 from ._job import Job
 from ._output import Output
-from ._planning import any_remote
-from ._scoring import score_fragment
-from ._summarising import count_fragment
 
 _PATIENCE = 0.2
 """Seconds between two questions whether to stop."""
