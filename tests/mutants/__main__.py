@@ -22,7 +22,7 @@ PROJECT = Path(__file__).parents[2]
 CORE = (
     *("matching/**/*.py", "cases/verdicts/*.py"),
     *(f"judging/{name}.py" for name in ("core/_selection", "calls/_pairs", "calls/_matching", "calls/_aligning")),
-    *(f"reading/runs/{name}.py" for name in ("_duplicates", "_grouping", "_turns")),
+    *(f"reading/runs/{name}.py" for name in ("_merge", "_grouping", "_turns")),
 )
 SEED = 12
 """The sample of which every survivor is killed or explained. Of any other, one in twenty may survive."""

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from rightcall.cases.verdicts import CASE_ATTRIBUTE
 from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.reading import Grouping, Scattered, check_grouping, known_columns, span_columns, table_spans
+from rightcall.reading import Grouping, UnorderedSpans, check_grouping, known_columns, span_columns, table_spans
 from rightcall.values.trajectory import Trajectory
 
 
@@ -48,4 +48,4 @@ def span_trajectories(
         for batch in parts
         for span in table_spans(batch, known_columns(batch.schema, "the table of spans"), limits)
     )
-    return Scattered(spans, grouping, metadata_attributes, limits).trajectories()
+    return UnorderedSpans(spans, grouping, metadata_attributes, limits).trajectories()
