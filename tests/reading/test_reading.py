@@ -14,7 +14,7 @@ from tests.reading.traces import TRACE, call, line, request, span
 
 from rightcall.errors import InputError, UnknownNameError
 from rightcall.reading import INPUT_FORMATS, read, read_messages, read_spans
-from rightcall.reading._reading import Source
+from rightcall.reading._read import Source
 
 ONE = line(call(1, "search", '{"q": "x"}', '{"content": [1, 2]}'))
 

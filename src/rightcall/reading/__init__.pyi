@@ -1,4 +1,4 @@
-from ._reading import (
+from ._read import (
     INPUT_FORMATS as INPUT_FORMATS,
     Reading as Reading,
     Turn as Turn,
@@ -9,7 +9,7 @@ from ._reading import (
 )
 from .runs._grouping import Grouping as Grouping
 from .sources._bytes import bounded as bounded, check_not_server as check_not_server, check_size as check_size
-from .sources._large import (
+from .sources._large_file import (
     BlockReading as BlockReading,
     LargeFile as LargeFile,
     LeftLine as LeftLine,
@@ -18,17 +18,21 @@ from .sources._large import (
     large_file as large_file,
 )
 from .sources._raw_spans import raw_span as raw_span, raw_spans as raw_spans, read_raw_spans as read_raw_spans
-from .sources._scattered import Beginnings as Beginnings, Scattered as Scattered, check_grouping as check_grouping
 from .sources._survey import Block as Block
-from .tables._table_columns import (
+from .sources._unordered_spans import (
+    Beginnings as Beginnings,
+    UnorderedSpans as UnorderedSpans,
+    check_grouping as check_grouping,
+)
+from .tables._row_spans import table_spans as table_spans
+from .tables._span_columns import (
     SpanColumns as SpanColumns,
     known_columns as known_columns,
     span_columns as span_columns,
 )
-from .tables._table_groups import (
+from .tables._trace_groups import (
     Outline as Outline,
     group_columns as group_columns,
     table_groups as table_groups,
     table_outline as table_outline,
 )
-from .tables._table_spans import table_spans as table_spans

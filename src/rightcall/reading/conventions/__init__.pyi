@@ -1,19 +1,10 @@
-from ._agents import agent_name as agent_name
-from ._conventions import (
-    CONVENTIONS as CONVENTIONS,
-    MERGED as MERGED,
-    SPAN_NAMES as SPAN_NAMES,
-    WRAPPED_IN_MESSAGES as WRAPPED_IN_MESSAGES,
-    Convention as Convention,
-    convention_by_attributes as convention_by_attributes,
-    says as says,
-)
 from ._envelopes import (
     Envelope as Envelope,
     adk_output as adk_output,
     content_blocks as content_blocks,
     converse_blocks as converse_blocks,
     llamaindex_output as llamaindex_output,
+    reads_like_error as reads_like_error,
 )
 from ._kinds import (
     CONVERSATION_KEYS as CONVERSATION_KEYS,
@@ -26,5 +17,13 @@ from ._kinds import (
     shape_of as shape_of,
     tools_of as tools_of,
 )
-from ._roles import Role as Role
-from ._suspicion import reads_like_error as reads_like_error
+from ._roles import Role as Role, agent_name as agent_name
+from ._tool_calls import (
+    CONVENTIONS as CONVENTIONS,
+    MERGED as MERGED,
+    SPAN_NAMES as SPAN_NAMES,
+    WRAPPED_IN_MESSAGES as WRAPPED_IN_MESSAGES,
+    Convention as Convention,
+    convention_by_attributes as convention_by_attributes,
+    has_value as has_value,
+)

@@ -1,7 +1,7 @@
-"""What frameworks wrap around arguments and outputs, and how it comes off.
+"""Unwrap what frameworks put around arguments and outputs, and recognise the error texts they write.
 
-Each function knows one wrapping, leaves everything else as it is, and may learn more of the call on the way. It
-is named in the table of conventions by those that use it: elsewhere the same object is what the tool returned.
+Each function knows one wrapping, returns any other value unchanged, and may learn more about the call on the way. The
+table of conventions names it for the conventions that use it: elsewhere the same object is what the tool returned.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rightcall.reading.spans import NOTHING, Record, UnparsableError, arguments, outcome
+from rightcall.reading.spans import NOTHING, CallRecord, UnparsableError, arguments, outcome
 
-Envelope = Callable[[Any, Record, Mapping[str, Any]], Any]
+Envelope = Callable[[Any, CallRecord, Mapping[str, Any]], Any]
 
 _REPR = re.compile(
     r"content=(?P<quote>['\"])(?P<text>.*?)(?P=quote) (?:name=|tool_call_id=|artifact=|status=|id=)", re.S
@@ -20,7 +20,7 @@ _REPR = re.compile(
 _REPR_ID = re.compile(r"tool_call_id='([^']*)'")
 
 
-def callback_input(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+def callback_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """LangChain's callback as OpenLLMetry stores it: `inputs`, else `input_str`, with the call's id in `kwargs`."""
     if not isinstance(value, dict) or "input_str" not in value:
         return value
@@ -36,14 +36,14 @@ def callback_input(value: Any, call: Record, attributes: Mapping[str, Any]) -> A
         return NOTHING
 
 
-def mcp_input(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+def mcp_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """OpenLLMetry's MCP client: `{"tool_name": …, "arguments": …}`."""
     if isinstance(value, dict) and "tool_name" in value and "arguments" in value:
         return value["arguments"]
     return value
 
 
-def python_call(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+def python_call(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """A Python call kept as `{"args": […], "kwargs": {…}}`: positional arguments have no names of their own.
 
     Where the span carries the tool's parameters, their order names them; else nothing certain is known.
@@ -61,21 +61,21 @@ def python_call(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
     return {**dict(zip(names, positional, strict=False)), **named}
 
 
-def smolagents_call(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+def smolagents_call(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Smolagents' call of a tool: `{"args", "kwargs", "sanitize_inputs_outputs"}`."""
     if isinstance(value, dict) and "sanitize_inputs_outputs" in value:
         return python_call(value, call, attributes)
     return value
 
 
-def llamaindex_call(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+def llamaindex_call(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """LlamaIndex's `FunctionTool.acall`, whose arguments OpenInference keeps as `{"args", "kwargs"}`."""
     if call.span and call.span.name.endswith(("Tool.call", "Tool.acall", "Tool.__call__")):
         return python_call(value, call, attributes)
     return value
 
 
-def tool_message(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+def tool_message(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """LangChain's ToolMessage: dumped, constructed, flat, or as Python writes it; alone or under `output`."""
     if value.__class__ is dict and not ("output" in value or "type" in value or "lc" in value):
         return value
@@ -95,7 +95,7 @@ def tool_message(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any
     return content_blocks(content, call, attributes)
 
 
-def langsmith_output(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+def langsmith_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """LangSmith's run outputs: `{"output": …}`, and `{}` where the tool raised."""
     if value == {}:
         return NOTHING
@@ -104,7 +104,7 @@ def langsmith_output(value: Any, call: Record, attributes: Mapping[str, Any]) ->
     return value
 
 
-def llamaindex_output(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+def llamaindex_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """LlamaIndex's ToolOutput, and the ToolCallResult around it that has arguments and id as well."""
     if not isinstance(value, dict):
         return value
@@ -121,7 +121,7 @@ def llamaindex_output(value: Any, call: Record, attributes: Mapping[str, Any]) -
     return outcome(value["raw_output"])
 
 
-def adk_output(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+def adk_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Google ADK: `{"id", "name", "response"}` around; `{"result": x}` for what is no object; `{"error": …}`."""
     if isinstance(value, dict) and value.keys() == {"id", "name", "response"}:
         value = value["response"]
@@ -135,7 +135,7 @@ def adk_output(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
     return value
 
 
-def mcp_output(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+def mcp_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """OpenLLMetry's MCP client: `{"result": …, "is_error": true}` around the text the server returned."""
     if not isinstance(value, dict) or "result" not in value or not value.keys() <= {"result", "is_error"}:
         return value
@@ -145,7 +145,7 @@ def mcp_output(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
     return outcome(value["result"])
 
 
-def mcp_result(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+def mcp_result(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """MCP's own result: blocks of content, and whether it is an error."""
     if isinstance(value, dict) and isinstance(value.get("content"), list) and "isError" in value:
         call.failed = call.failed or value["isError"] is True
@@ -153,17 +153,17 @@ def mcp_result(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
     return content_blocks(value, call, attributes)
 
 
-def content_blocks(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+def content_blocks(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Blocks `{"type": "text", "text": …}`, as Anthropic and MCP have them: one stands for its text."""
     return _unblocked(value, _is_text_block)
 
 
-def converse_blocks(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+def converse_blocks(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Blocks `{"json": …}` and `{"text": …}`, as Bedrock's Converse and Strands have them."""
     return _unblocked(value, _is_converse_block)
 
 
-def uipath_output(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+def uipath_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """UiPath: of an object with `content`, the content is the output."""
     if value.__class__ is dict and "content" in value:
         content = value["content"]
@@ -171,7 +171,7 @@ def uipath_output(value: Any, call: Record, attributes: Mapping[str, Any]) -> An
     return value
 
 
-def foreign_input(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+def foreign_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Arguments in a wrapping of a framework whose convention the span does not follow: they are not known.
 
     A span that has lost the mark of its convention is read by another, which leaves such a wrapping on.
@@ -182,7 +182,7 @@ def foreign_input(value: Any, call: Record, attributes: Mapping[str, Any]) -> An
     return NOTHING if is_call or {"input_str", "tags"} <= value.keys() else value
 
 
-def foreign_output(value: Any, call: Record, attributes: Mapping[str, Any]) -> Any:
+def foreign_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """The same for what a call gave back."""
     inner = value["output"] if isinstance(value, dict) and value.keys() == {"output"} else value
     if isinstance(inner, str):
@@ -196,7 +196,7 @@ def foreign_output(value: Any, call: Record, attributes: Mapping[str, Any]) -> A
     return NOTHING if is_wrapped else value
 
 
-def _written_tool_message(text: str, call: Record) -> Any:
+def _written_tool_message(text: str, call: CallRecord) -> Any:
     found = _REPR.match(text)
     if not found:
         return text
@@ -254,3 +254,25 @@ def _is_converse_block(block: Any) -> bool:
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
+
+
+# Version-bound by nature: each phrase is what a framework writes where a tool raised and nothing else shows it.
+_PHRASES = re.compile(
+    r"\s*(?:"
+    r"Error: "
+    r"|Error (?:executing|calling|running|invoking) tool"
+    r"|An error occurred while running the tool"
+    r"|Tool execution failed"
+    r"|Failed to (?:execute|invoke|call) tool"
+    r"|Tool '[^']*' (?:not found|does not exist)"
+    r"|(?:Error|Exception) in tool"
+    r"|ToolException\b"
+    r"|Traceback \(most recent call last\)"
+    r")"
+)
+_ENDINGS = ("Fix the errors and try again.", "Please fix your mistakes.")
+
+
+def reads_like_error(output: str) -> bool:
+    """Whether the text of an output is one that frameworks write for a tool that raised."""
+    return _PHRASES.match(output) is not None or output.rstrip().endswith(_ENDINGS)

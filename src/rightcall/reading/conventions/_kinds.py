@@ -13,7 +13,8 @@ import msgspec
 
 from rightcall.reading.spans import RawAttributes, Span
 
-from ._conventions import (
+from ._roles import ROLE_VALUES, Role, role_by_attributes, role_by_name
+from ._tool_calls import (
     CONVENTIONS,
     Convention,
     convention_by_attributes,
@@ -21,7 +22,6 @@ from ._conventions import (
     dialect_of,
     kind_in_name,
 )
-from ._roles import ROLE_VALUES, Role, role_by_attributes, role_by_name
 
 _MOST_SHAPES = 4096
 _MOST_DECIDED = 1024
@@ -97,7 +97,7 @@ class Shape(msgspec.Struct):
     groups: _Keys
     """Its attributes with the id of a conversation or session."""
     decided: dict[Any, Kind | None]
-    carriers: Any = None
+    message_attributes: Any = None
     """Which of its attributes hold messages, once somebody has looked."""
 
 

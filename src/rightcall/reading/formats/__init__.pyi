@@ -1,7 +1,7 @@
 from ._containers import items_of as items_of
-from ._mlflow import is_mlflow_trace as is_mlflow_trace, mlflow_spans as mlflow_spans
+from ._exports import is_mlflow_trace as is_mlflow_trace, mlflow_spans as mlflow_spans
 from ._otlp import is_otlp as is_otlp, otlp_span as otlp_span, spans_in as spans_in
-from ._otlp_lines import decode_request as decode_request, span_in as span_in, split_request as split_request
+from ._otlp_lazy import decode_request as decode_request, span_in as span_in, split_request as split_request
 from ._protobuf import (
     looks_like_framed_protobuf as looks_like_framed_protobuf,
     looks_like_protobuf as looks_like_protobuf,

@@ -7,19 +7,19 @@ from typing import Any
 
 import msgspec
 
-from rightcall.reading.spans import Item, Loose
+from rightcall.reading.spans import Item, OtherDocument
 
 from ._exports import (
     agents_spans,
     dataframe_span,
     is_agents_span,
     is_dataframe_row,
+    is_mlflow_trace,
+    mlflow_spans,
 )
-from ._jaeger import is_jaeger, jaeger_spans
-from ._mlflow import is_mlflow_trace, mlflow_spans
+from ._jaeger_zipkin import is_jaeger, is_zipkin_span, jaeger_spans, zipkin_span
 from ._otlp import is_otlp, otlp_items
 from ._sdk import is_live_span, is_sdk_span, live_span, sdk_span
-from ._zipkin import is_zipkin_span, zipkin_span
 
 MESSAGES = "messages"
 """The format that is no container of spans: a log of messages."""
@@ -53,7 +53,7 @@ def items_of(document: Any, input_format: str | None = None) -> Iterator[Item]:
     """The spans and log records of a decoded document; what is none of these comes back loose."""
     if isinstance(document, list):
         if not any([_container(item, input_format) or is_live_span(item) for item in document]):
-            yield Loose(document)
+            yield OtherDocument(document)
             return
         for item in document:
             yield from items_of(item, input_format)
@@ -83,4 +83,4 @@ def _wrapped(document: Any, input_format: str | None) -> Iterator[Item]:
         if isinstance(held, list) and any(_container(item, input_format) for item in held):
             yield from items_of(held, input_format)
             return
-    yield Loose(document)
+    yield OtherDocument(document)

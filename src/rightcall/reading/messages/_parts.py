@@ -1,13 +1,13 @@
-"""One part of a message: which format it is in, and what it says."""
+"""Read one part of a message, or one step of smolagents, as requested calls and results."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from rightcall.reading.spans import NOTHING, PLACEHOLDERS, Record, UnparsableError, arguments, is_scrubbed, outcome
+from rightcall.reading.spans import NOTHING, PLACEHOLDERS, CallRecord, UnparsableError, arguments, is_scrubbed, outcome
 
-from ._message_formats import PARTS, Part
+from ._part_formats import PARTS, Part
 
 _MOST_SHAPES = 4096
 _CALLS = frozenset({"tool_call", "tool_use", "function_call"})
@@ -40,12 +40,12 @@ def part_of(document: Mapping[str, Any]) -> Part | None:
     return None
 
 
-def read_part(document: Mapping[str, Any], part: Part) -> Record | None:
+def read_part(document: Mapping[str, Any], part: Part) -> CallRecord | None:
     """What a part says: a record of a requested call, or of a result. None if it is unusable."""
     name = _first(document, part.name)
     if part.kind == "call" and part is not _PARTIAL and not (isinstance(name, str) and name):
         return None
-    record = Record(name.strip("'\"") if isinstance(name, str) else "")
+    record = CallRecord(name.strip("'\"") if isinstance(name, str) else "")
     call_id = _first(document, part.id)
     record.call_id = call_id if isinstance(call_id, str) and call_id and call_id not in PLACEHOLDERS else None
     record.of_user = document.get("requestor") == "user"
@@ -100,7 +100,7 @@ def _unsettled(part: Part) -> _Marks:
     return tuple([(key, wanted) for key, wanted in part.marks if key != "type" and (wanted is not None or "." in key)])
 
 
-def _take_args(record: Record, held: Any) -> None:
+def _take_args(record: CallRecord, held: Any) -> None:
     if held is NOTHING or held is None:
         return
     try:
@@ -113,7 +113,7 @@ def _take_args(record: Record, held: Any) -> None:
         record.args = value
 
 
-def _take_output(record: Record, document: Mapping[str, Any], part: Part, held: Any) -> None:
+def _take_output(record: CallRecord, document: Mapping[str, Any], part: Part, held: Any) -> None:
     record.failed = any(_failed(_inside(document, key), wanted) for key, wanted in part.failure)
     if held is not NOTHING:
         value = outcome(held)
@@ -158,3 +158,55 @@ def _fits(held: Any, wanted: Any) -> bool:
 
 def _failed(held: Any, wanted: Any) -> bool:
     return bool(held) and held is not NOTHING if wanted is None else bool(held == wanted)
+
+
+_OBSERVATION = "Observation:\n"
+
+
+def is_step(message: Mapping[str, Any]) -> bool:
+    """Whether an object is a step of smolagents."""
+    return "step_number" in message and ("observations" in message or "model_output_message" in message)
+
+
+def read_step(step: Mapping[str, Any]) -> tuple[list[CallRecord], list[CallRecord]]:
+    """The calls of a step, and its result where there was one call: what several calls observed is one text."""
+    calls = _calls(step.get("tool_calls"))
+    output = step.get("model_output_message")
+    if not calls and isinstance(output, dict):
+        # A step that raised has lost its calls, but not the message that asked for them.
+        calls = _calls(output.get("tool_calls"))
+    if not calls:
+        return [], []
+    return calls, _results(step, calls)
+
+
+def _calls(held: Any) -> list[CallRecord]:
+    calls = []
+    for item in held if isinstance(held, list) else ():
+        part = part_of(item) if isinstance(item, dict) else None
+        record = read_part(item, part) if part and part.kind == "call" else None
+        if record:
+            calls.append(record)
+    return calls
+
+
+def _results(step: Mapping[str, Any], calls: list[CallRecord]) -> list[CallRecord]:
+    error = step.get("error")
+    message = error.get("message") if isinstance(error, dict) else error
+    if len(calls) > 1:
+        # The text of an error names the tool that raised it.
+        calls = [call for call in calls if error and f"'{call.name}'" in str(message)]
+        if len(calls) != 1:
+            return []
+    result = CallRecord(calls[0].name)
+    result.call_id = calls[0].call_id
+    if error:
+        result.failed = True
+        result.error = message if isinstance(message, str) else None
+    elif isinstance(step.get("observations"), str):
+        result.output = outcome(step["observations"].removeprefix(_OBSERVATION))
+    elif step.get("action_output") is not None:
+        result.output = step["action_output"]
+    else:
+        result.output = NOTHING
+    return [result]

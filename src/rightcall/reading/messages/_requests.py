@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from rightcall.reading.spans import NOTHING, Record, are_told_apart, has_made_up_id
+from rightcall.reading.spans import NOTHING, CallRecord, has_made_up_id, have_different_ids
 from rightcall.values.decoding import dump_json
 
-from ._message_log import Exchange
-from ._threads import BEFORE, Threads, doubtful_places, falls_silent, steps_up
+from ._message_exchange import Exchange
+from ._prompt_history import BEFORE, PromptHistory, doubtful_places, falls_silent, turns_in_log
 
 Key = tuple[Any, int | None, str, bytes | str]
 """Where and in which turn a request was made, its name and its arguments."""
@@ -36,7 +36,7 @@ class Requests:
     """
 
     def __init__(self) -> None:
-        self.known: list[Record] = []
+        self.known: list[CallRecord] = []
         self.is_doubtful = False
         """Requests were shown of which cannot be told whether they were made before the run."""
         self.heard: set[int] = set()
@@ -45,20 +45,20 @@ class Requests:
         """A message of the user was shown of which cannot be told whether anything was said in it."""
         self.is_placed = True
         """Whether it is known in which call, if any, the conversation is held that is read."""
-        self._threads = Threads()
+        self._threads = PromptHistory()
         self._past: set[int] = set()
         self._answered: set[tuple[int | None, int]] = set()
         self.contexts: dict[int, Any] = {}
         self.saw_messages = False
-        self.strays: list[Record] = []
+        self.strays: list[CallRecord] = []
         """Results whose requests were not found."""
-        self._by_id: dict[tuple[str, int], list[Record]] = {}
-        self._by_key: dict[Key, list[Record]] = {}
-        self._written: dict[int, tuple[Record, bytes | str]] = {}
+        self._by_id: dict[tuple[str, int], list[CallRecord]] = {}
+        self._by_key: dict[Key, list[CallRecord]] = {}
+        self._written: dict[int, tuple[CallRecord, bytes | str]] = {}
         self._groups = 0
 
     @property
-    def made(self) -> list[Record]:
+    def made(self) -> list[CallRecord]:
         """The requests that were made in this run."""
         return [record for record in self.known if id(record) not in self._past]
 
@@ -77,7 +77,7 @@ class Requests:
         place = None if context is None else id(context)
         is_first = not self._threads.is_known(place)
         turns = self._threads.turns_of(before, turn, place, answer=after)
-        reading = _Reading(self, context, start_ns, end_ns, turn)
+        reading = _ConversationReader(self, context, start_ns, end_ns, turn)
         reading.doubts = doubtful_places(before, turns, of_model or bool(self._answered), is_first)
         reading.take_all(before, turns)
         reading.answering = of_model
@@ -94,11 +94,11 @@ class Requests:
         self.is_placed = True
         self.are_turns_doubtful = self.are_turns_doubtful or falls_silent(said)
         if turn is None:
-            turns: Sequence[int | None] = steps_up(said, asked)
+            turns: Sequence[int | None] = turns_in_log(said, asked)
             self._threads.remember(said, turns)
         else:
             turns = self._threads.turns_of(said, turn, asked=asked)
-        reading = _Reading(self, None, None, None, turn)
+        reading = _ConversationReader(self, None, None, None, turn)
         self.heard.update([each for each in turns if each is not None] if turn is None else [turn])
         reading.take_all(said, turns)
         reading.place_stray_results()
@@ -111,7 +111,7 @@ class Requests:
             return False
         return turn == BEFORE or (place, turn) in self._answered
 
-    def with_id(self, call_id: str | None, name: str = "", use: int = 0) -> Record | None:
+    def with_id(self, call_id: str | None, name: str = "", use: int = 0) -> CallRecord | None:
         """The request with an id, answered `use` times before; of several with one id, the one with the name."""
         found = self._by_id.get((call_id or "", use), ())
         for record in found:
@@ -124,11 +124,11 @@ class Requests:
         self._groups += 1
         return f"turn-{self._groups}"
 
-    def is_past(self, record: Record) -> bool:
+    def is_past(self, record: CallRecord) -> bool:
         """Whether a request was made before the run began."""
         return id(record) in self._past
 
-    def keep(self, call: Record, key: Key, context: Any, use: int = 0, is_past: bool = False) -> Record:
+    def keep(self, call: CallRecord, key: Key, context: Any, use: int = 0, is_past: bool = False) -> CallRecord:
         """Keep a request seen for the first time. What is kept is a copy: a message may be met again."""
         record = copy(call)
         record.turn = key[1]
@@ -142,7 +142,7 @@ class Requests:
         self.name_by_id(record, record.call_id, use)
         return record
 
-    def written(self, call: Record) -> bytes | str:
+    def written(self, call: CallRecord) -> bytes | str:
         """The arguments of a call as text that is equal for equal ones."""
         known = self._written.get(id(call))
         if known is None:
@@ -150,7 +150,7 @@ class Requests:
             known = self._written[id(call)] = (call, key_of(call.args))
         return known[1]
 
-    def name_by_id(self, record: Record, call_id: str | None, use: int = 0) -> None:
+    def name_by_id(self, record: CallRecord, call_id: str | None, use: int = 0) -> None:
         """Let a request be found by an id."""
         if not call_id:
             return
@@ -160,13 +160,13 @@ class Requests:
         if record not in named:
             named.append(record)
 
-    def nth(self, key: Key, position: int) -> Record | None:
+    def nth(self, key: Key, position: int) -> CallRecord | None:
         """The request of a name and arguments at a position, if as many are known."""
         found = self._by_key.get(key, ())
         return found[position] if position < len(found) else None
 
 
-class _Reading:
+class _ConversationReader:
     """One conversation on its way into the requests."""
 
     def __init__(
@@ -177,19 +177,19 @@ class _Reading:
         self._context = context
         self._start_ns, self._end_ns = start_ns, end_ns
         self._counts: dict[Key, int] = {}
-        self._waiting: dict[int, Record] = {}
-        self._open: dict[str, dict[int, Record]] = {}
+        self._waiting: dict[int, CallRecord] = {}
+        self._open: dict[str, dict[int, CallRecord]] = {}
         """The requests of each id that wait for their results."""
         self._uses: dict[str, int] = {}
         """How often each id was answered so far."""
         self._of_user: set[str] = set()
         """Ids of calls that a simulated user made, and that wait for their results."""
-        self._stray: list[Record] = []
+        self._stray: list[CallRecord] = []
         self._group: str | None = None
-        self._last: list[Record] = []
+        self._last: list[CallRecord] = []
         """What the messages before asked for, where nothing has come between."""
         self._last_by: str | None = None
-        self._joined: list[list[Record]] = []
+        self._joined: list[list[CallRecord]] = []
         """Calls that messages in a row asked for."""
         self._has_history = False
         self.answering = False
@@ -236,7 +236,7 @@ class _Reading:
                 for record in records:
                     record.group = None
 
-    def _call(self, call: Record, context: Any, turn: int | None) -> Record:
+    def _call(self, call: CallRecord, context: Any, turn: int | None) -> CallRecord:
         requests = self._requests
         key = (id(context) if context is not None else None, turn, call.name, requests.written(call))
         position = self._counts.get(key, 0)
@@ -262,27 +262,27 @@ class _Reading:
             self._open.setdefault(call.call_id, {})[id(known)] = known
         return known
 
-    def _same(self, call: Record, key: Key, position: int, use: int) -> Record | None:
+    def _same(self, call: CallRecord, key: Key, position: int, use: int) -> CallRecord | None:
         requests = self._requests
         if call.call_id:
             known = requests.with_id(call.call_id, call.name, use)
             if known and (NOTHING in (known.args, call.args) or known.args == call.args):
                 return None if self._is_older(known) else known
         known = requests.nth(key, position)
-        if known is None or are_told_apart(known, call):
+        if known is None or have_different_ids(known, call):
             return None
         # A server that keeps the conversation is sent new messages only: an answer given later is another one.
         answered = known.answered_ns
         later = self._start_ns is not None and answered is not None and self._start_ns >= answered
         return None if self.answering and later and not self._has_history else known
 
-    def _is_older(self, known: Record) -> bool:
+    def _is_older(self, known: CallRecord) -> bool:
         """Whether a request was made before the turn in which the model makes one of the same id now."""
         if not self.answering or self._shown_in is None:
             return False
         return self._requests.is_past(known) or (known.turn is not None and known.turn < self._shown_in)
 
-    def _result(self, result: Record) -> None:
+    def _result(self, result: CallRecord) -> None:
         request = self._with_id_of(result) or self._waiting_for(result)
         if request is None:
             self._stray.append(result)
@@ -291,7 +291,7 @@ class _Reading:
             self._free_id(request, result.call_id or request.call_id)
             self._answer(request, result)
 
-    def _with_id_of(self, result: Record) -> Record | None:
+    def _with_id_of(self, result: CallRecord) -> CallRecord | None:
         """The request with the id of a result: one that waits, else one known from elsewhere or answered before."""
         call_id = result.call_id
         if not call_id:
@@ -304,13 +304,13 @@ class _Reading:
         use = self._uses.get(call_id, 0)
         return self._requests.with_id(call_id, use=use) or self._requests.with_id(call_id, use=max(use - 1, 0))
 
-    def _free_id(self, request: Record, call_id: str | None) -> None:
+    def _free_id(self, request: CallRecord, call_id: str | None) -> None:
         """Let an id stand for another call from now on, if it was this request's and is answered now."""
         waiting = self._open.get(call_id or "")
         if call_id and waiting and waiting.pop(id(request), None):
             self._uses[call_id] = self._uses.get(call_id, 0) + 1
 
-    def _answer(self, request: Record, result: Record) -> None:
+    def _answer(self, request: CallRecord, result: CallRecord) -> None:
         if result.call_id and request.call_id and request.call_id.startswith(_ITEM):
             request.call_id = None
             self._requests.name_by_id(request, result.call_id)
@@ -321,7 +321,7 @@ class _Reading:
         if not _is_answered(request):
             request.output, request.failed, request.error = result.output, result.failed, result.error
 
-    def _is_approved(self, request: Record, result: Record) -> bool:
+    def _is_approved(self, request: CallRecord, result: CallRecord) -> bool:
         """Whether the log of a later turn has a result of a call that was refused: it was made then, under its old id.
 
         Spans do not count. They may show the refusal again in a format that does not say that it was one.
@@ -352,28 +352,28 @@ class _Reading:
             else:
                 self._requests.strays.append(result)
 
-    def _answer_later_request(self, result: Record) -> bool:
+    def _answer_later_request(self, result: CallRecord) -> bool:
         waiting = self._open.get(result.call_id or "")
         if not waiting:
             return False
         self._answer(waiting.pop(next(iter(waiting))), result)
         return True
 
-    def _waiting_for(self, result: Record) -> Record | None:
+    def _waiting_for(self, result: CallRecord) -> CallRecord | None:
         for record in self._waiting.values():
             if _may_answer(result, record):
                 return record
         return None
 
 
-def _may_answer(result: Record, request: Record) -> bool:
+def _may_answer(result: CallRecord, request: CallRecord) -> bool:
     """Whether a result can be a request's, going by name and id."""
     if result.name and result.name != request.name:
         return False
     return not result.call_id or not request.call_id or request.call_id.startswith(_ITEM)
 
 
-def _is_answered(record: Record) -> bool:
+def _is_answered(record: CallRecord) -> bool:
     return record.failed or record.output is not NOTHING
 
 

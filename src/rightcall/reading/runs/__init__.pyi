@@ -1,9 +1,10 @@
-from ._calls import take_call as take_call
 from ._grouping import GROUPINGS as GROUPINGS, Grouping as Grouping, Traces as Traces, keys_of as keys_of
-from ._run import Run as Run
-from ._sorting import (
-    Sorting as Sorting,
+from ._notes import Warnings as Warnings
+from ._run_builder import RunBuilder as RunBuilder
+from ._run_filter import (
+    RunFilter as RunFilter,
     roots_of as roots_of,
     whole_runs as whole_runs,
     without_creations as without_creations,
 )
+from ._span_calls import read_call as read_call

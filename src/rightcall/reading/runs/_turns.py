@@ -1,21 +1,148 @@
-"""Turns of a conversation: which of its spans belong to the same one."""
+"""Split a run into the turns of its conversation."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import msgspec
 
-from rightcall.reading.conventions import Role
-from rightcall.reading.messages import Conversation, Exchange, carriers_among, words_of, words_shared
+from rightcall.reading.conventions import CallShape, Role
+from rightcall.reading.messages import Conversation, Exchange, message_attributes, words_of, words_shared
 from rightcall.reading.spans import Span
 
-from ._rooms import Room, Rooms, end_of
-from ._tree import Tree
+from ._input_output import GIVEN
+from ._span_tree import Tree
 
-Talk = Callable[[Span], Conversation]
+_NAMES = ("gen_ai.agent.name", "agent.name", "agent_name", "graph.node.id")
+_INVOKED = ("invoke_agent ", "agent_run [")
+_NEVER = 1 << 80
+
+
+class UserRequest(msgspec.Struct):
+    """A span that stands for one request, and the models that were at work for it.
+
+    A request is what has a question of its own, or is an agent with a name; outside of these, each use of a model.
+    """
+
+    span: Span
+    agent: str
+    """The name of the agent; empty where none is known."""
+    path: tuple[Span, ...]
+    """The spans around it, from the inside."""
+    begin: int
+    end: int
+    models: list[Span]
+
+    def begin_after(self, last: UserRequest) -> int:
+        """When the request began, with those spans around it that were not around the last one."""
+        shared = {id(span) for span in last.path}
+        own = [span.start_ns for span in self.path if id(span) not in shared and span.start_ns is not None]
+        return min([self.begin, *own])
+
+
+class UserRequests:
+    """The requests of a run that are neither inside of one another nor inside of a call."""
+
+    def __init__(self, spans: Sequence[Span], roles: Mapping[int, Role], tree: Tree) -> None:
+        self._spans: dict[str | None, Span] = {span.span_id: span for span in spans if span.span_id}
+        self._outermost: dict[int, Span | None] = {}
+        self._ends: dict[int, int] = {}
+        self._roles, self._tree = roles, tree
+
+    def of(self, at_work: Iterable[Span]) -> list[UserRequest]:
+        """The requests for which agents and models were at work, in order."""
+        requests: dict[int, UserRequest] = {}
+        for span in sorted(at_work, key=lambda span: (span.start_ns or 0, -end_of(span))):
+            if self._tree.enclosing(span) is not None:
+                continue
+            is_model = self._roles[id(span)] == "model"
+            found = self._request_around(span) or (self._model_around(span) if is_model else None)
+            if found is None:
+                continue  # an agent without a name or a question: a trace that frameworks put around their runs
+            request = requests.get(id(found)) or requests.setdefault(id(found), self._request(found))
+            request.end = max(request.end, self.end_of_work(span))
+            if is_model:
+                request.models.append(span)
+        return sorted(requests.values(), key=lambda request: request.begin)
+
+    def end_of_work(self, span: Span) -> int:
+        """When the work was over that a span of an agent or a model stands for.
+
+        An agent is at work no longer than the agents around it: the span of a generator ends when the generator is
+        thrown away, which may be turns later.
+        """
+        end = end_of(span)
+        return end if self._roles[id(span)] == "model" else min(end, self._first_end(span))
+
+    def _request(self, span: Span) -> UserRequest:
+        path = tuple(self._around(span))
+        return UserRequest(span, _own_name(span, self._roles), path, span.start_ns or 0, end_of(span), [])
+
+    def _request_around(self, span: Span) -> Span | None:
+        """The outermost request around a span, or the span where it is one itself."""
+        way: list[Span] = []
+        found: Span | None = None
+        for each in (span, *self._around(span)):
+            if id(each) in self._outermost:
+                found = self._outermost[id(each)]
+                break
+            way.append(each)
+        for each in reversed(way):
+            found = self._outermost[id(each)] = found or (each if self._is_request(each) else None)
+        return found
+
+    def _first_end(self, span: Span) -> int:
+        """When the first of the agents ended that a span is, or is inside of."""
+        way: list[Span] = []
+        end = _NEVER
+        for each in chain((span,), self._around(span)):
+            if id(each) in self._ends:
+                end = self._ends[id(each)]
+                break
+            way.append(each)
+        for each in reversed(way):
+            if each.end_ns and self._roles.get(id(each)) == "agent":
+                end = min(end, end_of(each))
+            self._ends[id(each)] = end
+        return end
+
+    def _model_around(self, span: Span) -> Span:
+        """The outermost model around a model: one use of it, seen by several instrumentations."""
+        return [span, *[each for each in self._around(span) if self._roles.get(id(each)) == "model"]][-1]
+
+    def _around(self, span: Span) -> Iterator[Span]:
+        seen = {span.span_id}
+        above = self._spans.get(span.parent_id)
+        while above is not None and above.span_id not in seen:
+            seen.add(above.span_id)
+            yield above
+            above = self._spans.get(above.parent_id)
+
+    def _is_request(self, span: Span) -> bool:
+        if self._roles.get(id(span)) == "model" or span.kind.__class__ is CallShape:
+            return False
+        return bool(_own_name(span, self._roles)) or not GIVEN.isdisjoint(span.attributes.keys())
+
+
+def _own_name(span: Span, roles: Mapping[int, Role]) -> str:
+    """The name that an agent's span has in an attribute; empty where it has none.
+
+    The name of the span itself does not count: it may be that of a trace which a framework puts around its runs.
+    """
+    if roles.get(id(span)) != "agent":
+        return ""
+    named = next((str(held) for key in _NAMES if (held := span.attributes.get(key))), "")
+    return named or (span.name if span.name.startswith(_INVOKED) else "")
+
+
+def end_of(span: Span) -> int:
+    """When a span ended; one that never did, when it began."""
+    return max(span.end_ns or 0, span.start_ns or 0)
+
+
+ReadMessages = Callable[[Span], Conversation]
 """Reads the messages that a span carries."""
 
 
@@ -61,7 +188,7 @@ class Turns(msgspec.Struct, frozen=True):
         return parts
 
 
-def turns_in(spans: Sequence[Span], roles: Mapping[int, Role], tree: Tree, talk: Talk) -> Turns:
+def turns_in(spans: Sequence[Span], roles: Mapping[int, Role], tree: Tree, read: ReadMessages) -> Turns:
     """The turns that spans show.
 
     Traces of one conversation that follow one another, with an agent or model at work in them, are turns; one that
@@ -75,12 +202,12 @@ def turns_in(spans: Sequence[Span], roles: Mapping[int, Role], tree: Tree, talk:
     is_known = _are_all_known(spans, roles, traces)
     if sum(map(len, traces.values())) < 2:
         return Turns(is_known=is_known)
-    rooms = Rooms(spans, roles, tree)
-    ends = {id(span): rooms.end_of_work(span) for at_work in traces.values() for span in at_work}
+    requests = UserRequests(spans, roles, tree)
+    ends = {id(span): requests.end_of_work(span) for at_work in traces.values() for span in at_work}
     begins = set(_begins_of_traces(traces.values(), ends))
     begun: dict[str, tuple[int, ...]] = {}
     for trace, at_work in traces.items():
-        further, is_sure = _begins_of_requests(rooms.of(at_work), talk)
+        further, is_sure = _begins_of_requests(requests.of(at_work), read)
         begun[trace] = (min(map(_start, at_work)), *further)
         begins.update(further)
         is_known = is_known and is_sure
@@ -91,7 +218,7 @@ def _are_all_known(spans: Sequence[Span], roles: Mapping[int, Role], traces: Map
     """Whether all spans of models and agents have a time, and those with messages say what they stand for."""
     if sum([id(span) in roles for span in spans]) > sum(map(len, traces.values())):
         return False
-    return bool(traces) or sum([bool(carriers_among(span.attributes)) for span in spans]) < 2
+    return bool(traces) or sum([bool(message_attributes(span.attributes)) for span in spans]) < 2
 
 
 def _begins_of_traces(traces: Iterable[Sequence[Span]], ends: Mapping[int, int]) -> Iterator[int]:
@@ -107,30 +234,34 @@ def _start(span: Span) -> int:
     return span.start_ns or 0
 
 
-def _begins_of_requests(rooms: Sequence[Room], talk: Talk) -> tuple[list[int], bool]:
+def _begins_of_requests(requests: Sequence[UserRequest], read: ReadMessages) -> tuple[list[int], bool]:
     """When each turn but the first began, by the requests of a trace; and whether that could be told of all."""
     begins, is_sure = [], True
-    told = [room for room in rooms if room.agent or _first_said(room.models, talk)] if len(rooms) > 1 else rooms
-    rooms = told or rooms  # a model without messages beside others with them is one for embeddings, or the like
-    latest = rooms[0].end if rooms else 0
-    for last, room in pairwise(rooms):
-        begin = room.begin_after(last)
+    told = (
+        [request for request in requests if request.agent or _first_said(request.models, read)]
+        if len(requests) > 1
+        else requests
+    )
+    requests = told or requests  # a model without messages beside others with them is one for embeddings, or the like
+    latest = requests[0].end if requests else 0
+    for last, request in pairwise(requests):
+        begin = request.begin_after(last)
         if begin >= latest:
-            is_new = _is_asked_anew(last, room, talk)
+            is_new = _is_asked_anew(last, request, read)
             begins += [begin] if is_new else []
             is_sure = is_sure and is_new is not None
-        latest = max(latest, room.end)
+        latest = max(latest, request.end)
     return begins, is_sure
 
 
-def _is_asked_anew(last: Room, room: Room, talk: Talk) -> bool | None:
+def _is_asked_anew(last: UserRequest, request: UserRequest, read: ReadMessages) -> bool | None:
     """Whether the user said something between two requests; none where that cannot be told.
 
     A hand-off, the next agent of a team or the next step of a graph is given what the user said before. Where messages
     do not tell, the same agent that is asked again, by nothing that is itself a request, is asked by the user.
     """
-    same_agent = True if room.agent and room.agent == last.agent else None
-    before, now = _first_said(reversed(last.models), talk), _first_said(room.models, talk)
+    same_agent = True if request.agent and request.agent == last.agent else None
+    before, now = _first_said(reversed(last.models), read), _first_said(request.models, read)
     words_before, words = words_of(before), words_of(now)
     if not words or not words_before:
         return same_agent
@@ -142,8 +273,8 @@ def _is_asked_anew(last: Room, room: Room, talk: Talk) -> bool | None:
     return len(words) > len(shared) and _follows_work(now)
 
 
-def _first_said(models: Iterable[Span], talk: Talk) -> list[Exchange]:
-    return next((said.input for span in models if (said := talk(span)).input), [])
+def _first_said(models: Iterable[Span], read: ReadMessages) -> list[Exchange]:
+    return next((said.input for span in models if (said := read(span)).input), [])
 
 
 def _follows_work(said: Sequence[Exchange]) -> bool:

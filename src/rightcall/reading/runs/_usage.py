@@ -10,7 +10,7 @@ from rightcall.reading.conventions import CallShape, Role
 from rightcall.reading.spans import Span
 from rightcall.values.trajectory import Usage
 
-from ._answers import KEYS
+from ._input_output import KEYS
 
 _INPUT = (
     "gen_ai.usage.input_tokens",

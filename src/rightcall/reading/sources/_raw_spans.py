@@ -18,7 +18,7 @@ from rightcall.reading.formats import (
     protobuf_spans,
     spans_in,
 )
-from rightcall.reading.runs import Run
+from rightcall.reading.runs import RunBuilder
 from rightcall.reading.spans import Event, Span, plain_attributes
 from rightcall.values.decoding import decode_json
 from rightcall.values.trajectory import RawEvent, RawSpan, SpanKind, SpanStatus, Trajectory
@@ -74,7 +74,7 @@ def read_raw_spans(
     turns: Iterable[Iterable[RawSpan]], is_conversation: bool = False, limits: Limits = DEFAULT_LIMITS
 ) -> Trajectory:
     """The trajectory of spans that were kept as they were recorded, all of one run: turn by turn in a conversation."""
-    run = Run(limits)
+    run = RunBuilder(limits)
     for spans in turns:
         for span in spans:
             run.add(_unraw(span))

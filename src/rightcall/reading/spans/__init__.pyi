@@ -8,27 +8,31 @@ from ._attributes import (
     undecoded as undecoded,
     unnested as unnested,
 )
-from ._identity import nanoseconds as nanoseconds, span_id as span_id
-from ._record import Record as Record, are_told_apart as are_told_apart, has_made_up_id as has_made_up_id
-from ._span import (
-    Event as Event,
-    Item as Item,
-    LazyEvents as LazyEvents,
-    LogRecord as LogRecord,
-    Loose as Loose,
-    PackedSpan as PackedSpan,
-    Span as Span,
-    once_each as once_each,
-    topmost as topmost,
+from ._call_record import (
+    CallRecord as CallRecord,
+    has_made_up_id as has_made_up_id,
+    have_different_ids as have_different_ids,
 )
-from ._values import (
+from ._recorded_values import (
     NOTHING as NOTHING,
     PLACEHOLDERS as PLACEHOLDERS,
     SCRUBBED as SCRUBBED,
     UnparsableError as UnparsableError,
     arguments as arguments,
     is_scrubbed as is_scrubbed,
+    nanoseconds as nanoseconds,
     outcome as outcome,
     same_but_nulls as same_but_nulls,
+    span_id as span_id,
 )
-from ._warnings import Warnings as Warnings
+from ._span import (
+    Event as Event,
+    Item as Item,
+    LazyEvents as LazyEvents,
+    LogRecord as LogRecord,
+    OtherDocument as OtherDocument,
+    PackedSpan as PackedSpan,
+    Span as Span,
+    once_each as once_each,
+    topmost as topmost,
+)

@@ -102,7 +102,7 @@ class LogRecord(msgspec.Struct):
     time_ns: int | None = None
 
 
-class Loose(msgspec.Struct, frozen=True):
+class OtherDocument(msgspec.Struct, frozen=True):
     """A document that is no span: a message, or a list of them."""
 
     document: Any
@@ -120,7 +120,7 @@ class PackedSpan(msgspec.Struct, gc=False):
         return b"conversation" in self.raw or b"session" in self.raw or b"thread_id" in self.raw
 
 
-Item = Span | PackedSpan | LogRecord | Loose
+Item = Span | PackedSpan | LogRecord | OtherDocument
 """What a container yields."""
 
 

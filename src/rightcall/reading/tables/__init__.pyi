@@ -1,3 +1,3 @@
-from ._table_attributes import UNREADABLE as UNREADABLE
-from ._table_columns import known_columns as known_columns
-from ._table_spans import table_spans as table_spans
+from ._cells import UNREADABLE as UNREADABLE
+from ._row_spans import table_spans as table_spans
+from ._span_columns import known_columns as known_columns

@@ -13,7 +13,7 @@ from msgspec import UNSET
 from rightcall.cases.verdicts import CASE_ATTRIBUTE
 from rightcall.errors import InputError, shown
 from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.reading import Grouping, Scattered, check_grouping, known_columns, span_columns, table_spans
+from rightcall.reading import Grouping, UnorderedSpans, check_grouping, known_columns, span_columns, table_spans
 from rightcall.values.decoding import decode_json
 from rightcall.values.trajectory import ToolCall, Trajectory, Usage, WithheldCall
 
@@ -216,4 +216,4 @@ def span_trajectories(
         for batch in parts
         for span in table_spans(batch, known_columns(batch.schema, "the table of spans"), limits)
     )
-    return Scattered(spans, grouping, metadata_attributes, limits).trajectories()
+    return UnorderedSpans(spans, grouping, metadata_attributes, limits).trajectories()

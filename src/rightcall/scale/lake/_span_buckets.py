@@ -13,7 +13,7 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.reading import (
     Beginnings,
     Grouping,
-    Scattered,
+    UnorderedSpans,
     check_grouping,
     group_columns,
     known_columns,
@@ -148,13 +148,13 @@ class SpanBucket(msgspec.Struct, frozen=True):
             runs.update([names[row] for row, root in outline.roots if root in wanted])
         return self._scattered(spilled(self.path, runs)).begun() & wanted
 
-    def _scattered(self, batches: Iterable[pa.RecordBatch]) -> Scattered:
+    def _scattered(self, batches: Iterable[pa.RecordBatch]) -> UnorderedSpans:
         spans = (
             span
             for batch in batches
             for span in table_spans(batch, known_columns(batch.schema, self.path), self.limits)
         )
-        return Scattered(spans, self.grouping, self.metadata_attributes, self.limits)
+        return UnorderedSpans(spans, self.grouping, self.metadata_attributes, self.limits)
 
 
 def bucket_count(size: int) -> int:

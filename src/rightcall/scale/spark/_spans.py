@@ -14,8 +14,8 @@ from rightcall.errors import InputError
 from rightcall.reading import (
     Beginnings,
     Grouping,
-    Scattered,
     SpanColumns,
+    UnorderedSpans,
     check_grouping,
     group_columns,
     known_columns,
@@ -147,10 +147,10 @@ def read_runs(
         yield trajectories_batch(made, case_attribute)
 
 
-def _scattered(batches: Iterable[Any], encoded: bytes, grouping: Grouping, case_attribute: str) -> Scattered:
+def _scattered(batches: Iterable[Any], encoded: bytes, grouping: Grouping, case_attribute: str) -> UnorderedSpans:
     columns = msgspec.msgpack.decode(encoded, type=SpanColumns)
     spans = [span for batch in batches for span in table_spans(batch, columns)]
-    return Scattered(spans, grouping, (case_attribute,))
+    return UnorderedSpans(spans, grouping, (case_attribute,))
 
 
 def _whole_runs(batches: Iterator[Any]) -> Iterator[list[Any]]:

@@ -1,0 +1,258 @@
+"""Reading: from a file, bytes, spans or messages to trajectories."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from rightcall.errors import InputError, UnknownNameError, nearest, shown
+from rightcall.limits import DEFAULT_LIMITS, Limits
+from rightcall.values.decoding import admit
+from rightcall.values.trajectory import Trajectory
+
+from .formats._containers import CONTAINERS, MESSAGES, items_of
+from .formats._sdk import is_live_span, live_span
+from .messages._framework_states import given_in
+from .messages._logs import Log, logs_in
+from .runs._grouping import GROUPINGS, Grouping
+from .runs._input_output import GivenLog
+from .runs._notes import Warnings
+from .runs._run_builder import CASE, RunBuilder
+from .sources._bytes import opened
+from .sources._document_reader import DocumentReader
+from .sources._large_file import LargeFile, large_file
+from .sources._run_collector import RunCollector, checked_messages
+from .spans._span import LogRecord, Span
+
+INPUT_FORMATS = (*(container.name for container in CONTAINERS), MESSAGES)
+"""Names for `input_format`."""
+
+METADATA = (CASE,)
+"""Attributes of spans that are kept in the metadata, unless others are asked for."""
+
+Source = str | os.PathLike[str] | bytes | IO[bytes] | Mapping[str, Any] | Sequence[Any]
+
+
+def read(
+    source: Source,
+    *,
+    input_format: str | None = None,
+    grouping: Grouping = "auto",
+    max_size: int | None = None,
+    metadata_attributes: tuple[str, ...] = METADATA,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Iterator[Trajectory]:
+    """The trajectories in a source: a path, bytes, a file object, or a document already decoded.
+
+    The format is told from the content, never from a name: OTLP as JSON or protobuf, spans of the OpenTelemetry
+    SDK, Zipkin, Jaeger, Tempo, Phoenix, MLflow, OpenAI Agents, or a log of messages; plain or packed with gzip or
+    zstd. A list of paths or bytes is read as one source, so that log records may lie beside their spans.
+
+    Args:
+        source: What to read.
+        input_format: One of `INPUT_FORMATS`, where the content alone would be taken for something else.
+        grouping: What makes a run: `trace`, `conversation`, `session` or `file`. By default traces of one
+            conversation or session are one run.
+        max_size: The most bytes to read, unpacked; no limit by default.
+        metadata_attributes: Attributes of spans to keep in each trajectory's metadata.
+        limits: The budgets for what is decoded.
+
+    Raises:
+        InputError: the source is missing, in no format known, or exceeds a limit.
+        UnknownNameError: `input_format` or `grouping` is unknown.
+        MissingExtraError: the format needs a package that is not installed.
+    """
+    _check_names(input_format, grouping)
+    if max_size is None and input_format in (None, "otlp"):
+        large = large_file(source, grouping, metadata_attributes, limits)
+        if large is not None:
+            return large.trajectories()
+    warnings = Warnings()
+    gathered = RunCollector(grouping, metadata_attributes, limits)
+    name = _gather(source, gathered, warnings, input_format, max_size, limits)
+    return gathered.trajectories(name, warnings)
+
+
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """How files are read. A command makes one, and passes it on whole: to readers, to workers, to other machines."""
+
+    input_format: str | None = None
+    """One of `INPUT_FORMATS`; by default the content decides."""
+    grouping: Grouping = "auto"
+    case_attribute: str = CASE
+    """The attribute of spans that has the id of a case, and is kept in the metadata."""
+    max_size: int | None = None
+    """The most bytes to read of a file, unpacked."""
+
+    def read(self, source: Source) -> Iterator[Trajectory]:
+        """Return the trajectories in a source. Raises as `read` does."""
+        return read(
+            source,
+            input_format=self.input_format,
+            grouping=self.grouping,
+            max_size=self.max_size,
+            metadata_attributes=(self.case_attribute,),
+        )
+
+    def large_file(self, path: str, parts: int, each: Callable[..., Iterable[Any]]) -> LargeFile | None:
+        """Return a large file in blocks that several processes can read; see `large_file`. Raises `InputError`."""
+        if self.max_size is not None or self.input_format not in (None, "otlp"):
+            return None
+        return large_file(path, self.grouping, (self.case_attribute,), parts=parts, each=each)
+
+
+def read_spans(
+    spans: Iterable[Any],
+    *,
+    messages: Any = None,
+    metadata_attributes: tuple[str, ...] = METADATA,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Trajectory:
+    """The trajectory of spans: objects of the OpenTelemetry SDK, or dicts of any container.
+
+    All spans are taken for one run. No spans, or spans without a call, give a trajectory without calls. A log of
+    `messages` of the same run completes the calls: with what their spans did not record, and with calls that no span
+    shows.
+
+    Raises:
+        InputError: something among the spans is not a span, or the messages are of no format known.
+    """
+    if isinstance(spans, (str, bytes)) or not isinstance(spans, Iterable):
+        raise InputError(f"spans are a list of spans, not {shown(spans)}")
+    run = RunBuilder(limits, metadata_attributes)
+    _add_spans(run, spans, limits)
+    if messages is not None:
+        run.log = _checked_log(messages, limits)
+    return run.trajectory()
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """What was recorded of one turn while it ran."""
+
+    spans: Iterable[Any] = ()
+    """Objects of the OpenTelemetry SDK, or dicts of any container."""
+    messages: Any = None
+    """A log of messages: those of the turn, or all of the conversation so far."""
+    documents: Sequence[bytes] = ()
+    """Traces or logs of messages, as bytes."""
+    asked: Any = None
+    """What the agent was asked."""
+
+
+def read_turns(
+    turns: Sequence[Turn],
+    *,
+    is_conversation: bool = True,
+    tools_are_seen: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Trajectory:
+    """The trajectory of one run, recorded turn by turn.
+
+    Calls that a turn shows again, in a model's prompt or in a log of the conversation so far, are those of earlier
+    turns, or were made before the run.
+
+    Args:
+        turns: What was recorded of each.
+        is_conversation: Whether these are the turns. If not, there is one of these, and what it shows decides.
+        tools_are_seen: Whether calls would be among the spans, had there been any.
+        limits: The budgets for what is decoded.
+
+    Raises:
+        InputError: something among the spans is not a span, or messages or documents are of no format known.
+    """
+    run = RunBuilder(limits, METADATA, tools_are_seen)
+    warnings = Warnings()
+    for number, turn in enumerate(turns):
+        place, asked = number if is_conversation else None, given_in(turn.asked)
+        _add_spans(run, turn.spans, limits)
+        logs = [] if turn.messages is None else [_checked_log(turn.messages, limits)]
+        if turn.documents:
+            gathered = RunCollector("file", METADATA, limits)
+            name = _gather(list(turn.documents), gathered, warnings, None, None, limits)
+            spans, records, others = gathered.everything(name, warnings)
+            run.spans += spans
+            run.logs += records
+            logs += others
+        for log in logs:
+            run.add_log(GivenLog(log, place, asked if isinstance(asked, str) else None))
+        if is_conversation:
+            run.end_turn()
+    return run.trajectory(warnings.texts())
+
+
+def read_messages(messages: Any, *, limits: Limits = DEFAULT_LIMITS) -> Trajectory:
+    """The trajectory of a log of messages, in any format known: OpenAI, Anthropic, Gemini, LangChain and others.
+
+    Messages are plain values, or the objects that SDKs give back.
+
+    Raises:
+        InputError: these are no messages of a known format.
+    """
+    run = RunBuilder(limits)
+    run.log = _checked_log(messages, limits)
+    return run.trajectory()
+
+
+def _checked_log(messages: Any, limits: Limits) -> Log:
+    logs, _ = logs_in([admit(messages, limits, where="messages", foreign=True, opened=True)])
+    if len(logs) > 1:
+        raise InputError(
+            f"messages holds {len(logs):,} conversations, and this takes one; read all of them with read(…)"
+        )
+    checked_messages(logs[0].messages, "messages")
+    return logs[0]
+
+
+def _gather(
+    source: Any,
+    gathered: RunCollector,
+    warnings: Warnings,
+    input_format: str | None,
+    max_size: int | None,
+    limits: Limits,
+) -> str:
+    if isinstance(source, (list, tuple)) and source and all(isinstance(item, (str, Path, bytes)) for item in source):
+        names = [_gather(item, gathered, warnings, input_format, max_size, limits) for item in source]
+        return ", ".join(names[:3])
+    if isinstance(source, (Mapping, list, tuple)):
+        document = admit(source, limits, where="the document", foreign=True, opened=True)
+        gathered.add(items_of(document, input_format))
+        return "the document"
+    if not isinstance(source, (str, bytes, bytearray, memoryview, os.PathLike)) and not hasattr(source, "read"):
+        raise InputError(f"a {type(source).__name__} cannot be read; give a path, bytes, a file or a document")
+    with opened(source, max_size) as (name, stream):
+        try:
+            for batch in DocumentReader(name, limits, warnings, gathered.budget, input_format).batches(stream):
+                gathered.add(batch)
+        except OSError as problem:
+            raise InputError(f"{name}: {problem.strerror or problem}") from None
+    return name
+
+
+def _check_names(input_format: str | None, grouping: str) -> None:
+    if input_format is not None and input_format not in INPUT_FORMATS:
+        raise UnknownNameError(f"no input format {input_format!r:.80}; {nearest(input_format, INPUT_FORMATS)}")
+    if grouping not in GROUPINGS:
+        raise UnknownNameError(f"no grouping {grouping!r:.80}; {nearest(str(grouping), GROUPINGS)}")
+
+
+def _add_spans(run: RunBuilder, spans: Iterable[Any], limits: Limits) -> None:
+    for position, span in enumerate(spans):
+        if is_live_span(span):
+            run.add(live_span(span))
+        else:
+            _add_documents(run, admit(span, limits, where=f"spans[{position}]", foreign=True), position)
+
+
+def _add_documents(run: RunBuilder, document: Any, position: int) -> None:
+    for item in items_of(document):
+        if isinstance(item, Span):
+            run.add(item)
+        elif isinstance(item, LogRecord):
+            run.logs.append(item)
+        else:
+            raise InputError(f"spans[{position}] is a {type(document).__name__} and no span of a known container")

@@ -1,0 +1,396 @@
+"""Every convention for tool calls in spans: which attribute marks one, and where its fields are.
+
+A new convention is a new row. Rows are tried from the top, so the ones that need more marks come first; a row
+with `call=False` says that a span so marked is no call, whatever follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from rightcall.reading.spans import Span
+
+from ._envelopes import (
+    Envelope,
+    adk_output,
+    callback_input,
+    content_blocks,
+    converse_blocks,
+    foreign_input,
+    foreign_output,
+    langsmith_output,
+    llamaindex_call,
+    llamaindex_output,
+    mcp_input,
+    mcp_output,
+    mcp_result,
+    python_call,
+    smolagents_call,
+    tool_message,
+    uipath_output,
+)
+
+Marks = tuple[tuple[str, str | None], ...]
+
+
+class Convention(msgspec.Struct, frozen=True):
+    """One way to record a tool call as a span."""
+
+    name: str
+    marks: Marks
+    """Attributes that must be there, with their values; None stands for any."""
+    call: bool = True
+    tool: tuple[str, ...] = ()
+    """Attributes with the tool's name, best first; failing all, the span's name has it."""
+    call_id: tuple[str, ...] = ()
+    tool_id: tuple[str, ...] = ()
+    args: tuple[str, ...] = ()
+    output: tuple[str, ...] = ()
+    args_event: tuple[str, str] | None = None
+    """The event and its attribute with the arguments, where they are not in attributes."""
+    output_event: tuple[str, str] | None = None
+    failure: Marks = ()
+    """Attributes that say the call failed, whatever its status."""
+    message: tuple[str, ...] = ()
+    """Attributes with the message of the error."""
+    unwrap_args: tuple[Envelope, ...] = ()
+    unwrap_output: tuple[Envelope, ...] = ()
+    unwrap_said: tuple[Envelope, ...] = ()
+    """What comes off outputs that messages tell."""
+    encoded: bool = False
+    """Outputs are always written as JSON, so `21.5` is a number and `"21.5"` a text."""
+    keeps_quotes: bool = False
+    """Outputs that are text are the text as it is, even in quotes."""
+    setting: str = ""
+    """What records arguments and outputs that are missing."""
+    dialect: str = ""
+    """What it shares with conventions that one instrumentation may mix; its own name if nothing."""
+
+
+SPAN_NAMES = ("execute_tool ", "tools/call ", "Tool: ", "anthropic.custom_tool_use ", "running tool: ")
+"""What stands before the tool's name in the names of spans."""
+
+_EXECUTE = ("gen_ai.operation.name", "execute_tool")
+_OPERATIONS = {
+    "execute_tool ": dict([_EXECUTE]),
+    "anthropic.custom_tool_use ": dict([_EXECUTE]),
+    "invoke_agent ": {_EXECUTE[0]: "invoke_agent"},
+}
+"""What the names of spans begin with, and the attribute that says the same."""
+
+MERGED = "(merged)"
+"""What stands for the tool in the name of the span that ADK puts around what several calls gave back."""
+
+_ENTITIES = frozenset({"workflow", "agent", "task", "tool"})
+"""What the names of OpenLLMetry's spans end with."""
+_KINDS = frozenset(
+    {
+        "gen_ai.operation.name",
+        "openinference.span.kind",
+        "traceloop.span.kind",
+        "langsmith.span.kind",
+        "langfuse.observation.type",
+    }
+)
+"""Attributes that say what a span stands for."""
+
+_STATUS = (("gen_ai.tool.status", "error"), ("tool.status", "error"))
+_ADK = (
+    ("gcp.vertex.agent.event_id", None),
+    ("gen_ai.tool.type", "functiontool"),
+    ("gen_ai.system", "gcp.vertex.agent"),
+)
+_STRANDS = (("gen_ai.system", "strands-agents"), ("gen_ai.provider.name", "strands-agents"))
+_CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+
+GEN_AI = Convention(
+    "gen_ai",
+    marks=(_EXECUTE,),
+    tool=("gen_ai.tool.name", "tool.name"),
+    call_id=("gen_ai.tool.call.id", "tool_call_id"),
+    args=("gen_ai.tool.call.arguments", "tool_arguments", "gen_ai.tool.arguments", "input.value"),
+    output=("gen_ai.tool.call.result", "tool_response", "gen_ai.tool.result", "output.value"),
+    failure=_STATUS,
+    unwrap_output=(tool_message, content_blocks, foreign_output),
+    setting=f"{_CAPTURE}=true, or the framework's own switch for sensitive data",
+    dialect="gen_ai",
+)
+
+ADK = Convention(
+    "adk",
+    marks=(("gcp.vertex.agent.event_id", None), _EXECUTE),
+    tool=("gen_ai.tool.name",),
+    call_id=("gen_ai.tool.call.id",),
+    args=("gcp.vertex.agent.tool_call_args", "gen_ai.tool.call.arguments"),
+    output=("gcp.vertex.agent.tool_response", "gen_ai.tool.call.result"),
+    unwrap_output=(adk_output,),
+    unwrap_said=(adk_output,),
+    encoded=True,
+    setting=f"{_CAPTURE}=SPAN_ONLY",
+    dialect="gen_ai",
+)
+
+STRANDS = msgspec.structs.replace(
+    GEN_AI,
+    name="strands",
+    marks=(("gen_ai.system", "strands-agents"), _EXECUTE),
+    args_event=("gen_ai.tool.message", "content"),
+    output_event=("gen_ai.choice", "message"),
+    unwrap_output=(converse_blocks,),
+)
+
+OPENINFERENCE = Convention(
+    "openinference",
+    marks=(("openinference.span.kind", "tool"),),
+    tool=("tool.name", "gen_ai.tool.name"),
+    call_id=("gen_ai.tool.call.id", "tool.id", "tool.call_id", "tool_call.id"),
+    args=("input.value", "tool.parameters", "gen_ai.tool.call.arguments"),
+    output=("output.value", "gen_ai.tool.call.result"),
+    failure=_STATUS,
+    unwrap_args=(smolagents_call, llamaindex_call),
+    unwrap_output=(tool_message, llamaindex_output, content_blocks),
+    setting="OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS unset",
+    dialect="openinference",
+)
+_OPENINFERENCE = OPENINFERENCE.marks[0]
+
+OPENLLMETRY = Convention(
+    "openllmetry",
+    marks=(("traceloop.span.kind", "tool"),),
+    tool=("gen_ai.tool.name", "traceloop.entity.name"),
+    call_id=("gen_ai.tool.call.id",),
+    args=("gen_ai.tool.call.arguments", "traceloop.entity.input"),
+    output=("gen_ai.tool.call.result", "traceloop.entity.output"),
+    unwrap_args=(callback_input, mcp_input, python_call),
+    unwrap_output=(tool_message, llamaindex_output, mcp_output, content_blocks),
+    setting="TRACELOOP_TRACE_CONTENT=true",
+)
+
+PLAIN = Convention(
+    "tool.name",
+    marks=(("tool.name", None),),
+    tool=("tool.name",),
+    tool_id=("tool.id",),
+    args=("input.value",),
+    output=("output.value",),
+    unwrap_args=(foreign_input,),
+    unwrap_output=(uipath_output, foreign_output),
+    keeps_quotes=True,
+)
+"""UiPath's rule, and the simplest: any span with a tool's name."""
+
+CONVENTIONS = (
+    Convention("synthesized", marks=(("tool.synthesized", "true"),), call=False),
+    Convention("merged", marks=(("gen_ai.tool.name", "(merged tools)"),), call=False),
+    Convention(
+        "mcp",
+        marks=(("mcp.method.name", "tools/call"), ("gen_ai.tool.name", None)),
+        tool=("gen_ai.tool.name",),
+        call_id=("gen_ai.tool.call.id",),
+        args=("gen_ai.tool.call.arguments",),
+        output=("gen_ai.tool.call.result",),
+        unwrap_output=(mcp_result,),
+        setting="a span of the agent's framework around the call; MCP's own spans carry no content",
+    ),
+    Convention(
+        "langsmith",
+        marks=(("langsmith.span.kind", "tool"),),
+        tool=("gen_ai.tool.name",),
+        call_id=("gen_ai.tool.call.id",),
+        args=("gen_ai.prompt", "input.value"),
+        output=("gen_ai.completion", "output.value"),
+        unwrap_output=(langsmith_output, tool_message),
+        encoded=True,
+    ),
+    OPENLLMETRY,
+    msgspec.structs.replace(OPENLLMETRY, marks=(("traceloop.entity.name", None), _EXECUTE)),
+    Convention(
+        "openllmetry-llamaindex",
+        marks=(("traceloop.span.kind", "task"), ("tool.name", None)),
+        tool=("tool.name",),
+        args=("tool.arguments",),
+        output=("traceloop.entity.output",),
+        unwrap_output=(llamaindex_output,),
+        setting="TRACELOOP_TRACE_CONTENT=true",
+    ),
+    # UiPath's decorators mark tools as OpenInference does, write every output as JSON, and wrap it as UiPath does.
+    msgspec.structs.replace(
+        PLAIN, name="uipath", marks=(("span_type", "tool"), ("tool.name", None)), encoded=True, keeps_quotes=False
+    ),
+    *(
+        msgspec.structs.replace(
+            OPENINFERENCE,
+            name="openinference-adk",
+            marks=(mark, _OPENINFERENCE),
+            unwrap_output=(adk_output,),
+            unwrap_said=(adk_output,),
+        )
+        for mark in _ADK
+    ),
+    *(
+        msgspec.structs.replace(
+            OPENINFERENCE,
+            name="openinference-strands",
+            marks=(mark, _OPENINFERENCE),
+            args=("tool.parameters", "input.value"),
+            args_event=STRANDS.args_event,
+            output_event=STRANDS.output_event,
+            unwrap_output=(converse_blocks,),
+        )
+        for mark in (*_STRANDS, ("tool.call_id", None))
+    ),
+    # Before OpenInference, because Phoenix marks what it was sent by others as OpenInference does.
+    msgspec.structs.replace(
+        GEN_AI,
+        name="anthropic",
+        marks=(("gen_ai.provider.name", "anthropic"), _EXECUTE),
+        output=("gen_ai.tool.call.result", "anthropic.tool_result.content"),
+        setting="ANTHROPIC_OPEN_TELEMETRY_TRACES_CONTENT_MODE=content",
+    ),
+    msgspec.structs.replace(
+        GEN_AI,
+        name="autogen",
+        marks=(("gen_ai.system", "autogen"), _EXECUTE),
+        setting="another instrumentation beside AutoGen's own spans, which never carry content",
+    ),
+    OPENINFERENCE,
+    Convention(
+        "langfuse",
+        marks=(("langfuse.observation.type", "tool"),),
+        call_id=("langfuse.observation.metadata.tool_call_id",),
+        args=("langfuse.observation.input",),
+        output=("langfuse.observation.output",),
+        failure=(("langfuse.observation.level", "error"),),
+        message=("langfuse.observation.status_message",),
+        unwrap_args=(python_call,),
+        unwrap_output=(tool_message,),
+    ),
+    *(msgspec.structs.replace(ADK, marks=(mark, _EXECUTE)) for mark in _ADK),
+    *(msgspec.structs.replace(STRANDS, marks=(mark, _EXECUTE)) for mark in _STRANDS),
+    GEN_AI,
+    Convention("openinference, another kind", marks=(("openinference.span.kind", None),), call=False),
+    Convention("gen_ai, another operation", marks=(("gen_ai.operation.name", None),), call=False),
+    Convention(
+        "vercel",
+        marks=(("ai.toolCall.name", None),),
+        tool=("ai.toolCall.name",),
+        call_id=("ai.toolCall.id",),
+        args=("ai.toolCall.args", "ai.toolCall.input"),
+        output=("ai.toolCall.result", "ai.toolCall.output"),
+        encoded=True,
+        setting="experimental_telemetry with recordInputs and recordOutputs",
+    ),
+    Convention(
+        "haystack",
+        marks=(("haystack.tool.name", None),),
+        tool=("haystack.tool.name",),
+        args=("haystack.agent.step.tool.input", "haystack.tool.input"),
+        output=("haystack.agent.step.tool.output", "haystack.tool.output"),
+        failure=(("haystack.tool.error", "true"),),
+        setting="HAYSTACK_CONTENT_TRACING_ENABLED=true",
+    ),
+    Convention(
+        "logfire",
+        marks=(("logfire.msg_template", "function: {name}"), ("name", None)),
+        tool=("name",),
+        args=("input",),
+        output=("output",),
+        message=("error",),
+    ),
+    msgspec.structs.replace(GEN_AI, name="pydantic-ai", marks=(("tool_arguments", None), ("gen_ai.tool.name", None))),
+    Convention(
+        "livekit",
+        marks=(("lk.function_tool.name", None),),
+        tool=("lk.function_tool.name",),
+        call_id=("lk.function_tool.id",),
+        args=("lk.function_tool.arguments", "lk.pii.function_tool.arguments"),
+        output=("lk.function_tool.output", "lk.pii.function_tool.output"),
+        failure=(("lk.function_tool.is_error", "true"),),
+    ),
+    Convention(
+        "openai-agents",
+        marks=(("openai_agents.type", "function"),),
+        tool=("openai_agents.name",),
+        args=("openai_agents.input",),
+        output=("openai_agents.output",),
+    ),
+    Convention("openai-agents, hand-off", marks=(("openai_agents.type", "handoff"), ("openai_agents.to_agent", None))),
+    PLAIN,
+    # Last, because MLflow marks what it was sent by others in its own way, too.
+    Convention(
+        "mlflow",
+        marks=(("mlflow.spanType", "tool"),),
+        call_id=("tool_call_id",),
+        args=("mlflow.spanInputs",),
+        output=("mlflow.spanOutputs",),
+        unwrap_output=(tool_message, llamaindex_output),
+        encoded=True,
+    ),
+)
+
+_BY_NAME = msgspec.structs.replace(GEN_AI, name="gen_ai, by the span's name", marks=())
+
+
+def convention_by_attributes(attributes: Mapping[str, Any]) -> Convention | None:
+    """The first convention whose marks a span's attributes have; it may say that the span is no call."""
+    rows: list[int] = []
+    for key in attributes:
+        if key in _ROWS:
+            rows += _ROWS[key]
+    for row in sorted(rows):
+        if all([has_value(attributes.get(key), wanted) for key, wanted in CONVENTIONS[row].marks]):
+            return CONVENTIONS[row]
+    return None
+
+
+def convention_by_name(span: Span) -> Convention | None:
+    """The convention of a span that only its name makes a call: pydantic-ai 0.0 says no more than that."""
+    return _BY_NAME if span.name == "running tool" and "gen_ai.tool.name" in span.attributes else None
+
+
+def kind_in_name(span: Span) -> Mapping[str, str]:
+    """What the name of a span says of its kind, as an attribute, where no attribute says it.
+
+    ADK 1 leaves a span without attributes where the tool raised. The name of a span is the one thing that always stays.
+    """
+    name = span.name
+    said = next((said for operation, said in _OPERATIONS.items() if name.startswith(operation)), None)
+    if said is not None and not name.endswith(MERGED):
+        return {} if _says_kind(span) else said
+    entity, _, kind = name.rpartition(".")
+    if kind in _ENTITIES and entity == span.attributes.get("traceloop.entity.name") and not _says_kind(span):
+        return {"traceloop.span.kind": kind}
+    return {}
+
+
+def _says_kind(span: Span) -> bool:
+    return not _KINDS.isdisjoint(span.attributes.keys())
+
+
+def dialect_of(convention: Convention, attributes: Mapping[str, Any]) -> str:
+    """The dialect in which a call was recorded: Phoenix adds OpenInference's to spans of another."""
+    if convention.dialect == OPENINFERENCE.dialect and has_value(attributes.get(_EXECUTE[0]), _EXECUTE[1]):
+        return GEN_AI.dialect
+    return convention.dialect or convention.name
+
+
+def has_value(value: Any, wanted: str | None) -> bool:
+    """Whether an attribute's value is the one wanted, letter case and quotes aside; None wants any."""
+    if wanted is None:
+        return value is not None and value != ""
+    if value.__class__ is bool:
+        return wanted == "true" and bool(value)
+    return isinstance(value, str) and value.strip('"').lower() == wanted
+
+
+_ROWS: dict[str, list[int]] = {}
+for _row, _convention in enumerate(CONVENTIONS):
+    _ROWS.setdefault(_convention.marks[0][0], []).append(_row)
+
+WRAPPED_IN_MESSAGES: dict[str, tuple[Envelope, ...]] = {
+    each.name: each.unwrap_said for each in CONVENTIONS if each.unwrap_said
+}
+"""What comes off outputs that messages tell, by the convention of the call's span."""

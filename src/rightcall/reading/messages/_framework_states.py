@@ -1,0 +1,191 @@
+"""What a run was given and gave back, taken out of what frameworks record in its place: states, results, messages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from rightcall.reading.spans import NOTHING, outcome
+
+from ._message_exchange import exchange_of
+from ._message_text import asks_for_calls, is_pair, text_of, writer_of, written_text
+
+_DEPTH = 6
+_WRITTEN_DEPTH = 3
+_WRITTEN_OBJECT = re.compile(
+    r"<[\w.]+ object at 0x|<?(?:\w+=)?(?:(?:[A-Z][a-z0-9]+){2,}\(\w+=|[A-Z]\w*\(\w+=.*[)>]\s*\Z)", re.S
+)
+"""An object as Python writes it, such as `StopEvent(result=…)`."""
+
+_LISTS = ("messages", "choices", "generations", "contents")
+"""Where a state or an answer of a model has its messages."""
+
+_WRAPPINGS: tuple[tuple[str, frozenset[str]], ...] = (
+    ("outputs", frozenset({"kwargs"})),
+    ("inputs", frozenset({"kwargs", "tags"})),
+    ("chat_message", frozenset({"inner_messages"})),
+    ("response", frozenset({"current_agent_name"})),
+    ("new_message", frozenset({"invocation_id"})),
+)
+"""Under which key OpenLLMetry, AutoGen, LlamaIndex and ADK keep the thing itself, and what tells their objects."""
+
+_CONTENTS = frozenset({"content", "parts", "contents", "blocks", "tool_calls"})
+_TASKS = frozenset({"stream", "reset", "cancellation_token"})
+"""What stands beside the `task` of smolagents and AutoGen."""
+
+
+def question_in(messages: list[Any]) -> str | None:
+    """The last thing that the user said in messages: what came before it was said in earlier turns."""
+    for message in reversed(messages):
+        text = written_text(message) if isinstance(message, str) else _said_by_user(message)
+        if text:
+            return text
+    return None
+
+
+def answer_in(messages: list[Any]) -> str | None:
+    """The text of the last message, where the model wrote it and asked for nothing more in it."""
+    last = messages[-1] if messages else None
+    if isinstance(last, list) and last:
+        last = last[-1]  # LangChain's generations: a list of answers for each prompt
+    if isinstance(last, str):
+        return written_text(last) if len(messages) > 1 else None
+    if not isinstance(last, dict) or writer_of(last) != "model" or asks_for_calls(last):
+        return None
+    exchange = exchange_of(last)
+    return None if exchange.calls or exchange.results else text_of(last)
+
+
+def given_in(held: Any, encoded: bool = False) -> Any:
+    """What the user asked, in what a span says that it was given; `NOTHING` where that cannot be told."""
+    value = outcome(held, encoded=encoded, keeps_quotes=not encoded)
+    if isinstance(value, list):
+        found = _in_messages(value, question_in)
+    else:
+        found = _given_in_object(value, 0) if isinstance(value, dict) else value
+    return NOTHING if found == "" or _is_written(found) else found
+
+
+def returned_in(held: Any, encoded: bool = False) -> Any:
+    """The answer to the user, in what a span says that it gave back; `NOTHING` where that cannot be told.
+
+    A text that is no state stays the text it is, unless the producer writes everything `encoded` as JSON.
+    """
+    value = outcome(held, encoded=encoded, keeps_quotes=not encoded)
+    found = _returned_in_value(value, 0)
+    if found == "" or _is_written(found):
+        return NOTHING
+    return found if found is not value or encoded else held
+
+
+def _returned_in_value(value: Any, depth: int) -> Any:
+    if isinstance(value, list):
+        return _in_messages(value, answer_in)
+    if not isinstance(value, dict) or depth > _DEPTH:
+        return value
+    if isinstance(value.get("raw"), str) and {"tasks_output", "expected_output"} & value.keys():
+        return value["raw"]  # CrewAI
+    if _is_event(value):
+        return text_of(value) or NOTHING
+    if {"finish_reason", "content"} <= value.keys() and "role" not in value:
+        return value["content"] if isinstance(value["content"], str) else NOTHING  # a model of AutoGen
+    messages = _messages_of(value)
+    if messages is not None:
+        found = answer_in(messages)
+        return NOTHING if found is None else found
+    inner = _wrapped(value)
+    return value if inner is None else _returned_in_value(inner, depth + 1)
+
+
+def _given_in_object(value: dict[str, Any], depth: int) -> Any:
+    if isinstance(value.get("task"), str) and _TASKS & value.keys():
+        return value["task"]
+    messages = _messages_of(value)
+    if messages is not None:
+        found = question_in(messages)
+        return NOTHING if found is None else found
+    if isinstance(value.get("prompt"), str) and value.keys() <= {"prompt", "system"}:
+        return value["prompt"]  # Vercel
+    if value.keys() == {"args", "kwargs"}:
+        return _given_in_call(value)
+    inner = _wrapped(value)
+    if isinstance(inner, dict) and depth < _DEPTH:
+        return _given_in_object(inner, depth + 1)
+    return _only_text(value)
+
+
+def _given_in_call(value: Mapping[str, Any]) -> Any:
+    """What a function was called with: its only argument, else its named ones, else nothing that has a name."""
+    positional, named = value["args"], value["kwargs"]
+    if not isinstance(positional, list) or not isinstance(named, dict):
+        return NOTHING
+    if not positional:
+        return _only_text(named) if named else NOTHING
+    return positional[0] if len(positional) == 1 and not named else NOTHING
+
+
+def _only_text(value: dict[str, Any]) -> Any:
+    """The text that is all an object holds: the question, under whatever name the function gave its parameter."""
+    held = list(value.values())
+    return held[0] if len(held) == 1 and isinstance(held[0], str) else value
+
+
+def _in_messages(value: list[Any], find: Any) -> Any:
+    if not _are_messages(value):
+        return value
+    found = find(value)
+    return NOTHING if found is None else found
+
+
+def _said_by_user(message: Any) -> str | None:
+    return text_of(message) if writer_of(message) == "user" else None
+
+
+def _messages_of(value: dict[str, Any]) -> list[Any] | None:
+    """The messages that an object holds, if it is one that holds messages; one that is a message holds itself."""
+    keys = (*_LISTS, "output") if value.get("object") == "response" else _LISTS
+    for key in keys:
+        held = value.get(key)
+        if isinstance(held, list) and _are_messages(held):
+            return held
+    return [value] if _is_message(value) else None
+
+
+def _are_messages(held: list[Any]) -> bool:
+    if any([is_pair(each) for each in held]):
+        return True
+    if held and isinstance(held[0], list):
+        return _are_messages(held[0])
+    if held and isinstance(held[0], str):
+        return all(isinstance(each, str) and each.startswith("content=") for each in held)
+    return any(_is_message(each) for each in held)
+
+
+def _is_message(value: Any) -> bool:
+    if not isinstance(value, dict) or not writer_of(value):
+        return False
+    return text_of(value) is not None or bool(_CONTENTS & value.keys() or isinstance(value.get("message"), dict))
+
+
+def _is_written(value: Any, depth: int = 0) -> bool:
+    """Whether a value is, or has in it, an object that only Python could read again."""
+    if isinstance(value, str):
+        return _WRITTEN_OBJECT.match(value) is not None
+    if depth >= _WRITTEN_DEPTH or not isinstance(value, (dict, list)):
+        return False
+    return any(_is_written(each, depth + 1) for each in (value.values() if isinstance(value, dict) else value))
+
+
+def _is_event(value: Mapping[str, Any]) -> bool:
+    """An event of ADK, which has no content where the run broke off."""
+    return {"author", "invocation_id"} <= value.keys()
+
+
+def _wrapped(value: Mapping[str, Any]) -> Any:
+    """The thing itself in an object of a framework's; none where it is no such object."""
+    for key, beside in _WRAPPINGS:
+        if key in value and beside <= value.keys():
+            return value[key]
+    result = value.get("result") if value.keys() == {"result"} else None
+    return result if isinstance(result, dict) and "current_agent_name" in result else None

@@ -1,0 +1,93 @@
+"""Which messages of a source are one conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from ._message_exchange import has_messages, messages_of
+from ._parts import is_step, part_of
+from ._unknown_calls import hidden_call, steps_beside
+
+_WHOLE = ("messages", "conversation", "history", "contents", "traj", "events", "steps")
+"""Keys under which an object holds a whole conversation; other lists of messages are what one request gave back."""
+
+_ANSWERS = ("response", "completion", "output", "choices", "generations", "result")
+"""Keys that hold what the model gave back, in logs of requests."""
+
+_IDS = ("trace_id", "conversation_id", "session_id", "id")
+
+
+class Log(msgspec.Struct, frozen=True):
+    """The messages of one conversation."""
+
+    messages: list[Any] = []
+    snapshots: tuple[list[Any], ...] = ()
+    """The conversation as some of its events repeat it."""
+    id: str | None = None
+    about: Mapping[str, Any] = {}
+    """What else the object says that holds the messages."""
+    steps: str = ""
+    """What shows, beside the messages, that an agent took steps in words of its own."""
+    nested: str = ""
+    """What holds other conversations beside the messages, such as those of sub-agents."""
+
+    def __bool__(self) -> bool:
+        return bool(self.messages or self.snapshots)
+
+
+def logs_in(documents: list[Any]) -> tuple[list[Log], int]:
+    """The conversations in the documents or lines of a source, and how many of these hold no messages.
+
+    A line or an item of a list that holds a list of messages, or is one, is a conversation of its own. Lines that are
+    single messages or events are one conversation together, which an event among them may repeat.
+    """
+    if len(documents) == 1 and isinstance(documents[0], list) and any([_is_whole(item) for item in documents[0]]):
+        documents = documents[0]
+    if len(documents) == 1:
+        return [_log(documents[0])], 0
+    whole = [document for document in documents if _is_whole(document)]
+    others = [message for document in documents if not _is_whole(document) for message in messages_of(document)]
+    if not whole or has_messages(others):
+        return [Log(others, tuple([messages_of(document) for document in whole]))], 0
+    return [_log(document) for document in whole], len(others)
+
+
+def _is_whole(item: Any) -> bool:
+    """Whether an item is a conversation itself, as opposed to a message or an event of one."""
+    if isinstance(item, list):
+        return not item or (all([isinstance(each, dict) for each in item]) and has_messages(item))
+    if not isinstance(item, dict) or "role" in item or part_of(item) is not None or is_step(item):
+        return False
+    return _held(item) is not None
+
+
+def _held(item: Mapping[str, Any]) -> list[Any] | None:
+    """The messages that an object holds; none where it is not a conversation."""
+    lists = [item[key] for key in _WHOLE if isinstance(item.get(key), list)]
+    found = next((messages_of(held) for held in lists if held and has_messages(messages_of(held))), None)
+    return [] if found is None and lists and not any(lists) else found
+
+
+def _log(document: Any) -> Log:
+    if not isinstance(document, dict) or not _is_whole(document):
+        return Log(messages_of(document))
+    messages = _held(document) or []
+    named = next((document[key] for key in _IDS if isinstance(document.get(key), (str, int)) and document[key]), None)
+    return Log(messages, (), None if named is None else str(named), document, *_beside(document, messages))
+
+
+def _beside(document: Mapping[str, Any], messages: list[Any]) -> tuple[str, str]:
+    """What an object holds beside its messages: steps in words of an agent's own, and other conversations."""
+    written = document.get("trajectory_format")
+    steps = steps_beside(document, messages)
+    if isinstance(written, str) and written.startswith("mini-swe-agent") and messages:
+        steps = f"the messages are in the format {written[:40]}, whose calls are text"
+    answer = hidden_call({key: document[key] for key in _ANSWERS if key in document})
+    others = [key for key, held in document.items() if isinstance(held, list) and held and _is_whole(held[0])]
+    nested = [str(key)[:40] for key in others if isinstance(document[key][0], dict)]
+    if nested:
+        return steps, f"beside the messages there are conversations in `{nested[0]}`"
+    return steps, f"beside the messages there is {answer}" if answer else ""

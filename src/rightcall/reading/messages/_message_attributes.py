@@ -1,0 +1,273 @@
+"""Where spans and log records carry messages of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from typing import Any, Literal
+
+import msgspec
+
+from rightcall.errors import InputError
+from rightcall.reading.conventions import Role, shape_of
+from rightcall.reading.spans import NOTHING, LogRecord, RawAttributes, Span, by_number, unnested
+from rightcall.values.decoding import decode_json
+
+from ._exchange_cache import ExchangeCache, unless_others
+from ._message_exchange import Exchange, messages_of
+
+Side = Literal["input", "output"]
+
+_WHOLE: dict[str, Side] = {
+    "gen_ai.input.messages": "input",
+    "gen_ai.output.messages": "output",
+    "pydantic_ai.all_messages": "input",
+    "all_messages_events": "input",
+    "events": "input",
+    "ai.prompt.messages": "input",
+    "ai.response.toolCalls": "output",
+    "ai.result.toolCalls": "output",
+    "gcp.vertex.agent.llm_request": "input",
+    "gcp.vertex.agent.llm_response": "output",
+    "haystack.agent.step.llm.input": "input",
+    "haystack.agent.step.llm.output": "output",
+    "llm.input_messages": "input",
+    "llm.output_messages": "output",
+}
+"""Attributes that hold messages, whatever the span is."""
+
+_OF_MODELS: dict[str, Side] = {
+    "mlflow.spanInputs": "input",
+    "mlflow.spanOutputs": "output",
+    "langfuse.observation.input": "input",
+    "langfuse.observation.output": "output",
+    "gen_ai.prompt": "input",
+    "gen_ai.completion": "output",
+    "openai_agents.input": "input",
+    "openai_agents.output": "output",
+}
+"""Attributes that hold messages on spans of a model, and other things elsewhere."""
+
+_PLAIN: dict[str, Side] = {"input.value": "input", "output.value": "output"}
+"""Attributes that on spans of a model hold its messages as the framework has them, if nothing else tells of calls."""
+
+_NUMBERED: dict[str, Side] = {
+    "llm.input_messages.": "input",
+    "llm.output_messages.": "output",
+    "gen_ai.prompt.": "input",
+    "gen_ai.completion.": "output",
+}
+"""Beginnings of attributes that hold messages leaf by leaf: `llm.input_messages.0.message.role`."""
+
+_EVENTS: dict[str, Side] = {
+    "gen_ai.system.message": "input",
+    "gen_ai.user.message": "input",
+    "gen_ai.assistant.message": "input",
+    "gen_ai.tool.message": "input",
+    "gen_ai.choice": "output",
+}
+_WRITERS = {
+    "gen_ai.user.message": "user",
+    "gen_ai.assistant.message": "assistant",
+    "gen_ai.tool.message": "tool",
+}
+"""Who wrote the message of an event that does not say so."""
+
+_DETAILS = "gen_ai.client.inference.operation.details"
+
+
+class MessageAttributes(msgspec.Struct, frozen=True):
+    """Attributes that hold messages: one that holds them all, or many that hold a leaf each."""
+
+    side: Side
+    keys: tuple[str, ...]
+    only_models: bool = False
+    """They hold messages on spans of a model only."""
+    beginning: str = ""
+    """What the names of attributes begin with that hold a leaf each."""
+    messages: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
+    """For each message the names of its leaves inside it, and the attributes that hold them."""
+
+
+class Conversation(msgspec.Struct):
+    """What the messages say that one span or its log records carry: those the model was given, then those it gave."""
+
+    input: list[Exchange] = []
+    output: list[Exchange] = []
+    span_id: str | None = None
+    start_ns: int | None = None
+    end_ns: int | None = None
+    of_model: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.input or self.output)
+
+    def add(self, side: Side, exchanges: Iterable[Exchange]) -> None:
+        """Take in messages of one side, but for answers, whichever side they stand on."""
+        place = self.input if side == "input" else self.output
+        for exchange in exchanges:
+            (self.output if exchange.answers else place).append(exchange)
+
+
+def message_attributes(attributes: Any) -> tuple[MessageAttributes, ...]:
+    """Those attributes of a span that hold messages."""
+    shape = attributes.shape if attributes.__class__ is RawAttributes else shape_of(tuple(attributes))
+    if shape.message_attributes is None:
+        shape.message_attributes = _find_attributes(attributes)
+    found: tuple[MessageAttributes, ...] = shape.message_attributes
+    return found
+
+
+class SpanMessages:
+    """Where the spans and log records of one run carry messages."""
+
+    def __init__(self) -> None:
+        self._exchanges = ExchangeCache()
+
+    def in_span(self, span: Span, role: Role | None) -> Conversation:
+        """The messages a span carries in its attributes and events; an empty conversation if none."""
+        found = Conversation([], [], span.span_id, span.start_ns, span.end_ns, role == "model")
+        attributes: Any = span.attributes
+        told: dict[Side, list[list[Exchange]]] = {}
+        for holder in message_attributes(attributes):
+            if not holder.only_models or role == "model":
+                told.setdefault(holder.side, []).append(self._in_attributes(attributes, holder))
+        if role == "model":
+            self._add_plain(told, attributes)
+        for side, tellings in told.items():
+            fullest: list[Exchange] = tellings[0] if len(tellings) == 1 else max(tellings, key=_weight)
+            found.add(side, fullest)
+        for event in span.events:
+            self._add_event(found, event.name, event.attributes, event.attributes)
+        return found
+
+    def in_logs(self, records: Iterable[LogRecord]) -> list[Conversation]:
+        """The messages of log records, those of one span together."""
+        by_span: dict[tuple[str, str | None], Conversation] = {}
+        for record in sorted(records, key=lambda record: record.time_ns or 0):
+            key = (record.trace_id, record.span_id)
+            found = by_span.get(key)
+            if found is None:
+                start = record.time_ns
+                found = by_span[key] = Conversation([], [], record.span_id, start, start, True)
+            found.end_ns = record.time_ns or found.end_ns
+            body = record.body if isinstance(record.body, Mapping) else {}
+            self._add_event(found, record.name, body, record.attributes)
+        return [found for found in by_span.values() if found]
+
+    def _in_attributes(self, attributes: Any, holder: MessageAttributes) -> list[Exchange]:
+        if not holder.beginning:
+            said = self._said(attributes.get(holder.keys[0]))
+            return unless_others(said) if holder.only_models else said
+        if holder.messages and attributes.__class__ is RawAttributes:
+            return [
+                self._exchanges.of_leaves(names, attributes.raw(keys), map(attributes.get, keys))
+                for names, keys in holder.messages
+            ]
+        start = len(holder.beginning)
+        return self._exchanges.of(unnested((key[start:], attributes.get(key)) for key in holder.keys))
+
+    def _add_plain(self, told: dict[Side, list[list[Exchange]]], attributes: Any) -> None:
+        # MLflow copies these into attributes that are read as messages; so they are messages before it does, too.
+        for key, side in _PLAIN.items():
+            if key in attributes and not any([_tells_calls(said) for said in told.get(side, ())]):
+                said = self._said(attributes.get(key))
+                if _tells_calls(said):
+                    told.setdefault(side, []).append(said)
+
+    def _said(self, held: Any) -> list[Exchange]:
+        return self._exchanges.in_text(held) if isinstance(held, str) else self._exchanges.of(held)
+
+    def _add_event(
+        self, found: Conversation, name: str, body: Mapping[str, Any], attributes: Mapping[str, Any]
+    ) -> None:
+        if name == _DETAILS:
+            found.add("input", self._said(attributes.get("gen_ai.input.messages")))
+            found.add("output", self._said(attributes.get("gen_ai.output.messages")))
+            return
+        side = _EVENTS.get(name)
+        if side is not None:
+            message = dict(body)
+            if name in _WRITERS:
+                message.setdefault("role", _WRITERS[name])
+            found.add(side, self._exchanges.of([message]))
+
+
+def _weight(said: list[Exchange]) -> tuple[int, int, int]:
+    """How much messages tell. Attributes of one span tell the same conversation, each in the words of a convention.
+
+    Servers add theirs to what was recorded: MLflow `mlflow.spanInputs`, Phoenix `llm.input_messages`.
+    """
+    calls = [call for exchange in said for call in exchange.calls]
+    results = [result for exchange in said for result in exchange.results]
+    recorded = [*[call.args for call in calls], *[result.output for result in results]]
+    return len(recorded), len(recorded) - recorded.count(NOTHING), len(said)
+
+
+def _tells_calls(said: list[Exchange]) -> bool:
+    return any([exchange.calls or exchange.results for exchange in said])
+
+
+def messages_in(attributes: Any, holder: MessageAttributes) -> list[Any]:
+    """The messages that a holder holds, as they are."""
+    if not holder.beginning:
+        held = attributes.get(holder.keys[0])
+        if isinstance(held, str):
+            try:
+                held = decode_json(held)
+            except InputError:
+                return []
+    else:
+        start = len(holder.beginning)
+        held = unnested((key[start:], attributes.get(key)) for key in holder.keys)
+    return messages_of(held) if isinstance(held, (list, dict)) else []
+
+
+def messages_in_event(name: str, body: Mapping[str, Any], attributes: Mapping[str, Any]) -> dict[Side, list[Any]]:
+    """The messages in an event of a span, or in a log record with a body, by the side they stand on."""
+    if name == _DETAILS:
+        keys: dict[Side, str] = {"input": "gen_ai.input.messages", "output": "gen_ai.output.messages"}
+        return {side: messages_in(attributes, MessageAttributes(side, (key,))) for side, key in keys.items()}
+    found = _EVENTS.get(name)
+    return {found: [{"event.name": name, **body}]} if found else {}
+
+
+def _find_attributes(keys: Iterable[str]) -> tuple[MessageAttributes, ...]:
+    """The carriers among the names of attributes."""
+    whole: list[MessageAttributes] = []
+    numbered: dict[str, list[str]] = {}
+    for key in keys:
+        if key in _WHOLE:
+            whole.append(MessageAttributes(_WHOLE[key], (key,)))
+        elif key in _OF_MODELS:
+            whole.append(MessageAttributes(_OF_MODELS[key], (key,), only_models=True))
+        else:
+            for beginning in _NUMBERED:
+                if key.startswith(beginning):
+                    numbered.setdefault(beginning, []).append(key)
+    return (*whole, *(_numbered_attributes(beginning, tuple(keys)) for beginning, keys in numbered.items()))
+
+
+def _numbered_attributes(beginning: str, keys: tuple[str, ...]) -> MessageAttributes:
+    """What holds messages leaf by leaf, sorted by message where every key says which message it is part of."""
+    messages: dict[str, list[tuple[str, str]]] = {}
+    for key in keys:
+        number, _, name = key[len(beginning) :].partition(".")
+        messages.setdefault(number, []).append((name, key))
+    if any([number.isdecimal() for number in messages]):
+        # OpenLLMetry tells of a prompt beside its messages, too: `gen_ai.prompt.prompt_filter_results`.
+        messages = {number: leaves for number, leaves in messages.items() if number.isdecimal()}
+        keys = tuple([key for leaves in messages.values() for _, key in leaves])
+    regular = all([number.isdecimal() for number in messages]) and all([name for name, _ in chain(*messages.values())])
+    return MessageAttributes(
+        side=_NUMBERED[beginning],
+        keys=keys,
+        beginning=beginning,
+        messages=tuple([_names_and_keys(messages[number]) for number in sorted(messages, key=by_number)])
+        if regular
+        else (),
+    )
+
+
+def _names_and_keys(leaves: list[tuple[str, str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return tuple([name for name, _ in leaves]), tuple([key for _, key in leaves])

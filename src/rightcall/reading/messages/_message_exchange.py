@@ -1,0 +1,371 @@
+"""A log of messages as exchanges: what the model asked for at once, and what came back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from rightcall.errors import InputError
+from rightcall.reading.spans import CallRecord
+from rightcall.values.decoding import decode_json
+
+from ._message_text import Writer, text_of, writer_of
+from ._part_formats import Part
+from ._parts import is_step, part_of, partial_part, read_part, read_step
+from ._unknown_calls import (
+    acts_by_text,
+    is_data,
+    observes_by_text,
+    unknown_block,
+    unknown_item,
+    unknown_step,
+    unnamed_call,
+)
+
+_LISTS = (
+    "messages",
+    "contents",
+    "events",
+    "output",
+    "choices",
+    "conversation",
+    "items",
+    "history",
+    "new_messages",
+    "steps",
+    "generations",
+    "replies",
+    "traj",
+)
+_WRAPPERS = ("message", "data", "kwargs", "content", "body", "tool_call", "root", "observation")
+_HOLDERS = (
+    "tool_calls",
+    "content",
+    "parts",
+    "contents",
+    "items",
+    "tool_call_results",
+    "tool.result",
+    "message",
+    "function",
+    "results",
+    "permission_denials",
+    "tool_responses",
+)
+_SAID = ("content", "parts", "text", "message", "data", "kwargs", "items", "contents")
+"""Keys of a message that hold what it says."""
+_DEPTH = 6
+_ANSWER = "gen_ai.choice"
+_REFUSED = "User rejected tool use"
+"""What Claude Code notes beside the result of a call that was not carried out."""
+_USER = frozenset({"user", "human"})
+_MODEL = frozenset({"assistant", "model", "ai", "agent"})
+
+
+class Exchange:
+    """The calls and results of one message."""
+
+    __slots__ = (
+        "_text",
+        "_writer",
+        "acts",
+        "answers",
+        "calls",
+        "item",
+        "message",
+        "of_user",
+        "parent_id",
+        "results",
+        "role",
+        "unread",
+    )
+
+    def __init__(self, message: Mapping[str, Any] | None = None) -> None:
+        self.message = message or {}
+        self._writer: Writer | None = None
+        self._text: str | None = None
+        self.calls: list[CallRecord] = []
+        self.results: list[CallRecord] = []
+        self.of_user: list[CallRecord] = []
+        """Calls that a simulated user made."""
+        self.role = ""
+        self.item = False
+        """The message is one call or result itself, not a message around them."""
+        self.parent_id: str | None = None
+        """The id of the call whose sub-agent wrote the message (Claude)."""
+        self.answers = False
+        """The message is the model's answer, though it stands among those the model was given (Pydantic AI)."""
+        self.unread = ""
+        """What in the message may be a call that was not understood."""
+        self.acts = False
+        """The message asks for a call in the words of its text, or has what such a call gave back."""
+
+    @property
+    def is_of_user(self) -> bool:
+        """Whether the user says something in the message."""
+        return not self.calls and not self.results and self.parent_id is None and self.writer == "user"
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the message is the user's and what it says was not recorded."""
+        return self.is_of_user and not any([self.message.get(key) is not None for key in _SAID])
+
+    @property
+    def is_of_agent(self) -> bool:
+        """Whether the message shows the agent at work: its model's words, a call, or what came of one."""
+        return bool(self.calls or self.results) or self.writer == "model"
+
+    @property
+    def writer(self) -> Writer:
+        """Who wrote the message."""
+        if self._writer is None:
+            self._writer = writer_of(self.message)
+        return self._writer
+
+    @property
+    def text(self) -> str:
+        """What the message says to people; empty where it says nothing."""
+        if self._text is None:
+            self._text = text_of(self.message) or ""
+        return self._text
+
+
+def messages_of(document: Any) -> list[Any]:
+    """The messages of a document: a list of them, an object that holds such a list, or one message."""
+    if isinstance(document, list):
+        if len(document) == 1 and isinstance(document[0], list):
+            return messages_of(document[0])
+        return document
+    if isinstance(document, dict) and part_of(document) is None and not is_step(document):
+        for key in _LISTS:
+            held = document.get(key)
+            if key == "items" and "role" in document:
+                continue
+            if isinstance(held, list) and held and all([isinstance(item, (dict, list)) for item in held]):
+                return messages_of(held) if key != "choices" else held
+    return [document]
+
+
+def exchanges_of(messages: Iterable[Any]) -> list[Exchange]:
+    """What happens in each message, in order; messages without calls and results count too.
+
+    A line that a log repeats, known by its `uuid` (Claude Code), says nothing new.
+    """
+    found: list[Exchange] = []
+    known = set[str]()
+    for message in messages:
+        uuid = message.get("uuid") if isinstance(message, dict) else None
+        if isinstance(uuid, str) and uuid in known:
+            found.append(Exchange())
+            continue
+        found.append(exchange_of(message) if isinstance(message, dict) else no_message(message))
+        if isinstance(uuid, str):
+            known.add(uuid)
+    return found
+
+
+def no_message(item: Any) -> Exchange:
+    """What happens in an item that is not a message: perhaps a call, where it holds objects."""
+    exchange = Exchange()
+    if isinstance(item, list) and any([isinstance(each, dict) for each in item]):
+        exchange.unread = "a list in the place of a message"
+    return exchange
+
+
+def exchange_of(message: Mapping[str, Any]) -> Exchange:
+    """What happens in one message."""
+    exchange = Exchange(message)
+    exchange.role = _role(message)
+    parent = message.get("parent_tool_use_id")
+    exchange.parent_id = parent if isinstance(parent, str) else None
+    exchange.answers = message.get("event.name", message.get("event", {})) == _ANSWER
+    if is_step(message):
+        exchange.calls, exchange.results = read_step(message)
+        exchange.unread = "" if exchange.calls else unknown_step(message)
+        return exchange
+    found = _parts(message)
+    exchange.item = bool(found.parts) and found.parts[0].document is message
+    _read_parts(exchange, found)
+    if not found.parts and not found.unread:
+        found.unread = unknown_item(message)
+        exchange.acts = _acts(message, exchange.role)
+    exchange.unread = found.unread
+    _part_with_calls_of_user(exchange)
+    if message.get("toolUseResult") == _REFUSED:
+        for result in exchange.results:
+            result.withheld = "refused by the user"
+    return exchange
+
+
+def _read_parts(exchange: Exchange, found: _Parts) -> None:
+    calls: list[tuple[CallRecord, _Place]] = []
+    for place in found.parts:
+        record = read_part(place.document, place.part)
+        if record is None:
+            found.unread = found.unread or unnamed_call(place.document)
+        elif place.part.kind == "result":
+            exchange.results.append(record)
+            if place.part.format == "LlamaIndex" and not calls:
+                exchange.item = True
+        else:
+            record.unread = "" if record.name else unknown_block("tool_calls", place.document)
+            calls.append((record, place))
+    exchange.calls = _once(calls)
+
+
+def _part_with_calls_of_user(exchange: Exchange) -> None:
+    """Take the calls of a simulated user from those of the agent (tau2-bench)."""
+    is_user = exchange.role in _USER
+    exchange.of_user = [
+        call for call in exchange.calls if call.name and (call.of_user or (is_user and not exchange.item))
+    ]
+    if exchange.of_user:
+        exchange.calls = [call for call in exchange.calls if call not in exchange.of_user]
+
+
+def _acts(message: Mapping[str, Any], role: str) -> bool:
+    if role in _USER:
+        return any([observes_by_text(text) for text in _texts(message)])
+    return role in _MODEL and any([acts_by_text(text) for text in _texts(message)])
+
+
+def _texts(message: Mapping[str, Any]) -> Iterator[str]:
+    """The texts in a message: its content, or the blocks of it."""
+    for holder in (message, *[message.get(key) for key in ("message", "data")]):
+        held = holder.get("content", holder.get("parts", holder.get("text"))) if isinstance(holder, dict) else None
+        for block in held if isinstance(held, list) else [held]:
+            text = block.get("text", block.get("content")) if isinstance(block, dict) else block
+            if isinstance(text, str):
+                yield text
+
+
+def has_messages(messages: list[Any]) -> bool:
+    """Whether these are messages at all: something in them has a role, a part or a step of a known format."""
+    return any(isinstance(message, dict) and _is_message(message) for message in messages[:1000])
+
+
+def _once(calls: list[tuple[CallRecord, _Place]]) -> list[CallRecord]:
+    """The calls of one message, those that it repeats in another place counted once.
+
+    An id that calls of one list share is the id of none of them.
+    """
+    if len(calls) < 2:
+        return [call for call, _ in calls]
+    listed = [found for found in calls if found[1].listed]
+    first_lists: dict[str, int] = {}
+    kept = [
+        call
+        for call, place in listed or calls
+        if not call.call_id or first_lists.setdefault(call.call_id, place.among) == place.among
+    ]
+    if listed and len(listed) < len(calls):
+        kept += _others([call for call, place in calls if not place.listed], kept)
+    uses = Counter([call.call_id for call in kept])
+    for call in kept:
+        call.call_id = call.call_id if uses[call.call_id] == 1 else None
+    return kept
+
+
+def _others(calls: list[CallRecord], listed: list[CallRecord]) -> list[CallRecord]:
+    """Those calls among a message's content that its list of calls has not: LangChain lists no tools of a server."""
+    names, ids = {call.name for call in listed}, {call.call_id for call in listed}
+    return [call for call in calls if call.call_id and call.call_id not in ids and call.name not in names]
+
+
+class _Place(NamedTuple):
+    """A call or result in a message, its format, and where it stands."""
+
+    document: Mapping[str, Any]
+    part: Part
+    listed: bool
+    """Whether it stands in the message's list of calls."""
+    among: int
+    """The number of the list that it is an item of."""
+
+
+class _Parts:
+    """What is found in a message: calls and results, and the first item that may be one and is of no known format."""
+
+    __slots__ = ("lists", "parts", "unread")
+
+    def __init__(self) -> None:
+        self.parts: list[_Place] = []
+        self.unread = ""
+        self.lists = 0
+
+
+def _parts(message: Mapping[str, Any]) -> _Parts:
+    found = _Parts()
+    _find_parts(message, found, 0, False, 0)
+    return found
+
+
+def _find_parts(document: Mapping[str, Any], found: _Parts, depth: int, listed: bool, among: int) -> None:
+    # AG2 has results in a list, and beside it all of them as one text.
+    part = part_of(document) if not document.get("tool_responses") else None
+    if part is not None:
+        found.parts.append(_Place(document, part, listed, among))
+        return
+    if depth >= _DEPTH:
+        return
+    for key in [key for key in _HOLDERS if key in document]:
+        held = _opened(document[key])
+        if held.__class__ is list:
+            _find_in_list(key, held, found, depth, held is not document[key])
+    for key in [key for key in _WRAPPERS if key in document]:
+        held = document[key]
+        if held.__class__ is dict:
+            _find_parts(held, found, depth + 1, listed, among)
+
+
+def _find_in_list(key: str, items: list[Any], found: _Parts, depth: int, written: bool) -> None:
+    """Find the parts in a list; one that is `written` as JSON text may be what the model answered."""
+    found.lists += 1
+    among = found.lists
+    for item in items:
+        if item.__class__ is str and key == "function":
+            item = _opened(item)  # OpenInference's AutoGen: each result as JSON text
+        before = len(found.parts)
+        if item.__class__ is dict:
+            _find_parts(item, found, depth + 1, key == "tool_calls", among)
+        if len(found.parts) > before or (written and is_data(key, item)):
+            continue
+        part = partial_part(key, item)
+        if part is not None:
+            found.parts.append(_Place(item, part, key == "tool_calls", among))
+        else:
+            found.unread = found.unread or unknown_block(key, item)
+
+
+def _opened(held: Any) -> Any:
+    # OpenLLMetry and Strands keep blocks of content as JSON text.
+    if isinstance(held, str) and held[:2] in ("[{", '{"'):
+        try:
+            return decode_json(held)
+        except InputError:
+            return None
+    return held
+
+
+def _role(message: Mapping[str, Any]) -> str:
+    role = message.get("role")
+    if role and role.__class__ is str:
+        return role
+    for holder in (message, *(message.get(key) for key in ("message", "data", "content"))):
+        if isinstance(holder, dict):
+            role = holder.get("role") or holder.get("source") or holder.get("kind")
+            if isinstance(role, str):
+                return role
+    kind = message.get("type")
+    return kind if isinstance(kind, str) else ""
+
+
+def _is_message(message: Mapping[str, Any]) -> bool:
+    if is_step(message) or part_of(message) is not None:
+        return True
+    if {"role", "lc", "author", "task", "part_kind", "parts", "tool_calls"} & message.keys():
+        return True
+    if isinstance(message.get("type"), str) and {"message", "data", "content", "subtype", "uuid"} & message.keys():
+        return True
+    return bool(_parts(message).parts)

@@ -1,0 +1,330 @@
+"""Signs of a call in a message of no known format.
+
+A log with such a sign does not show which calls were made. What is beside known messages and is neither a call nor in
+the tables below may be a call that was not understood.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ._parts import part_of
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+BLOCKS = _words("""
+    text input_text output_text summary_text text_delta markdown reasoning_text reasoning thinking redacted_thinking
+    thought reasoning_content refusal image image_url input_image image_file inline_data file input_file file_data
+    document audio input_audio output_audio audio_url video video_url media blob uri url json source source_url
+    source_document citation search_result cache_point guard_content container_upload step_start system_prompt
+    user_prompt retry_prompt instruction resource resource_link compaction summary error message usage
+    text_plain redacted_reasoning document_url reference binary uploaded_file
+    text_reasoning data hosted_file hosted_vector_store
+    annotation chat_message file_reference streaming_text streaming_annotation streaming_file_reference
+    cache citable
+    """)
+"""Types of blocks of content, in the spelling of `redacted_thinking`."""
+
+BLOCK_KEYS = _words("""
+    text inlineData inline_data fileData file_data thought thoughtSignature thought_signature image document audio video
+    reasoningContent cachePoint guardContent citationsContent searchResult content reasoning refusal image_url file json
+    """)
+"""Keys of blocks without a type: Gemini's parts, Converse's blocks."""
+
+BLOCK_SHAPES = (_words("data"),)
+"""All the keys of blocks that have neither a type nor a key of their own: AutoGen's image."""
+
+BLOCK_WRAPPERS = {None: "message_content", "non_standard": "value"}
+"""Where OpenInference (no type) and LangChain's `non_standard` hold the block that they are put around."""
+
+ITEMS = _words("""
+    user assistant system human ai model developer chat request response constructor remove aimessagechunk
+    humanmessagechunk systemmessagechunk chatmessagechunk chatmessage removemessage
+    chat_generation generation item_reference mcp_list_tools mcp_approval_response
+    init result gemini info warning
+    systemmessage humanmessage aimessage usermessage assistantmessage textmessage multimodalmessage stopmessage
+    handoffmessage structuredmessage thoughtevent memoryqueryevent modelclientstreamingchunkevent selectspeakerevent
+    selectorevent toolcallsummarymessage userinputrequestedevent taskresult task
+    user.message user.interrupt user.define_outcome user.tool_confirmation agent.message agent.thinking
+    agent.thread_context_compacted
+    """)
+"""Types of messages, events and lines: of chats, Gemini CLI, AutoGen, Anthropic's managed agents."""
+
+LINES = _words("""
+    system progress attachment summary queue_operation file_history_snapshot custom_title ai_title agent_name
+    last_prompt permission_mode tag pr_link rate_limit_event auth_status tool_progress tool_use_summary
+    prompt_suggestion
+    """)
+"""Types of lines that tell of a session (Claude Code): what its hooks run, say, is not what its agent calls."""
+
+PIECES = _words("stream_event")
+"""Types of lines with pieces of messages that the log has whole (Claude Code)."""
+
+ROLES = _words("user human assistant ai model system developer agent")
+"""Roles of messages of any format."""
+
+ITEM_BEGINNINGS = ("session.", "span.")
+"""Beginnings of types that say how a session goes (Anthropic's managed agents)."""
+
+ITEM_KEYS = _words("""
+    content parts message author lc task system_prompt plan facts model_input_messages final_answer output query
+    finish_reason index delta event.name generation_info text logprobs response_metadata step_number
+    model_output_message current_agent_name
+    """)
+"""Keys of messages and steps without a role or type."""
+
+ADK_ACTIONS = _words("""
+    skipsummarization statedelta artifactdelta transfertoagent escalate requestedauthconfigs
+    requestedtoolconfirmations compaction endofagent agentstate rewindbeforeinvocationid renderuiwidgets
+    """)
+"""What events of ADK keep under `actions`: what an event brings about."""
+
+DEFINITIONS = _words("""
+    tools functions tool_definitions available_tools tool_choice toolChoice tool_config toolConfig function_declarations
+    functionDeclarations
+    """)
+"""Keys under which a message or request tells the model of tools."""
+
+NO_CALLS_INSIDE = _words("""
+    content output result config info metadata usage usagemetadata custommetadata
+    parsed parsedoutput properties statedelta agentstate
+    """)
+"""Keys whose objects have names of their own, as those of a schema, an answer, a state, in one spelling of all."""
+
+
+_MOST_KEYS = 12
+_LONGEST_KEY = 40
+_DEPTH = 3
+_STEPS = frozenset({"action", "observation"})
+
+CALL_HOLDERS = frozenset({"tool_calls", "tool_call_results", "tool.result", "tool_responses", "permission_denials"})
+"""Keys whose lists hold calls or results and nothing else."""
+
+_TOOL_ROLES = re.compile(r"tool|function|observation|ipython|^(?:environment|action|command|terminal|shell)$", re.I)
+_SIGN_BEGINNINGS = ("toolcall", "tooluse", "functioncall", "toolinvocation", "toolrequest", "invalidtoolcall")
+_SIGN_KEYS = frozenset(
+    ["actions", "action", "calls", "call", "apicall", "apicalls", "commands", "command", "invocations"]
+)
+_BESIDE_TEXT = frozenset({"content", "parts", "metadata", "usage", "extra", "info"})
+"""Keys that hold objects in messages which are texts."""
+_CALL_KEYS = frozenset({"toolcalls", "functioncall", "functioncalls", "tooluse"})
+"""Keys that are a sign whatever they hold."""
+_CHOICES = ("auto", "none", "required")
+_DEFINED = frozenset({"parameters", "input_schema", "inputSchema", "description"})
+"""Keys of a tool's definition."""
+_CALL_DEPTH = 6
+_MOST_INSIDE = 1000
+_MOST_STEPS = 100
+_BARE_SIGN_KEYS = frozenset({"tool", "toolname"})
+"""Keys that are a sign only in an item without a role."""
+_ABOUT_A_CALL = ("id", "ids", "index", "count", "type", "name", "result", "results", "output", "outputs", "error")
+"""Endings of keys that tell something of a call told elsewhere: `tool_call_id`, `toolUseResult`."""
+
+_ACTING_TEXT = re.compile(
+    r"<tool_call>|<tool_use>|<function_calls>|<invoke name=|<function=|\[TOOL_CALLS\]|<\|tool_call|<\|python_tag\|>"
+    r"|<execute_(?:bash|ipython|command)>|<use_mcp_tool>"
+    r"|^[ \t]*Action:[^\n]+\n[ \t\n]{0,8}Action Input:"
+    r"|```(?:mswea_bash_command|tool_code|tool_call)\b"
+    r"|\[\[ ## next_tool_name ## \]\]"
+    r'|"action"\s{0,4}:\s{0,4}"[^"\n]+"\s{0,8},\s{0,8}"action_input"\s{0,4}:'
+    r'|\A\s*\[?\{\s{0,8}"(?:name|tool|tool_name|function|command)"\s{0,4}:\s{0,4}"[^"\n]+"\s{0,8},'
+    r'\s{0,8}"(?:arguments|parameters|args|tool_input|input|params|kwargs)"\s{0,4}:',
+    re.M,
+)
+"""How models ask for calls in their texts: tags of their templates, ReAct, DSPy, JSON of agents of LangChain."""
+
+_THOUGHT = re.compile(r"^[ \t]*Thought(?: \d+)?:", re.M)
+_ACTION = re.compile(r"^[ \t]*Action(?: \d+)?:", re.M)
+_OBSERVATION = re.compile(r"\s*(?:<returncode>|<tool_response>|<function_results>|OBSERVATION:|Observation:)")
+
+
+def unknown_block(key: str, item: Any) -> str:
+    """Where an item of a message's list may be a call that is not read: what it looks like; else an empty text."""
+    if key == "results":
+        return ""
+    if not isinstance(item, Mapping):
+        return f"`{key}`, which holds {type(item).__name__}" if key in CALL_HOLDERS and item else ""
+    if len(item) == 1 and isinstance(item.get("message_content"), Mapping):
+        return unknown_block(key, item["message_content"])  # OpenInference wraps each block
+    if key in CALL_HOLDERS:
+        return f"an item of `{key}` {_keys(item)}"
+    return _unknown_content(_unwrapped(item))
+
+
+def unknown_step(step: Mapping[str, Any]) -> str:
+    """Where a step without a call that we read asked for one: what it looks like; else an empty text."""
+    output = step.get("model_output_message")
+    asked = step.get("tool_calls") or (output.get("tool_calls") if isinstance(output, dict) else None)
+    items = asked if isinstance(asked, list) else [asked]
+    observed = "a step without a call, in which something was observed" if step.get("observations") else ""
+    return next((sign for item in items if item and (sign := unknown_block("tool_calls", item))), observed)
+
+
+def _unknown_content(block: Mapping[str, Any]) -> str:
+    kind = _kind(block)
+    if kind is not None:
+        known = _plain(kind) in BLOCKS or _plain(kind).startswith("data_") or "role" in block
+        return "" if known else f"a block of type {_short(kind)} {_keys(block)}"
+    if not block or BLOCK_KEYS & block.keys() or "role" in block or block.keys() in BLOCK_SHAPES:
+        return ""
+    return f"a block {_keys(block)}"
+
+
+def is_data(key: str, item: Any) -> bool:
+    """Whether an item in JSON text is no block: it has no type, and is not an object under the name of what it is."""
+    if key in CALL_HOLDERS or not isinstance(item, Mapping) or _kind(item) is not None:
+        return False
+    return len(item) != 1 or not isinstance(next(iter(item.values())), Mapping)
+
+
+def _unwrapped(block: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The block inside of what a format puts around each."""
+    inner = block.get(BLOCK_WRAPPERS.get(_kind(block), ""))
+    return inner if isinstance(inner, Mapping) else block
+
+
+def _holds_objects(message: Mapping[str, Any]) -> bool:
+    """Whether a message says more than texts and numbers."""
+    return any([held and isinstance(held, (dict, list)) and key not in _BESIDE_TEXT for key, held in message.items()])
+
+
+def unnamed_call(part: Mapping[str, Any]) -> str:
+    """What a call of a known format looks like whose tool has no name."""
+    return f"a call without a name, {_keys(part)}"
+
+
+def unknown_item(message: Mapping[str, Any]) -> str:
+    """Where a message without a call or result in it may be one: what it looks like; else an empty text."""
+    role, kind = message.get("role"), _kind(message)
+    plain = "" if kind is None or (role and isinstance(role, str)) else _plain(kind)
+    if plain in PIECES:
+        return ""
+    sign = hidden_call(message) if plain in LINES else sign_of(message)
+    if sign:
+        return sign
+    if isinstance(role, str) and role:
+        return _unknown_role(role, message)
+    if kind is None:
+        return "" if not message or ITEM_KEYS & message.keys() else f"an item {_keys(message)}"
+    return "" if _is_known_item(plain) else f"an item of type {_short(kind)} {_keys(message)}"
+
+
+def _unknown_role(role: str, message: Mapping[str, Any]) -> str:
+    is_result = _TOOL_ROLES.search(role) and not _is_definition(message.get("content"))
+    is_odd = role.lower() not in ROLES and _holds_objects(message)
+    return f"a message of role {_short(role)} {_keys(message)}" if is_result or is_odd else ""
+
+
+def _is_known_item(kind: str) -> bool:
+    known = kind in ITEMS or kind in LINES or kind in BLOCKS
+    return known or kind.startswith(ITEM_BEGINNINGS) or kind.replace("_", "") in ITEMS
+
+
+def sign_of(document: Mapping[str, Any]) -> str:
+    """What in an object, a message or not, is called like a call or is one; else an empty text."""
+    return _sign_in(document) or hidden_call(document)
+
+
+def acts_by_text(text: str) -> bool:
+    """Whether a text of a model asks for a call in words of its own, as agents do whose model has no tools."""
+    if _ACTION.search(text) and _THOUGHT.search(text):
+        return True
+    return _ACTING_TEXT.search(text) is not None
+
+
+def observes_by_text(text: str) -> bool:
+    """Whether a text that a model was given is what such a call gave back."""
+    return _OBSERVATION.match(text) is not None
+
+
+def steps_beside(document: Mapping[str, Any], messages: Any) -> str:
+    """Where a document holds steps of an agent beside its messages (SWE-agent's `trajectory`): what they look like."""
+    for key, held in document.items():
+        is_other = isinstance(held, list) and held is not messages and key not in DEFINITIONS
+        for item in held[:_MOST_STEPS] if is_other else ():
+            if isinstance(item, Mapping) and (not _STEPS.isdisjoint(item) or sign_of(item)):
+                return f"beside the messages there is `{_short(str(key))}`, with an item {_keys(item)}"
+    return ""
+
+
+def _sign_in(message: Mapping[Any, Any], depth: int = 0) -> str:
+    """A key with a call's name that holds something, in a message or in what it wraps."""
+    is_bare = depth == 0 and "role" not in message
+    for key, held in message.items():
+        if not isinstance(key, str) or not held or held is True or key in DEFINITIONS:
+            continue
+        if _is_sign(key, held) or (is_bare and _without_signs(key) in _BARE_SIGN_KEYS):
+            return f"`{_short(key)}` of an unknown shape, in an item {_keys(message)}"
+        if depth < _DEPTH and isinstance(held, Mapping) and _without_signs(key) not in NO_CALLS_INSIDE:
+            found = _sign_in(held, depth + 1)
+            if found:
+                return found
+    return ""
+
+
+def hidden_call(message: Mapping[Any, Any]) -> str:
+    """A call or result of a known format, in a place where no format has one."""
+    level: list[tuple[str, Any]] = [(str(key), held) for key, held in message.items() if key not in DEFINITIONS]
+    for _ in range(_CALL_DEPTH):
+        for place, held in level:
+            if isinstance(held, dict) and part_of(held) is not None and _DEFINED.isdisjoint(held):
+                return f"a call or result below `{_short(place)}` {_keys(held)}"
+        level = [(place, each) for place, held in level for each in _inside(held)][:_MOST_INSIDE]
+    return ""
+
+
+def _inside(held: Any) -> Iterable[Any]:
+    if isinstance(held, dict):
+        return [each for key, each in held.items() if key not in DEFINITIONS]
+    return held if isinstance(held, list) else ()
+
+
+def _is_sign(key: str, held: Any) -> bool:
+    plain = _without_signs(key)
+    if plain == "actions" and isinstance(held, Mapping):
+        return not {_without_signs(str(name)) for name in held} <= ADK_ACTIONS
+    if plain in _SIGN_KEYS:
+        return isinstance(held, (str, list, Mapping))
+    if plain in _CALL_KEYS:
+        return held not in _CHOICES
+    return (
+        plain.startswith(_SIGN_BEGINNINGS) and not plain.endswith(_ABOUT_A_CALL) and isinstance(held, (list, Mapping))
+    )
+
+
+def _without_signs(key: str) -> str:
+    return key.replace("_", "").replace("-", "").lower()
+
+
+def _is_definition(content: Any) -> bool:
+    """Whether a message tells the model of a tool instead of holding what one gave back (Langfuse)."""
+    function = content.get("function") if isinstance(content, Mapping) else None
+    return isinstance(function, Mapping) and "parameters" in function
+
+
+def _kind(item: Mapping[str, Any]) -> str | None:
+    for key in ("type", "part_kind", "content_type", "kind", "block_type"):
+        held = item.get(key)
+        if isinstance(held, str) and held:
+            return held
+    return None
+
+
+def _plain(kind: str) -> str:
+    """A type in one spelling: `redactedThinking`, `redacted-thinking` and `redacted_thinking` are one."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind).replace("-", "_").lower()
+
+
+def _keys(item: Mapping[str, Any]) -> str:
+    names: Iterable[str] = [_short(str(key)) for key in list(item)[:_MOST_KEYS]]
+    more = f" and {len(item) - _MOST_KEYS} more" if len(item) > _MOST_KEYS else ""
+    return f"with the keys {', '.join(names)}{more}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_KEY else f"{text[: _LONGEST_KEY - 1]}…"

@@ -1,0 +1,288 @@
+"""The input and output of a run or turn: what the user asked, and what the agent answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+import msgspec
+
+from rightcall.reading.conventions import CallShape, Role
+from rightcall.reading.messages import (
+    Log,
+    answer_in,
+    exchanges_of,
+    given_in,
+    message_attributes,
+    messages_in,
+    messages_in_event,
+    question_in,
+    returned_in,
+    text_of,
+    turns_in_log,
+    writer_of,
+)
+from rightcall.reading.spans import NOTHING, LogRecord, Span, outcome
+
+from ._span_tree import Tree
+
+_JSON = "application/json"
+_INPUT: dict[str, str] = {
+    "input.value": "input.mime_type",
+    "mlflow.spanInputs": _JSON,
+    "langfuse.observation.input": "",
+    "traceloop.entity.input": _JSON,
+    "haystack.agent.input": _JSON,
+    "ai.prompt": _JSON,
+    "gen_ai.prompt": _JSON,
+    "openai_agents.input": "",
+}
+"""Attributes with what a span was given, and which other says that it is JSON, if it is not JSON always."""
+
+_OUTPUT: dict[str, str] = {
+    "output.value": "output.mime_type",
+    "final_result": "",
+    "mlflow.spanOutputs": _JSON,
+    "langfuse.observation.output": "",
+    "crewai.crew.result": "",
+    "traceloop.entity.output": "",
+    "haystack.agent.output": _JSON,
+    "ai.response.text": "",
+    "ai.result.text": "",
+    "gen_ai.completion": _JSON,
+    "openai_agents.output": "",
+}
+_OF_MODELS = ("output", "response", "input", "raw_input")
+"""Where Logfire keeps what models are given and give back."""
+
+_HELPERS = frozenset({"retriever", "embedding", "reranker", "guardrail", "evaluator", "prompt"})
+_CONVERSATIONS = frozenset({"pydantic_ai.all_messages", "all_messages_events"})
+GIVEN = frozenset(_INPUT)
+"""Attributes that say what a span was given."""
+
+KEYS = frozenset({*_INPUT, *_OUTPUT})
+"""Attributes that say what a span was given and gave back."""
+
+_LAST = 1 << 80
+Found = Callable[["_Speakers", Span], Any]
+
+
+def question(messages: list[Any]) -> str | None:
+    """The text of the first message of the user."""
+    return next((text for message in messages if writer_of(message) == "user" and (text := text_of(message))), None)
+
+
+def answer(messages: list[Any]) -> str | None:
+    """The text of the last message, where the model wrote it and asked for nothing more in it."""
+    return answer_in(messages)
+
+
+def asked_and_answered(
+    spans: Sequence[Span], roles: Mapping[int, Role], tree: Tree, logs: Iterable[LogRecord] = ()
+) -> tuple[Any, Any]:
+    """What the user asked and what the answer was, of the spans of a run or of one of its turns; None if unknown.
+
+    What was done inside of calls does not count. A span whose parent is not among these is a topmost one, and spans
+    that say nothing of agents are looked through. Of several topmost ones the question is that of the one which began
+    first, the answer that of the one which ended last. Where one does not say it itself, its agents and models do: what
+    those were given that is no text is a framework's own.
+    """
+    speakers = _Speakers(spans, roles, tree, logs)
+    given, returned = speakers.first(_question), speakers.last(_answer)
+    if given is NOTHING:
+        given = speakers.first(_last_word)
+    return None if given is NOTHING else given, None if returned is NOTHING else returned
+
+
+def has_answer(span: Span) -> bool:
+    """Whether a span says what it gave back."""
+    if not _OUTPUT.keys().isdisjoint(span.attributes.keys()):
+        return True
+    carried = [key for holder in message_attributes(span.attributes) for key in holder.keys if holder.side == "output"]
+    return bool(carried or tuple(span.events) or not _CONVERSATIONS.isdisjoint(span.attributes.keys()))
+
+
+class _Speakers:
+    """The agents and models of a run that are not inside of calls, and the chains around them."""
+
+    def __init__(self, spans: Sequence[Span], roles: Mapping[int, Role], tree: Tree, logs: Iterable[LogRecord]) -> None:
+        self._parents = {span.span_id: span.parent_id for span in spans if span.span_id}
+        self.roles = roles
+        self._known: dict[str | None, Span] = {}
+        self._inside: dict[int, list[Span]] = {}
+        self._logs: dict[str | None, list[LogRecord]] = {}
+        for record in logs:
+            self._logs.setdefault(record.span_id, []).append(record)
+        speaking = [span for span in spans if self._speaks(span) and tree.enclosing(span) is None]
+        self._known = {span.span_id: span for span in speaking if span.span_id}
+        tops = []
+        for span in speaking:
+            above = self._above(span)
+            if above is None:
+                tops.append(span)
+            elif id(span) in roles:
+                self._inside.setdefault(id(above), []).append(span)
+        self._tops = self._roots(tops)
+
+    def first(self, find: Found) -> Any:
+        """What the earliest of the topmost spans says, or those that ran beside it."""
+        return self._found(self._tops, find, _begins_first)
+
+    def last(self, find: Found) -> Any:
+        """What the latest of the topmost spans says, or those that ran beside it."""
+        return self._found(self._tops, find, _ends_last)
+
+    def messages(self, span: Span) -> dict[str, list[Any]]:
+        """The messages that a span and its log records carry, by the side they stand on."""
+        found: dict[str, list[Any]] = {"input": [], "output": []}
+        is_model = self.roles.get(id(span)) == "model"
+        for holder in message_attributes(span.attributes):
+            if not holder.only_models or is_model:
+                found[holder.side] += messages_in(span.attributes, holder)
+        said = [messages_in_event(event.name, event.attributes, event.attributes) for event in span.events]
+        said += [messages_in_event(log.name, _body(log), log.attributes) for log in self._logs.get(span.span_id, ())]
+        for sides in said:
+            for side, messages in sides.items():
+                found[side] += messages
+        return found
+
+    def _found(self, level: list[Span], find: Found, order: Callable[[Span], tuple[int, int]]) -> Any:
+        for span in _beside_the_first(sorted(level, key=order)):
+            found = find(self, span)
+            if found is not NOTHING and (level is self._tops or isinstance(found, str)):
+                return found
+            found = self._found(self._inside.get(id(span), []), find, order)
+            if found is not NOTHING:
+                return found
+        return NOTHING
+
+    def _speaks(self, span: Span) -> bool:
+        if span.kind.__class__ is CallShape:
+            return False
+        if id(span) in self.roles:
+            return True
+        if KEYS.isdisjoint(span.attributes.keys()):
+            return False
+        return str(span.attributes.get("openinference.span.kind", "")).lower() not in _HELPERS
+
+    def _above(self, span: Span) -> Span | None:
+        """The nearest agent or model around a span; where there is none, the topmost span around it that speaks."""
+        above, seen, found = span.parent_id, {span.span_id}, None
+        while above is not None and above not in seen:
+            known = self._known.get(above)
+            if known is not None and id(known) in self.roles:
+                return known
+            found = known or found
+            seen.add(above)
+            above = self._parents.get(above)
+        return found
+
+    def _roots(self, tops: list[Span]) -> list[Span]:
+        """Those of the topmost spans that stand for a run: not a model that was asked beside an agent."""
+        runs = [span for span in tops if self.roles.get(id(span)) == "agent" or id(span) in self._inside]
+        return runs or tops
+
+
+def _question(speakers: _Speakers, span: Span) -> Any:
+    if speakers.roles.get(id(span)) != "model":
+        found = _first_value(span, _INPUT, given_in)
+        if found is not NOTHING:
+            return found
+    messages = speakers.messages(span)["input"]
+    # Where more was said after it, the last word of the user may be a framework's that asks to try again.
+    asked = question_in(messages) if messages and writer_of(messages[-1]) == "user" else None
+    return asked or _of_model(speakers, span, given_in)
+
+
+def _last_word(speakers: _Speakers, span: Span) -> Any:
+    return question_in(speakers.messages(span)["input"]) or NOTHING
+
+
+def _answer(speakers: _Speakers, span: Span) -> Any:
+    messages = speakers.messages(span)
+    said = answer_in(messages["output"]) or (answer_in(messages["input"]) if not messages["output"] else None)
+    if speakers.roles.get(id(span)) != "model":
+        found = _first_value(span, _OUTPUT, returned_in)
+        if found is not NOTHING:
+            # A model that is to answer by an object does so by a call, whose arguments Pydantic AI writes as text.
+            return found if said or not any(messages.values()) else outcome(found, keeps_quotes=True)
+    return said.rstrip("\n") if said else _of_model(speakers, span, returned_in)
+
+
+def _of_model(speakers: _Speakers, span: Span, find: Callable[[Any, bool], Any]) -> Any:
+    """What a model's span says where it keeps no messages; of what it keeps only texts are for people."""
+    if speakers.roles.get(id(span)) != "model":
+        return NOTHING
+    keys = {**(_INPUT if find is given_in else _OUTPUT), **dict.fromkeys(_OF_MODELS, _JSON)}
+    return next((found for found in _values(span, keys, find) if isinstance(found, str)), NOTHING)
+
+
+def _first_value(span: Span, keys: Mapping[str, str], find: Callable[[Any, bool], Any]) -> Any:
+    return next(_values(span, keys, find), NOTHING)
+
+
+def _values(span: Span, keys: Mapping[str, str], find: Callable[[Any, bool], Any]) -> Iterator[Any]:
+    attributes = span.attributes
+    for key, kind in keys.items():
+        held = attributes.get(key)
+        if held is not None:
+            found = find(held, kind == _JSON or attributes.get(kind) == _JSON)
+            if found is not NOTHING and not _is_about_response(found, attributes):
+                yield found
+
+
+def _is_about_response(found: Any, attributes: Mapping[str, Any]) -> bool:
+    """Whether an output only names the model's response: Phoenix makes one of `gen_ai.response.id` and its like."""
+    if found.__class__ is not dict or not found:
+        return False
+    return all([held is not None and held == attributes.get(f"gen_ai.response.{key}") for key, held in found.items()])
+
+
+def _body(record: LogRecord) -> Mapping[str, Any]:
+    return record.body if isinstance(record.body, Mapping) else {}
+
+
+def _beside_the_first(level: list[Span]) -> list[Span]:
+    """The first of some spans and those that ran at the same time."""
+    if len(level) < 2:
+        return level
+    first = level[0]
+    start, end = _start(first), _end(first)
+    return [span for span in level if span is first or (_start(span) < end and start < _end(span))]
+
+
+def _begins_first(span: Span) -> tuple[int, int]:
+    return _start(span), -_end(span)
+
+
+def _ends_last(span: Span) -> tuple[int, int]:
+    return -_end(span), _start(span)
+
+
+def _start(span: Span) -> int:
+    return _LAST if span.start_ns is None else span.start_ns
+
+
+def _end(span: Span) -> int:
+    return _start(span) if span.end_ns is None else span.end_ns
+
+
+class GivenLog(msgspec.Struct, frozen=True):
+    """A log of messages: a whole conversation, or all there was of one when a turn ended."""
+
+    log: Log
+    turn: int | None = None
+    """The turn at whose end it was given back; none where it is a whole conversation."""
+    asked: str | None = None
+    """What the user asked in that turn, where that is known."""
+
+
+def asked_and_answered_in(messages: list[Any]) -> list[tuple[Any, Any]]:
+    """What the user asked and what the answer was, of each turn of a log; at least of one."""
+    turns = turns_in_log(exchanges_of(messages))
+    if not turns or turns[-1] in (None, 0):
+        return [(question(messages), answer(messages))]
+    told = [(turn or 0, message) for turn, message in zip(turns, messages, strict=True)]
+    parts = [[message for _, message in part] for _, part in groupby(told, key=lambda pair: pair[0])]
+    return [(question(part), answer(part)) for part in parts]

@@ -1,0 +1,240 @@
+"""Merge the records of one call: spans of several instrumentations, requests in messages, calls that were deferred."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+
+from rightcall.reading.conventions import WRAPPED_IN_MESSAGES
+from rightcall.reading.messages import Requests, key_of
+from rightcall.reading.spans import NOTHING, CallRecord, have_different_ids, same_but_nulls
+from rightcall.values.trajectory import WithheldCall
+
+from ._span_tree import Tree
+
+_MCP = "mcp"
+_MOST_CANDIDATES = 64
+
+
+def without_duplicates(records: list[CallRecord], tree: Tree) -> list[CallRecord]:
+    """The calls, each once; `records` are in order of start.
+
+    Two spans are one call if names, arguments and ids agree and they are of different instrumentations: one right
+    inside the other, or side by side at the same time, one of each instrumentation. Spans of one instrumentation
+    are never merged: those are retries, recursion, or the same call in parallel.
+    """
+    if len({record.layers for record in records}) < 2 and not any(record.convention == _MCP for record in records):
+        return records
+    return _beside(_nested(records, tree), tree)
+
+
+def _nested(records: list[CallRecord], tree: Tree) -> list[CallRecord]:
+    kept = []
+    for record in records:
+        outer = tree.directly_enclosing(record.span) if record.span else None
+        if outer is not None and outer is not record and _agree(outer, record) and _differ(outer, record):
+            _merge(outer, record, tree)
+        else:
+            kept.append(record)
+    return kept
+
+
+def _beside(records: list[CallRecord], tree: Tree) -> list[CallRecord]:
+    kept: list[CallRecord] = []
+    open_by_name: dict[str, list[CallRecord]] = {}
+    for record in records:
+        candidates = open_by_name.setdefault(record.name, [])
+        start = record.span.start_ns if record.span else None
+        if start is not None:
+            candidates[:] = [other for other in candidates if _is_untimed(other) or _ends(other) > start]
+            del candidates[:-_MOST_CANDIDATES]
+        twin = next((other for other in candidates if _may_be_one(other, record, tree)), None)
+        if twin is None or tree.parent_of(record) is twin:
+            kept.append(record)
+            candidates.append(record)
+        else:
+            record.is_doubtful = _are_doubtful(twin, record)
+            _merge(twin, record, tree)
+    return kept
+
+
+def _may_be_one(first: CallRecord, second: CallRecord, tree: Tree) -> bool:
+    """Whether two records may be of one call: each of another instrumentation, or one of a client and its server."""
+    if not _agree(first, second):
+        return False
+    return not _shares_layer(first, second) or (second.convention == _MCP and tree.is_shapeless(second.span))
+
+
+def _are_doubtful(first: CallRecord, second: CallRecord) -> bool:
+    """Whether two records that are taken for one call may be two: what would show it was not recorded."""
+    return _is_untimed(first) or _is_untimed(second) or _shares_layer(first, second)
+
+
+def _is_untimed(record: CallRecord) -> bool:
+    span = record.span
+    return span is None or span.start_ns is None or span.end_ns is None
+
+
+def _merge(record: CallRecord, other: CallRecord, tree: Tree) -> None:
+    record.fill(other)
+    if other.span and other.span.span_id:
+        tree.stand_for(other.span.span_id, record)
+
+
+def _differ(outer: CallRecord, inner: CallRecord) -> bool:
+    return not _shares_layer(outer, inner) or inner.convention == _MCP
+
+
+def _shares_layer(first: CallRecord, second: CallRecord) -> bool:
+    return any(layer in first.layers for layer in second.layers)
+
+
+def _agree(first: CallRecord, second: CallRecord) -> bool:
+    if first.name != second.name:
+        return False
+    if first.call_id and second.call_id and first.call_id != second.call_id:
+        return False
+    if first.args is not NOTHING and second.args is not NOTHING:
+        return same_but_nulls(first.args, second.args)
+    return _bare_agrees(first, second) and _bare_agrees(second, first)
+
+
+def _bare_agrees(first: CallRecord, second: CallRecord) -> bool:
+    """Whether an argument that lost its name is the only one of the other record."""
+    if first.bare is NOTHING or second.args is NOTHING:
+        return True
+    return len(second.args) == 1 and first.bare in second.args.values()
+
+
+def _ends(record: CallRecord) -> int:
+    span = record.span
+    if span is None or span.start_ns is None:
+        return 0
+    return max(span.end_ns or 0, span.start_ns + 1)
+
+
+def join(records: list[CallRecord], requests: Requests) -> list[CallRecord]:
+    """Fill the gaps of `records` from the requests of the model; the requests no span shows come back as calls.
+
+    First by id, then by name and arguments, then by name alone where the span has no arguments, always in order.
+    """
+    open_records = _join_by_id(records, requests)
+    open_requests = [request for request in requests.made if not request.joined]
+    for key in (_context_name_args, _name_args, _name_only):
+        open_records, open_requests = _pair(open_records, open_requests, requests, key)
+    return _unseen(open_requests, records, open_records)
+
+
+def _join_by_id(records: list[CallRecord], requests: Requests) -> list[CallRecord]:
+    left = []
+    for record in records:
+        request = requests.with_id(record.call_id, record.name) if record.call_id else None
+        if request is None or request.joined or requests.is_past(request) or not _compatible(record, request):
+            left.append(record)
+        else:
+            _take(record, request)
+    return left
+
+
+Key = Callable[[CallRecord, Requests | None], Hashable]
+
+
+def _pair(
+    records: list[CallRecord], requests: list[CallRecord], known: Requests, key: Key
+) -> tuple[list[CallRecord], list[CallRecord]]:
+    waiting: dict[Hashable, list[CallRecord]] = {}
+    for request in reversed(requests):
+        waiting.setdefault(key(request, known), []).append(request)
+    left = []
+    for record in records:
+        queue = waiting.get(key(record, None))
+        found = next((request for request in reversed(queue) if _compatible(record, request)), None) if queue else None
+        if found is None or queue is None:
+            left.append(record)
+        else:
+            queue.remove(found)
+            _take(record, found)
+    return left, [request for request in requests if not request.joined]
+
+
+def _context_name_args(record: CallRecord, requests: Requests | None) -> Hashable:
+    context = record.parent if requests is None else requests.contexts.get(id(record))
+    return (id(context) if context is not None else None, *_name_args(record, requests))
+
+
+def _name_args(record: CallRecord, requests: Requests | None) -> tuple[Hashable, ...]:
+    return (record.name, NOTHING if record.args is NOTHING else repr(sorted(record.args.items())))
+
+
+def _name_only(record: CallRecord, requests: Requests | None) -> Hashable:
+    return record.name
+
+
+def _compatible(record: CallRecord, request: CallRecord) -> bool:
+    if have_different_ids(record, request):
+        return False
+    if record.turn is not None and request.turn is not None and record.turn != request.turn:
+        return False
+    if record.args is NOTHING or request.args is NOTHING:
+        if record.bare is not NOTHING and request.args is not NOTHING:
+            return len(request.args) == 1 and record.bare in request.args.values()
+        return True
+    return same_but_nulls(record.args, request.args)
+
+
+def _take(record: CallRecord, request: CallRecord) -> None:
+    if record.output is NOTHING and request.output is not NOTHING:
+        for unwrap in WRAPPED_IN_MESSAGES.get(record.convention, ()):
+            request.output = unwrap(request.output, request, {})
+    record.fill(request)
+    record.group, record.order = request.group, request.order
+    request.joined = True
+
+
+def _unseen(requests: list[CallRecord], records: list[CallRecord], open_records: list[CallRecord]) -> list[CallRecord]:
+    """Requests that no span shows: calls never run, run elsewhere, or all of them where no tool is traced.
+
+    Where a span of the same tool could not be joined, the request may well be that span: it is left out. So is one that
+    repeats the id, name and arguments of a span's call: ADK keeps an answer beside the next one on the same span.
+    """
+    if not records:
+        return requests
+    doubtful = {record.name for record in open_records}
+    made = {(record.call_id, _name_args(record, None)) for record in records if record.call_id}
+    named = {(record.call_id, record.name) for record in records if record.call_id}
+    return [
+        request
+        for request in requests
+        if request.call_id
+        and request.name not in doubtful
+        and (request.call_id, _name_args(request, None)) not in made
+        and (request.args is not NOTHING or (request.call_id, request.name) not in named)
+    ]
+
+
+def made_and_withheld(records: Iterable[CallRecord]) -> tuple[list[CallRecord], list[CallRecord]]:
+    """The calls that were made, and those that were not. One that was put off first and made later was made."""
+    made: list[CallRecord] = []
+    withheld: list[CallRecord] = []
+    for record in records:
+        (withheld if record.withheld else made).append(record)
+    if not withheld:
+        return made, []
+    ids = {record.call_id for record in made if record.call_id}
+    latest = {(record.name, key_of(record.args)): _start(record) for record in sorted(made, key=_start)}
+    return made, [record for record in withheld if record.call_id not in ids and not _was_made(record, latest)]
+
+
+def withheld_call(record: CallRecord) -> WithheldCall:
+    """A call that was not made, as trajectories have it."""
+    return WithheldCall(record.name, None if record.args is NOTHING else record.args, record.withheld)
+
+
+def _was_made(record: CallRecord, latest: Mapping[tuple[str, bytes | str], int]) -> bool:
+    """Whether a span that was put off, and has no id, has one of the same call after it, by when such began last."""
+    if record.call_id or record.span is None:
+        return False
+    return latest.get((record.name, key_of(record.args)), -1) >= _start(record)
+
+
+def _start(record: CallRecord) -> int:
+    return record.span.start_ns or 0 if record.span else 0

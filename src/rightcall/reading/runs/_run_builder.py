@@ -1,0 +1,312 @@
+"""One run of an agent: its spans, log records and messages made into a trajectory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rightcall.limits import DEFAULT_LIMITS, Limits
+from rightcall.reading.conventions import CONVENTIONS, CallShape, Role, reads_like_error
+from rightcall.reading.messages import Log, Requests, exchanges_of
+from rightcall.reading.spans import NOTHING, CallRecord, LogRecord, Span, once_each
+from rightcall.values.trajectory import NOT_UNDERSTOOD, NOT_UNDERSTOOD_NOTE, ToolCall, Trajectory
+
+from ._call_order import group_by_time, number_groups, ordered, unsettled
+from ._conversations import Conversations
+from ._input_output import GivenLog, asked_and_answered, asked_and_answered_in
+from ._merge import join, made_and_withheld, withheld_call, without_duplicates
+from ._notes import NotUnderstood, Warnings
+from ._span_calls import read_call
+from ._span_tree import Tree
+from ._turns import Turns, turns_in
+from ._usage import usage_of
+
+_SETTINGS = {convention.name: convention.setting for convention in CONVENTIONS}
+CASE = "rightcall.case.id"
+_INTERNAL = frozenset({"final_answer", "final_result"})
+_HANDOFFS = ("transfer_to_", "transfer_back_to_", "handoff_to_")
+
+_NOTHING: frozenset[str] = frozenset()
+_PARENT = frozenset({"parent_id"})
+_UNREADABLE = "are no object, as JSON or as Python writes it; they count as not recorded"
+
+NO_TOOL_DATA = "no tool data in this trace: neither tool spans nor messages of the model were recorded"
+"""The warning of a trace that cannot show calls, as opposed to one that shows that there were none."""
+
+
+_DOUBTFUL = (
+    "calls in this trace may be of an earlier turn or of this one: they stand before the last message of the user, and "
+    "what the model answered was not recorded"
+)
+
+
+class RunBuilder:
+    """Everything recorded about one run, on its way to a trajectory."""
+
+    def __init__(
+        self, limits: Limits = DEFAULT_LIMITS, keep: tuple[str, ...] = (), tools_are_seen: bool = False
+    ) -> None:
+        self.spans: list[Span] = []
+        self.logs: list[LogRecord] = []
+        self.log = Log()
+        self._given_logs: list[GivenLog] = []
+        self._turns: list[list[Span]] = []
+        self._limits = limits
+        self._keep = keep
+        self._tools_are_seen = tools_are_seen
+        """Whether calls would be among the spans, had there been any."""
+        self._warnings = Warnings()
+        self._requests = Requests()
+        self._not_understood = NotUnderstood(self._warnings)
+
+    def trajectory(self, extra_warnings: Iterable[str] = ()) -> Trajectory:
+        """The trajectory of the run."""
+        spans = once_each(self.spans)
+        metadata = {**_kept_of_log(self.log, self._keep), **_kept(spans, self._keep)}
+        records, roles = _classified(spans)
+        doubtful = [record for record in records if record.unread]
+        records = [record for record in records if not record.unread] if doubtful else records
+        held = [record.span for record in doubtful if record.span]
+        tree = Tree(spans, roles, frozenset(map(id, [*held, *[span for span in spans if span.record is not None]])))
+        records = _placed(records, tree, roles)
+        self._not_understood.note_twins(records)
+        conversations = Conversations(spans, roles, self.logs)
+        turns = self._given_turns() or turns_in(spans, roles, tree, conversations.of)
+        unseen = self._complete(spans, records, turns, tree, conversations)
+        asked = self._asked_and_answered(spans, roles, turns, tree)
+        if not turns.is_known or self._requests.are_turns_doubtful:
+            _without_turns([*records, *unseen])
+        calls, withheld = made_and_withheld(_by_turn(ordered([*records, *unseen]), turns))
+        self._not_understood.note_spans(doubtful, calls)
+        if not calls and not withheld:
+            self._not_understood.note_silence([said.log for said in self._all_logs()])
+        group_by_time(calls)
+        number_groups(calls)
+        self._warn(calls)
+        tool_data = metadata["tool_data"] = self._tool_data(bool(records), bool(unseen))
+        is_recorded = tool_data != "none" and self._shows_all_turns(turns, tool_data, spans)
+        if self._not_understood.first:
+            metadata[NOT_UNDERSTOOD] = self._not_understood.first
+            self._warnings.add("calls", f"{NOT_UNDERSTOOD_NOTE}{self._not_understood.first}")
+        if records:
+            metadata["instrumentation"] = sorted({layer for record in records for layer in record.layers})
+        return Trajectory(
+            calls=tuple([_tool_call(record) for record in calls]),
+            input=asked[0][0],
+            output=asked[-1][1],
+            trace_id=next((span.trace_id for span in spans if span.trace_id), self.log.id),
+            metadata=metadata,
+            warnings=(*self._warnings.texts(), *extra_warnings),
+            unordered=unsettled(calls),
+            turn_inputs=tuple([given for given, _ in asked]) if len(asked) > 1 else (),
+            turn_outputs=tuple([returned for _, returned in asked]) if len(asked) > 1 else (),
+            calls_recorded=is_recorded and not self._not_understood.first,
+            withheld=tuple([withheld_call(record) for record in withheld]),
+            usage=usage_of(spans, roles),
+        )
+
+    def add(self, span: Span) -> None:
+        """Take in a span."""
+        read_call(span, self._limits, self._keep)
+        self.spans.append(span)
+
+    def add_log(self, said: GivenLog) -> None:
+        """Take in a log of messages that an agent gave back."""
+        self._given_logs.append(said)
+
+    def end_turn(self) -> None:
+        """Let all spans taken in since the last turn ended be one turn."""
+        self._turns.append(self.spans[sum(map(len, self._turns)) :])
+
+    def _given_turns(self) -> Turns | None:
+        if not self._turns:
+            return None
+        given = {id(span): turn for turn, spans in enumerate(self._turns) for span in spans}
+        return Turns(count=len(self._turns), given=given)
+
+    def _all_logs(self) -> list[GivenLog]:
+        return [*self._given_logs, GivenLog(self.log)] if self.log else self._given_logs
+
+    def _complete(
+        self,
+        spans: list[Span],
+        records: list[CallRecord],
+        turns: Turns,
+        tree: Tree,
+        conversations: Conversations,
+    ) -> list[CallRecord]:
+        """Put the calls into their turns, fill their gaps, and find those that only messages show.
+
+        Messages are read even where calls have no gaps: turns and groups must not depend on what else was recorded.
+        """
+        if turns.count > 1 or self._turns:
+            for record in records:
+                record.turn = turns.of(record.span) if record.span else None
+        said = self._all_logs()
+        if not said and not self.logs and len(records) == len(spans):
+            return []
+        conversations.add_to(self._requests, turns, tree, self._not_understood)
+        for each in said:
+            self._read_log(each)
+        unseen = join(records, self._requests) if self._requests.known else []
+        self._not_understood.note_nameless([record for record in self._requests.made if not record.joined])
+        unseen = [record for record in unseen if record.name]
+        for record in unseen:
+            context = self._requests.contexts.get(id(record))
+            record.parent = context if isinstance(context, CallRecord) else None
+            record.is_parent_known = record.is_parent_known or record.parent is not None
+        return unseen
+
+    def _asked_and_answered(
+        self, spans: list[Span], roles: Mapping[int, Role], turns: Turns, tree: Tree
+    ) -> list[tuple[Any, Any]]:
+        """What the user asked and what the answer was, of each turn."""
+        said = self._all_logs()
+        if not spans and len(said) == 1:
+            return asked_and_answered_in(said[0].log.messages)
+        if turns.count == 1:
+            return [asked_and_answered(spans, roles, tree, self.logs)]
+        return [asked_and_answered(part, roles, tree, self.logs) for part in turns.parted(spans)]
+
+    def _read_log(self, said: GivenLog) -> None:
+        """Read the messages given as a log, and what repeats them."""
+        log, requests = said.log, self._requests
+        self._not_understood.note(log.nested)
+        requests.strays.clear()
+        exchanges = exchanges_of(log.messages)
+        self._not_understood.note_messages(exchanges)
+        requests.add_log(exchanges, said.turn, said.asked)
+        for messages in log.snapshots:
+            repeated = exchanges_of(messages)
+            self._not_understood.note_messages(repeated)
+            requests.add_log(repeated, max(requests.heard, default=0) if log.messages else said.turn, said.asked)
+        self._not_understood.note_strays(requests.strays)
+
+    def _tool_data(self, has_records: bool, has_unseen: bool) -> str:
+        if has_records or self._tools_are_seen:
+            return "messages" if has_unseen and not has_records else "spans"
+        if self._requests.is_doubtful:
+            self._warnings.add("tool data", _DOUBTFUL)
+            return "none"
+        if has_unseen or self._requests.saw_messages:
+            return "messages"
+        self._warnings.add("tool data", NO_TOOL_DATA)
+        return "none"
+
+    def _shows_all_turns(self, turns: Turns, tool_data: str, spans: list[Span]) -> bool:
+        """Whether each turn would show its calls: by tools that are traced, or by messages of its own."""
+        if turns.count == 1 or self._tools_are_seen:
+            return True
+        shown = {turns.of(span) for span in spans} if tool_data == "spans" else set()
+        silent = [turn for turn in range(turns.count) if turn not in shown | self._requests.heard]
+        if silent:
+            self._warnings.add("tool data", f"turn {silent[0] + 1}: neither tool spans nor messages were recorded")
+        return not silent
+
+    def _warn(self, calls: list[CallRecord]) -> None:
+        missing: dict[str, int] = {}
+        for record in calls:
+            if record.span is not None and record.span.start_ns is None:
+                self._warnings.add("start times", f"a call of {record.name[:80]} has no start time; it is put last")
+            if record.args is NOTHING and (record.unparsable or record.bare is not NOTHING):
+                self._warnings.add("arguments", f"the arguments of a call of {record.name[:80]} {_UNREADABLE}")
+            elif record.args is NOTHING or (record.output is NOTHING and not record.failed):
+                missing[record.convention] = missing.get(record.convention, 0) + 1
+        for convention, count in missing.items():
+            setting = _SETTINGS.get(convention, "")
+            hint = f"; to record them: {setting}" if setting else ""
+            self._warnings.add(
+                "content", f"arguments or outputs of {count} call{'' if count == 1 else 's'} were not recorded{hint}"
+            )
+
+
+def _classified(spans: list[Span]) -> tuple[list[CallRecord], dict[int, Role]]:
+    """The calls of spans, in order, and the roles of the other spans that have one."""
+    records: list[CallRecord] = []
+    roles: dict[int, Role] = {}
+    for span in spans:
+        kind = span.kind
+        if kind.__class__ is CallShape:
+            record, span.record = span.record, None
+            if record is not None:
+                record.span = span
+                records.append(record)
+        elif kind:
+            roles[id(span)] = kind
+        elif span.record is not None:
+            records.append(span.record)
+    return ordered(records), roles
+
+
+def _kept(spans: list[Span], keys: tuple[str, ...]) -> dict[str, Any]:
+    """The attributes asked for, each from the first span that has it."""
+    found: dict[str, Any] = {}
+    for key in keys:
+        for span in spans:
+            if key in span.attributes:
+                found[key] = span.attributes.get(key)
+                break
+    return found
+
+
+def _kept_of_log(log: Log, keys: tuple[str, ...]) -> dict[str, Any]:
+    """What is asked for of the object that holds the messages."""
+    found = {key: log.about[key] for key in keys if key in log.about}
+    if CASE in keys and CASE not in found and isinstance(log.about.get("case_id"), (str, int)):
+        found[CASE] = log.about["case_id"]
+    return found
+
+
+def _placed(records: list[CallRecord], tree: Tree, roles: Mapping[int, Role]) -> list[CallRecord]:
+    """The calls, each once, with the calls they were made in."""
+    if not records or not (tree.has_parents or roles or len({record.layers for record in records}) > 1):
+        return records
+    tree.place(records)
+    records = without_duplicates(records, tree)
+    if roles:
+        tree.adopt(records)
+    for record in records:
+        tree.look_up(record)
+    return records
+
+
+def _by_turn(records: list[CallRecord], turns: Turns) -> list[CallRecord]:
+    """Calls in order, by turn where each call's is known: some have no times."""
+    if turns.count == 1 or any([record.turn is None for record in records]):
+        return records
+    return sorted(records, key=lambda record: record.turn or 0)
+
+
+def _without_turns(records: list[CallRecord]) -> None:
+    """Forget turns that messages seem to show, where it is not known which span is of which turn."""
+    for record in records:
+        record.turn = None
+
+
+def _tool_call(record: CallRecord) -> ToolCall:
+    name, span, parent, output, failed = record.name, record.span, record.parent, record.output, record.failed
+    if failed and output is NOTHING:
+        output = None
+    return ToolCall(
+        name,
+        record.args,
+        output,
+        (record.error or "the tool failed; no message was recorded") if failed else None,
+        record.turn,
+        record.group,
+        record.tool_id,
+        record.call_id,
+        span.span_id if span else record.call_id,
+        _id_of(parent) if parent else None,
+        record.agent,
+        span.start_ns if span else None,
+        span.end_ns if span else None,
+        "span" if span else "message",
+        output.__class__ is str and not failed and reads_like_error(output),
+        name in _INTERNAL or name.startswith(_HANDOFFS),
+        _NOTHING if record.is_parent_known else _PARENT,
+    )
+
+
+def _id_of(record: CallRecord) -> str | None:
+    return record.span.span_id if record.span else record.call_id

@@ -1,0 +1,265 @@
+"""A call from a span, by the convention the span follows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rightcall.limits import Limits
+from rightcall.reading.conventions import (
+    MERGED,
+    SPAN_NAMES,
+    CallShape,
+    Convention,
+    convention_by_attributes,
+    has_value,
+    is_like_call,
+    kind_of,
+    tools_of,
+)
+from rightcall.reading.messages import message_attributes
+from rightcall.reading.spans import (
+    NOTHING,
+    PLACEHOLDERS,
+    SCRUBBED,
+    CallRecord,
+    Event,
+    Span,
+    UnparsableError,
+    arguments,
+    is_scrubbed,
+    outcome,
+)
+
+from ._input_output import KEYS
+
+_LONGEST_PLACEHOLDER = 20
+_PARAMETERS = "tool.parameters"
+_NO_ATTRIBUTES: Mapping[str, Any] = {}
+_NO_MESSAGE = frozenset({"", "TOOL_ERROR", "tool_error", "ERROR", "error"})
+_HANDOFF = re.compile(r"handoff to (?P<agent>.+)", re.S)
+"""How OpenInference names a hand-off of OpenAI Agents; the agent called the tool that is named after the other one."""
+
+_NO_NAME = re.compile(r"[^a-zA-Z0-9]")
+_DEFERRAL = "pydantic_ai.tool.deferral.name"
+_EXCEPTIONS = "pydantic_ai.exceptions."
+_DEFERRALS = {"ApprovalRequired": "approval was asked for", "CallDeferred": "deferred: the tool is run elsewhere"}
+_REDACTED = re.compile(r"details are redacted", re.I)
+
+
+def read_call(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> None:
+    """Leave the call that a span records, if it does, with the span, which then lets go of what is in the call.
+
+    The sooner that is done, the less is held. A span that says nothing of calls lets go of everything. The attributes
+    to `keep` stay, as do those of a root, which say what the run was given.
+    """
+    shape = kind_of(span)
+    if shape.__class__ is CallShape:
+        record = _record_of(span, shape, limits)
+        if record is not None:
+            # A span and a record that hold each other would never be freed; the run puts them together.
+            record.span = None
+            span.record = record
+    elif not shape and (tool := _tool_of(span)) is not None:
+        span.record = CallRecord(tool, unread=_described(span, "which may be a call"))
+    elif shape or span.events or message_attributes(span.attributes) or not KEYS.isdisjoint(span.attributes.keys()):
+        return
+    attributes = span.attributes
+    if span.parent_id is not None and attributes.keys().isdisjoint(keep):
+        span.said, span.attributes, span.events = len(attributes), _NO_ATTRIBUTES, ()
+
+
+def _record_of(span: Span, shape: CallShape, limits: Limits) -> CallRecord | None:
+    """The call a span records; one that is not understood where not even the tool's name is known."""
+    attributes, convention = span.attributes, shape.convention
+    name = _first_text(attributes, shape.tool) or _name_of(span, shape)
+    if name == MERGED:
+        return None
+    if not name or len(name) > limits.name_length:
+        return (
+            None
+            if _is_empty(span, shape)
+            else CallRecord("", span, unread=_described(span, "whose tool has no name in text"))
+        )
+    record = CallRecord(name, span, convention.name, (span.scope or shape.dialect,))
+    if shape.call_id:
+        record.call_id = _first_text(attributes, shape.call_id)
+    if shape.tool_id:
+        record.tool_id = _first_text(attributes, shape.tool_id)
+    if shape.agent:
+        record.agent = _first_text(attributes, shape.agent)
+    if not _HANDOFF.match(span.name):  # what it says it was given and gave back are the two agents
+        _read_content(record, shape, attributes, limits)
+    events = tuple(span.events) if span.events else ()
+    if events:
+        _read_events(record, convention, attributes, events, limits)
+    if span.failed or events or record.failed or shape.may_fail:
+        _read_error(record, convention, span, events)
+    if _DEFERRAL in attributes or record.failed:
+        record.withheld = _deferral(attributes, events)
+    return record
+
+
+def _deferral(attributes: Mapping[str, Any], events: Iterable[Event]) -> str:
+    """Why a call was put off instead of made (Pydantic AI), or an empty text."""
+    named = attributes.get(_DEFERRAL)
+    raised = [event.attributes.get("exception.type") for event in events if event.name == "exception"]
+    for name in [f"{_EXCEPTIONS}{named}", *raised]:
+        if isinstance(name, str) and name.removeprefix(_EXCEPTIONS) in _DEFERRALS and name.startswith(_EXCEPTIONS):
+            return _DEFERRALS[name.removeprefix(_EXCEPTIONS)]
+    return f"deferred: {named[:200]}" if isinstance(named, str) and named else ""
+
+
+def _is_empty(span: Span, shape: CallShape) -> bool:
+    return any([span.attributes.get(key) in (None, "") for key in shape.wanted])
+
+
+def _name_of(span: Span, shape: CallShape) -> str:
+    """The tool's name in the name of a span, which is the whole of it only where no attribute is for it."""
+    if _is_empty(span, shape):
+        return ""
+    name = _name_in(span.name)
+    return "" if name == span.name and shape.convention.tool else name
+
+
+def _tool_of(span: Span) -> str | None:
+    """The tool that a span outside of all conventions names; empty for what only looks like a call, else none."""
+    named = [span.attributes.get(key) for key in tools_of(span)]
+    tool = next((str(value) for value in named if value not in (None, "")), "")
+    is_call = (tool or is_like_call(span)) and convention_by_attributes(span.attributes) is None
+    return tool if is_call else None
+
+
+def _described(span: Span, what: str) -> str:
+    keys = [str(key)[:40] for key in list(span.attributes)[:12]]
+    return f"the span {span.name[:80]!r}, {what}, with the attributes {', '.join(keys)}"
+
+
+def _read_content(record: CallRecord, shape: CallShape, attributes: Mapping[str, Any], limits: Limits) -> None:
+    for key in shape.args:
+        _take_args(record, shape.convention, attributes, key, attributes.get(key), limits)
+        if record.args is not NOTHING:
+            break
+    for key in shape.output:
+        _take_output(record, shape.convention, attributes, attributes.get(key), limits)
+        if record.output is not NOTHING:
+            break
+
+
+def _read_events(
+    record: CallRecord, convention: Convention, attributes: Mapping[str, Any], events: Iterable[Event], limits: Limits
+) -> None:
+    if convention.args_event and record.args is NOTHING:
+        event, key = convention.args_event
+        _take_args(record, convention, attributes, key, _in_events(events, event, key), limits)
+    if convention.output_event and record.output is NOTHING:
+        _take_output(record, convention, attributes, _in_events(events, *convention.output_event), limits)
+
+
+def _take_args(
+    record: CallRecord, convention: Convention, attributes: Mapping[str, Any], key: str, held: Any, limits: Limits
+) -> None:
+    if _is_worthless(held) or (key == _PARAMETERS and _is_schema(held)):
+        return
+    try:
+        value = arguments(held, limits)
+        for unwrap in convention.unwrap_args:
+            value = unwrap(value, record, attributes)
+        if value.__class__ is str:
+            value = arguments(value, limits)
+    except UnparsableError:
+        record.unparsable = True
+        value = held
+    if value.__class__ is dict:
+        record.args, record.unparsable = value, False
+    elif record.bare is NOTHING:
+        record.bare = value
+
+
+def _take_output(
+    record: CallRecord, convention: Convention, attributes: Mapping[str, Any], held: Any, limits: Limits
+) -> None:
+    if _is_worthless(held):
+        return
+    value = outcome(held, limits, convention.encoded, convention.keeps_quotes)
+    for unwrap in convention.unwrap_output:
+        value = unwrap(value, record, attributes)
+    record.output = value
+
+
+def _is_worthless(held: Any) -> bool:
+    if held.__class__ is str:
+        return SCRUBBED in held or (len(held) < _LONGEST_PLACEHOLDER and held in PLACEHOLDERS)
+    return held is None or is_scrubbed(held)
+
+
+def _read_error(record: CallRecord, convention: Convention, span: Span, events: Iterable[Event]) -> None:
+    attributes = span.attributes
+    exceptions = [event.attributes or {} for event in events if event.name == "exception"]
+    kind = attributes.get("error.type")
+    flagged = any([has_value(attributes.get(key), value) for key, value in convention.failure])
+    if not (span.failed or exceptions or kind or flagged or record.failed):
+        return
+    record.failed = True
+    candidates = [exception.get("exception.message") for exception in reversed(exceptions)]
+    candidates += [
+        record.error,
+        *(_message_in(attributes.get(key)) for key in convention.message),
+        span.description,
+    ]
+    candidates += [record.output, kind, *(exception.get("exception.type") for exception in exceptions)]
+    record.error = next((text for text in candidates if _is_message(text)), None)
+
+
+def _message_in(held: Any) -> Any:
+    # Logfire keeps {"message": …, "data": {"error": …}}.
+    value = outcome(held)
+    if not isinstance(value, dict):
+        return held
+    data = value.get("data")
+    detail = data.get("error") if isinstance(data, dict) else None
+    return detail or value.get("message")
+
+
+def _is_message(text: Any) -> bool:
+    return isinstance(text, str) and text not in _NO_MESSAGE and not _REDACTED.search(text)
+
+
+def _in_events(events: Iterable[Event], name: str, key: str) -> Any:
+    for event in events:
+        if event.name == name:
+            return event.attributes.get(key)
+    return None
+
+
+def _is_schema(held: Any) -> bool:
+    """Whether `tool.parameters` is the tool's definition rather than the call's arguments."""
+    try:
+        value = arguments(held)
+    except UnparsableError:
+        return False
+    if not isinstance(value, dict):
+        return False
+    if isinstance(value.get("properties"), dict) and ("type" in value or "required" in value):
+        return True
+    return bool(value) and all(isinstance(item, dict) and "type" in item for item in value.values())
+
+
+def _first_text(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
+    for key in keys:
+        held = attributes.get(key)
+        if held.__class__ is str and held and held not in PLACEHOLDERS:
+            text: str = held
+            return text.strip('"') if text[0] == '"' else text
+    return None
+
+
+def _name_in(span_name: str) -> str:
+    handed = _HANDOFF.match(span_name)
+    if handed:
+        return f"transfer_to_{_NO_NAME.sub('_', handed['agent']).lower()}"
+    for prefix in SPAN_NAMES:
+        if span_name.startswith(prefix):
+            return span_name[len(prefix) :]
+    return span_name.removesuffix(".tool")

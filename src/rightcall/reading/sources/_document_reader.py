@@ -1,0 +1,213 @@
+"""Items of a source: spans, log records and messages, one document at a time."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from typing import IO, Any
+
+from rightcall.errors import InputError, MissingExtraError
+from rightcall.limits import Limits
+from rightcall.reading.formats import (
+    decode_request,
+    items_of,
+    looks_like_framed_protobuf,
+    looks_like_protobuf,
+    protobuf_items,
+    split_request,
+)
+from rightcall.reading.runs import Warnings
+from rightcall.reading.spans import Item
+from rightcall.reading.tables import UNREADABLE, known_columns, table_spans
+from rightcall.values.decoding import decode_json, decode_json_sequence
+
+LOOKED_FOR = (
+    "looked for OTLP (JSON, protobuf), OpenTelemetry SDK spans, Zipkin, Jaeger, Tempo, Phoenix, MLflow, "
+    "OpenAI Agents, and logs of messages"
+)
+"""What a source can be, for the message of one that is none of it."""
+
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_OTLP_MARK = b'"resourceSpans"'
+_HEAD = 256
+_LONGEST_CELL = 1 << 27
+
+
+class Budget:
+    """How many bytes of spans are held in memory, and whether that is enough."""
+
+    __slots__ = ("held", "most")
+
+    def __init__(self, most: int) -> None:
+        self.held, self.most = 0, most
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether more spans should be put aside rather than held."""
+        return self.held > self.most
+
+
+class DocumentReader:
+    """One source of bytes on its way to items; its format is told from the bytes themselves."""
+
+    def __init__(
+        self, name: str, limits: Limits, warnings: Warnings, budget: Budget, input_format: str | None = None
+    ) -> None:
+        self._name, self._limits, self._input_format = name, limits, input_format
+        self._warnings, self._budget = warnings, budget
+
+    def batches(self, stream: IO[bytes]) -> Iterator[Iterable[Item]]:
+        """The items in a stream of bytes, those of one document or line together.
+
+        Raises:
+            InputError: the bytes are in no format known, or exceed the limits.
+            MissingExtraError: the format needs a package that is not installed.
+        """
+        head = _peek(stream)
+        if head.startswith(b"PAR1"):
+            return self._parquet_batches(self._rest(stream))
+        if looks_like_protobuf(head) or looks_like_framed_protobuf(head):
+            return iter([protobuf_items(self._rest(stream), self._name)])
+        if head.startswith(_UTF16):
+            text = self._rest(stream).decode("utf-16", "replace")
+            stream = io.BytesIO(text.encode("utf-8", "replace"))
+        elif b"context.span_id" in head.split(b"\n")[0] and not head.lstrip().startswith((b"{", b"[")):
+            return iter([_csv_items(self._rest(stream))])
+        return self._json_batches(stream)
+
+    def _parquet_batches(self, data: bytes) -> Iterator[Iterable[Item]]:
+        try:
+            import pyarrow
+            from pyarrow import parquet
+        except ImportError:
+            message = f"{self._name} is a parquet file; to read it: pip install 'rightcall[arrow]'"
+            raise MissingExtraError(message) from None
+        try:
+            table = parquet.ParquetFile(io.BytesIO(data))
+            columns = known_columns(table.schema_arrow, self._name)
+            for batch in table.iter_batches(columns=columns.needed):
+                spans = table_spans(batch, columns, self._limits)
+                for trouble in [span.attributes.get(UNREADABLE) for span in spans if UNREADABLE in span.attributes]:
+                    self._warnings.add("dropped cells", f"{self._name}: {trouble}")
+                yield spans
+        except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as problem:  # of names that are not UTF-8
+            raise InputError(f"{self._name}: damaged parquet data: {problem}") from None
+
+    def _json_batches(self, stream: IO[bytes]) -> Iterator[Iterable[Item]]:
+        number, first = 1, self._line(stream, 1).removeprefix(codecs.BOM_UTF8)
+        while first and not first.strip():
+            number += 1
+            first = self._line(stream, number)
+        if not first:
+            raise InputError(f"{self._name}: the file is empty; {LOOKED_FOR}")
+        try:
+            begun = self._document_items(first)
+        except InputError:
+            yield from self._batches_over_lines(first, stream)
+            return
+        yield begun
+        yield from self._line_batches(stream, number + 1)
+
+    def _line_batches(self, stream: IO[bytes], number: int) -> Iterator[Iterable[Item]]:
+        while line := self._line(stream, number):
+            yield self.items_in_line(line, number)
+            number += 1
+
+    def items_in_line(self, line: bytes, number: int) -> list[Item]:
+        """The items of one line among others; a broken one has none, and is warned of."""
+        if line.isspace():
+            return []
+        try:
+            return self._document_items(line)
+        except InputError as problem:
+            self._warnings.add("dropped lines", f"{self._name}: line {number} was left out: {problem}")
+            return []
+
+    def _document_items(self, text: bytes) -> list[Item]:
+        # What is skipped while decoding is not checked for being UTF-8; all of it has to be.
+        if _OTLP_MARK in text[:_HEAD] and self._input_format in (None, "otlp") and (text.isascii() or _is_utf8(text)):
+            found: Any = split_request(text) if self._budget.is_spent else decode_request(text)
+            if found is not None:
+                self._budget.held += len(text)
+                return found  # type: ignore[no-any-return]
+        return list(items_of(decode_json(text, self._limits), self._input_format))
+
+    def _batches_over_lines(self, first: bytes, stream: IO[bytes]) -> Iterator[Iterable[Item]]:
+        """A document over several lines, several such documents, or lines of which the first is broken."""
+        rest = self._rest(stream, already=len(first))
+        try:
+            yield self._document_items(first + rest)
+            return
+        except InputError as problem_of_all:
+            problem = problem_of_all
+        count = 0
+        try:
+            for _, document in decode_json_sequence((first + rest).decode("utf-8", "replace"), self._limits):
+                count += 1
+                yield list(items_of(document, self._input_format))
+        except InputError as problem_of_next:
+            if not count:
+                yield from self._batches_after_broken_line(rest, problem)
+                return
+            left_out = f"{self._name}: what follows document {count} was left out: {problem_of_next}"
+            self._warnings.add("dropped text", left_out)
+
+    def _batches_after_broken_line(self, rest: bytes, problem: InputError) -> Iterator[Iterable[Item]]:
+        if not any([self._is_document(line) for line in rest.split(b"\n", 3)[:3]]):
+            raise InputError(f"{self._name}: {problem}; {LOOKED_FOR}")
+        self._warnings.add("dropped lines", f"{self._name}: line 1 was left out: {problem}")
+        yield from self._line_batches(io.BytesIO(rest), 2)
+
+    def _is_document(self, line: bytes) -> bool:
+        if not line.lstrip().startswith(b"{"):
+            return False
+        try:
+            return bool(decode_json(line, self._limits))
+        except InputError:
+            return False
+
+    def _line(self, stream: IO[bytes], number: int) -> bytes:
+        most = self._limits.text_bytes
+        line = stream.readline(most + 1)
+        if len(line) > most:
+            raise InputError(f"{self._name}: line {number} exceeds the limit of {most:,} bytes")
+        return line
+
+    def _rest(self, stream: IO[bytes], already: int = 0) -> bytes:
+        most = self._limits.text_bytes
+        data = stream.read(most + 1 - already)
+        if len(data) + already > most:
+            raise InputError(f"{self._name}: a document of more than the limit of {most:,} bytes")
+        return data
+
+
+def is_otlp_line(line: bytes) -> bool:
+    """Whether a line is a request of OTLP in its usual spelling, and whole."""
+    return _OTLP_MARK in line[:_HEAD] and line.endswith(b"\n") and _is_utf8(line) and decode_request(line) is not None
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _csv_items(data: bytes) -> Iterator[Item]:
+    usual = csv.field_size_limit(_LONGEST_CELL)
+    try:
+        rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig", "replace"), newline="")))
+    except csv.Error as problem:
+        raise InputError(f"not a table of spans: {problem}") from None
+    finally:
+        csv.field_size_limit(usual)
+    for row in rows:
+        yield from items_of({key: value for key, value in row.items() if isinstance(key, str)}, "dataframe")
+
+
+def _peek(stream: Any) -> bytes:
+    head: bytes = stream.peek(_HEAD * 4) if hasattr(stream, "peek") else stream.getvalue()
+    return head[: _HEAD * 16]

@@ -1,0 +1,230 @@
+"""A large file of OTLP lines, read block by block, so that no more of it is held than its runs need."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import IO, Any
+
+import msgspec
+
+from rightcall.errors import InputError, LimitError
+from rightcall.limits import DEFAULT_LIMITS, Limits
+from rightcall.reading.runs import Grouping, Warnings, keys_of, roots_of
+from rightcall.reading.spans import OtherDocument, Span
+from rightcall.values.trajectory import Trajectory
+
+from ._document_reader import DocumentReader, is_otlp_line
+from ._run_collector import RunCollector
+from ._survey import Block, Piece, blocks_of, marks_of, parts_of, pieces_of
+
+_LARGE = 1 << 25
+
+
+class LeftLine(msgspec.Struct, frozen=True):
+    """A line with traces that other blocks go on with."""
+
+    start: int
+    size: int
+    number: int
+    traces: frozenset[str] | None = None
+    """Those traces; none where it is all that are in the line."""
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """A run within a block that has nothing of an agent in it, and counts if others begin as it does."""
+
+    roots: frozenset[tuple[str, str]]
+    lines: list[LeftLine]
+
+
+class LargeFile(msgspec.Struct, frozen=True):
+    """A file of OTLP lines, one request a line, and how it is to be read.
+
+    Each block can be read by itself, in any order and in any process; what its runs have in other blocks is left to
+    `Rest`, which takes the blocks in order.
+    """
+
+    path: str
+    blocks: tuple[Block, ...]
+    grouping: Grouping = "auto"
+    keep: tuple[str, ...] = ()
+    limits: Limits = DEFAULT_LIMITS
+
+    def trajectories(self) -> Iterator[Trajectory]:
+        """The trajectories of all runs, in the order in which they end."""
+        rest = Rest(self)
+        for block in self.blocks:
+            reading = BlockReading(self, block)
+            yield from reading.trajectories()
+            yield from rest.after(block, reading.left, reading.waiting, reading.begun)
+        yield from rest.trajectories()
+
+
+def large_file(
+    source: Any,
+    grouping: Grouping,
+    keep: tuple[str, ...],
+    limits: Limits = DEFAULT_LIMITS,
+    *,
+    parts: int = 1,
+    each: Callable[..., Iterable[list[Piece]]] = map,
+) -> LargeFile | None:
+    """The file at a path, if it is large, plain, and made of lines of OTLP.
+
+    It is looked over first, in so many parts; `each` maps a function to them, as `map` does, or as a pool does.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    if not isinstance(source, (str, os.PathLike)) or grouping == "file":
+        return None
+    path = os.fspath(source)
+    try:
+        if not os.path.isfile(path) or os.path.getsize(path) < _LARGE:
+            return None
+        with _opened(path) as stream:
+            if not is_otlp_line(stream.readline(limits.text_bytes)):
+                return None
+            marks, places = marks_of(stream, keys_of(grouping)), parts_of(stream, parts)
+        surveys = each(partial(_survey, path, marks, limits.text_bytes), places)
+        blocks = blocks_of([piece for pieces in surveys for piece in pieces])
+    except LimitError:
+        return None
+    except OSError as problem:
+        raise InputError(f"{path}: {problem.strerror or problem}") from None
+    return LargeFile(path, blocks, grouping, keep, limits)
+
+
+def _survey(path: str, marks: tuple[bytes, ...], longest_line: int, place: tuple[int, int]) -> list[Piece]:
+    with _opened(path) as stream:
+        return pieces_of(stream, *place, marks, longest_line)
+
+
+class BlockReading:
+    """One block while it is read: the runs that lie within it, and the lines with parts of others."""
+
+    def __init__(self, file: LargeFile, block: Block) -> None:
+        self.warnings = Warnings()
+        self.left: list[LeftLine] = []
+        """The lines left to others, once the trajectories have been asked for."""
+        self.waiting: list[Waiting] = []
+        """The runs of which others have to say whether they count, likewise."""
+        self.begun: set[tuple[str, str]] = set()
+        """How the runs of agents begin that lie within the block."""
+        self._file, self._block = file, block
+
+    def trajectories(self) -> Iterator[Trajectory]:
+        """The trajectories of the runs within the block."""
+        file, block = self._file, self._block
+        if not block.whole:
+            self.left = [LeftLine(start, len(line), number) for start, number, line in self._lines()]
+            return iter(())
+        collector = RunCollector(file.grouping, file.keep, file.limits, held_bytes=block.end)
+        lines = self._collect(collector)
+        collector.warn_of_loose(file.path, self.warnings)
+        whole = collector.part_with(block.whole)
+        runs = collector.counted(whole)
+        self.begun = collector.run_filter.begun
+        self.waiting = _waiting(collector.run_filter.waiting, lines)
+        self.left = _without(_traces_of([*runs, *collector.run_filter.waiting]), lines)
+        return collector.trajectories_of(runs, self.warnings)
+
+    def _collect(self, collector: RunCollector) -> list[LeftLine]:
+        """Take in all lines; which traces are in each."""
+        documents = DocumentReader(self._file.path, self._file.limits, self.warnings, collector.budget)
+        lines = []
+        for start, number, line in self._lines():
+            items = documents.items_in_line(line, number)
+            collector.add(items)
+            traces = frozenset([item.trace_id for item in items if not isinstance(item, OtherDocument)])
+            lines.append(LeftLine(start, len(line), number, traces))
+        return lines
+
+    def _lines(self) -> Iterator[tuple[int, int, bytes]]:
+        start, number = self._block.start, self._block.line
+        with _opened(self._file.path) as stream:
+            stream.seek(start)
+            while start < self._block.end and (line := stream.readline()):
+                yield start, number, line
+                start += len(line)
+                number += 1
+
+
+class Rest:
+    """The runs of a file that lie in several of its blocks."""
+
+    def __init__(self, file: LargeFile) -> None:
+        self._file = file
+        self._collector = RunCollector(file.grouping, file.keep, file.limits)
+        self._warnings = Warnings()
+        self._documents = DocumentReader(file.path, file.limits, self._warnings, self._collector.budget)
+        self._ended: set[str] = set()
+        self._waiting: list[Waiting] = []
+
+    def after(
+        self, block: Block, left: list[LeftLine], waiting: list[Waiting], begun: set[tuple[str, str]]
+    ) -> Iterator[Trajectory]:
+        """Take in what a block left; the trajectories of the runs that end in it."""
+        self._take(left)
+        self._waiting += waiting
+        self._collector.run_filter.begun |= begun
+        self._ended |= block.ended
+        self._ended |= block.whole & self._collector.names()
+        ended = self._collector.counted(self._collector.part_with(self._ended))
+        return self._collector.trajectories_of(ended, self._warnings)
+
+    def trajectories(self) -> Iterator[Trajectory]:
+        """The trajectories of the runs that are still open after the last block, and of those that count after all."""
+        for waiting in self._waiting:
+            if self._collector.run_filter.count(waiting.roots):
+                self._take(waiting.lines)
+        return self._collector.remaining_trajectories(self._warnings)
+
+    def _take(self, left: list[LeftLine]) -> None:
+        if not left:
+            return
+        with _opened(self._file.path) as stream:
+            for line in left:
+                stream.seek(line.start)
+                items = self._documents.items_in_line(stream.read(line.size), line.number)
+                traces = line.traces
+                self._collector.add(
+                    [
+                        item
+                        for item in items
+                        if not isinstance(item, OtherDocument) and (traces is None or item.trace_id in traces)
+                    ]
+                )
+
+
+def _traces_of(runs: list[list[Span]]) -> set[str]:
+    return {span.trace_id for run in runs for span in run}
+
+
+def _waiting(runs: list[list[Span]], lines: list[LeftLine]) -> list[Waiting]:
+    wanted = _traces_of(runs)
+    by_trace: dict[str, list[LeftLine]] = {}
+    for line in lines:
+        for trace in wanted.intersection(line.traces or ()):
+            by_trace.setdefault(trace, []).append(msgspec.structs.replace(line, traces=frozenset([trace])))
+    return [
+        Waiting(frozenset(roots_of(run)), [line for trace in _traces_of([run]) for line in by_trace[trace]])
+        for run in runs
+    ]
+
+
+def _without(traces: set[str], lines: list[LeftLine]) -> list[LeftLine]:
+    return [
+        msgspec.structs.replace(line, traces=line.traces - traces)
+        for line in lines
+        if line.traces is not None and not line.traces <= traces
+    ]
+
+
+def _opened(path: str) -> IO[bytes]:
+    try:
+        return open(path, "rb", buffering=1 << 20)
+    except OSError as problem:
+        raise InputError(f"{path}: {problem.strerror or problem}") from None

@@ -1,0 +1,213 @@
+"""Values as producers record them: arguments, outputs, ids and times, decoded to plain Python values."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from rightcall.errors import InputError
+from rightcall.limits import DEFAULT_LIMITS, Limits
+from rightcall.values.decoding import decode_json, decode_text
+
+NOTHING: Any = msgspec.UNSET
+"""What a field holds that was not recorded."""
+
+PLACEHOLDERS = frozenset({"<not specified>", "<not serializable>", "N/A"})
+"""What frameworks write where they have nothing to write (Google ADK)."""
+
+_DEEPEST = 32
+_LAYERS = 3
+SCRUBBED = "[Scrubbed due to "
+"""What Logfire puts in the place of values it takes for secrets."""
+
+_MODEST = 1_000_000
+_decode = msgspec.json.Decoder().decode
+
+
+class UnparsableError(ValueError):
+    """A text that stands where arguments should, and is neither JSON nor a Python literal."""
+
+
+def arguments(value: Any, limits: Limits = DEFAULT_LIMITS) -> Any:
+    """The value that recorded arguments stand for: an object, or whatever else they decode to.
+
+    Raises:
+        UnparsableError: the text stands for no value.
+    """
+    layer = 0
+    while value.__class__ is str and layer < _LAYERS:
+        layer += 1
+        try:
+            small = len(value) <= 2 * limits.depth or _is_modest(value, limits)
+            value = _decode(value) if small else decode_text(value, limits)
+        except (msgspec.DecodeError, UnicodeError, InputError):
+            value = _decoded_slowly(value, limits)
+    return value
+
+
+def outcome(value: Any, limits: Limits = DEFAULT_LIMITS, encoded: bool = False, keeps_quotes: bool = False) -> Any:
+    """The value that a recorded output stands for.
+
+    A text becomes a value only if it stands for an object or a list; a quoted text loses its quotes, unless it
+    `keeps_quotes`. With `encoded`, the producer writes JSON whatever the value is, so numbers and null are read as
+    well.
+    """
+    layer = 0
+    while value.__class__ is str and layer < _LAYERS:
+        layer += 1
+        first = value[:1]
+        if first.isspace():
+            first = value.lstrip()[:1]
+        if first == "{" or first == "[":
+            return _value_or_text(value, limits)
+        if keeps_quotes or (first != '"' and not encoded):
+            return value
+        inner = _json_or_text(value, limits)
+        if inner is value:
+            return value
+        value, encoded = inner, False
+    return value
+
+
+def is_scrubbed(value: Any) -> bool:
+    """Whether Logfire replaced something inside a recorded value before it was exported."""
+    if value.__class__ is str:
+        return SCRUBBED in value
+    return value.__class__ in (dict, list) and SCRUBBED in str(value)
+
+
+def _decoded_slowly(text: str, limits: Limits) -> Any:
+    try:
+        return decode_text(text, limits)
+    except InputError:
+        raise UnparsableError from None
+
+
+def _is_modest(text: str, limits: Limits) -> bool:
+    """Whether a text can be neither too deep nor too large, so that nothing has to be checked after decoding.
+
+    A text of no more than twice as many characters as levels are allowed always is.
+    """
+    return len(text) <= _MODEST and text.count("{") + text.count("[") <= limits.depth
+
+
+def _value_or_text(text: str, limits: Limits) -> Any:
+    try:
+        small = len(text) <= 2 * limits.depth or _is_modest(text, limits)
+        return _decode(text) if small else _slow_value_or_text(text, limits)
+    except (msgspec.DecodeError, UnicodeError):
+        return _slow_value_or_text(text, limits)
+
+
+def _slow_value_or_text(text: str, limits: Limits) -> Any:
+    try:
+        value = decode_text(text, limits)
+    except InputError:
+        return text
+    return value if value.__class__ in (dict, list) else text
+
+
+def _json_or_text(text: str, limits: Limits) -> Any:
+    try:
+        return decode_json(text, limits)
+    except InputError:
+        return text
+
+
+def same_but_nulls(first: Any, second: Any) -> bool:
+    """Whether two values are equal, or are but for members that are null: Phoenix drops those."""
+    return bool(first == second) or bool(_without_nulls(first, 0) == _without_nulls(second, 0))
+
+
+def _without_nulls(value: Any, depth: int) -> Any:
+    if depth > _DEEPEST:
+        return value
+    if value.__class__ is dict:
+        return {key: _without_nulls(held, depth + 1) for key, held in value.items() if held is not None}
+    return [_without_nulls(held, depth + 1) for held in value] if value.__class__ is list else value
+
+
+_HEX = re.compile(r"[0-9a-fA-F]+\Z")
+_ISO = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9})\d*)?\s*(Z|[+-]\d\d:?\d\d)?\Z")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_HEX_LENGTHS = (16, 32)
+_BASE64_LENGTHS = (12, 24)
+
+
+def span_id(value: Any) -> str | None:
+    """An id as lower-case hexadecimal digits, or as it is; none for an absent or all-zero one.
+
+    OTLP/JSON writes hexadecimal digits, protobuf's own JSON base64, SDKs `0x` and the digits, and some exports
+    names of their own (`span_…`).
+    """
+    if value.__class__ is str and len(value) in _HEX_LENGTHS and value.isalnum():
+        return value.lower() if value.strip("0") else None
+    if not value:
+        return None
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:016x}" if value else None
+    if isinstance(value, bytes):
+        return value.hex() if any(value) else None
+    if not isinstance(value, str) or not value:
+        return None
+    # The base64 of 8 or 16 bytes is padded, and may begin with any two characters: `0x` as well.
+    if len(value) in _BASE64_LENGTHS and value.endswith("="):
+        text = _from_base64(value)
+    else:
+        text = value[2:] if value.startswith("0x") else value
+    if not text.strip("0"):
+        return None
+    return text.lower() if _HEX.match(text) else text
+
+
+def nanoseconds(value: Any, unit: int = 1) -> int | None:
+    """A time in integer nanoseconds since 1970, from a number (or digits) of `unit` nanoseconds, or an ISO text.
+
+    None where there is no time, or none that can be understood.
+    """
+    if value.__class__ is str and value.isdecimal() and len(value) <= 40:
+        return int(value) * unit
+    if value is None or isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value * unit
+    if isinstance(value, float):
+        return int(value * unit) if -1e300 < value < 1e300 else None
+    if isinstance(value, datetime):
+        return _from_datetime(value)
+    if not isinstance(value, str):
+        return None
+    if value[:1] == "-" and value[1:].isdecimal() and len(value) <= 40:
+        return int(value) * unit
+    return _from_iso(value)
+
+
+def _from_base64(text: str) -> str:
+    try:
+        return base64.b64decode(text, validate=True).hex()
+    except (binascii.Error, ValueError):
+        return text
+
+
+def _from_datetime(value: datetime) -> int:
+    aware = value if value.tzinfo else value.replace(tzinfo=UTC)
+    since = aware - _EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000_000 + since.microseconds * 1_000
+
+
+def _from_iso(text: str) -> int | None:
+    found = _ISO.match(text.strip())
+    if not found:
+        return None
+    day, clock, fraction, zone = found.groups()
+    zone = "+00:00" if zone in (None, "Z") else zone
+    try:
+        whole = datetime.fromisoformat(f"{day}T{clock}{zone}")
+    except ValueError:
+        return None
+    return _from_datetime(whole) + int((fraction or "0").ljust(9, "0"))

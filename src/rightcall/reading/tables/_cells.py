@@ -1,0 +1,265 @@
+"""Cells of tables as Python values: nested values, maps, times of any unit, and the attributes of spans."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from rightcall.errors import InputError
+from rightcall.limits import Limits
+from rightcall.reading.conventions import shape_of
+from rightcall.reading.spans import RawAttributes, nanoseconds, plain_value, restored, undecoded
+from rightcall.values.decoding import decode_json
+
+from ._span_columns import Path, SpanColumns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_UNREADABLE = "values that are no values, such as text that is not UTF-8"
+_UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+# Numbers since 1970 say by their size what they count: below the first bound seconds until the year 5138, and so on.
+_SIZES = ((10**11, 10**9), (10**14, 10**6), (10**17, 10**3))
+
+
+def column_at(batch: pa.RecordBatch, path: Path) -> Any:
+    """A column, or a field inside of one that is a struct."""
+    import pyarrow.compute as pc
+
+    column = batch.column(path[0])
+    return column if len(path) == 1 else pc.struct_field(column, list(path[1:]))
+
+
+def values(column: Any) -> list[Any]:
+    """The values of a column. Text that is not UTF-8 has marks where it is not; a nested value is then a word on it."""
+    try:
+        return column.to_pylist()  # type: ignore[no-any-return]
+    except (ValueError, OverflowError):  # nobody checks what a column of texts has in it
+        return [_value(scalar) for scalar in column]
+
+
+def cells(batch: pa.RecordBatch, path: Path) -> list[Any]:
+    """The values of a column, or of a field inside of it. Times in it are nanoseconds since 1970."""
+    return values(_plain(column_at(batch, path)))
+
+
+def present(column: Any) -> Iterator[tuple[int, Any]]:
+    """The values of a column that are there, each with its row: most attributes are those of few spans."""
+    import pyarrow.compute as pc
+
+    rows = pc.indices_nonzero(column.is_valid()).to_pylist()
+    return zip(rows, values(_plain(column.drop_null())), strict=True)
+
+
+def entries(batch: pa.RecordBatch, path: Path) -> list[Any]:
+    """The values of a column; maps in it are dicts, and structs have no fields that are null."""
+    import pyarrow as pa
+
+    column = column_at(batch, path)
+    if pa.types.is_struct(column.type):
+        rows: list[dict[str, Any]] = [{} for _ in range(len(column))]
+        for field, held in zip(column.type, column.flatten(), strict=True):
+            for row, value in present(held):
+                rows[row][field.name] = value
+        return rows
+    if not pa.types.is_map(column.type) or pa.types.is_nested(column.type.item_type):
+        return cells(batch, path)
+    # Taken apart as a whole, a map costs a tenth of what it costs entry by entry.
+    ends = column.offsets.to_pylist() or [0]
+    first = ends[0]
+    keys, texts = [values(part.slice(first, ends[-1] - first)) for part in (column.keys, column.items)]
+    found = [
+        dict(zip(keys[start - first : end - first], texts[start - first : end - first], strict=True))
+        for start, end in pairwise(ends)
+    ]
+    # What is null may have entries all the same, which count for nothing.
+    return [None if empty else each for each, empty in zip(found, column.is_null().to_pylist(), strict=True)]
+
+
+def times(batch: pa.RecordBatch, columns: SpanColumns, field: str) -> list[int | None]:
+    """A column of times or durations, in nanoseconds.
+
+    Numbers are in the unit that the name of their column has. Where it has none, a duration is in nanoseconds, and the
+    size of a time tells its unit.
+    """
+    import pyarrow as pa
+
+    column, unit = column_at(batch, columns.paths[field]), columns.units[field]
+    if pa.types.is_timestamp(column.type) or pa.types.is_duration(column.type):
+        unit = _UNITS[column.type.unit]
+        column = column.cast(pa.int64())
+    held = values(column)
+    if pa.types.is_decimal(column.type):  # as which Spark writes unsigned numbers of 64 bits
+        held = [None if value is None else int(value) for value in held]
+    if unit is None and field != "duration":
+        return [nanoseconds(value, _unit_of(value)) for value in held]
+    return [nanoseconds(value, unit or 1) for value in held]
+
+
+def _value(scalar: Any) -> Any:
+    try:
+        return scalar.as_py()
+    except (ValueError, OverflowError):
+        text = hasattr(scalar, "as_buffer")
+        return scalar.as_buffer().to_pybytes().decode("utf-8", "replace") if text else _UNREADABLE
+
+
+def _unit_of(value: Any) -> int:
+    if isinstance(value, str) and value.isdecimal() and len(value) <= 40:
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return 1
+    return next((unit for bound, unit in _SIZES if abs(value) < bound), 1)
+
+
+def _plain(column: Any) -> Any:
+    """A column with numbers in the place of times, of which Python's own have no nanoseconds."""
+    import pyarrow as pa
+
+    kind = column.type
+    if not _has_times(kind):
+        return column
+    return column.cast(_retyped(kind, pa.timestamp("ns")), safe=False).cast(_retyped(kind, pa.int64()))
+
+
+def _has_times(kind: Any) -> bool:
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(kind):
+        return True
+    return any(_has_times(kind.field(place).type) for place in range(kind.num_fields))
+
+
+def _retyped(kind: Any, time: Any) -> Any:
+    """A type with another in the place of times."""
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(kind):
+        return time
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_retyped(field.type, time)) for field in kind])
+    if pa.types.is_large_list(kind):
+        return pa.large_list(kind.value_field.with_type(_retyped(kind.value_type, time)))
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_retyped(kind.value_type, time)))
+    return kind
+
+
+UNREADABLE = "rightcall.unreadable"
+"""The attribute that says what of a span could not be read."""
+
+_DEEPEST = 20
+_KIND = "openinference.span.kind"
+_BLANK = frozenset({"", "{}", "[]", "null"})
+
+Attributes = dict[str, Any] | RawAttributes
+
+
+def table_attributes(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits) -> list[Attributes]:
+    """The attributes of each span of a part of a table that has a span a row, as far as the part has their columns."""
+    path = columns.paths.get("attributes")
+    if path is None:
+        found: list[Attributes] = [{} for _ in range(batch.num_rows)]
+    else:
+        found = [_in_cell(cell, limits) for cell in entries(batch, path)]
+    there = set(batch.schema.names)
+    named = [(name, key) for name, key in columns.attributes.items() if name in there]
+    return _with_columns(found, batch, columns, named) if named else found
+
+
+def attributes_in(cell: Any, limits: Limits) -> Attributes:
+    """The attributes in a cell: an object, pairs, a list of objects with `key` and `value`, or any of these as JSON.
+
+    Raises:
+        InputError: they are no such JSON.
+    """
+    if cell.__class__ is dict:
+        return _opened({key: without_nulls(value) for key, value in cell.items() if value is not None})
+    if not isinstance(cell, (str, bytes)):
+        return _in_pairs(cell)
+    if cell in _BLANK:
+        return {}
+    lazy = _lazily(cell, limits) if isinstance(cell, str) else None
+    if lazy is not None:
+        return lazy
+    held = decode_json(cell, limits)
+    if not isinstance(held, Mapping):
+        return _in_pairs(held)
+    return _opened({key: value for key, value in held.items() if value is not None})
+
+
+def marked(attributes: Attributes, trouble: str) -> dict[str, Any]:
+    """Attributes with a word on what of their span could not be read."""
+    return {**{key: attributes.get(key) for key in attributes}, UNREADABLE: trouble}
+
+
+def without_nulls(value: Any) -> Any:
+    """A value without what is null inside: structs have every field that any row has."""
+    if value.__class__ is dict:
+        return {key: without_nulls(held) for key, held in value.items() if held is not None}
+    if value.__class__ is list:
+        return [without_nulls(held) for held in value]
+    return value
+
+
+def _in_cell(cell: Any, limits: Limits) -> Attributes:
+    try:
+        return attributes_in(cell, limits)
+    except InputError as problem:
+        return {UNREADABLE: f"the attributes of a span could not be read: {problem}"}
+
+
+def _lazily(text: str, limits: Limits) -> RawAttributes | None:
+    """Attributes that are decoded when somebody asks; none where they lie inside of each other, or are no object."""
+    held = undecoded(text) if len(text) <= limits.text_bytes else None
+    if held is None or any(["." not in each.key and bytes(each.value)[15:16] == b"{" for each in held]):
+        return None
+    shape = shape_of(tuple([attribute.key for attribute in held]))
+    return RawAttributes(shape, shape.places, held)
+
+
+def _in_pairs(held: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for pair in held if isinstance(held, list) else ():
+        if isinstance(pair, Mapping):
+            key, value = pair.get("key"), pair.get("value")
+        else:
+            key, value = pair if isinstance(pair, tuple) else (None, None)
+        value = plain_value(value) if isinstance(value, Mapping) else value
+        if isinstance(key, str) and value is not None:
+            found[key] = value
+    return found
+
+
+def _opened(attributes: dict[str, Any]) -> dict[str, Any]:
+    """Attributes with those that lie inside of others: `{"tool": {"name": …}}` is `tool.name` as well."""
+    nested = [(key, value) for key, value in attributes.items() if value.__class__ is dict and "." not in key]
+    for key, value in nested:
+        _open(key, value, attributes, 0)
+    return attributes
+
+
+def _open(path: str, held: dict[str, Any], attributes: dict[str, Any], depth: int) -> None:
+    for key, value in held.items():
+        attributes.setdefault(f"{path}.{key}", value)
+        if value.__class__ is dict and depth < _DEEPEST:
+            _open(f"{path}.{key}", value, attributes, depth + 1)
+
+
+def _with_columns(
+    found: list[Attributes], batch: pa.RecordBatch, columns: SpanColumns, named: list[tuple[str, str]]
+) -> list[Attributes]:
+    """Attributes, and those that have a column each. Where there are such, `span_kind` is OpenInference's."""
+    rows = [{key: attributes.get(key) for key in attributes} for attributes in found]
+    for name, key in named:
+        for place, cell in present(batch.column(name)):
+            if not (isinstance(cell, float) and math.isnan(cell)):
+                rows[place][key] = without_nulls(cell)
+    kind = columns.paths.get("kind")
+    if kind is not None and kind[0] in batch.schema.names:
+        for row, cell in zip(rows, cells(batch, kind), strict=True):
+            if isinstance(cell, str):
+                row.setdefault(_KIND, cell)
+    return [_opened(restored(row)) for row in rows]
