@@ -103,6 +103,8 @@ _MOVED_NAMES = {
     """,
 }
 """Names that could be imported from `rightcall`, by the package that has them."""
+_RENAMED = {"Written": "ExpectationSources"}
+"""Those of them that have another name there."""
 _PREFIX = "rightcall."
 
 
@@ -148,5 +150,6 @@ def moved_name(name: str) -> Any:
     if place is None:
         raise AttributeError(f"module 'rightcall' has no attribute {name!r}")
     # The frames are this one and the package's `__getattr__`; importlib's own are skipped by `warnings`.
-    warnings.warn(f"rightcall.{name} is now {_PREFIX}{place}.{name}", DeprecationWarning, stacklevel=3)
-    return getattr(import_module(_PREFIX + place), name)
+    now = _RENAMED.get(name, name)
+    warnings.warn(f"rightcall.{name} is now {_PREFIX}{place}.{now}", DeprecationWarning, stacklevel=3)
+    return getattr(import_module(_PREFIX + place), now)
