@@ -14,7 +14,7 @@ from tests.scale.tables import CASES, read_scores, table
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "spark-databricks-and-ray.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "spark-databricks-and-ray.md"
 FOLDERS = re.compile(r'"(traces|spans|scores|cases\.yaml|scores-by-ray)"')
 
 
