@@ -1,4 +1,4 @@
-"""Expectations made from what was observed: what is updated passes, and what passed is not touched."""
+"""Expectations updated from observed runs: updated cases pass, and passing ones are not touched."""
 
 import json
 from typing import Any

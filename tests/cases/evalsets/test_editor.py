@@ -1,4 +1,4 @@
-"""Values changed in the text of a document: what was not changed stays as it was, to the letter."""
+"""Values changed in the text of a document: every other character stays as it was."""
 
 import json
 from typing import Any

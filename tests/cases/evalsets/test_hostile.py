@@ -1,4 +1,4 @@
-"""Whatever stands in a file, it loads or it is a mistake with a place."""
+"""Any file loads, or is a mistake with a position."""
 
 import copy
 import json
@@ -79,12 +79,12 @@ def check(path: Path) -> None:
     try:
         loaded = load_eval_set(path)
     except DocumentError as problem:
-        told, place = str(problem), f":{problem.line}:{problem.column}: "
+        reported, place = str(problem), f":{problem.line}:{problem.column}: "
     else:
         check_loaded(path, loaded)
         return
 
-    assert place in told
+    assert place in reported
 
 
 def check_loaded(path: Path, loaded: EvalSet) -> None:

@@ -449,6 +449,6 @@ def test_names_with_a_star_are_mistakes_at_their_place(tmp_path: Path) -> None:
     never = problem(tmp_path, 'cases:\n- id: a\n  expect: {never: ["delete_*"]}')
     mocked = problem(tmp_path, 'cases:\n- id: a\n  expect: {never: [a]}\n  mocks: {"delete_*": {returns: 1}}')
 
-    for told, place in ((never, "3:20:"), (mocked, "4:11:")):
-        assert place in told
-        assert "'delete_*' has a '*', but names are exact here" in told
+    for reported, place in ((never, "3:20:"), (mocked, "4:11:")):
+        assert place in reported
+        assert "'delete_*' has a '*', but names are exact here" in reported

@@ -304,10 +304,10 @@ def with_order(**changes: Any) -> dict[str, Any]:
     ids=lambda value: value[:60] if isinstance(value, str) else "",
 )
 def test_a_mistake_is_told_with_line_and_column(tmp_path: Path, document: Any, message: str) -> None:
-    told = problem(tmp_path, document)
+    reported = problem(tmp_path, document)
 
-    assert told.startswith("eval-sets/default.json:")
-    assert message in told
+    assert reported.startswith("eval-sets/default.json:")
+    assert message in reported
 
 
 @pytest.mark.parametrize(

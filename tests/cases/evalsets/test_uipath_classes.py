@@ -1,4 +1,4 @@
-"""UiPath's evaluators of classes: each case scored, and all of them judged by one figure."""
+"""UiPath's classifiers: each case is scored, and all of them are judged by one figure."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A plain evaluator that takes too long costs its case; who waits for others goes on."""
+"""A plain evaluator that takes too long is an error of its case, and the caller goes on."""
 
 import subprocess
 import sys

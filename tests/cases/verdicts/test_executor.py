@@ -1,4 +1,4 @@
-"""Cases whose evaluators may have to wait, judged many at once."""
+"""Cases with async evaluators, judged many at once."""
 
 from __future__ import annotations
 
@@ -197,10 +197,10 @@ def test_closing_gives_up_what_is_open() -> None:
 
 
 def test_an_evaluator_is_told_the_input_the_expected_behaviour_and_the_metadata_of_the_case() -> None:
-    told: list[Execution] = []
+    received: list[Execution] = []
 
     async def listen(execution: Execution) -> float:
-        told.append(execution)
+        received.append(execution)
         return 1.0
 
     checks = (check(Patient(listen)),)
@@ -210,9 +210,9 @@ def test_an_evaluator_is_told_the_input_the_expected_behaviour_and_the_metadata_
     judge(case(*checks, turns=("one", "two")), trajectory)
     judge(case(*checks), trajectory)
 
-    assert [each.input for each in told] == ["asked", ["one", "two"], "recorded"]
-    assert (told[0].case_id, told[0].expected_behavior, told[0].metadata) == ("a", "Book it", {"level": 2})
-    assert (told[0].output, [call.name for call in told[0].calls]) == ("done", ["search"])
+    assert [each.input for each in received] == ["asked", ["one", "two"], "recorded"]
+    assert (received[0].case_id, received[0].expected_behavior, received[0].metadata) == ("a", "Book it", {"level": 2})
+    assert (received[0].output, [call.name for call in received[0].calls]) == ("done", ["search"])
 
 
 def test_criteria_choose_the_calls_that_an_evaluator_sees() -> None:

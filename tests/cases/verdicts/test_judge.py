@@ -1,4 +1,4 @@
-"""What all evaluators of a case say of one trajectory, and where what they expect is written."""
+"""The result of a case, and the positions of its findings."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""All cases together: what is seen of each, what they come to, and the exit code."""
+"""Evaluators of all cases together, and the exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names in rules that hold because a tool is not called, where there is no such tool."""
+"""Notes on rules that pass because no tool has the name they forbid."""
 
 from pathlib import Path
 

@@ -60,14 +60,14 @@ def test_a_rule_that_holds_gives_the_calls_back(rule: str, given: tuple[Any, ...
     assert getattr(subject, rule)(*given, **named) is subject
 
 
-@pytest.mark.parametrize(("rule", "given", "named", "told"), BROKEN, ids=[rule for rule, _, _, _ in BROKEN])
+@pytest.mark.parametrize(("rule", "given", "named", "message"), BROKEN, ids=[rule for rule, _, _, _ in BROKEN])
 def test_a_rule_that_does_not_hold_raises_at_once(
-    rule: str, given: tuple[Any, ...], named: dict[str, Any], told: str
+    rule: str, given: tuple[Any, ...], named: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(CheckFailedError) as raised:
         getattr(calls(MADE), rule)(*given, **named)
 
-    assert told in str(raised.value).splitlines()[0]
+    assert message in str(raised.value).splitlines()[0]
 
 
 def test_every_rule_is_tried_here() -> None:

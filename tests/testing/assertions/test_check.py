@@ -1,4 +1,4 @@
-"""`check`: a trace held against everything expected of it."""
+"""`check`: a trace checked against all expectations."""
 
 import pickle
 from pathlib import Path

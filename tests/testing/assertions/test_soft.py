@@ -1,4 +1,4 @@
-"""`soft`: assertions that wait for each other."""
+"""`soft`: assertions raised together."""
 
 import asyncio
 

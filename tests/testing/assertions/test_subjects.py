@@ -36,7 +36,7 @@ class SdkCall(BaseModel):
 
 
 class SdkMessage(BaseModel):
-    """What the SDK of OpenAI gives back, and a loop appends to its list of messages."""
+    """What the SDK of OpenAI returns, and a loop appends to its list of messages."""
 
     role: str = "assistant"
     content: str | None = None

@@ -1,4 +1,4 @@
-"""Sessions of pytest in projects made for a test, in processes of their own."""
+"""pytest sessions in projects made for a test, in other processes."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def failures(done: subprocess.CompletedProcess[str]) -> dict[str, str]:
     return dict(lines)
 
 
-def told(done: subprocess.CompletedProcess[str]) -> list[str]:
+def error_lines(done: subprocess.CompletedProcess[str]) -> list[str]:
     """The lines that pytest puts an E before, without it."""
     return [line[1:].strip() for line in done.stdout.splitlines() if line.startswith("E ")]
 

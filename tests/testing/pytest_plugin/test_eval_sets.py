@@ -1,4 +1,4 @@
-"""Eval sets as tests: collected, run, told, kept."""
+"""Eval sets as tests: collected, run, reported and kept."""
 
 import json
 import os
@@ -14,11 +14,11 @@ from tests.running.runner.running import none_left
 from tests.testing.pytest_plugin.sessions import (
     SHOP,
     counts,
+    error_lines,
     failures,
     make_project,
     runs_in,
     session,
-    told,
     true_session,
 )
 
@@ -69,7 +69,7 @@ def test_each_case_is_a_test_that_says_in_one_line_what_is_wrong(whole: tuple[Pa
 def test_a_failure_shows_expected_beside_actual_and_no_frame_of_ours(whole: tuple[Path, Done]) -> None:
     _, done = whole
 
-    assert told(done)[:5] == [
+    assert error_lines(done)[:5] == [
         'rightcall: phone: `search`: query: "tablet" ≠ "phone" (and 1 more; calls 1/3)',
         "expected                   actual",
         '≠ 1 search(query="tablet")   1 search(query="phone")',
@@ -85,8 +85,8 @@ def test_a_failure_shows_expected_beside_actual_and_no_frame_of_ours(whole: tupl
 def test_a_traceback_is_the_agents_own(whole: tuple[Path, Done]) -> None:
     _, done = whole
 
-    assert 'raise ValueError("no such thing")' in told(done)
-    assert "runner" not in "".join(told(done))
+    assert 'raise ValueError("no such thing")' in error_lines(done)
+    assert "runner" not in "".join(error_lines(done))
 
 
 def test_the_session_leaves_a_run(whole: tuple[Path, Done]) -> None:
@@ -205,7 +205,7 @@ def test_a_broken_eval_set_is_an_error_of_the_collection_with_line_and_column(pr
     done = run(project, "evals/broken.yaml")
 
     assert done.returncode == 2
-    assert told(done) == ["rightcall: evals/broken.yaml:4:7: 'cals' names no evaluator; did you mean 'calls'?"]
+    assert error_lines(done) == ["rightcall: evals/broken.yaml:4:7: 'cals' names no evaluator; did you mean 'calls'?"]
     assert failures(done)["evals/broken.yaml"].startswith("evals/broken.yaml:4:7: 'cals' names no evaluator")
     assert "Traceback" not in done.stdout
 
@@ -246,7 +246,7 @@ def test_the_agent_can_be_named_on_the_command_line_or_in_the_configuration(proj
     (project / "rightcall.toml").write_text('agent = "agent.py:answer"\nmax-memory = "1GB"\n')
     assert run(project, *wanted).returncode == 0
     missing = run(project, *wanted, "--rightcall-agent=agnt.py:answer")
-    assert f"rightcall: no file agnt.py in {project}; did you mean 'agent.py'?" in told(missing)
+    assert f"rightcall: no file agnt.py in {project}; did you mean 'agent.py'?" in error_lines(missing)
 
 
 def test_an_agent_outside_of_the_project_is_run_only_if_it_is_trusted(project: Path) -> None:

@@ -1,11 +1,19 @@
-"""Assertions, captures and the mark in tests of the user's own."""
+"""Assertions, captures and the mark in the user's tests."""
 
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
-from tests.testing.pytest_plugin.sessions import counts, failures, make_project, runs_in, session, told, true_session
+from tests.testing.pytest_plugin.sessions import (
+    counts,
+    error_lines,
+    failures,
+    make_project,
+    runs_in,
+    session,
+    true_session,
+)
 
 Done = subprocess.CompletedProcess[str]
 NO_ASYNCIO = ("-p", "no:asyncio")
@@ -78,7 +86,7 @@ def test_the_last_line_of_a_traceback_is_the_tests_own(asserted: Done) -> None:
 
 
 def test_trajectories_that_are_not_equal_are_shown_side_by_side(asserted: Done) -> None:
-    lines = told(asserted)
+    lines = error_lines(asserted)
 
     assert 'assert `search`: query: "b" ≠ "a" (calls 1/2)' in lines
     assert '≠ 1 search(query="b")   1 search(query="a")' in lines

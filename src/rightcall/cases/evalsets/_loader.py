@@ -65,10 +65,10 @@ def load_expectation(
 
 @contextmanager
 def _collector_off() -> Iterator[None]:
-    """Do without the garbage collector while an eval set is made.
+    """Turn the garbage collector off while an eval set is made.
 
-    Everything that is made is kept, so there is nothing to find, and each time it looks at all objects made so far: of
-    the time that 10,000 cases take to load it had 40 %.
+    Everything that is made is kept, so there is no garbage to find, but each collection visits all objects made so far:
+    it took 40 % of the time to load 10,000 cases.
     """
     was_on = gc.isenabled()
     gc.disable()

@@ -24,13 +24,13 @@ Problem = CheckFailedError | NotMeasuredError
 Listener = Callable[[Case, CaseResult], None]
 
 # A context variable, so that threads and tasks have their own blocks.
-waiting: ContextVar[list[Problem] | None] = ContextVar("rightcall_waiting", default=None)
+soft_problems: ContextVar[list[Problem] | None] = ContextVar("rightcall_waiting", default=None)
 """The problems of the open `soft` block; None outside of one, where each is raised at once."""
 _listeners: list[Listener] = []
 _MARGIN = 6  # room for what test runners put before each line, such as the "E   " of pytest
 
 
-def at_the_users_line(function: Callable[_P, _R]) -> Callable[_P, _R]:
+def hide_internal_frames(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Remove the frames of Rightcall from the traceback of its own exceptions.
 
     pytest then shows the line of the test and the message. Other exceptions are defects and keep their traceback.
@@ -66,7 +66,7 @@ def deliver(case: Case, result: CaseResult) -> CaseResult:
 def raise_or_keep(problem: Problem) -> None:
     """Raise a problem, or keep it for the end of a `soft` block."""
     __tracebackhide__ = True
-    kept = waiting.get()
+    kept = soft_problems.get()
     if kept is None:
         raise problem
     kept.append(problem)
@@ -85,7 +85,7 @@ def problem_of(case: Case, result: CaseResult, width: int | None = None) -> Prob
     return NotMeasuredError(text, (result,))
 
 
-def together(problems: Sequence[Problem]) -> Problem:
+def combine_problems(problems: Sequence[Problem]) -> Problem:
     """Combine problems into one. It is a failure if one of them is, because no unknown can undo a failure."""
     if len(problems) == 1:
         return problems[0]
@@ -100,7 +100,7 @@ def together(problems: Sequence[Problem]) -> Problem:
     return kind("\n".join(lines), tuple([result for each in problems for result in each.results]))
 
 
-def unnamed(checks: Sequence[Check], place: Source) -> Case:
+def anonymous_case(checks: Sequence[Check], place: Source) -> Case:
     """Return a case that consists of checks only."""
     return Case(id="", source=place, checks=tuple(checks))
 
@@ -137,7 +137,7 @@ class Soft:
         self._token: Token[list[Problem] | None] | None = None
 
     def __enter__(self) -> Soft:
-        self._token = waiting.set(self.problems)
+        self._token = soft_problems.set(self.problems)
         return self
 
     def __exit__(
@@ -145,14 +145,14 @@ class Soft:
     ) -> None:
         __tracebackhide__ = True
         if self._token is not None:
-            waiting.reset(self._token)
+            soft_problems.reset(self._token)
         if not self.problems:
             return
-        problem = together(self.problems)
+        problem = combine_problems(self.problems)
         if raised is not None:  # it comes first; keep what was found before as a note
             raised.add_note(f"Before this, in the same soft block:\n{problem}")
             return
-        outer = waiting.get()
+        outer = soft_problems.get()
         if outer is None:
             raise problem
         outer.extend(self.problems)

@@ -19,7 +19,7 @@ from rightcall.running.project import agent_files, agent_folder, load_configurat
 from rightcall.running.runner import DEFAULT_TIMEOUT, CaseFinished, CaseJob, RunOptions, RunPlan, run
 from rightcall.values.results import Aggregates, CaseResult, Tally, measures_of
 
-from ._delivery import Problem, at_the_users_line, problem_of, raise_or_keep
+from ._delivery import Problem, hide_internal_frames, problem_of, raise_or_keep
 
 _ENDINGS = (".test.json", ".evalset.json", ".yaml", ".yml")
 _MOST_DETAILED = 10
@@ -38,7 +38,7 @@ class _Options(msgspec.Struct, frozen=True):
     runs: Path | None = None
 
 
-@at_the_users_line
+@hide_internal_frames
 def evaluate(
     eval_set: str | Path | EvalSet,
     agent: str | None = None,

@@ -15,11 +15,11 @@ from rightcall.judging import EVALUATORS
 from rightcall.values.results import CaseResult, Source
 from rightcall.values.trajectory import Trajectory
 
-from ._delivery import at_the_users_line, calling_place, deliver, unnamed
+from ._delivery import anonymous_case, calling_place, deliver, hide_internal_frames
 from ._subjects import trajectory_of, written_call
 
 
-@at_the_users_line
+@hide_internal_frames
 def check(
     subject: Any,
     expected: Any,
@@ -67,7 +67,7 @@ def _case(expected: Any, settings: dict[str, Any]) -> Case:
             f"not {shown(expected)}"
         )
     place = calling_place()
-    return unnamed(compile_expectation(expected, place, **settings), place)
+    return anonymous_case(compile_expectation(expected, place, **settings), place)
 
 
 _CallsT = TypeVar("_CallsT", bound="Calls")
@@ -92,7 +92,7 @@ class _Scope(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-@at_the_users_line
+@hide_internal_frames
 def calls(
     subject: Any,
     *,
@@ -136,75 +136,75 @@ class Calls:
         self._is_asked = False
 
     def exactly(self: _CallsT, *expected: Any) -> _CallsT:
-        """These calls in this order, and no others."""
+        """Expect these calls in this order, and no others."""
         __tracebackhide__ = True
         return self._path("exactly", "EXACT", expected)
 
     def exactly_in_any_order(self: _CallsT, *expected: Any) -> _CallsT:
-        """These calls and no others, in any order."""
+        """Expect these calls and no others, in any order."""
         __tracebackhide__ = True
         return self._path("exactly_in_any_order", "UNORDERED", expected)
 
     def in_order(self: _CallsT, *expected: Any) -> _CallsT:
-        """These calls in this order; others may come in between."""
+        """Expect these calls in this order; others may come in between."""
         __tracebackhide__ = True
         return self._path("in_order", "IN_ORDER", expected)
 
     def in_any_order(self: _CallsT, *expected: Any) -> _CallsT:
-        """Each of these calls, in any order; there may be others."""
+        """Expect each of these calls, in any order; there may be others."""
         __tracebackhide__ = True
         return self._path("in_any_order", "ANY_ORDER", expected)
 
     def only(self: _CallsT, *expected: Any) -> _CallsT:
-        """No calls but these; not all of them have to be made."""
+        """Expect no calls but these; not all of them have to be made."""
         __tracebackhide__ = True
         return self._path("only", "SUBSET", expected)
 
     def none(self: _CallsT) -> _CallsT:
-        """No calls at all."""
+        """Expect no calls at all."""
         __tracebackhide__ = True
         return self._hold("none", "tool-trajectory", {"expected": []}, {"match_type": "EXACT"})
 
     def never(self: _CallsT, *forbidden: Any) -> _CallsT:
-        """None of these calls; with arguments, none with such arguments."""
+        """Expect none of these calls; with arguments, none with such arguments."""
         __tracebackhide__ = True
         return self._hold("never", "forbidden-tools", {"never": self._given("never", forbidden)})
 
     def at_most(self: _CallsT, times: int, tool: str) -> _CallsT:
-        """At most this number of calls of a tool."""
+        """Expect at most this number of calls of a tool."""
         __tracebackhide__ = True
         return self._count("at_most", "<=", times, tool)
 
     def at_least(self: _CallsT, times: int, tool: str) -> _CallsT:
-        """At least this number of calls of a tool."""
+        """Expect at least this number of calls of a tool."""
         __tracebackhide__ = True
         return self._count("at_least", ">=", times, tool)
 
     def times(self: _CallsT, times: int, tool: str) -> _CallsT:
-        """Exactly this number of calls of a tool."""
+        """Expect exactly this number of calls of a tool."""
         __tracebackhide__ = True
         return self._count("times", "=", times, tool)
 
     def called(self: _CallsT, tool: str, /, **arguments: Any) -> _CallsT:
-        """A call of a tool with these arguments, anywhere in the run; `args` says whether it may have others."""
+        """Expect a call of a tool with these arguments, anywhere in the run; `args` says whether it may have others."""
         __tracebackhide__ = True
         expected: dict[str, Any] = {"name": tool, "args": arguments} if arguments else {"name": tool}
         policy = {"match_type": "ANY_ORDER", "args_match": self._scope.args if arguments else "ignore"}
         return self._hold("called", "tool-trajectory", {"expected": [expected]}, policy)
 
     def returned(self: _CallsT, tool: str, output: Any) -> _CallsT:
-        """A call of a tool that returned this output."""
+        """Expect a call of a tool that returned this output."""
         __tracebackhide__ = True
         return self._hold("returned", "tool-call-output", {"tool_outputs": [{"name": tool, "output": output}]})
 
     def answered(self: _CallsT, output: Any) -> _CallsT:
-        """The final answer of the run."""
+        """Expect this final answer."""
         __tracebackhide__ = True
         return self._hold("answered", "final-output", {"output": output})
 
-    @at_the_users_line
+    @hide_internal_frames
     def meets(self: _CallsT, key: str, criteria: Any, **settings: Any) -> _CallsT:
-        """Any rule, by its key in `expect` or its type id, such as `.meets("tool-f1", […], threshold=0.8)`.
+        """Expect any rule to pass, by its key in `expect` or type id: `.meets("tool-f1", […], threshold=0.8)`.
 
         The criteria themselves say which calls they look at.
         """
@@ -214,18 +214,18 @@ class Calls:
         [check] = compile_expectation({key: written}, calling_place())
         return self._judge(check)
 
-    @at_the_users_line
+    @hide_internal_frames
     def _path(self: _CallsT, key: str, match: str, expected: tuple[Any, ...]) -> _CallsT:
         __tracebackhide__ = True
         config = {"match_type": match, "args_match": self._scope.args}
         return self._hold(key, "tool-trajectory", {"expected": self._given(key, expected)}, config)
 
-    @at_the_users_line
+    @hide_internal_frames
     def _count(self: _CallsT, key: str, sign: str, times: int, tool: str) -> _CallsT:
         __tracebackhide__ = True
         return self._hold(key, "tool-call-count", {"tool_calls_count": {tool: (sign, times)}})
 
-    @at_the_users_line
+    @hide_internal_frames
     def _hold(
         self: _CallsT, key: str, type_id: str, criteria: dict[str, Any], config: dict[str, Any] | None = None
     ) -> _CallsT:
@@ -238,13 +238,13 @@ class Calls:
 
     def _judge(self: _CallsT, check: Check) -> _CallsT:
         __tracebackhide__ = True
-        case = unnamed([check], check.source(None))
+        case = anonymous_case([check], check.source(None))
         result = judge(case, self.trajectory)
         self.results.append(result)
         deliver(case, result)
         return self
 
-    @at_the_users_line
+    @hide_internal_frames
     def _given(self, key: str, expected: tuple[Any, ...]) -> list[Any]:
         """Return expected calls. There has to be one: `never()` would pass whatever was called."""
         self._is_asked = True
