@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.reading.traces import call, request, span
 
-from rightcall import Trajectory, read, read_messages
+from rightcall import Trajectory, capture, read, read_messages, tool
 
 MODEL = {"gen_ai.operation.name": "chat"}
 AGENT = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "planner"}
@@ -246,3 +246,20 @@ def test_what_a_group_is_called_does_not_depend_on_what_was_said_before_the_run(
     after = read_one(model(1, [*before, says("?")], [asks(("c1", "search"))]))
 
     assert groups(after) == groups(alone) == ["turn-1"]
+
+
+@pytest.mark.parametrize(
+    ("args", "output"),
+    [({"args": [1], "kwargs": {}}, [{"text": "x"}]), ({"input_str": "a", "tags": []}, "content='x' name='y'")],
+    ids=["blocks", "repr"],
+)
+def test_values_of_our_own_spans_are_never_taken_for_a_wrapping(args: dict[str, Any], output: object) -> None:
+    @tool
+    def search(**given: Any) -> object:
+        return output
+
+    with capture() as captured:
+        search(**args)
+
+    [made] = captured.trajectory().calls
+    assert (made.args, made.output) == (args, output)

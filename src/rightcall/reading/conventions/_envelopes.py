@@ -14,6 +14,8 @@ from rightcall.reading.spans import NOTHING, CallRecord, UnparsableError, argume
 
 Envelope = Callable[[Any, CallRecord, Mapping[str, Any]], Any]
 
+_OWN_SCOPE = "rightcall"
+"""The scope of the spans that `@tool` and `@traced` make."""
 _REPR = re.compile(
     r"content=(?P<quote>['\"])(?P<text>.*?)(?P=quote) (?:name=|tool_call_id=|artifact=|status=|id=)", re.S
 )
@@ -174,9 +176,10 @@ def uipath_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -
 def foreign_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Arguments in a wrapping of a framework whose convention the span does not follow: they are not known.
 
-    A span that has lost the mark of its convention is read by another, which leaves such a wrapping on.
+    A span that has lost the mark of its convention is read by another, which leaves such a wrapping on. Spans of our
+    own decorators have no mark to lose, and hold values as they are.
     """
-    if not isinstance(value, dict):
+    if _OWN_SCOPE in call.layers or not isinstance(value, dict):
         return value
     is_call = isinstance(value.get("args"), list) and isinstance(value.get("kwargs"), dict)
     return NOTHING if is_call or {"input_str", "tags"} <= value.keys() else value
@@ -184,6 +187,8 @@ def foreign_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -
 
 def foreign_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """The same for what a call gave back."""
+    if _OWN_SCOPE in call.layers:
+        return value
     inner = value["output"] if isinstance(value, dict) and value.keys() == {"output"} else value
     if isinstance(inner, str):
         return NOTHING if _REPR.match(inner) else value
