@@ -24,7 +24,7 @@ _CASE_ID = 400
 
 
 class ChangeLine(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one case, in words."""
+    """The change of one case, in words."""
 
     case_id: str
     key: str
@@ -37,7 +37,7 @@ class ChangeLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Changes(msgspec.Struct, frozen=True, kw_only=True):
-    """Two runs, compared: what they come to, and their cases by what became of them."""
+    """Two runs, compared: their totals, and their cases by kind of change."""
 
     totals: tuple[tuple[str, str], ...]
     flips: tuple[ChangeLine, ...]
@@ -54,7 +54,7 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ComparePage(msgspec.Struct, frozen=True, kw_only=True):
-    """What changed from one run to another."""
+    """The page that compares two runs."""
 
     before: RunLine
     after: RunLine

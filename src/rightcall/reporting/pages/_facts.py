@@ -1,4 +1,4 @@
-"""What is known about a run: from its header, or from a report."""
+"""Facts about a run, from its header or from a report."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 
 
 class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """A run: what it goes by, when it began, how long it took, and everything else by name."""
+    """A run: its name, its start, its duration, and everything else by name."""
 
     id: str
-    """What it goes by in addresses."""
+    """Its name in addresses."""
     name: str
-    """What it goes by on a page."""
+    """Its name on a page."""
     subject: str
     """Its eval set."""
     started: Moment | None = None
@@ -28,11 +28,11 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     known: tuple[tuple[str, str], ...] = ()
     is_running: bool = False
     is_finished: bool = True
-    """Whether it came to its end; a run that is neither this nor running was broken off."""
+    """Whether it finished. A run that is neither finished nor running was interrupted."""
 
 
 def facts_of(header: Header, id: str = "", *, is_running: bool = False) -> RunFacts:
-    """What a header says. `id` is what the run goes by in addresses, that of the header by default."""
+    """Return the facts in a header. `id` is the run's name in addresses, by default the id in the header."""
     known = (("agent", header.agent or "recorded traces"), ("eval set", header.evalset), *header.known())
     return RunFacts(
         id=id or header.id,
@@ -47,7 +47,7 @@ def facts_of(header: Header, id: str = "", *, is_running: bool = False) -> RunFa
 
 
 def report_facts(report: Report) -> RunFacts:
-    """What a report says of its run; there may be none, where recorded traces were scored."""
+    """Return the facts in a report. Reports on recorded traces have no run."""
     known = (("run", report.run_id), ("agent", report.agent), ("eval set", report.subject), *report.facts)
     return RunFacts(
         id=report.run_id[:_TEXT],
@@ -59,7 +59,7 @@ def report_facts(report: Report) -> RunFacts:
 
 
 class Moment(msgspec.Struct, frozen=True):
-    """A point in time: for a program, for a person, and how long ago; the last is empty where nobody knows."""
+    """A point in time: for a program, for a person, and relative to now; the last is empty if now is not given."""
 
     iso: str
     absolute: str
@@ -67,7 +67,7 @@ class Moment(msgspec.Struct, frozen=True):
 
 
 def moment(iso: str, now: datetime | None = None) -> Moment:
-    """A time of a header. A text that is no time stands for itself: headers can be written by others."""
+    """Parse a time in a header. A text that is not a time is shown as it is: other programs may write headers."""
     try:
         time = datetime.fromisoformat(iso).astimezone(UTC)
     except (ValueError, OverflowError):

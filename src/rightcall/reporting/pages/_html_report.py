@@ -19,9 +19,9 @@ from ._run_page import problem_key, run_page
 from ._templates import environment
 
 MOST_BYTES = 3_000_000
-"""How much of a file is for details of cases; those after it have one line each."""
+"""The space for details of cases, in bytes; cases after that have one line each."""
 MOST_CASES = 20_000
-"""How many cases are listed at all."""
+"""The number of cases that are listed."""
 _MOST_OPEN = 20
 _LINKS = Links(is_one_file=True)
 
@@ -81,6 +81,7 @@ class _Articles:
         self.number += 1
         self.grouping.add(row)
         self._codes.update(dict.fromkeys([code for code, _ in row.problems]))
+        # Results arrive in any order and failures come first in the file, so both kinds are kept, as finished HTML.
         pile = self._good if result.passed else self._bad
         if len(pile.texts) == MOST_CASES:
             return
@@ -104,7 +105,7 @@ class _Articles:
 
     @property
     def codes(self) -> list[Code]:
-        """What the codes of the cases mean."""
+        """The explanations of the codes that occur."""
         return [CODES[code] for code in self._codes if code in CODES]
 
 

@@ -11,6 +11,7 @@ import msgspec
 
 _OTHER = re.compile(r"[^A-Za-z0-9_-]+")
 _SLUG = 40
+# 64 bits: among a million names the chance that two share a digest is one in 37 million.
 _DIGEST = 16
 
 
@@ -22,7 +23,7 @@ class Crumb(msgspec.Struct, frozen=True):
 
 
 class Links(msgspec.Struct, frozen=True):
-    """The addresses of pages. An empty one means that there is no such page, and no link to it.
+    """The addresses of pages. An empty address means that the page does not exist, and is not linked.
 
     In one file there are only anchors: cases and calls have them, other runs, tools and comparisons do not.
     """
@@ -58,21 +59,23 @@ class Links(msgspec.Struct, frozen=True):
 
 
 def case_key(case_id: str, repeat: int = 0) -> str:
-    """What a case goes by, such as `laptop_search-1f0c9d2a7be45f10`, and `….1` for its second repeat.
+    """Return the key of a case, such as `laptop_search-1f0c9d2a7be45f10`, with `.1` for its second repeat.
 
-    The beginning is for people; the digest tells apart what begins alike.
+    The beginning is for people; the digest makes the key unique. Ids never appear in a path as they are, because a
+    trace may contain anything.
     """
     return key_of(case_id) + (f".{repeat}" if repeat else "")
 
 
 def key_of(name: str) -> str:
-    """What any name, such as a tool's, goes by: letters, digits, `_` and `-` of it, and a digest of all of it."""
+    """Return the key of any name, such as a tool's: its letters, digits, `_` and `-`, and a digest of it all."""
     slug = _OTHER.sub("-", name[: 4 * _SLUG]).strip("-")[:_SLUG]
     digest = sha256(name.encode(errors="surrogatepass")).hexdigest()[:_DIGEST]
     return f"{slug}-{digest}" if slug else digest
 
 
 def _part(text: str) -> str:
+    # An id may hold a lone surrogate, which has no UTF-8 form.
     return quote(text, safe="", errors="backslashreplace")
 
 

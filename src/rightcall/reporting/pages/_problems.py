@@ -46,24 +46,24 @@ class ProblemView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def problem_views(result: CaseResult) -> tuple[ProblemView, ...]:
-    """The problems of a case, the gravest first; of very many, the first ones."""
-    return tuple([_view(placed) for placed in told_findings(result)[:_MOST]])
+    """Return the problems of a case, the worst first, at most 40."""
+    return tuple([_view(placed) for placed in reported_findings(result)[:_MOST]])
 
 
 def codes_of(problems: Iterable[ProblemView]) -> tuple[Code, ...]:
-    """What the codes of problems mean, each once."""
+    """Return the explanation of each code, once."""
     return tuple([CODES[code] for code in dict.fromkeys([each.code for each in problems]) if code in CODES])
 
 
 def problems_of(result: CaseResult) -> tuple[Problem, ...]:
-    """What is wrong with a case, the gravest first, each once whoever found it."""
-    return tuple(dict.fromkeys([(placed.finding.code, placed.finding.tool) for placed in told_findings(result)]))
+    """Return the code and tool of each problem of a case, the worst first, each pair once."""
+    return tuple(dict.fromkeys([(placed.finding.code, placed.finding.tool) for placed in reported_findings(result)]))
 
 
-def told_findings(result: CaseResult) -> list[PlacedFinding]:
-    """The findings of a case that did not pass, the gravest first; what several expectations found is told once.
+def reported_findings(result: CaseResult) -> list[PlacedFinding]:
+    """Return the findings of a case that did not pass, the worst first, each message once.
 
-    A finding that only says that something was not measured is left out where another says what.
+    A finding that only says "not measured" is left out if another one says what was not measured.
     """
     if result.passed:
         return []
@@ -87,7 +87,7 @@ def _view(placed: PlacedFinding) -> ProblemView:
 
 
 def _weight(result: CaseResult, finding: Finding) -> int:
-    """Where a finding stands: first what the verdict comes from."""
+    """Return the rank of a finding: those that decided the verdict come first."""
     if result.verdict == "error" and finding.code >= "RC4":
         return -1
     if result.verdict == "not_measured" and is_unmeasured(finding.code):

@@ -11,7 +11,7 @@ from rightcall.reporting.reports import seconds_between
 from rightcall.values.results import CaseResult, EvaluatorTotals, Totals, Verdict
 
 from ._links import case_key
-from ._problems import Problem, problems_of, told_findings
+from ._problems import Problem, problems_of, reported_findings
 
 _SENTENCE = 300
 _CASE_ID = 400
@@ -23,7 +23,7 @@ class CaseRow(msgspec.Struct, frozen=True, kw_only=True):
     """One result of a case, as small as a list needs it: what is long is cut, what is many is bounded."""
 
     key: str
-    """What it goes by in addresses."""
+    """Its name in addresses."""
     case_id: str
     repeat: int
     verdict: Verdict
@@ -31,12 +31,12 @@ class CaseRow(msgspec.Struct, frozen=True, kw_only=True):
     why: str
     """One sentence; empty where it passed."""
     problems: tuple[Problem, ...] = ()
-    """Codes and tools, the gravest first."""
+    """Codes and tools, the worst first."""
     tools: tuple[str, ...] = ()
     """The names of the tools called, each once."""
     calls: int = 0
     seconds: float | None = None
-    """How long the agent took; `None` where it was not run, or nobody knows."""
+    """The time the agent took; `None` if it was not run and its calls have no times."""
     tags: tuple[str, ...] = ()
 
 
@@ -62,12 +62,12 @@ def sentence_of(result: CaseResult) -> str:
     """The sentence that says why a case did not pass; nothing for one that did."""
     if result.passed:
         return ""
-    told = told_findings(result)
+    told = reported_findings(result)
     if told:
         return told[0].finding.message
     if result.outcome is not None and result.outcome.error:
         return result.outcome.error
-    return next((one.error for one in result.results if one.error), None) or "nobody says why"
+    return next((one.error for one in result.results if one.error), None) or "no reason given"
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -79,7 +79,7 @@ class Group(msgspec.Struct, frozen=True):
 
 
 class ToolTotal(msgspec.Struct, frozen=True):
-    """How often a tool was called, and how often that failed."""
+    """The number of calls of a tool, and of calls that failed."""
 
     name: str
     calls: int
@@ -87,7 +87,7 @@ class ToolTotal(msgspec.Struct, frozen=True):
 
 
 class RunCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run comes to."""
+    """The totals of a run."""
 
     totals: Totals
     """Cases, each once however often it was run."""
@@ -96,10 +96,10 @@ class RunCounts(msgspec.Struct, frozen=True, kw_only=True):
     groups: tuple[Group, ...] = ()
     """The largest first."""
     calls: float | None = None
-    """Calls a result; `None` where there is none."""
+    """Mean calls per result; `None` if there are no results."""
     evaluators: Mapping[str, EvaluatorTotals] = {}
     tools: tuple[ToolTotal, ...] = ()
-    """The one called most first; none where nobody counted them."""
+    """The most called first; empty if tools were not counted."""
 
 
 class RowCounter:
@@ -128,7 +128,7 @@ class RowCounter:
         return tuple(sorted(found, key=lambda group: (-group.cases, group.code, group.tool)))
 
     def counts(self, totals: Totals, evaluators: Mapping[str, EvaluatorTotals]) -> RunCounts:
-        """What the rows come to, given what else is known."""
+        """Return the totals of all rows, given the totals that rows do not have."""
         verdicts = self._verdicts
         results = Totals(verdicts["passed"], verdicts["failed"], verdicts["not_measured"], verdicts["error"])
         number = results.passed + results.failed + results.not_measured + results.error

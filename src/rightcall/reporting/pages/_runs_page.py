@@ -24,7 +24,7 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     """One run in the list. One that cannot be read has a `problem` and little else."""
 
     name: str
-    """What it goes by in addresses."""
+    """Its name in addresses."""
     short_id: str
     state: State = "finished"
     problem: str = ""
@@ -38,17 +38,17 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cases(self) -> int:
-        """How many cases it has."""
+        """The number of its cases."""
         return sum(msgspec.structs.astuple(self.totals)) if self.totals is not None else 0
 
     @property
     def rate(self) -> str:
-        """How many of them passed, in percent."""
+        """The share of its cases that passed, in percent."""
         return percent(self.totals.passed, self.cases) if self.totals is not None else "–"
 
 
 class Dot(msgspec.Struct, frozen=True, kw_only=True):
-    """One run in the picture: its place in percent of the width and in units of the height, and what it says."""
+    """One run in the chart: its position in percent of the width and in units of the height, and its description."""
 
     x: float
     y: float
@@ -66,7 +66,7 @@ class RunsPage(msgspec.Struct, frozen=True, kw_only=True):
     folder: str
     lines: tuple[RunLine, ...]
     count: int
-    """How many runs there are on all pages."""
+    """The number of runs on all pages."""
     dots: tuple[Dot, ...] = ()
     pictured: str = ""
     """The eval set of the picture."""
@@ -84,7 +84,7 @@ class RunsPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def picture(lines: Sequence[RunLine]) -> tuple[Dot, ...]:
-    """The share of cases that passed, run by run, of finished runs given newest first. One dot is no picture."""
+    """Return the pass rate of each finished run, oldest first, given the runs newest first. One dot is not a chart."""
     shown = [line for line in reversed(lines) if line.state == "finished" and line.cases]
     if len(shown) < _FEWEST:
         return ()

@@ -24,12 +24,12 @@ _FOLDER = Path(__file__).parent
 
 
 def render(template: str, page: Any, links: Links, **more: Any) -> str:
-    """A page as HTML. Every value that a template writes is made visible and escaped, whatever the template says.
+    """Render a page as HTML. Every value is made visible and escaped, whatever the template says.
 
     Args:
         template: The name of the template, such as `run.html`.
-        page: What is to be seen, as `page` in the template.
-        links: Where other pages are, as `links`.
+        page: The data of the page, as `page` in the template.
+        links: The addresses of other pages, as `links`.
         more: Other names for the template.
 
     Raises:
@@ -99,9 +99,9 @@ def message_html(page: MessagePage, links: Links) -> str:
 
 
 def _gate(value: Any) -> Any:
-    """What stands in place of a value in a page: text of strangers is made visible, markup of templates stays.
+    """Return the text to write for a value: text from outside is made visible, markup of templates stays.
 
-    Jinja asks this of every expression, so no template can forget it. Nothing is written for `None`.
+    Jinja calls this for every expression (its `finalize`), so no template can forget it. Nothing is written for `None`.
     """
     if value.__class__ is str:
         return visible(value)

@@ -1,4 +1,4 @@
-"""What changed between runs, in words and on a screen."""
+"""Changes between runs, in words and on a screen."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ON_BOTH = {
 }
 _ARROW, _SWAP, _ALIKE, _DOT = ("→", "->"), ("⇄", "<->"), ("≈", "~"), ("·", ";")
 _BAR = ("│", "|")
-"""What lines begin with that are all of a stranger: none of them may read like a command to who reads them."""
+"""The start of lines that consist of text from outside, so that none of them reads like a command."""
 _UNICODE = Paper()
 _MOST_WORDS = 8
 _MOST_SCORES = 3
@@ -28,9 +28,9 @@ _INDENT = " " * 6
 
 
 def comparison_lines(comparison: Comparison, paper: Paper, names: tuple[str, str] = ("", "")) -> Iterator[Line]:
-    """Two runs: totals, flips, then cases that came to the same verdict another way. Cases as before are not shown.
+    """Yield two runs: totals, flips, then cases with the same verdict by another path. Unchanged cases are left out.
 
-    `names` are those of the runs, for cases that only one of them has.
+    `names` are the names of the runs, for cases that are in one run only.
     """
     yield _columns([f"{paper.text(what)}  {change}" for what, change in totals_words(comparison, paper)], paper)
     shared = [change for change in comparison.cases if change.before is not None and change.after is not None]
@@ -66,13 +66,13 @@ def verdict_lines(runs: Sequence[Mapping[str, CaseSide]], names: Sequence[str], 
 
 
 def totals_words(comparison: Comparison, paper: Paper = _UNICODE) -> list[tuple[str, str]]:
-    """What the two runs come to: cases that passed, mean scores that are others now, calls a case."""
+    """Return the totals of both runs: passed cases, mean scores that changed, calls per case."""
     rows = _total_rows([comparison.before, comparison.after])
     return [(what, f" {paper.glyph(_ARROW)} ".join(cells)) for what, cells in rows]
 
 
 def score_words(change: CaseChange, paper: Paper = _UNICODE) -> list[str]:
-    """The scores of a case that are others now."""
+    """Return the scores of a case that changed."""
     arrow = paper.glyph(_ARROW)
     words = [
         f"{paper.text(score.evaluator)} {_score(score.before)} {arrow} {_score(score.after)}"
@@ -176,7 +176,7 @@ def _verdict_part(verdict: Verdict | None, paper: Paper) -> Part:
 
 
 def _total_rows(views: Sequence[Overview]) -> Iterator[tuple[str, list[str]]]:
-    """What runs come to, side by side. Of the mean scores, those that are not the same in all."""
+    """Return the totals of several runs side by side. Mean scores that are the same in all runs are left out."""
     yield "passed", [f"{view.passed:,}/{view.cases:,}" for view in views]
     for evaluator in dict.fromkeys(evaluator for view in views for evaluator in view.scores):
         cells = [_mean(view.scores.get(evaluator), 3) for view in views]

@@ -58,7 +58,7 @@ def concise_report(report: Report) -> Iterator[str]:
 
 
 def ending(report: Report) -> Iterator[str]:
-    """What is said of all cases together; last, how many there were, by verdict."""
+    """Yield notes, warnings and overall results, and last the totals."""
     yield from report.notes
     for warning, cases in report.warnings.items():
         yield f"note: {warning}" + (f" ({cases:,} cases)" if cases > 1 else "")
@@ -76,7 +76,7 @@ def headline(result: CaseResult, paper: Paper) -> Line:
     mark = f"  {paper.sign(result.verdict)} "
     size = _size(result)
     room = width - cell_count(mark) - max(_NAME, cell_count(name)) - cell_count(size) - 4
-    told = _fitting([paper.text(each) for each in _told(result)], max(10, room), paper)
+    told = _fitting([paper.text(each) for each in _shown_parts(result)], max(10, room), paper)
     pad = " " * max(0, _NAME - cell_count(name))
     gap = " " * max(2, room - cell_count(told) + 2)
     return (
@@ -87,8 +87,8 @@ def headline(result: CaseResult, paper: Paper) -> Line:
     )
 
 
-def fared(result: CaseResult, one: EvaluationResult) -> str:
-    """How much of an expectation holds: so many of so many where they can be counted, else its score."""
+def held_share(result: CaseResult, one: EvaluationResult) -> str:
+    """Return how much of an expectation holds: `2/4` if it can be counted, else its score."""
     if one.verdict == "not_measured":
         return "?"
     if one.verdict == "error":
@@ -152,14 +152,14 @@ def _fitting(parts: list[str], width: int, paper: Paper) -> str:
     return fit(told, width, plain=paper.plain)
 
 
-def _told(result: CaseResult) -> Iterator[str]:
+def _shown_parts(result: CaseResult) -> Iterator[str]:
     if result.outcome is not None and result.outcome.cause:
         yield _CAUSES.get(result.outcome.cause, "error")
     elif not result.results:
         yield from [CODES[each.finding.code].name for each in result.findings[:1] if each.finding.code in CODES]
     for one in result.results:
         if not one.passed:
-            yield f"{one.evaluator} {fared(result, one)}"
+            yield f"{one.evaluator} {held_share(result, one)}"
     counts: Counter[str] = Counter()
     for one in result.results:
         mine = Counter([each.finding.code for each in result.findings if each.expectation == one.evaluator])

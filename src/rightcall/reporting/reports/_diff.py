@@ -1,4 +1,4 @@
-"""What an edit changes in a text, line by line."""
+"""The changes of an edit to a text, line by line."""
 
 from __future__ import annotations
 

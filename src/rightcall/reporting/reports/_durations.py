@@ -1,4 +1,4 @@
-"""How long calls took, as a person would say it."""
+"""Durations as a person would write them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ _SECOND = 1000 * _MS
 _MINUTE = 60 * _SECOND
 _HOUR = 60 * _MINUTE
 _DAY = 24 * _HOUR
+# 30,000 years: no real duration is longer, and a float this large still has its milliseconds.
 _LONGEST = 1e12
 
 
 def duration_text(nanoseconds: int) -> str:
-    """A duration in the unit that suits it: `8.0us`, `0.19ms`, `31ms`, `1.30s`, `2m05s`, `3h20m`, `12d`.
+    """Return a duration in the unit that suits it: `8.0us`, `0.19ms`, `31ms`, `1.30s`, `2m05s`, `3h20m`, `12d`.
 
-    Clocks of strangers give any integer, so this takes any: the units are whole numbers where floats would not do.
+    A trace may contain any integer, so any integer is accepted: floats would lose digits or overflow.
     """
     if nanoseconds < 0:
         return f"-{duration_text(-nanoseconds)}"
@@ -37,12 +38,12 @@ def duration_text(nanoseconds: int) -> str:
 
 
 def seconds_text(seconds: float) -> str:
-    """A duration in seconds, told in the same way. What is less than nothing is nothing; what is endless, very long."""
+    """Return a duration given in seconds. Negative ones count as zero, infinite ones as very long."""
     return duration_text(round(bounded_seconds(seconds) * _SECOND))
 
 
 def bounded_seconds(seconds: float) -> float:
-    """A duration that somebody else wrote, as one that can be calculated with."""
+    """Return a duration from outside as a finite number that can be calculated with."""
     return min(max(0.0, seconds), _LONGEST)
 
 

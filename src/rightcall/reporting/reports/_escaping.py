@@ -1,4 +1,4 @@
-"""Text from strangers inside of other languages: XML, Markdown, GitHub's workflow commands."""
+"""Text from outside inside other languages: XML, Markdown, GitHub's workflow commands."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from html import escape
 
 from ._paper import fit, printable
 
+# XML 1.0, section 2.2: these two are not characters of XML, not even as references. `printable` escapes the others.
 _NO_XML = re.compile("[\ufffe\uffff]")
 # The runner obeys `::` at the beginning of a line, and `##[` anywhere in one.
 _COMMAND = re.compile(r"^([^\S\n]*)::", re.MULTILINE)
 _BACKTICKS = re.compile("`+")
+# Zero-width space: Markdown shows it as nothing, and it breaks up a command.
 _SPACE = "\u200b"
 
 
@@ -21,7 +23,7 @@ def escape_commands(text: str) -> str:
 
 def escape_commands_in_json(text: str) -> str:
     """A JSON text of the same value that GitHub Actions would not obey."""
-    return text.replace("##[", "#\\u0023[")  # it can stand in strings only
+    return text.replace("##[", "#\\u0023[")  # "##[" can only be inside a JSON string
 
 
 def xml_text(text: str) -> str:
@@ -29,7 +31,7 @@ def xml_text(text: str) -> str:
 
     No line of it reads like a workflow command, which GitHub would obey if the document were printed there.
     """
-    # Line by line, because a line that is printable already is told from the others at the speed of C.
+    # Line by line, because `isprintable` finds the lines that need no work at the speed of C.
     harmless = "\n".join([printable(line) for line in text.split("\n")])
     written = escape(_NO_XML.sub(_as_escape, harmless))
     return written.replace("::", ":&#58;").replace("##[", "#&#35;[")
@@ -48,6 +50,7 @@ def code_span(text: str, width: int = 200) -> str:
     shown = fit(_line(text, width), width).replace("##[", f"#{_SPACE}#[")
     if not shown.strip(" "):
         return "`(empty)`" if not shown else f"`{shown}`"
+    # CommonMark 0.31, section 6.1: a code span ends at the first run of backticks as long as the one it began with.
     longest = max([len(run) for run in _BACKTICKS.findall(shown)], default=0)
     fence = "`" * (longest + 1)
     padding = " " if longest or shown[0] == " " == shown[-1] else ""
@@ -56,6 +59,7 @@ def code_span(text: str, width: int = 200) -> str:
 
 def command_message(text: str, width: int) -> str:
     """A text as the message of a workflow command, cut in the middle to `width` columns."""
+    # The escapes of actions/toolkit (packages/core/src/command.ts), which the runner decodes.
     return fit(_line(text, width), width).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
@@ -65,7 +69,7 @@ def command_property(text: str, width: int) -> str:
 
 
 def _line(text: str, width: int) -> str:
-    """A text on one line, harmless. Of a very long one no more than will be seen."""
+    """Return a text on one line, without control characters. Only the part that is shown is processed."""
     if len(text) > 4 * width:
         text = text[: 2 * width] + text[-2 * width :]
     return printable(text, one_line=True)

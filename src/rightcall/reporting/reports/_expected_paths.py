@@ -1,4 +1,4 @@
-"""The paths behind a result: how what it expects lines up with what was called, and what is wrong about that."""
+"""The paths behind a result: how expected calls line up with actual ones, and the problems found in that."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from rightcall.values.results import (
 
 _IN_ORDER = ("EXACT", "IN_ORDER")
 _BY_WEIGHT = ("RC101", "RC104", "RC106", "RC103", "RC102", "RC301")
-"""What is told first of several problems with one path."""
+"""The order in which problems of one path are reported."""
 _AROUND = 2
 _MOST_STEPS = 40
 
 
 class ExpectedPath(msgspec.Struct, frozen=True):
-    """One list of expected calls, lined up with the actual ones; with its problems, the gravest one first."""
+    """One list of expected calls, lined up with the actual ones; with its problems, the worst first."""
 
     alignment: Alignment
     place: str
@@ -36,9 +36,9 @@ class ExpectedPath(msgspec.Struct, frozen=True):
     problems: tuple[PlacedFinding, ...]
 
     def kind(self, step: Step) -> str:
-        """What a step counts as: what only stands elsewhere is right where the order is not asked for.
+        """Return the kind of a step: a call that is only out of place is a match where order does not matter.
 
-        A mismatch without a difference is one that nobody can see: what decides it was not recorded.
+        A mismatch without a difference was not measured: what decides it was not recorded.
         """
         if step.kind == "mismatch" and not step.differences:
             return "not_measured"
@@ -49,19 +49,19 @@ class ExpectedPath(msgspec.Struct, frozen=True):
         known = step.expected is not None and step.expected < len(self.sources)
         return self.sources[step.expected] if known and step.expected is not None else None
 
-    def is_told(self, step: Step) -> bool:
-        """Whether a problem is about the call of a step."""
+    def is_reported(self, step: Step) -> bool:
+        """Return whether a problem is about the call of a step."""
         named = [placed.finding.actual for placed in self.problems]
         return any(call is not None and call.position == step.actual for call in named)
 
     def is_alone(self, source: Source) -> bool:
-        """Whether no other call is written on the same line."""
+        """Return whether no other call is written on the same line."""
         return sum(each.line == source.line for each in self.sources) == 1
 
     def shown_steps(self) -> tuple[list[Step], list[int]]:
         """The steps that matter, and the places among them of those to show: the wrong ones, with some around."""
         every = self.alignment.steps
-        steps = [step for step in every if step.kind != "extra" or self.shows_extras or self.is_told(step)]
+        steps = [step for step in every if step.kind != "extra" or self.shows_extras or self.is_reported(step)]
         telling = [place for place, step in enumerate(steps) if self.kind(step) != "match"]
         near = sorted({place + by for place in telling for by in range(-_AROUND, _AROUND + 1)})
         shown = [place for place in near if 0 <= place < len(steps)]
@@ -69,7 +69,7 @@ class ExpectedPath(msgspec.Struct, frozen=True):
 
     @property
     def matched(self) -> tuple[int, int] | None:
-        """How many of the expected calls are right, of how many; none where that is not known of all of them."""
+        """Return how many of the expected calls match, and of how many; `None` if that is not known for all of them."""
         kinds = [self.kind(step) for step in self.alignment.steps if step.expected is not None]
         if self.alignment.left_out or "not_measured" in kinds:
             return None

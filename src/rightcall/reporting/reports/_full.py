@@ -56,9 +56,9 @@ def full_report(report: Report, paper: Paper, max_detail: int = 10) -> Iterator[
 
 
 def diagnosis(result: CaseResult, paper: Paper, run_id: str = "") -> Iterator[Line]:
-    """What is wrong with one case, problem by problem, each below an empty line. Nothing for one that passed.
+    """Yield the problems of one case, each below an empty line. Nothing if it passed.
 
-    With the id of the run, it ends with how to see all the calls.
+    With the id of the run, the last line is the command that shows all calls.
     """
     if result.passed:
         return
@@ -72,11 +72,11 @@ def diagnosis(result: CaseResult, paper: Paper, run_id: str = "") -> Iterator[Li
         yield ((f"{left:,} more problems of this case", "dim"),)
     if run_id and result.trajectory is not None and result.trajectory.calls:
         command = f"rightcall show {run_id} --case {shlex.quote(result.case_id)}"
-        yield from Gutter((result.source,), paper).told("help", f"`{command}` for the whole path")
+        yield from Gutter((result.source,), paper).remark("help", f"`{command}` for the whole path")
 
 
 def case_name(result: CaseResult) -> str:
-    """What a result is known by."""
+    """Return the name of a result."""
     return result.case_id if not result.repeat else f"{result.case_id} (repeat {result.repeat + 1})"
 
 
@@ -116,7 +116,7 @@ def _path_block(result: CaseResult, path: ExpectedPath, paper: Paper) -> Iterato
     yield from gutter.path(path, calls)
     for placed in path.problems:
         if placed.finding.help:
-            yield from gutter.told("help", placed.finding.help)
+            yield from gutter.remark("help", placed.finding.help)
     yield from _recording(result, head, gutter)
 
 
@@ -134,7 +134,7 @@ def _block(result: CaseResult, placed: PlacedFinding, one: EvaluationResult | No
         yield gutter.bar((" printed:", "dim"))
         yield from _tail(outcome.stdout, _LINES_PRINTED, gutter, paper)
     if placed.finding.help:
-        yield from gutter.told("help", placed.finding.help)
+        yield from gutter.remark("help", placed.finding.help)
     yield from _recording(result, placed, gutter)
 
 
@@ -160,7 +160,7 @@ def _recording(result: CaseResult, placed: PlacedFinding, gutter: Gutter) -> Ite
     """Of what was not measured: what the reader of the trace says about the setting that records it."""
     if placed.finding.code == "RC301":
         for warning in result.notes[:3]:
-            yield from gutter.told("note", warning)
+            yield from gutter.remark("note", warning)
 
 
 def _tail(text: str, lines: int, gutter: Gutter, paper: Paper) -> Iterator[Line]:

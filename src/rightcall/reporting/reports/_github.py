@@ -17,6 +17,7 @@ _MOST = 10
 _MESSAGE = 4_000
 _TITLE = 200
 _FILE = 1_000
+# GitHub refuses a larger step summary ("Workflow commands for GitHub Actions", job summaries).
 _SUMMARY_BYTES = 1024 * 1024
 
 
@@ -58,7 +59,7 @@ def github_report(report: Report) -> Iterator[str]:
 
 
 def _overall_notes(report: Report) -> Iterator[_Note]:
-    """What did not pass of all cases together."""
+    """Yield the overall results that did not pass."""
     for each in report.overall:
         if each.verdict != "passed":
             level = "warning" if each.verdict == "not_measured" else "error"

@@ -18,12 +18,12 @@ _LABELS = {
     "RC101": "expected here, nothing matched",
     "RC103": "called at another place",
     "RC104": "called with other arguments",
-    "RC106": "gave something else",
+    "RC106": "returned something else",
 }
 _INDENT = "  "
 _WIDEST = 60
 _LONGEST_PLACE = 300
-"""A place is not cut to the paper, so that it can be clicked on, but a stranger may have written it."""
+"""A place is not cut to the width, so that it can be clicked on; but it may come from outside."""
 _WORD = re.compile(r"\"[^\"]*\"|'[^']*'|[^\s,:{}\[\]\"']+")
 _AFTER = 12
 _CUT = "..."
@@ -50,7 +50,7 @@ class Gutter:
         room = max(24, self._paper.width - self._margin - len("-->   ") - cell_count(place))
         return ((f"{'':>{self._margin}}--> ", "cyan"), place, "  ", (fit(text(case), room, plain=plain), "bold"))
 
-    def told(self, word: str, message: str) -> Iterator[Line]:
+    def remark(self, word: str, message: str) -> Iterator[Line]:
         """A remark below the lines, such as help."""
         lead = f"{'':>{self._margin}} = {word}: "
         pieces = self._paper.pieces(message, max(20, self._paper.width - len(lead)), 6)
@@ -58,14 +58,14 @@ class Gutter:
         yield from ((" " * len(lead), piece) for piece in pieces[1:])
 
     def single(self, source: Source, code: str) -> Iterator[Line]:
-        """One line of the file, with a mark below what is meant."""
+        """Yield one line of the file, with a mark below the part in question."""
         yield self.bar()
         if source.excerpt.strip():
             yield self._numbered(source, excerpt(source, self._indent, self._room, self._paper).text)
             yield from self._caret(source, code, self._room)
 
     def path(self, path: ExpectedPath, calls: Sequence[ToolCall]) -> Iterator[Line]:
-        """The lines that list expected calls, each with its verdict, and the mark below the gravest problem."""
+        """Yield the lines that list expected calls, each with its verdict, and a mark below the worst problem."""
         yield self.bar()
         steps, shown = path.shown_steps()
         column = self._column(path, [steps[place] for place in shown], calls)
@@ -84,7 +84,7 @@ class Gutter:
     def _step(
         self, step: Step, path: ExpectedPath, calls: Sequence[ToolCall], column: int, below: Source | None
     ) -> Iterator[Line]:
-        """A step: beside its line where it has one of its own, else below the line it shares with others."""
+        """Yield a step: beside its line if that line has no other step, else below it."""
         source, head = path.source(step), path.problems[0]
         first, *others = self._verdict(step, path, calls, self._room - column - 2)
         rows = [self.bar(" ", _INDENT, " " * (column + 2), *text) for text in others]
@@ -104,13 +104,13 @@ class Gutter:
             yield from self._caret(source, head.finding.code, column)
 
     def _verdict(self, step: Step, path: ExpectedPath, calls: Sequence[ToolCall], room: int) -> list[Line]:
-        """The mark, the number of the call, and what there is to say of it, on one line or several."""
+        """Return the sign, the number of the call, and the remarks about it, on one line or several."""
         paper, kind = self._paper, path.kind(step)
         number = f" {step.actual + 1}" if step.actual is not None else ""
         mark = f"{paper.sign(kind)}{number}"
         room = max(12, room - len(mark) - 2)
         texts = [fit(paper.text(text), room, plain=paper.plain) for text in self._said(step, path, calls, room)]
-        is_allowed = kind == "extra" and not path.is_told(step)
+        is_allowed = kind == "extra" and not path.is_reported(step)
         head = (mark, "dim" if is_allowed else SIGNS[kind].style)
         first: Line = (head, f"  {texts[0]}") if texts else (head,)
         return [first, *[(" " * (len(mark) + 2), text) for text in texts[1:]]]
@@ -134,7 +134,7 @@ class Gutter:
         return [together, *texts[1:]] if cell_count(together) <= room else [step.name, *texts]
 
     def _column(self, path: ExpectedPath, steps: Sequence[Step], calls: Sequence[ToolCall]) -> int:
-        """How wide the column of lines is: as wide as they are, as long as the verdicts have room."""
+        """Return the width of the column of lines: their own width, as long as the verdicts fit beside them."""
         own = [source for source in map(path.source, steps) if source is not None and path.is_alone(source)]
         widest = max([cell_count(self._paper.text(each.excerpt[self._indent :].rstrip())) for each in own], default=0)
         told = [self._verdict(step, path, calls, _WIDEST) for step in steps if step.kind != "extra"]
@@ -183,6 +183,6 @@ def excerpt(source: Source, indent: int, width: int, paper: Paper) -> Excerpt:
 
 
 def common_indent(sources: tuple[Source, ...]) -> int:
-    """How many characters of white space all the lines begin with."""
+    """Return the number of spaces that all lines begin with."""
     lines = [source.excerpt for source in sources if source.excerpt.strip()]
     return min([len(line) - len(line.lstrip()) for line in lines], default=0)

@@ -45,7 +45,7 @@ def junit_report(report: Report) -> Iterator[str]:
 
 
 def _overall(result: OverallResult, subject: str) -> Iterator[str]:
-    """What is said of all cases together, as a test case of its own."""
+    """Yield an overall result as a test case."""
     known = f'classname="{xml_attribute(subject)}" name="{xml_attribute(f"overall: {result.evaluator}")}"'
     yield f'<testcase {known} time="0.000">\n'
     if result.verdict != "passed":
@@ -122,7 +122,7 @@ def _tail(text: str) -> str:
 
 
 def _time(result: CaseResult) -> str:
-    """How long the agent took or, for a recorded trace, how long its calls did."""
+    """Return the time the agent took or, for a recorded trace, the time its calls took."""
     if result.outcome is not None:
         return _seconds(result.outcome.seconds)
     begin, end = extent(result.trajectory.calls) if result.trajectory is not None else (None, None)

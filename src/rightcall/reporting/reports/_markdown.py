@@ -13,7 +13,7 @@ from ._escaping import code_span
 from ._report import Report
 
 COMMENT_BYTES = 65_536
-"""What GitHub takes as a comment, in characters; bytes are never fewer."""
+"""The longest comment that GitHub accepts, in characters; a text never has fewer bytes than characters."""
 
 _RESERVE = 512
 _MOST_FINDINGS = 20
@@ -26,8 +26,8 @@ def markdown_report(report: Report, changes: Comparison | None = None, baseline:
     """A report as Markdown, short enough for a comment.
 
     Totals come first, then what changed against a baseline run if there is one, flips before everything else, then
-    the findings of cases that did not pass: code, sentence, place. What does not fit is counted. All that agents and
-    eval sets say stands in code, where Markdown obeys nothing.
+    the findings of cases that did not pass: code, sentence, place. What does not fit is counted. Text from
+    agents and eval sets is written as code, where Markdown has no commands.
     """
     return bounded_markdown(report, COMMENT_BYTES, changes, baseline)
 
@@ -35,7 +35,7 @@ def markdown_report(report: Report, changes: Comparison | None = None, baseline:
 def bounded_markdown(
     report: Report, most_bytes: int, changes: Comparison | None = None, baseline: str = ""
 ) -> Iterator[str]:
-    """The same within so many bytes. Half of what is left after the totals is for changes, at most."""
+    """Yield the same within a number of bytes. Changes get at most half of the space that the totals leave."""
     head = "".join(_head(report))
     room = most_bytes - _RESERVE - len(head.encode())
     yield head
@@ -47,7 +47,7 @@ def bounded_markdown(
 
 
 def _fitting(blocks: Iterator[str], room: int, what: str) -> Iterator[str]:
-    """Blocks as long as there is room, and how many there are besides. The first is a heading."""
+    """Yield blocks while there is space, then the number of those left out. The first block is a heading."""
     left_out = 0
     for block in blocks:
         size = len(block.encode())

@@ -1,4 +1,4 @@
-"""The signs of verdicts and steps, and what stands beside them."""
+"""Differences and order, as the text beside a sign."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _first_difference(first: str, second: str) -> int:
 
 
 def _around(text: str, place: int, width: int, paper: Paper) -> str:
-    """A text cut to `width` columns so that a place in it is to be seen."""
+    """Return a text cut to `width` columns around a place in it."""
     if cell_count(text) <= width:
         return text
     gap = "..." if paper.plain else "…"

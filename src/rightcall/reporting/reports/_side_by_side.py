@@ -1,4 +1,4 @@
-"""Why a case did not pass, as an assertion tells it: one line that names the call, then expected beside actual."""
+"""Why a case did not pass, for an assertion: one line that names the call, then expected beside actual."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from rightcall.values.results import (
 )
 from rightcall.values.trajectory import ToolCall
 
-from ._concise import fared
+from ._concise import held_share
 from ._expected_paths import ExpectedPath, paths_of
 from ._marks import difference_texts, order_text
 from ._paper import Paper, cell_count, fit
 
-if TYPE_CHECKING:  # a quarter of a second, which whoever only reports runs should not pay
+if TYPE_CHECKING:  # takes 0.2 s to import, and reports of runs do not need it
     from rightcall.cases.evalsets import Case, Check
 
 _BY_WEIGHT = ("RC107", "RC104", "RC106", "RC108", "RC101", "RC105", "RC103", "RC102")
-"""What the first line tells of several problems: first what names an argument."""
+"""The order of problems in the first line: those that name an argument come first."""
 _PREAMBLE = "not measured: "
 _LONGEST = 300
 _MOST_PROBLEMS = 12
@@ -37,7 +37,7 @@ _SHORTER = (("` was called with other arguments: $.", "`: "), ("` was called wit
 
 
 def summary(result: CaseResult) -> str:
-    """What went wrong, in one line: the gravest problem with its call and argument, how many more, how much holds."""
+    """Return one line: the worst problem with its call and argument, the number of others, and how much holds."""
     problems = _problems(result)
     if not problems:
         return f"{result.verdict.replace('_', ' ')}, score {result.score}"
@@ -66,13 +66,13 @@ def side_by_side(case: Case, result: CaseResult, paper: Paper) -> Iterator[str]:
 
 
 def _held(result: CaseResult, one: EvaluationResult) -> str:
-    """How much of an expectation holds; where nothing can be counted, its name alone."""
-    share = fared(result, one)
+    """Return how much of an expectation holds; its name alone if that cannot be counted."""
+    share = held_share(result, one)
     return one.evaluator if share.replace(".", "").isdigit() else f"{one.evaluator} {share}"
 
 
 def _problems(result: CaseResult) -> list[PlacedFinding]:
-    """The findings, each once, the gravest first."""
+    """Return the findings, each once, the worst first."""
     each = list({_identity(placed): placed for placed in result.findings}.values())
     told = [placed for placed in each if not placed.finding.message.startswith(_PREAMBLE)] or each
     return sorted(told, key=lambda placed: _weight(placed.finding.code))
@@ -118,7 +118,7 @@ def _table(check: Check, path: ExpectedPath, calls: Sequence[ToolCall], paper: P
 
 
 def _columns(texts: Sequence[tuple[str, str]], room: int) -> tuple[int, int]:
-    """How wide the two columns are: as wide as what stands in them, else what one leaves to the other."""
+    """Return the widths of the two columns: as wide as their content, else the space that the other one leaves."""
     left = max([cell_count(text) for text, _ in texts], default=0)
     right = max([cell_count(text) for _, text in texts], default=0)
     if left + right > room:
@@ -130,7 +130,7 @@ def _columns(texts: Sequence[tuple[str, str]], room: int) -> tuple[int, int]:
 def _pair(
     step: Step, path: ExpectedPath, expected: Sequence[Any], calls: Sequence[ToolCall], check: Check, paper: Paper
 ) -> tuple[str, str]:
-    """What was expected at a step and what was called, each with its number."""
+    """Return the expected and the actual call of a step, each with its number."""
     left = right = ""
     if step.expected is not None:
         item = expected[step.expected] if step.expected < len(expected) else step.name
@@ -164,7 +164,7 @@ def _made(name: str, call: ToolCall | None, check: Check) -> str:
 
 def _row(step: Step, path: ExpectedPath, left: str, right: str, column: int, rest: int, paper: Paper) -> Iterator[str]:
     kind = path.kind(step)
-    is_fine = kind == "match" or (kind == "extra" and not path.is_told(step))
+    is_fine = kind == "match" or (kind == "extra" and not path.is_reported(step))
     mark = " " if is_fine else paper.sign(kind)
     shown = fit(left, column, plain=paper.plain)
     yield f"{mark} {shown}{' ' * (column - cell_count(shown))}   {fit(right, rest, plain=paper.plain)}".rstrip()

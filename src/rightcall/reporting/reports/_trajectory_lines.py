@@ -36,7 +36,7 @@ def trajectory_lines(trajectory: Trajectory, name: str, paper: Paper) -> Iterato
 
 
 def header_lines(trajectory: Trajectory, name: str, paper: Paper) -> Iterator[Line]:
-    """Where a trajectory comes from, and what it is like: file, trace, calls, agents, input and output."""
+    """Yield where a trajectory comes from, and its summary: file, trace, calls, agents, input and output."""
     trace = f"trace {trajectory.trace_id}" if trajectory.trace_id else ""
     titled = [paper.text(name), *(paper.pieces(trace, paper.width) if trace else ())]
     between = paper.glyph(_BETWEEN)
@@ -67,7 +67,7 @@ def _withheld(trajectory: Trajectory, paper: Paper) -> Iterator[Line]:
 
 
 def _legend(trajectory: Trajectory, bonds: set[Bond], paper: Paper) -> Iterator[Line]:
-    """What the signs mean that occur, and how much was not recorded."""
+    """Yield the meaning of the signs that occur, and how much was not recorded."""
     told = []
     missing = Counter(field for call in trajectory.calls for field in call.unrecorded)
     if missing:

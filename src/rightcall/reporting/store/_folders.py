@@ -10,16 +10,17 @@ from pathlib import Path
 from rightcall.errors import StoreError
 from rightcall.files import make_folder, open_file, replace_file as replace_any_file
 
+# Runs hold prompts and outputs of tools. Other users of the machine must not be able to read them.
 _FOLDER = 0o700
 _FILE = 0o600
 
 
 @contextmanager
-def telling(path: Path) -> Iterator[None]:
-    """Turn what the system says of a path into one line that names it.
+def os_errors_at(path: Path) -> Iterator[None]:
+    """Turn an error of the operating system into one line that names the path.
 
     Raises:
-        StoreError: the system refused.
+        StoreError: the operating system raised an error.
     """
     try:
         yield

@@ -16,15 +16,16 @@ from rightcall.limits import DEFAULT_LIMITS
 from rightcall.values.decoding import dump_json, load_json
 from rightcall.values.results import CaseResult, without_details
 
-from ._folders import telling
+from ._folders import os_errors_at
 from ._header import Header, Seal, put_header, read_header
 from ._sealed_lines import Lines, SealedLines
 from ._summaries import JOURNAL_FILE
 
+# An fsync takes milliseconds on a disk. A run that finishes hundreds of cases a second would wait for nothing else.
 _SYNC_EVERY = 0.05
 _REMOVED = "{}: another program removed this folder while the run lasted; nothing of the run is kept"
 _CHANGED = (
-    "{}: changed by another program while the run lasted; what is told here is right, but it cannot be read again"
+    "{}: changed by another program while the run lasted; the results shown here are right, but cannot be read again"
 )
 
 
@@ -36,7 +37,7 @@ class JournalEntry(msgspec.Struct, frozen=True):
 
 
 class JournalLine(msgspec.Struct, frozen=True):
-    """A line of a journal, and where it stands in the file: its first byte, the one after its last, its number."""
+    """A line of a journal, and its place in the file: its first byte, the one after its last, its number."""
 
     begin: int
     end: int
@@ -47,13 +48,13 @@ class JournalLine(msgspec.Struct, frozen=True):
 
 
 class Journal:
-    """A journal that is written to, by one process at a time.
+    """A journal that is open for writing, by one process at a time.
 
-    Each line is handed to the system at once. `sync` puts what there is on the disk, and its seal, which is its length
-    and its hash, into the header: once the writer has gone, only what is sealed counts. A sync is due 50 ms after
-    the last one; sync before a result is printed.
+    Each line is written at once. `sync` flushes the file to disk and writes its seal, that is its length and its hash,
+    to the header: after the writer has ended, only sealed lines count. A sync is due 50 ms after the last one. Sync
+    before a result is printed.
 
-    The folder may be removed meanwhile. Then results are still taken, and can be had from here.
+    The folder may be removed meanwhile. Results are still accepted then, and can be read from here.
 
     Raises:
         StoreError: the file cannot be written, another process writes to it, or another program has changed it.
@@ -64,7 +65,7 @@ class Journal:
         self._lines = Lines(folder / JOURNAL_FILE, alone=True)
         try:
             self.header = read_header(folder)
-            """The header as it is in the folder by now."""
+            """The header as it is in the folder now."""
             self._lines.take_over(self.header.journal, is_final=self.header.finished is not None)
         except StoreError:
             self._lines.close()
@@ -82,6 +83,7 @@ class Journal:
         A result that is too large to be read again is kept without its calls and details, and says so.
         """
         line = _line(result, digest)
+        # `decode_json` refuses longer texts, so a longer line could never be read again.
         if len(line) > DEFAULT_LIMITS.text_bytes:
             line = _line(_without_details(result, len(line)), digest)
         if self.header.finished is not None:  # the run goes on: a line after the seal is not a change by others
@@ -104,7 +106,9 @@ class Journal:
         """See to it that everything so far is on the disk, and sealed. Raises `StoreError`."""
         if self._is_synced or self._is_broken:
             return
-        self._is_broken = True  # a disk that failed once may say yes the next time, and have lost what it had
+        # After a failed fsync the next one may succeed although data was lost ("PostgreSQL's fsync() surprise",
+        # https://lwn.net/Articles/752063/), so a journal whose sync failed stays broken.
+        self._is_broken = True
         self._lines.sync()
         self._is_broken = False
         self._put(msgspec.structs.replace(self.header, journal=self._seal()))
@@ -134,7 +138,7 @@ class Journal:
         if self._is_broken or self._lines.is_as_written():
             self._lines.close()
             return
-        # The file stays open: there is no other way to what was written.
+        # The file stays open: after a removal, the descriptor is the only way to the data.
         is_removed = self._is_removed or not self._folder.exists()
         self.trouble = _REMOVED.format(self._folder) if is_removed else _CHANGED.format(self._lines.path)
 
@@ -154,7 +158,7 @@ class Journal:
         except FileNotFoundError:
             self._is_removed = True
         except OSError:
-            with telling(self._folder):
+            with os_errors_at(self._folder):
                 raise
 
 
@@ -189,16 +193,16 @@ class JournalReader:
         lines = sealed_lines(self._folder, self._sealed)
         for line in lines:
             self._number += 1
-            with damage_told_last(lines):
+            with damage_reported_last(lines):
                 told = _line_at(self._path, line, self._sealed.end - len(line), self._number)
             yield told
 
 
 def sealed_lines(folder: Path, lines: SealedLines | None = None) -> Iterator[bytes]:
-    """The lines of a run's journal as they are, as far as they count by now. Raises `StoreError`.
+    """Yield the lines of a run's journal that count, as bytes. Raises `StoreError`.
 
-    Of a run that is being written, those count as well that wait for their seal. It comes in a moment, or never: then
-    they are the tail of a run that was killed, and their author is not known.
+    While a run is being written, lines that are not sealed yet count too. Once its writer has ended they do not: they
+    are the tail of a run that was killed, and any program may have written them.
     """
     header = read_header(folder)
     lines = lines or SealedLines(folder / JOURNAL_FILE)
@@ -207,7 +211,7 @@ def sealed_lines(folder: Path, lines: SealedLines | None = None) -> Iterator[byt
 
 
 @contextmanager
-def damage_told_last(lines: Iterator[bytes]) -> Iterator[None]:
+def damage_reported_last(lines: Iterator[bytes]) -> Iterator[None]:
     """Where a line is damaged, look at the others first: if another program was at them, that is what is wrong.
 
     Raises:
@@ -222,18 +226,18 @@ def damage_told_last(lines: Iterator[bytes]) -> Iterator[None]:
 
 
 def read_lines(folder: Path, begin: int = 0, number: int = 0) -> Iterator[JournalLine]:
-    """The lines of a run's journal from a place on, at which `number` lines have been read, as far as the seal goes.
+    """Yield the lines of a run's journal from a byte on, after `number` lines, as far as the seal goes.
 
-    Nothing tells whether another program has changed them: for that a journal has to be read from its beginning.
+    This does not detect changes by other programs: for that a journal has to be read from its beginning.
 
     Raises:
-        StoreError: the file cannot be read, or a line in it is no result.
+        StoreError: the file cannot be read, or a line in it is not a result.
     """
     path, header = folder / JOURNAL_FILE, read_header(folder)
     seal = None if header.finished is None and is_being_written(folder) else header.journal
     if not path.exists():
         return
-    with telling(path), path.open("rb") as lines:
+    with os_errors_at(path), path.open("rb") as lines:
         lines.seek(begin)
         for number, line in enumerate(lines, start=number + 1):  # noqa: B020 - it counts on
             if not line.endswith(b"\n") or (seal is not None and begin + len(line) > seal.length):
@@ -256,6 +260,7 @@ def last_results(entries: Callable[[], Iterator[JournalEntry]]) -> Iterator[Case
 
     A case that was changed and run again when a run was resumed has two lines, of which the second counts.
     """
+    # Two passes over the file, so that only line numbers stay in memory and not results.
     last = {(entry.result.case_id, entry.result.repeat): number for number, entry in enumerate(entries())}
     for number, entry in enumerate(entries()):
         if last[entry.result.case_id, entry.result.repeat] == number:
@@ -263,14 +268,16 @@ def last_results(entries: Callable[[], Iterator[JournalEntry]]) -> Iterator[Case
 
 
 def is_being_written(folder: Path) -> bool:
-    """Whether a process has the journal of a run open to write to it. What cannot be told counts as no."""
+    """Return whether a process has the journal of a run open for writing; no, if that cannot be found out."""
     import fcntl
 
     try:
+        # O_NONBLOCK, because opening a pipe in place of the journal would wait for its writer.
         descriptor = os.open(folder / JOURNAL_FILE, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
         return False
     try:
+        # A shared lock is refused only while the writer holds its exclusive one; `close` releases it (flock(2)).
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True

@@ -9,7 +9,7 @@ from rightcall.errors import InputError, StoreError
 from rightcall.values.decoding import load_json
 from rightcall.values.results import Verdict
 
-from ._journal import damage_told_last, sealed_lines
+from ._journal import damage_reported_last, sealed_lines
 from ._summaries import JOURNAL_FILE, line_head
 
 _VERDICTS: dict[str, Verdict] = {verdict: verdict for verdict in get_args(Verdict)}
@@ -24,7 +24,7 @@ def read_verdicts(folder: Path) -> dict[tuple[str, int], Verdict]:
     found: dict[tuple[str, int], Verdict] = {}
     lines = sealed_lines(folder)
     for number, line in enumerate(lines, start=1):
-        with damage_told_last(lines):
+        with damage_reported_last(lines):
             case_id, repeat, verdict = _quickly_read(line) or _decoded(line, f"{folder / JOURNAL_FILE}:{number}")
         found[case_id, repeat] = verdict
     return found

@@ -10,6 +10,7 @@ import msgspec
 from rightcall.values.trajectory import ToolCall
 
 _UNKNOWN = -1
+# Fits the signed 64-bit column; times in a trace may be any integers.
 _LONGEST = 2**62
 
 
@@ -50,7 +51,7 @@ class Columns:
         return list(self._numbers)
 
     def counts(self, lines: Container[int]) -> dict[str, tuple[int, int]]:
-        """How many calls of each tool stand on these lines, and how many of them failed."""
+        """Return the number of calls of each tool on these lines, and of calls that failed."""
         calls, errors = [0] * len(self._numbers), [0] * len(self._numbers)
         for tool, line, is_error in zip(self._tools, self._lines, self._errors, strict=True):
             if line in lines:
@@ -73,7 +74,7 @@ class Columns:
 
 
 def _duration(call: ToolCall) -> int:
-    """How long a call took; clocks of strangers give any integer, and may run backwards."""
+    """Return the duration of a call; a trace may contain any integer, and clocks may run backwards."""
     if call.start_ns is None or call.end_ns is None or call.end_ns < call.start_ns:
         return _UNKNOWN
     return min(call.end_ns - call.start_ns, _LONGEST)

@@ -1,4 +1,4 @@
-"""What an address asks for: some of the cases, a page of them. Whatever it is, it is a valid question."""
+"""Queries of addresses: which cases, which page. Any query is valid: wrong values mean the default."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def runs_page(library: Library, query: Mapping[str, str], links: Links) -> str:
 
 
 def run_line(library: Library, name: str, now: datetime) -> RunLine | None:
-    """A run as a line; one that cannot be read says so; none where there is none of this name."""
+    """Return a run as a line, or a line that says why it cannot be read; `None` if it does not exist."""
     try:
         run = library.run(name)
         return line_of(library, name, run, now) if run is not None else None
@@ -65,7 +65,7 @@ def run_line(library: Library, name: str, now: datetime) -> RunLine | None:
 def line_of(library: Library, name: str, run: RunFolder, now: datetime) -> RunLine:
     """A run as a line. What is not over yet is counted now. Raises `StoreError`."""
     header = run.header
-    is_running = goes_on(run)
+    is_running = is_going_on(run)
     totals = header.totals
     if header.finished is None:
         totals = Totals.of(library.verdicts(name, run).values())
@@ -83,8 +83,8 @@ def line_of(library: Library, name: str, run: RunFolder, now: datetime) -> RunLi
     )
 
 
-def goes_on(run: RunFolder) -> bool:
-    """Whether a run is not over, and somebody is at it."""
+def is_going_on(run: RunFolder) -> bool:
+    """Return whether a run is not finished and a process is writing to it."""
     return run.header.finished is None and run.is_being_written
 
 
@@ -112,7 +112,7 @@ def _seconds(seconds: float | None) -> str:
 
 
 def _took(started: str, now: datetime) -> str:
-    """How long it has been since a time of a header, which anybody may have written."""
+    """Return the time since a header's start, which other programs may have written."""
     try:
         passed = (now - datetime.fromisoformat(started)).total_seconds()
     except (ValueError, TypeError, OverflowError):

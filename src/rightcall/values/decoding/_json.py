@@ -88,12 +88,12 @@ def load_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
     """
     value = decode_json(text, limits)
     marks = _MARKS if isinstance(text, str) else _MARKS_IN_BYTES
-    # A mark that is written with escapes is none of ours: we write them as they are.
+    # A mark with escapes in it is not ours: `dump_json` writes marks without them.
     return _unmark_floats(value) if any([mark in text for mark in marks]) else value
 
 
 def decode_text(text: str, limits: Limits = DEFAULT_LIMITS) -> Any:
-    """The value a text stands for: read as JSON, else as a Python literal such as `{'city': 'Paris'}`.
+    """Decode a text as JSON, else as a Python literal such as `{'city': 'Paris'}`.
 
     Tuples become lists. Nothing is executed.
 
@@ -117,7 +117,7 @@ def _decode_tolerantly(text: str | bytes) -> Any:
 
 
 def _most_nodes(text: str | bytes) -> int:
-    """How many values a text can hold at most, cheaply: each but the first follows a bracket or a comma."""
+    """Return an upper bound of the values in a text, cheaply: each but the first follows a bracket or a comma."""
     if isinstance(text, bytes):
         return 1 + text.count(b"[") + text.count(b"{") + text.count(b",")
     return 1 + text.count("[") + text.count("{") + text.count(",")
@@ -154,7 +154,7 @@ def _unmark(value: dict[str, Any]) -> Any:
         return float(item)
     if key == _LITERAL and isinstance(item, dict):
         return {inner: _unmark_floats(held) for inner, held in item.items()}
-    raise InputError(f"{key} stands before {shown(item)}, which Rightcall never writes")
+    raise InputError(f"{key} has the value {shown(item)}, which Rightcall never writes")
 
 
 def _decode_literal(text: str, limits: Limits, problem: InputError) -> Any:

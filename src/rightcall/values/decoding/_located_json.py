@@ -13,7 +13,7 @@ from rightcall.errors import DocumentError
 from rightcall.limits import Limits
 
 Path: TypeAlias = tuple[str | int, ...]
-"""Where a value stands in a document: the keys and indices that lead to it."""
+"""The place of a value in a document: the keys and indices that lead to it."""
 _SPACE = re.compile(r"[ \t\n\r]*")
 _DECODER = json.JSONDecoder()
 
@@ -84,7 +84,7 @@ class _Scanner:
                 raise self._problem("a key in double quotes is expected", at)
             key, place = self._scalar(at)
             if key in value:
-                raise self._problem(f"the key {key[:40]!r} stands twice in one object", at)
+                raise self._problem(f"the key {key[:40]!r} occurs twice in one object", at)
             self._positions[*path, key] = self._at(at)
             place = self._expect(":", self._skip(place))
             value[key], place = self._value(self._skip(place), (*path, key))
@@ -130,6 +130,7 @@ class _Scanner:
         return found.end() if found else place
 
     def _at(self, offset: int) -> Position:
+        # By bisection: counting newlines from the beginning for every value would take quadratic time.
         line = bisect_right(self._lines, offset)
         return Position(line, offset - self._lines[line - 1] + 1)
 

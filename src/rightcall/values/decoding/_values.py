@@ -36,6 +36,7 @@ def check_shape(value: Any, most_nodes: int, limits: Limits) -> None:
     """
     if most_nodes <= limits.depth:
         return
+    # Level by level and not recursively: a value can be deeper than Python's recursion limit.
     level, depth, seen = [value], 0, 0
     while level:
         seen += len(level)
@@ -47,7 +48,7 @@ def check_shape(value: Any, most_nodes: int, limits: Limits) -> None:
 
 
 class _Admission:
-    """One walk over one value: where it is, how deep, and how much it has seen."""
+    """One walk over one value, with its path and the number of values seen."""
 
     def __init__(self, limits: Limits, root: str, foreign: bool, opened: bool) -> None:
         self._limits = limits
@@ -61,6 +62,7 @@ class _Admission:
         self._seen += 1
         if self._seen > self._limits.nodes:
             raise InputError(f"{_too_much(self._limits)}, at {self._where()}")
+        # One lookup decides for nearly all values; the checks below are for subclasses and other mappings.
         kind = type(value)
         if kind in _SCALARS:
             return value
@@ -129,7 +131,7 @@ def _fields(value: Any) -> dict[str, Any] | None:
 def _dumped(model: Any) -> Any:
     try:
         return model.model_dump(mode="json", warnings=False)
-    except ValueError:  # something in it is no JSON; it is kept, or refused with its place
+    except ValueError:  # part of it is not JSON; it is kept, or refused with its path
         return model.model_dump(warnings=False)
 
 

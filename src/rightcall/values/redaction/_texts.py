@@ -13,6 +13,7 @@ _BEGINNING = "[redacted: "
 _KEY = re.compile(r"(?:--)?[A-Za-z0-9_.-]*\Z")
 _KEY_LENGTH = 60
 _KEY_END = re.compile(r"[A-Za-z0-9]{0,24}(?:[_-][A-Za-z0-9]{1,24}){0,3}")
+# Possessive quantifiers (`++`): nothing is tried twice, so a text without a closing quote takes linear time.
 _VALUE = (
     r"(?:\\+\"(?P<inner{0}>(?:[^\"\\\r\n]++|\\+[^\"\\\r\n])++)"
     r"|\"(?P<double{0}>(?:[^\"\\\r\n]++|\\[^\r\n])++)"
@@ -30,7 +31,7 @@ _PROSE = re.compile(r"[ \t]+[A-Za-z(]")
 
 
 class Hidden(NamedTuple):
-    """Where a secret stands in a text, and what it is called."""
+    """The place of a secret in a text, and what to call it."""
 
     start: int
     end: int
@@ -73,13 +74,13 @@ def without(text: str, found: list[Hidden]) -> str:
     """A text without these secrets."""
     pieces, end = [], 0
     for hidden in found:
-        pieces += [text[end : hidden.start], told(hidden.name)]
+        pieces += [text[end : hidden.start], placeholder(hidden.name)]
         end = hidden.end
     return "".join([*pieces, text[end:]])
 
 
-def told(name: str) -> str:
-    """What stands in the place of a secret."""
+def placeholder(name: str) -> str:
+    """Return the text that replaces a secret."""
     return f"{_BEGINNING}{name}]"
 
 
@@ -132,7 +133,7 @@ def _assigned(match: re.Match[str], key: str, name: str) -> Iterator[Hidden]:
 
 
 def _is_meant(match: re.Match[str], group: str, key: str, name: str) -> bool:
-    """Whether a value is one: prose has colons, too, and an option of a command has dashes in front."""
+    """Return whether a value is one: prose has colons, too, and an option of a command has dashes in front."""
     value = match[group]
     if name in ("cookie", "authorization"):
         return "=" in value or len(value) >= 16

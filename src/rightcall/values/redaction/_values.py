@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from ._names import is_harmless, looks_like, secret_name
-from ._texts import hidden_in, told, without
+from ._texts import hidden_in, placeholder, without
 
 _NAMING = ("name", "key", "header")
 
 
-class Redacting:
+class Redactor:
     """Takes secrets out of values, one after the other, and remembers them."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class Redacting:
         return tuple(made) if isinstance(value, tuple) else made
 
     def _secret(self, value: Any, name: str) -> Any:
-        """The value of what is called like a secret. A list is one of secrets; an object has names of its own."""
+        """Redact the value under the name of a secret. A list holds secrets; an object has its own names."""
         if isinstance(value, (list, tuple)):
             return [self._secret(item, name) for item in value]
         if isinstance(value, bool) or not isinstance(value, (str, int, float)):
@@ -66,19 +66,19 @@ class Redacting:
         if is_harmless(text) or not looks_like(name, text):
             return self.value(value)
         self.found.add(text)
-        return told(name)
+        return placeholder(name)
 
 
 def redacted_value(value: Any) -> Any:
-    """A JSON value without secrets: every text as `redacted_text` gives it, and what the name of a key says is one.
+    """Return a JSON value without secrets, found by their shape or by the name of their key.
 
-    So `{"password": "hunter2"}` becomes `{"password": "[redacted: password]"}`. Values that are no JSON are left alone.
+    So `{"password": "hunter2"}` becomes `{"password": "[redacted: password]"}`. Values that are not JSON stay.
     """
-    return Redacting().value(value)
+    return Redactor().value(value)
 
 
 def _apart(key: Any, made: Mapping[Any, Any], numbers: dict[str, int]) -> Any:
-    """A key that is not there yet: keys that read the same without their secrets are told apart by a number.
+    """Return a key that is not in use: keys that are equal after redaction get a number.
 
     `numbers` has the last one of each, so that thousands of them take no longer than other keys.
     """
@@ -90,7 +90,7 @@ def _apart(key: Any, made: Mapping[Any, Any], numbers: dict[str, int]) -> Any:
 
 
 def _named_by(value: Mapping[Any, Any]) -> str | None:
-    """What the `value` of an object is called that names it beside: `{"name": "api_key", "value": …}`."""
+    """Return what to call the `value` of an object that has a name next to it: `{"name": "api_key", "value": …}`."""
     if "value" not in value:
         return None
     names = [value[key] for key in _NAMING if isinstance(value.get(key), str)]

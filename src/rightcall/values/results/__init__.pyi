@@ -7,8 +7,9 @@ from ._case_result import (
     SavedCase as SavedCase,
     Source as Source,
     Totals as Totals,
-    gravest as gravest,
-    gravity as gravity,
+    Written as Written,
+    severity as severity,
+    worst as worst,
 )
 from ._codes import (
     CODES as CODES,

@@ -73,7 +73,7 @@ def figure_text(value: float) -> str:
 
 
 class Difference(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where two values differ, and what stands there as JSON text; `None` where nothing does."""
+    """One difference of two values, as JSON text; a side that has no value is `None`."""
 
     path: str
     expected: str | None = None

@@ -26,15 +26,15 @@ _ABSENT = {
 class ToolCall(msgspec.Struct, frozen=True):
     """One call of one tool by an agent.
 
-    `args` and `output` that are not given were not recorded: they are `None` and their names stand in
-    `unrecorded`. `None` that is given is JSON null. A call that raised has `error` set; it is a call all the same.
+    `args` and `output` that are not given were not recorded: they are `None` and their names are in
+    `unrecorded`. `None` that is given is JSON null. A call that raised has `error` set, and still counts as a call.
     """
 
     name: str
     args: Mapping[str, Any] | None = UNSET  # type: ignore[assignment]
     output: Any = UNSET
     error: str | None = None
-    """What the tool raised or reported as an error."""
+    """The exception or error that the tool reported."""
     turn: int | None = None
     """Which turn of the conversation the call belongs to, from 0."""
     group: str | None = None
@@ -64,6 +64,7 @@ class ToolCall(msgspec.Struct, frozen=True):
             self._check_unrecorded()
         if args is UNSET or self.output is UNSET:
             self._mark_unrecorded(args is UNSET, self.output is UNSET)
+        # The class first: nearly all arguments are plain dicts, and `isinstance` with an ABC takes ten times as long.
         if args.__class__ is not dict and not isinstance(args, (UnsetType, NoneType)):
             if not isinstance(args, Mapping):
                 raise InputError(f"the arguments of {name[:80]!r} are {shown(args)}; they should be an object")
