@@ -8,9 +8,9 @@ import msgspec
 
 from rightcall.values.results import EvaluatorTotals, Totals, group_words
 
-from ._facts import RunFacts
 from ._links import Crumb, Links, key_of
 from ._rows import CaseRow, Group, RunCounts, ToolTotal
+from ._runs_page import RunFacts
 from ._templates import render
 from ._texts import percent
 

@@ -1,4 +1,4 @@
-"""The paths behind a result: how expected calls line up with actual ones, and the problems found in that."""
+"""The paths behind a result: how expected calls line up with actual ones, and each difference as text."""
 
 from __future__ import annotations
 
@@ -9,19 +9,27 @@ import msgspec
 from rightcall.values.results import (
     Alignment,
     CaseResult,
+    Difference,
     EvaluationResult,
     PlacedFinding,
     Source,
     Step,
     ToolCallOrderEvaluatorJustification,
     ToolTrajectoryEvaluatorJustification,
+    nth_text,
+    order_phrase,
 )
+
+from ._paper import Paper, beginning, cell_count, fit
 
 _IN_ORDER = ("EXACT", "IN_ORDER")
 _BY_WEIGHT = ("RC101", "RC104", "RC106", "RC103", "RC102", "RC301")
 """The order in which problems of one path are reported."""
 _AROUND = 2
 _MOST_STEPS = 40
+_BECOMES = ("→", "->")
+_MOST_TOLD = 3
+_BEFORE = 4
 
 
 class ExpectedPath(msgspec.Struct, frozen=True):
@@ -97,6 +105,35 @@ def paths_of(result: CaseResult, one: EvaluationResult) -> Iterator[ExpectedPath
         yield ExpectedPath(alignment, path, written.get(path, ()), heeds_order, is_trajectory, tuple(problems))
 
 
+def difference_texts(differences: Sequence[Difference], width: int, paper: Paper) -> Iterator[str]:
+    """Differences, each in `width` columns: `product_id "P001" → "P010"`. Of many, the first ones."""
+    for difference in differences[:_MOST_TOLD]:
+        name = paper.text(difference.path.removeprefix("$.").removeprefix("$"))
+        name = fit(f"{name} " if name else "", max(8, width // 2), plain=paper.plain)
+        yield name + _change(difference, max(10, width - cell_count(name)), paper)
+    if len(differences) > _MOST_TOLD:
+        yield f"and {len(differences) - _MOST_TOLD:,} more"
+
+
+def order_text(step: Step, steps: Sequence[Step]) -> str:
+    """Return which call a step is on the wrong side of: `before get_product_details`, `after the 2nd weather`."""
+    if step.expected is None or step.actual is None:
+        return ""
+    paired = {(each.expected, each.actual): each for each in steps if each.expected is not None}
+    in_place = [
+        (expected, actual)
+        for (expected, actual), each in paired.items()
+        if actual is not None and not each.out_of_place
+    ]
+
+    def name(expected: int, actual: int) -> str:
+        called = paired[expected, actual].name
+        made = sorted([each.actual for each in steps if each.actual is not None and each.name == called])
+        return nth_text(called, made.index(actual) + 1, len(made))
+
+    return order_phrase((step.expected, step.actual), in_place, name)
+
+
 def _is_about(placed: PlacedFinding, path: str, alignment: Alignment) -> bool:
     finding = placed.finding
     if finding.path is not None:
@@ -110,3 +147,36 @@ def _has(steps: Sequence[Step], position: int) -> bool:
 
 def _weight(code: str) -> int:
     return _BY_WEIGHT.index(code) if code in _BY_WEIGHT else len(_BY_WEIGHT)
+
+
+def _change(difference: Difference, width: int, paper: Paper) -> str:
+    expected, actual = difference.expected, difference.actual
+    if expected is None or actual is None:
+        word, value = ("missing", expected) if actual is None else ("not expected", actual)
+        return f"{fit(paper.text(value or ''), width - len(word) - 1, plain=paper.plain)} {word}"
+    arrow = f" {paper.glyph(_BECOMES)} "
+    first, second = paper.text(expected), paper.text(actual)
+    room = width - len(arrow)
+    if cell_count(first) + cell_count(second) > room:
+        start = _first_difference(first, second)
+        half = max(5, room // 2)
+        first, second = _around(first, start, half, paper), _around(second, start, half, paper)
+    return f"{first}{arrow}{second}"
+
+
+def _first_difference(first: str, second: str) -> int:
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((place for place, (one, other) in pairs if one != other), min(len(first), len(second)))
+
+
+def _around(text: str, place: int, width: int, paper: Paper) -> str:
+    """Return a text cut to `width` columns around a place in it."""
+    if cell_count(text) <= width:
+        return text
+    gap = "..." if paper.plain else "…"
+    begin = max(0, min(place - _BEFORE, len(text) - width + len(gap)))
+    head = gap if begin else ""
+    piece = beginning(text[begin:], width - len(head))
+    if begin + len(piece) < len(text):
+        piece = beginning(piece, width - len(head) - len(gap)) + gap
+    return head + piece

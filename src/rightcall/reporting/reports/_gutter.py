@@ -10,8 +10,7 @@ import msgspec
 from rightcall.values.results import SIGNS, Source, Step, call_text
 from rightcall.values.trajectory import ToolCall
 
-from ._expected_paths import ExpectedPath
-from ._marks import difference_texts, order_text
+from ._expected_paths import ExpectedPath, difference_texts, order_text
 from ._paper import Line, Paper, beginning, cell_count, fit, line_length
 
 _LABELS = {

@@ -18,8 +18,7 @@ from rightcall.values.results import (
 from rightcall.values.trajectory import ToolCall
 
 from ._concise import held_share
-from ._expected_paths import ExpectedPath, paths_of
-from ._marks import difference_texts, order_text
+from ._expected_paths import ExpectedPath, difference_texts, order_text, paths_of
 from ._paper import Paper, cell_count, fit
 
 if TYPE_CHECKING:  # takes 0.2 s to import, and reports of runs do not need it

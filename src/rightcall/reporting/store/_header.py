@@ -13,7 +13,7 @@ from rightcall.errors import InputError, StoreError
 from rightcall.values.decoding import dump_json, load_json
 from rightcall.values.results import EvaluatorTotals, OverallResult, Totals, value_text
 
-from ._folders import os_errors_at, replace_file
+from ._run_files import os_errors_at, replace_file
 from ._summaries import HEADER_FILE
 
 SCHEMA = 1

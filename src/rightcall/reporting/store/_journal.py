@@ -16,9 +16,8 @@ from rightcall.limits import DEFAULT_LIMITS
 from rightcall.values.decoding import dump_json, load_json
 from rightcall.values.results import CaseResult, without_details
 
-from ._folders import os_errors_at
 from ._header import Header, Seal, put_header, read_header
-from ._sealed_lines import Lines, SealedLines
+from ._run_files import Lines, SealedLines, os_errors_at
 from ._summaries import JOURNAL_FILE
 
 # An fsync takes milliseconds on a disk. A run that finishes hundreds of cases a second would wait for nothing else.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rightcall.values.decoding import dump_json
 
-from ._folders import os_errors_at
+from ._run_files import os_errors_at
 
 if TYPE_CHECKING:  # takes 0.2 s to import, and reading runs does not need it
     from rightcall.cases.evalsets import Case

@@ -15,7 +15,6 @@ from rightcall.errors import StoreError
 from rightcall.values.results import CaseResult, EvaluatorTotals, OverallResult, Tally, Totals, Verdict
 from rightcall.version import __version__
 
-from ._folders import make_private, os_errors_at
 from ._header import Header, Sample, Seal, read_header, write_header
 from ._journal import (
     Journal,
@@ -27,6 +26,7 @@ from ._journal import (
     read_journal,
     read_lines,
 )
+from ._run_files import make_private, os_errors_at
 from ._span_file import RunSpans, SpanFile, SpanIndex, has_spans
 from ._summaries import FOLDER_NAME, HEADER_FILE
 from ._verdicts import read_verdicts

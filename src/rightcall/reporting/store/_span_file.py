@@ -14,8 +14,7 @@ from rightcall.limits import DEFAULT_LIMITS
 from rightcall.values.decoding import dump_json, load_json
 from rightcall.values.trajectory import KeptSpans, RawSpan, spans_by_id
 
-from ._folders import os_errors_at
-from ._sealed_lines import Lines
+from ._run_files import Lines, os_errors_at
 
 FILE = "spans.jsonl"
 _HEAD_END = b', "left_out": '

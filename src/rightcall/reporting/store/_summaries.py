@@ -79,7 +79,7 @@ class RunSummary(NamedTuple):
             return False
         from rightcall.errors import StoreError
 
-        from ._sealed_lines import SealedLines
+        from ._run_files import SealedLines
 
         try:
             for _ in SealedLines(self.folder / JOURNAL_FILE).read(self.seal, is_final=self.is_finished):
