@@ -7,7 +7,6 @@ from ._case_result import (
     SavedCase as SavedCase,
     Source as Source,
     Totals as Totals,
-    Written as Written,
     severity as severity,
     worst as worst,
 )

@@ -59,10 +59,6 @@ class ExpectationSources(msgspec.Struct, frozen=True):
     sources: tuple[Source, ...]
 
 
-Written = ExpectationSources
-"""The name that `ExpectationSources` used to have."""
-
-
 class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
     """The results of all evaluators for one case. It passes if all of them pass.
 
