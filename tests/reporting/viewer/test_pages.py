@@ -134,7 +134,7 @@ def test_a_damaged_journal_is_a_page_with_the_words_of_the_terminal(runs: Path, 
 
     assert answer.status == 422
     assert "cases.jsonl:3: this line is damaged" in answer.text
-    assert "take it out, and what it told is run again" in answer.text
+    assert "remove it, and its case is run again" in answer.text
 
 
 def test_a_comparison_has_flips_first_in_the_words_of_the_terminal(runs: Path, good: RunFolder, bad: RunFolder) -> None:

@@ -131,7 +131,7 @@ def mean(scores: Iterable[float | None]) -> float | None:
 
 
 def redacted_comparison(comparison: Comparison) -> Comparison:
-    """The same changes, without the secrets in arguments. One that is another secret now is still a change."""
+    """Return the same changes without secrets. A secret that was replaced by another is still a change."""
     return msgspec.structs.replace(comparison, cases=tuple([_redacted_change(change) for change in comparison.cases]))
 
 

@@ -97,7 +97,7 @@ def _text(call: ComparedCall) -> str:
 
 
 def _in_place(before: Calls, after: Calls) -> Pairs:
-    """Pairs of positions that rise on both sides: equal calls, and between these calls of one name."""
+    """Return pairs of positions that rise on both sides: equal calls, and between them calls of the same name."""
     anchors = _common([_text(call) for call in before], [_text(call) for call in after])
     pairs = list(anchors)
     for (first, second), (end, other_end) in pairwise([(-1, -1), *anchors, (len(before), len(after))]):
@@ -114,7 +114,7 @@ def _common(before: Sequence[str], after: Sequence[str]) -> Pairs:
 
 
 def _leftovers(in_place: Pairs, before: Calls, after: Calls) -> Pairs:
-    """Pairs of what is not in place: equal calls first, then the first of a name with the first of that name."""
+    """Return pairs of the calls that are not in place: equal calls first, then calls of the same name in order."""
     left = set(range(len(before))) - {first for first, _ in in_place}
     free = set(range(len(after))) - {second for _, second in in_place}
     pairs: Pairs = []
@@ -153,7 +153,7 @@ def _other_arguments(pairs: Pairs, before: Calls, after: Calls) -> Iterator[Path
 
 
 def _differences(old: Any, new: Any, path: str) -> Iterator[Difference]:
-    """Where two values differ, leaf by leaf. Both are plain data: a `$` in them means nothing."""
+    """Yield where two values differ, leaf by leaf. Both are plain data: a `$` in them has no meaning."""
     if equal(old, new):
         return
     if isinstance(old, dict) and isinstance(new, dict):

@@ -64,7 +64,7 @@ def call_view(
     href: str = "",
     sign: str = "",
 ) -> CallView:
-    """A call with everything, counted from where the first one begins.
+    """Return a call with everything recorded; times count from the start of the first call.
 
     `makers` has the numbers of calls by span id, `groups` those of calls that belong together by the name of the group.
     """
@@ -92,7 +92,7 @@ def call_view(
 
 
 def brief_call_view(position: int, calls: Sequence[ToolCall], sign: str = "") -> CallView:
-    """A call in a line or two, for files that hold very many."""
+    """Return a call in a line or two, for files with very many calls."""
     call = calls[position]
     return CallView(
         number=position + 1,
@@ -108,7 +108,7 @@ def brief_call_view(position: int, calls: Sequence[ToolCall], sign: str = "") ->
 
 
 def value_shown(value: Any, most: int = _TEXT) -> ShownText:
-    """A value as JSON: on one line where it is short. A long text is shown as it is, with its lines."""
+    """Return a value as JSON, on one line if it is short. A long text keeps its lines."""
     if isinstance(value, str) and ("\n" in value or len(value) > _SHORT):
         return shown_text(value, most, whole=True)
     text = _pretty(value)
@@ -146,7 +146,7 @@ class Waterfall(msgspec.Struct, frozen=True):
 
 
 def waterfall_of(calls: Sequence[ToolCall], most: int) -> Waterfall:
-    """The first `most` calls, each below the one that made it.
+    """Return the bars of the first `most` calls, each below the call that made it.
 
     A call without a start has no bar, one without an end has the narrowest. Clocks may run backwards.
     """

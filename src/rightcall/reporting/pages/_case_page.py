@@ -107,7 +107,7 @@ class CasePage(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.key}-" if self.is_brief else ""
 
     def call_href(self, number: int, links: Links) -> str:
-        """Where a call is shown; nothing where it is not."""
+        """Return the address of a call; empty if it is not shown."""
         if self.is_brief:
             return f"#{self.anchor}call-{number}" if number <= len(self.calls) else ""
         page = (number - 1) // CALLS_A_PAGE + 1
@@ -163,7 +163,7 @@ def case_page(
 
 
 def brief_case_page(result: CaseResult) -> CasePage:
-    """The same, cut to what a file with thousands of cases has room for. Of one that passed nothing is compared."""
+    """Return a page short enough for a file with thousands of cases. Calls of a passed case are not compared."""
     calls = result.trajectory.calls if result.trajectory is not None else ()
     evaluations = evaluation_views(result, 0 if result.passed else _BRIEF_STEPS)
     signs = signs_of(evaluations)
@@ -174,7 +174,7 @@ def brief_case_page(result: CaseResult) -> CasePage:
 
 
 def case_html(page: CasePage, links: Links) -> str:
-    """The page of a case as HTML. Raises `MissingExtraError`."""
+    """Render the page of a case. Raises `MissingExtraError`."""
     return render("case.html", page, links)
 
 
@@ -223,7 +223,7 @@ def _page(
 
 
 def _not_made(trajectory: Trajectory | None) -> list[str]:
-    """The calls that were asked for and not carried out, a sentence each."""
+    """Return a sentence for each call that was requested and not made."""
     withheld = trajectory.withheld[:20] if trajectory is not None else ()
     return [f"not made: {call_text(call.name, call.args or {})}: {call.reason}" for call in withheld]
 
@@ -236,7 +236,7 @@ def _calls(
     run_id: str,
     links: Links,
 ) -> tuple[CallView, ...]:
-    """The calls of one page of them."""
+    """Return the calls on one page."""
     begin = min([call.start_ns for call in calls if call.start_ns is not None], default=None)
     makers = {call.span_id: place for place, call in reversed(list(enumerate(calls, 1))) if call.span_id is not None}
     groups: dict[str, list[int]] = {}

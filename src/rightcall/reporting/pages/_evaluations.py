@@ -261,7 +261,7 @@ def _answer(answer: ComparedAnswer) -> AnswerView:
 
 
 def _facts(details: JudgeJustification) -> str:
-    """Who was asked, how often, how far the answers agree, and what they took."""
+    """Return the model, the number of answers, how far they agree, and what they cost."""
     said = [details.model[:100]]
     if (count := len(details.samples)) > 1:
         said.append(f"{count} answers, {details.agreement:.0%} agree")

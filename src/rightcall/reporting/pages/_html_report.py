@@ -37,7 +37,7 @@ class ArticleView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def html_report(report: Report) -> Iterator[str]:
-    """A report as one HTML file, piece by piece, that needs no other file and no network.
+    """Yield a report as one HTML file, piece by piece, that needs no other file and no network.
 
     The cases that did not pass come first, the first of them open; all values are cut. When details have taken up
     3 MB, further cases have their sentence only, and after 20,000 cases the rest is counted. A policy inside of the
@@ -59,7 +59,7 @@ def html_report(report: Report) -> Iterator[str]:
 
 
 def check_installed() -> None:
-    """Refuse, before any work is done, what pages need and is not there. Raises `MissingExtraError`."""
+    """Check, before any work is done, that Jinja is installed. Raises `MissingExtraError`."""
     if find_spec("jinja2") is None:
         raise MissingExtraError("web pages need jinja2: pip install 'rightcall[view]'")
 
@@ -76,7 +76,7 @@ class _Articles:
         self._article = environment().get_template("report_parts.html").module.article  # type: ignore[attr-defined]
 
     def add(self, result: CaseResult) -> None:
-        """Take a case in."""
+        """Add a case."""
         row = row_of(result)
         self.number += 1
         self.grouping.add(row)

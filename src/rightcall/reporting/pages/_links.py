@@ -31,29 +31,29 @@ class Links(msgspec.Struct, frozen=True):
     is_one_file: bool = False
 
     def runs(self, **query: str | int) -> str:
-        """All runs. A query leaves out what is empty."""
+        """Return the address of all runs. Empty values are left out of the query."""
         return "" if self.is_one_file else f"/{_query(query)}"
 
     def run(self, run_id: str, **query: str | int) -> str:
-        """A run, filtered and paged: `verdict`, `rule`, `tool` (its key), `q` (a text), `page`."""
+        """Return the address of a run, filtered: `verdict`, `rule`, `tool` (its key), `q` (a text), `page`."""
         return "#cases" if self.is_one_file else f"/runs/{_part(run_id)}{_query(query)}"
 
     def case(self, run_id: str, key: str, **query: str | int) -> str:
-        """A case of a run, by its key; `calls` is which page of its calls."""
+        """Return the address of a case by its key; `calls` is the page of its calls."""
         if self.is_one_file:
             return f"#case-{key}"
         return f"/runs/{_part(run_id)}/cases/{_part(key)}{_query(query)}"
 
     def tool(self, run_id: str, name: str, **query: str | int) -> str:
-        """A tool of a run, by its name."""
+        """Return the address of a tool of a run, by its name."""
         return "" if self.is_one_file else f"/runs/{_part(run_id)}/tools/{key_of(name)}{_query(query)}"
 
     def compare(self, before: str, after: str, **query: str | int) -> str:
-        """Two runs, one against the other."""
+        """Return the address of the comparison of two runs."""
         return "" if self.is_one_file else f"/compare{_query({'a': before, 'b': after, **query})}"
 
     def beside(self, runs: Sequence[str], **query: str | int) -> str:
-        """Several runs beside each other."""
+        """Return the address of the comparison of several runs."""
         more = _query(query).replace("?", "&")
         return "" if self.is_one_file else f"/compare?{urlencode([('run', run) for run in runs])}{more}"
 

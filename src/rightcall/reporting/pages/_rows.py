@@ -72,7 +72,7 @@ class CaseRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def row_of(result: CaseResult, tags: Sequence[str] = ()) -> CaseRow:
-    """The row of a result."""
+    """Return the row of a result."""
     calls = result.trajectory.calls if result.trajectory is not None else ()
     return CaseRow(
         key=case_key(result.case_id, result.repeat),
@@ -90,12 +90,12 @@ def row_of(result: CaseResult, tags: Sequence[str] = ()) -> CaseRow:
 
 
 def sentence_of(result: CaseResult) -> str:
-    """The sentence that says why a case did not pass; nothing for one that did."""
+    """Return the sentence that says why a case did not pass; empty if it did."""
     if result.passed:
         return ""
-    told = reported_findings(result)
-    if told:
-        return told[0].finding.message
+    reported = reported_findings(result)
+    if reported:
+        return reported[0].finding.message
     if result.outcome is not None and result.outcome.error:
         return result.outcome.error
     return next((one.error for one in result.results if one.error), None) or "no reason given"
@@ -148,13 +148,13 @@ class RowCounter:
         self._calls += row.calls
 
     def remove(self, row: CaseRow) -> None:
-        """Take back a row that another one replaces."""
+        """Remove a row that another one replaces."""
         self._verdicts[row.verdict] -= 1
         self._problems.subtract(set(row.problems))
         self._calls -= row.calls
 
     def groups(self) -> tuple[Group, ...]:
-        """Failures by rule and tool, the largest group first."""
+        """Return the failures by rule and tool, the largest group first."""
         found = [Group(code, tool, count) for (code, tool), count in self._problems.items() if count > 0]
         return tuple(sorted(found, key=lambda group: (-group.cases, group.code, group.tool)))
 
@@ -204,12 +204,12 @@ def reported_findings(result: CaseResult) -> list[PlacedFinding]:
     blamed = {one.evaluator for one in result.results if not one.passed}
     mine = [each for each in result.findings if each.expectation in blamed or not result.results] or result.findings
     once = {(each.finding.code, each.finding.message): each for each in reversed(mine)}
-    told = [each for each in reversed(once.values()) if not each.finding.message.startswith(_PREAMBLE)]
-    return sorted(told or list(mine[:1]), key=lambda each: _weight(result, each.finding))
+    reported = [each for each in reversed(once.values()) if not each.finding.message.startswith(_PREAMBLE)]
+    return sorted(reported or list(mine[:1]), key=lambda each: _weight(result, each.finding))
 
 
 def _seconds(result: CaseResult) -> float | None:
-    """From the start of the first call to the end of the last one."""
+    """Return the time from the start of the first call to the end of the last one."""
     calls = result.trajectory.calls if result.trajectory is not None else ()
     begin = min((call.start_ns for call in calls if call.start_ns is not None), default=None)
     end = max((call.end_ns for call in calls if call.end_ns is not None), default=None)

@@ -164,7 +164,7 @@ def problem_key(code: str, tool: str) -> str:
 
 
 def run_html(page: RunPage, links: Links) -> str:
-    """The page of a run as HTML. Raises `MissingExtraError`."""
+    """Render the page of a run. Raises `MissingExtraError`."""
     return render("run.html", page, links)
 
 

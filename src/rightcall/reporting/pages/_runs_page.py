@@ -118,7 +118,7 @@ def picture(lines: Sequence[RunLine]) -> tuple[Dot, ...]:
 
 
 def runs_html(page: RunsPage, links: Links) -> str:
-    """The runs as a page, or how to make one where there are none. Raises `MissingExtraError`."""
+    """Render all runs, or instructions to make one if there are none. Raises `MissingExtraError`."""
     if page.count or page.evalset:
         return render("runs.html", page, links)
     return render("no_runs.html", replace(page, title="No runs yet", is_running=True), links)

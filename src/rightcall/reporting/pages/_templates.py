@@ -40,19 +40,19 @@ def render(template: str, page: Any, links: Links, **more: Any) -> str:
 
 @cache
 def stylesheet() -> str:
-    """The one stylesheet: the files of `style`, joined in the order of their names."""
+    """Return the stylesheet: the files of `style`, joined in the order of their names."""
     return "\n".join([path.read_text(encoding="utf-8") for path in sorted((_FOLDER / "style").glob("*.css"))])
 
 
 @cache
 def script() -> str:
-    """The one script. No page needs it to be read."""
+    """Return the script. Every page can be read without it."""
     return (_FOLDER / "script.js").read_text(encoding="utf-8")
 
 
 @cache
 def policy() -> str:
-    """The Content-Security-Policy of a page that holds stylesheet and script itself: these two and nothing else."""
+    """Return the Content-Security-Policy of a page that contains stylesheet and script, and allows nothing else."""
     style, code = [b64encode(sha256(text.encode()).digest()).decode() for text in (stylesheet(), script())]
     allowed = f"style-src 'sha256-{style}'; script-src 'sha256-{code}'; img-src data:"
     return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
@@ -60,7 +60,7 @@ def policy() -> str:
 
 @cache
 def environment() -> Environment:
-    """The one environment of all templates. Raises `MissingExtraError`."""
+    """Return the environment of all templates. Raises `MissingExtraError`."""
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
         from markupsafe import Markup
@@ -94,7 +94,7 @@ class MessagePage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def message_html(page: MessagePage, links: Links) -> str:
-    """A message as a page. Raises `MissingExtraError`."""
+    """Render a message. Raises `MissingExtraError`."""
     return render("message.html", page, links)
 
 

@@ -81,12 +81,12 @@ def score_text(score: float | None) -> str:
 
 
 def seconds_text(seconds: float | None) -> str:
-    """A duration, or a dash where none is known."""
+    """Return a duration, or a dash if it is not known."""
     return told_seconds(seconds) if seconds is not None else "–"
 
 
 def percent(part: float, of: float) -> str:
-    """A share in words: never 100 % where something is missing, nor 0 % where something is there."""
+    """Return a share in percent: never 100 % if something is missing, never 0 % if something is there."""
     if not of:
         return "–"
     share = 100 * part / of
@@ -113,7 +113,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 def change_of(difference: Difference) -> Change:
-    """A difference with its values marked where they part, from the first to the last character that differs.
+    """Return a difference with its values marked from the first to the last character that differs.
 
     A matcher is not compared letter by letter: what is given does not satisfy it, and that is all.
     """
@@ -130,7 +130,7 @@ def change_of(difference: Difference) -> Change:
 
 
 def marked_pair(expected: str, actual: str) -> tuple[Marked, Marked]:
-    """Two texts, each with its part marked that the other has not, between what they begin and end with alike."""
+    """Return two texts, each with the part marked that differs, between their common beginning and end."""
     shorter = min(len(expected), len(actual))
     same = next((place for place in range(shorter) if expected[place] != actual[place]), shorter)
     tail = 0

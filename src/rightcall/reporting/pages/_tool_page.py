@@ -81,7 +81,7 @@ class ToolPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def call_line(call: ToolCall, position: int, case_id: str, key: str, verdict: Verdict) -> CallLine:
-    """A call as a line. Values are JSON, cut in the middle where they are long."""
+    """Return a call as a line. Values are JSON, cut in the middle if they are long."""
     took = ""
     if call.start_ns is not None and call.end_ns is not None and call.end_ns >= call.start_ns:
         took = duration_text(call.end_ns - call.start_ns)
@@ -124,7 +124,7 @@ def histogram(times: Sequence[int]) -> tuple[Bar, ...]:
 
 
 def tool_html(page: ToolPage, links: Links) -> str:
-    """A tool as a page. Raises `MissingExtraError`."""
+    """Render the page of a tool. Raises `MissingExtraError`."""
     return render("tool.html", page, links)
 
 

@@ -48,7 +48,7 @@ class CallTable:
         self._counts_turns = len({call.turn for call in self._calls} - {None}) > 1
 
     def lines(self) -> Iterator[Line]:
-        """All rows, under their headings."""
+        """Yield all rows, under their headings."""
         if self._time_width:
             yield ((f"{'#':>{self._number_width + 1}}{self._times('start', 'took')}", "dim"),)
         turn = None
@@ -198,7 +198,7 @@ def _passing_lane(lane: Lane) -> Lane:
 
 
 def _children(calls: Sequence[ToolCall]) -> dict[int | None, list[int]]:
-    """The positions of the calls that each call made; under None those that none made."""
+    """Return the positions of the calls that each call made; under `None` those without a maker."""
     places: dict[str, int] = {}
     for position, call in enumerate(calls):
         if call.span_id is not None:
@@ -211,7 +211,7 @@ def _children(calls: Sequence[ToolCall]) -> dict[int | None, list[int]]:
 
 
 def _together(calls: Sequence[ToolCall], siblings: Sequence[int]) -> list[tuple[int, Lane]]:
-    """Calls side by side, each with its lane."""
+    """Return calls side by side, each with its lane."""
     laned: list[tuple[int, Lane]] = []
     run: list[int] = []
     end, overlaps = None, False

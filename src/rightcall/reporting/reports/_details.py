@@ -59,7 +59,7 @@ def _evaluation(one: EvaluationResult, paper: Paper) -> Iterator[Line]:
 
 
 def _detail(key: str, value: Any, paper: Paper) -> Iterator[Line]:
-    """One part of the details: an alignment step by step, a list item by item, anything else as JSON."""
+    """Yield one part of the details: an alignment step by step, a list item by item, anything else as JSON."""
     if isinstance(value, dict) and "steps" in value:
         for step in value["steps"][:_MOST]:
             yield from _shown_parts(_step(step, paper), paper, 8)
@@ -80,7 +80,7 @@ def _detail(key: str, value: Any, paper: Paper) -> Iterator[Line]:
 
 
 def _step(step: dict[str, Any], paper: Paper) -> str:
-    """One step of an alignment: its sign, which expected call it is, which call that was made, and what differs."""
+    """Return one step of an alignment: its sign, the expected call, the actual call, and the differences."""
     sign = paper.sign(step["kind"])
     sides = [(side, step.get(side)) for side in ("expected", "actual")]
     places = ", ".join([f"{side} {place + 1}" for side, place in sides if place is not None])

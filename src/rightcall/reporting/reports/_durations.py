@@ -48,14 +48,14 @@ def bounded_seconds(seconds: float) -> float:
 
 
 def seconds_between(begin: int | None, end: int | None) -> float | None:
-    """The seconds from one time in nanoseconds to another; none where one is not known, or they go backwards."""
+    """Return the seconds between two times in nanoseconds; `None` if one is unknown or they run backwards."""
     if begin is None or end is None or end < begin:
         return None
     return min(end - begin, round(_LONGEST) * _SECOND) / _SECOND
 
 
 def extent(calls: Sequence[ToolCall]) -> tuple[int | None, int | None]:
-    """When the first of the calls began and the last one ended, as far as it was recorded."""
+    """Return when the first call began and the last one ended, as far as it was recorded."""
     begin = min((call.start_ns for call in calls if call.start_ns is not None), default=None)
     end = max((call.end_ns for call in calls if call.end_ns is not None), default=None)
     return begin, end

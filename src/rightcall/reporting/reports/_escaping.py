@@ -17,19 +17,19 @@ _SPACE = "\u200b"
 
 
 def escape_commands(text: str) -> str:
-    """A text no line of which GitHub Actions would obey if it were printed there: a space comes between."""
+    """Return a text without lines that GitHub Actions would obey if it were printed there."""
     return _COMMAND.sub(r"\1: :", text.replace("##[", "# #["))
 
 
 def escape_commands_in_json(text: str) -> str:
-    """A JSON text of the same value that GitHub Actions would not obey."""
+    """Return JSON with the same value that GitHub Actions would not obey."""
     return text.replace("##[", "#\\u0023[")  # "##[" can only be inside a JSON string
 
 
 def xml_text(text: str) -> str:
-    """A text between the tags of an XML document. Characters that XML has no place for become escapes.
+    """Return a text to write between XML tags. Characters that XML cannot have become escapes.
 
-    No line of it reads like a workflow command, which GitHub would obey if the document were printed there.
+    No line of it is a workflow command, which GitHub would obey if the document were printed.
     """
     # Line by line, because `isprintable` finds the lines that need no work at the speed of C.
     harmless = "\n".join([printable(line) for line in text.split("\n")])
@@ -38,14 +38,14 @@ def xml_text(text: str) -> str:
 
 
 def xml_attribute(text: str) -> str:
-    """A text between the quotes of an attribute; lines and tabs in it survive the reader."""
+    """Return a text to write in an XML attribute; newlines and tabs survive parsing."""
     return xml_text(text).replace("\n", "&#10;").replace("\t", "&#9;")
 
 
 def code_span(text: str, width: int = 200) -> str:
-    """A text as code in a line of Markdown, cut in the middle to `width` columns.
+    """Return a text as code in a line of Markdown, cut in the middle to `width` columns.
 
-    Nothing in code is obeyed: no HTML, link, mention, reference or emoji. The fence is longer than any in the text.
+    Code has no HTML, links, mentions, references or emoji. The fence is longer than any in the text.
     """
     shown = fit(_line(text, width), width).replace("##[", f"#{_SPACE}#[")
     if not shown.strip(" "):
@@ -58,13 +58,13 @@ def code_span(text: str, width: int = 200) -> str:
 
 
 def command_message(text: str, width: int) -> str:
-    """A text as the message of a workflow command, cut in the middle to `width` columns."""
+    """Return a text as the message of a workflow command, cut in the middle to `width` columns."""
     # The escapes of actions/toolkit (packages/core/src/command.ts), which the runner decodes.
     return fit(_line(text, width), width).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def command_property(text: str, width: int) -> str:
-    """A text as a property of a workflow command, cut in the middle to `width` columns."""
+    """Return a text as a property of a workflow command, cut in the middle to `width` columns."""
     return command_message(text, width).replace(":", "%3A").replace(",", "%2C")
 
 

@@ -53,7 +53,7 @@ class ExpectedPath(msgspec.Struct, frozen=True):
         return "match" if step.kind == "moved" and not self.heeds_order else step.kind
 
     def source(self, step: Step) -> Source | None:
-        """Where what a step expects is written, if that is known."""
+        """Return where an expected call is written, if that is known."""
         known = step.expected is not None and step.expected < len(self.sources)
         return self.sources[step.expected] if known and step.expected is not None else None
 
@@ -67,7 +67,7 @@ class ExpectedPath(msgspec.Struct, frozen=True):
         return sum(each.line == source.line for each in self.sources) == 1
 
     def shown_steps(self) -> tuple[list[Step], list[int]]:
-        """The steps that matter, and the places among them of those to show: the wrong ones, with some around."""
+        """Return the steps that matter, and which of them to show: the wrong ones, with some around them."""
         every = self.alignment.steps
         steps = [step for step in every if step.kind != "extra" or self.shows_extras or self.is_reported(step)]
         telling = [place for place, step in enumerate(steps) if self.kind(step) != "match"]
@@ -85,7 +85,7 @@ class ExpectedPath(msgspec.Struct, frozen=True):
 
 
 def paths_of(result: CaseResult, one: EvaluationResult) -> Iterator[ExpectedPath]:
-    """The paths of an evaluator's result, turn by turn; none where it compares no calls."""
+    """Return the paths of an evaluator's result, turn by turn; empty if it does not compare calls."""
     details = one.details
     heeds_order = isinstance(details, ToolCallOrderEvaluatorJustification)
     is_trajectory = isinstance(details, ToolTrajectoryEvaluatorJustification)
@@ -106,7 +106,7 @@ def paths_of(result: CaseResult, one: EvaluationResult) -> Iterator[ExpectedPath
 
 
 def difference_texts(differences: Sequence[Difference], width: int, paper: Paper) -> Iterator[str]:
-    """Differences, each in `width` columns: `product_id "P001" → "P010"`. Of many, the first ones."""
+    """Yield differences, each in `width` columns: `product_id "P001" → "P010"`. At most three."""
     for difference in differences[:_MOST_TOLD]:
         name = paper.text(difference.path.removeprefix("$.").removeprefix("$"))
         name = fit(f"{name} " if name else "", max(8, width // 2), plain=paper.plain)

@@ -39,18 +39,18 @@ class Gutter:
         self._room = max(20, paper.width - self._margin - len(" | ") - len(_INDENT))
 
     def bar(self, *parts: str | tuple[str, str]) -> Line:
-        """A line below or above lines of the file."""
+        """Return a line above or below lines of the file."""
         return ((f"{'':>{self._margin}} |", "cyan"), *parts)
 
     def arrow(self, source: Source, case: str) -> Line:
-        """The place and the case that a diagnosis is about."""
+        """Return the place and the case that a diagnosis is about."""
         text, plain = self._paper.text, self._paper.plain
         place = fit(text(str(source)), _LONGEST_PLACE, plain=plain)
         room = max(24, self._paper.width - self._margin - len("-->   ") - cell_count(place))
         return ((f"{'':>{self._margin}}--> ", "cyan"), place, "  ", (fit(text(case), room, plain=plain), "bold"))
 
     def remark(self, word: str, message: str) -> Iterator[Line]:
-        """A remark below the lines, such as help."""
+        """Yield a remark below the lines, such as help."""
         lead = f"{'':>{self._margin}} = {word}: "
         pieces = self._paper.pieces(message, max(20, self._paper.width - len(lead)), 6)
         yield ((f"{'':>{self._margin}} = ", "cyan"), (f"{word}: ", "bold"), pieces[0])
@@ -136,8 +136,8 @@ class Gutter:
         """Return the width of the column of lines: their own width, as long as the verdicts fit beside them."""
         own = [source for source in map(path.source, steps) if source is not None and path.is_alone(source)]
         widest = max([cell_count(self._paper.text(each.excerpt[self._indent :].rstrip())) for each in own], default=0)
-        told = [self._verdict(step, path, calls, _WIDEST) for step in steps if step.kind != "extra"]
-        wanted = max([line_length(line) for lines in told for line in lines], default=0)
+        verdicts = [self._verdict(step, path, calls, _WIDEST) for step in steps if step.kind != "extra"]
+        wanted = max([line_length(line) for lines in verdicts for line in lines], default=0)
         return min(widest, max(self._room * 2 // 5, self._room - 2 - wanted))
 
     def _numbered(self, source: Source, text: str) -> Line:
@@ -163,7 +163,7 @@ class Excerpt(msgspec.Struct, frozen=True):
 
 
 def excerpt(source: Source, indent: int, width: int, paper: Paper) -> Excerpt:
-    """The line of a source without `indent` characters of its beginning, in `width` columns, its place in view."""
+    """Return the line of a source without its indent, in `width` columns around its place."""
     line, at = source.excerpt[indent:].rstrip(), source.column - 1 - indent
     if not 0 <= at < len(line):
         return Excerpt(fit(paper.text(line), width, plain=paper.plain))

@@ -34,10 +34,10 @@ def json_report(report: Report) -> Iterator[str]:
         yield separator + escape_commands_in_json(case)
         separator = ",\n"
     evaluators = msgspec.to_builtins(dict(report.evaluators))
-    told = {"totals": msgspec.to_builtins(report.totals), "evaluators": evaluators}
-    told["overall"] = msgspec.to_builtins(report.overall)
-    told["notes"] = list(report.notes)
-    yield f"\n], {dump_json(told)[1:]}\n"
+    ending = {"totals": msgspec.to_builtins(report.totals), "evaluators": evaluators}
+    ending["overall"] = msgspec.to_builtins(report.overall)
+    ending["notes"] = list(report.notes)
+    yield f"\n], {dump_json(ending)[1:]}\n"
 
 
 def json_case(result: CaseResult, evidence: str) -> str:

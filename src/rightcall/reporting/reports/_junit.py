@@ -15,7 +15,7 @@ _MOST_FINDINGS = 50
 
 
 def junit_report(report: Report) -> Iterator[str]:
-    """A report as JUnit XML: the eval set is a suite, each case and repeat a test case.
+    """Yield a report as JUnit XML: the eval set is a suite, each case and repeat a test case.
 
     A case that failed is a failure; one in error, or not measured, is an error, for neither says that the agent did
     badly. Scores are properties of the suite, where the common schema has a place for them. The same report gives the
@@ -89,7 +89,7 @@ def _case(result: CaseResult, subject: str) -> Iterator[str]:
 
 
 def _trouble(result: CaseResult) -> str:
-    """The element that says what is wrong: one, because many readers look at the first one only."""
+    """Return the element that says what is wrong: only one, because many readers ignore the others."""
     tag = "failure" if result.verdict == "failed" else "error"
     findings = [placed.finding for placed in result.findings]
     kind = result.verdict if result.verdict == "not_measured" or not findings else findings[0].code

@@ -31,7 +31,7 @@ _SUMMARY_BYTES = 1024 * 1024
 
 
 def markdown_report(report: Report, changes: Comparison | None = None, baseline: str = "") -> Iterator[str]:
-    """A report as Markdown, short enough for a comment.
+    """Yield a report as Markdown, short enough for a comment.
 
     Totals come first, then what changed against a baseline run if there is one, flips before everything else, then
     the findings of cases that did not pass: code, sentence, place. What does not fit is counted. Text from
@@ -48,14 +48,14 @@ def bounded_markdown(
     room = most_bytes - _RESERVE - len(head.encode())
     yield head
     if changes is not None:
-        told = "".join(_fitting(_change_blocks(changes, baseline), room // 2, "changed cases"))
-        room -= len(told.encode())
-        yield told
+        shown = "".join(_fitting(_change_blocks(changes, baseline), room // 2, "changed cases"))
+        room -= len(shown.encode())
+        yield shown
     yield from _fitting(_failure_blocks(report), room, "results that did not pass")
 
 
 def github_report(report: Report) -> Iterator[str]:
-    """The findings of cases that did not pass, as workflow commands, a line each.
+    """Yield the findings of cases that did not pass, as workflow commands, one per line.
 
     What failed or broke is an `error`, what was not measured a `warning`, also in a case that failed for another
     reason. GitHub shows ten of either; where there are more, the tenth says how many.
@@ -82,7 +82,7 @@ def github_report(report: Report) -> Iterator[str]:
 
 
 def github_summary(report: Report) -> Iterator[str]:
-    """The report as Markdown, no larger than GitHub takes as the summary of a step."""
+    """Yield the report as Markdown, within GitHub's limit for a step summary."""
     return bounded_markdown(report, _SUMMARY_BYTES)
 
 
@@ -133,16 +133,16 @@ def _matrix(names: str, found: Classification) -> Iterator[str]:
 def _counts(counts: EvaluatorTotals) -> str:
     numbers = {"passed": counts.passed, "failed": counts.failed}
     numbers |= {"in error": counts.error, "not measured": counts.not_measured}
-    told = [f"{number:,} {name}" for name, number in numbers.items() if number]
+    shown = [f"{number:,} {name}" for name, number in numbers.items() if number]
     if counts.mean_score is not None:
-        told.append(f"mean score {counts.mean_score:.3f}")
-    return ", ".join(told)
+        shown.append(f"mean score {counts.mean_score:.3f}")
+    return ", ".join(shown)
 
 
 def _change_blocks(changes: Comparison, baseline: str) -> Iterator[str]:
     against = f" against {code_span(baseline)}" if baseline else ""
-    told = [f"{code_span(what)} {change}" for what, change in totals_words(changes)[:_MOST_EVALUATORS]]
-    yield f"\n#### Changed{against}\n\n{' · '.join(told)}\n\n"
+    shown = [f"{code_span(what)} {change}" for what, change in totals_words(changes)[:_MOST_EVALUATORS]]
+    yield f"\n#### Changed{against}\n\n{' · '.join(shown)}\n\n"
     if not changes.cases:
         yield "Every case is as it was.\n"
     for change in changes.cases:

@@ -32,7 +32,7 @@ class Paper(msgspec.Struct, frozen=True, kw_only=True):
     full: bool = False
 
     def text(self, raw: str) -> str:
-        """A text from a trace, harmless and on one line."""
+        """Return a text from a trace on one line, without control characters."""
         return printable(raw, plain=self.plain, one_line=True)
 
     def sign(self, kind: str) -> str:
@@ -41,7 +41,7 @@ class Paper(msgspec.Struct, frozen=True, kw_only=True):
         return sign.ascii if self.plain else sign.symbol
 
     def glyph(self, pair: tuple[str, str]) -> str:
-        """One of two signs, the second being ASCII."""
+        """Return the first of two signs, or the second, which is ASCII."""
         return pair[self.plain]
 
     @property
@@ -66,7 +66,7 @@ class Paper(msgspec.Struct, frozen=True, kw_only=True):
         return pieces
 
     def paragraphs(self, raw: str, width: int, lines: int = 1) -> list[str]:
-        """The same for a text of several lines: they stay lines if the text is whole, else they are run together."""
+        """Return a text of several lines: lines are kept if values are shown in full, and joined if not."""
         if not self.full:
             return self.pieces(" ".join(raw.split()) if len(raw) < _LONG else raw, width, lines)
         return [piece for line in raw.splitlines() or [""] for piece in self.pieces(line, width)]
@@ -101,7 +101,7 @@ def cell_count(text: str) -> int:
 
 
 def beginning(text: str, width: int) -> str:
-    """As much of the beginning of a text as `width` columns hold."""
+    """Return as much of the beginning of a text as fits `width` columns."""
     if text.isascii():
         return text[:width]
     used = 0
@@ -113,7 +113,7 @@ def beginning(text: str, width: int) -> str:
 
 
 def fit(text: str, width: int, *, plain: bool = False) -> str:
-    """A printable text, cut in the middle to `width` columns."""
+    """Return a printable text, cut in the middle to `width` columns."""
     if cell_count(text) <= width:
         return text
     gap = "..." if plain else "…"

@@ -38,7 +38,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def redacted_report(report: Report) -> Report:
-    """A report without secrets; its verdicts, scores and totals are the same."""
+    """Return a report without secrets; its verdicts, scores and totals are the same."""
     # Imported here because it takes 20 ms, and not every report is redacted.
     from rightcall.values.redaction import (
         redacted,

@@ -43,24 +43,24 @@ def summary(result: CaseResult) -> str:
     text = _phrase(problems[0].finding)
     held = [_held(result, one) for one in result.results if not one.passed]
     more = [f"and {len(problems) - 1:,} more"] if len(problems) > 1 else []
-    told = "; ".join([*more, ", ".join(held)] if held else more)
-    return Paper().text(fit(text, _LONGEST) + (f" ({told})" if told else ""))
+    reported = "; ".join([*more, ", ".join(held)] if held else more)
+    return Paper().text(fit(text, _LONGEST) + (f" ({reported})" if reported else ""))
 
 
 def side_by_side(case: Case, result: CaseResult, paper: Paper) -> Iterator[str]:
-    """The lines below the summary: expected and actual calls in two columns, then every other problem.
+    """Yield the lines below the summary: expected and actual calls in two columns, then every other problem.
 
     Nothing for a case that passed.
     """
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for check, one in zip(case.checks, result.results, strict=False):
         paths = [path for path in paths_of(result, one) if path.problems] if not one.passed else []
         # Several expectations may say the same of the same calls: once is enough, and the summary names them all.
-        fresh = [path for path in paths if not {_identity(each) for each in path.problems} <= told]
+        fresh = [path for path in paths if not {_identity(each) for each in path.problems} <= reported]
         for path in fresh[:_MOST_PATHS]:
-            told |= {_identity(each) for each in path.problems}
+            reported |= {_identity(each) for each in path.problems}
             yield from _table(check, path, _calls(result), paper)
-    yield from _others(result, told, paper)
+    yield from _others(result, reported, paper)
     yield from _evidence(result, paper)
 
 
@@ -73,8 +73,8 @@ def _held(result: CaseResult, one: EvaluationResult) -> str:
 def _problems(result: CaseResult) -> list[PlacedFinding]:
     """Return the findings, each once, the worst first."""
     each = list({_identity(placed): placed for placed in result.findings}.values())
-    told = [placed for placed in each if not placed.finding.message.startswith(_PREAMBLE)] or each
-    return sorted(told, key=lambda placed: _weight(placed.finding.code))
+    reported = [placed for placed in each if not placed.finding.message.startswith(_PREAMBLE)] or each
+    return sorted(reported, key=lambda placed: _weight(placed.finding.code))
 
 
 def _identity(placed: PlacedFinding) -> tuple[str, str]:
@@ -86,7 +86,7 @@ def _weight(code: str) -> int:
 
 
 def _phrase(finding: Finding) -> str:
-    """A finding as short as it goes: `search`: query: "laptop" ≠ "phone"."""
+    """Return a finding in its shortest form: `search`: query: "laptop" ≠ "phone"."""
     for long, short in _SHORTER:
         if long in finding.message:
             return finding.message.replace(long, short, 1)
@@ -153,7 +153,7 @@ def _written(item: Any) -> str:
 
 
 def _made(name: str, call: ToolCall | None, check: Check) -> str:
-    """A call as the expectation looks at it: by its name, its output, or its arguments."""
+    """Return a call as the expectation sees it: its name, its output, or its arguments."""
     if call is None or check.evaluator.type_id in ("tool-call-order", "execution-order"):
         return name
     if check.evaluator.type_id == "tool-call-output":
@@ -173,11 +173,11 @@ def _row(step: Step, path: ExpectedPath, left: str, right: str, column: int, res
         yield f"      {order_text(step, path.alignment.steps)}"
 
 
-def _others(result: CaseResult, told: set[tuple[str, str]], paper: Paper) -> Iterator[str]:
-    """The problems that no table shows, one a line, and advice on all of them."""
+def _others(result: CaseResult, reported: set[tuple[str, str]], paper: Paper) -> Iterator[str]:
+    """Yield the problems that no table shows, one per line, and advice on all of them."""
     problems = _problems(result)
-    others = [placed for placed in problems if _identity(placed) not in told]
-    if len(problems) > 1 or told:
+    others = [placed for placed in problems if _identity(placed) not in reported]
+    if len(problems) > 1 or reported:
         for placed in others[:_MOST_PROBLEMS]:
             mark = paper.sign("not_measured" if is_unmeasured(placed.finding.code) else "failed")
             yield f"{mark} {fit(paper.text(placed.finding.message), 3 * paper.width, plain=paper.plain)}"
@@ -188,7 +188,7 @@ def _others(result: CaseResult, told: set[tuple[str, str]], paper: Paper) -> Ite
 
 
 def _evidence(result: CaseResult, paper: Paper) -> Iterator[str]:
-    """Of what could not be judged: what the reader says about recording it, and where an agent or evaluator broke."""
+    """Yield evidence for what could not be judged: advice of the reader, and the traceback of an agent or evaluator."""
     if result.verdict == "not_measured":
         yield from [f"note: {paper.text(warning)}" for warning in result.notes[:3]]
     broken: list[EvaluationResult] = [one for one in result.results if one.traceback]

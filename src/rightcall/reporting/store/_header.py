@@ -26,7 +26,7 @@ _FLAGS = {
     ("replay", True): ("tools", "answer what was recorded"),
     ("spans", False): ("spans", "not kept"),
     ("redact", True): ("secrets", "left out of what is kept"),
-    ("redact", False): ("secrets", "told as they are"),
+    ("redact", False): ("secrets", "shown as they are"),
     ("pytest", True): ("run by", "pytest"),
 }
 _USUAL: dict[str, Any] = {"repeat": 1, "min_pass": 1, "spans": True}
@@ -51,7 +51,7 @@ class Sample(msgspec.Struct, frozen=True):
     """The number of groups that are not listed."""
 
     def note(self, kept: int) -> str:
-        """A sentence about it, given how many results the journal holds."""
+        """Return a sentence about it, given the number of results in the journal."""
         return (
             f"{kept:,} of {self.results:,} results are kept here, as examples of each kind of failure; totals, "
             "evaluators and groups count all of them"
@@ -107,7 +107,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_header(folder: Path, header: Header) -> None:
-    """Put a header into a run's folder, all of it or nothing. Raises `StoreError`."""
+    """Write a header to a run's folder, all of it or nothing. Raises `StoreError`."""
     with os_errors_at(folder / HEADER_FILE):
         put_header(folder, header)
 
@@ -118,7 +118,7 @@ def put_header(folder: Path, header: Header) -> None:
 
 
 def read_header(folder: Path) -> Header:
-    """The header in a run's folder.
+    """Read the header in a run's folder.
 
     Raises:
         StoreError: there is none, it is damaged, or a newer Rightcall wrote it.

@@ -92,7 +92,7 @@ class Journal:
         self.sync_if_due()
 
     def sync_if_due(self) -> bool:
-        """Put what there is on the disk, if the last time is long enough ago. Whether all of it is there now.
+        """Sync if the last sync is long enough ago, and return whether everything is on the disk now.
 
         Raises:
             StoreError: the disk refused.
@@ -102,7 +102,7 @@ class Journal:
         return self._is_synced
 
     def sync(self) -> None:
-        """See to it that everything so far is on the disk, and sealed. Raises `StoreError`."""
+        """Flush everything so far to the disk, and seal it. Raises `StoreError`."""
         if self._is_synced or self._is_broken:
             return
         # After a failed fsync the next one may succeed although data was lost ("PostgreSQL's fsync() surprise",
@@ -115,7 +115,7 @@ class Journal:
         self._synced = monotonic()
 
     def close(self) -> None:
-        """Put everything on the disk, and write no more. Raises `StoreError`."""
+        """Flush everything to the disk, and close the file. Raises `StoreError`."""
         try:
             self._is_synced = False  # whatever another program has put into the header meanwhile: here is the truth
             self.sync()
@@ -123,12 +123,12 @@ class Journal:
             self._close()
 
     def replace_header(self, header: Header) -> None:
-        """Put another header into the folder, with the seal of this journal. Raises `StoreError`."""
+        """Replace the header in the folder, with the seal of this journal. Raises `StoreError`."""
         if not self._is_broken:
             self._put(msgspec.structs.replace(header, journal=self._seal()))
 
     def entries(self) -> Iterator[JournalEntry]:
-        """Every line that this journal has or had, also where its folder is gone. Raises `StoreError`."""
+        """Yield every line of this journal, even if its folder was removed. Raises `StoreError`."""
         if self.trouble is None:
             return read_journal(self._folder)
         return (_entry(load_json(line)) for line in self._lines.written())
@@ -142,7 +142,7 @@ class Journal:
         self.trouble = _REMOVED.format(self._folder) if is_removed else _CHANGED.format(self._lines.path)
 
     def results(self) -> Iterator[CaseResult]:
-        """The result of every case and repeat, the last one where there are several. Raises `StoreError`."""
+        """Yield the last result of every case and repeat. Raises `StoreError`."""
         return last_results(self.entries)
 
     def _seal(self) -> Seal:
@@ -162,7 +162,7 @@ class Journal:
 
 
 def read_journal(folder: Path) -> Iterator[JournalEntry]:
-    """The results in a run's folder that are sealed, in the order they were written.
+    """Yield the sealed results in a run's folder, in the order they were written.
 
     Of a run without a seal every whole line counts; a last one that is torn is left out.
 
@@ -188,13 +188,13 @@ class JournalReader:
         return self._sealed.end
 
     def lines(self) -> Iterator[JournalLine]:
-        """The lines that were not read before. Raises `StoreError`, as `read_journal` does."""
+        """Yield the lines that were not read before. Raises `StoreError`, as `read_journal` does."""
         lines = sealed_lines(self._folder, self._sealed)
         for line in lines:
             self._number += 1
             with damage_reported_last(lines):
-                told = _line_at(self._path, line, self._sealed.end - len(line), self._number)
-            yield told
+                found = _line_at(self._path, line, self._sealed.end - len(line), self._number)
+            yield found
 
 
 def sealed_lines(folder: Path, lines: SealedLines | None = None) -> Iterator[bytes]:
@@ -211,7 +211,7 @@ def sealed_lines(folder: Path, lines: SealedLines | None = None) -> Iterator[byt
 
 @contextmanager
 def damage_reported_last(lines: Iterator[bytes]) -> Iterator[None]:
-    """Where a line is damaged, look at the others first: if another program was at them, that is what is wrong.
+    """Read the other lines before reporting a damaged one: a change by another program explains more.
 
     Raises:
         StoreError: another program has changed the lines, or what was wrong with the one.
@@ -250,12 +250,12 @@ def _line_at(path: Path, line: bytes, begin: int, number: int) -> JournalLine:
         return JournalLine(begin, begin + len(line), number, _entry(load_json(line)), hash(line))
     except InputError as problem:
         raise StoreError(
-            f"{path}:{number}: this line is damaged ({problem}); take it out, and what it told is run again"
+            f"{path}:{number}: this line is damaged ({problem}); remove it, and its case is run again"
         ) from None
 
 
 def last_results(entries: Callable[[], Iterator[JournalEntry]]) -> Iterator[CaseResult]:
-    """Of each case and repeat the last result, in the order of the journal; the entries are gone through twice.
+    """Yield the last result of each case and repeat, in the order of the journal; entries are read twice.
 
     A case that was changed and run again when a run was resumed has two lines, of which the second counts.
     """
@@ -292,13 +292,13 @@ def _line(result: CaseResult, digest: str) -> bytes:
 
 
 def _without_details(result: CaseResult, size: int) -> CaseResult:
-    told = f"too large to be kept whole ({size:,} bytes): its calls, its details and what was printed are left out"
+    found = f"too large to be kept whole ({size:,} bytes): its calls, its details and what was printed are left out"
     return msgspec.structs.replace(
         result,
         trajectory=None,
         results=tuple([without_details(each) for each in result.results]),
         outcome=msgspec.structs.replace(result.outcome, stdout="") if result.outcome is not None else None,
-        warnings=(told,),
+        warnings=(found,),
     )
 
 

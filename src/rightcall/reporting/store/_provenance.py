@@ -35,13 +35,13 @@ def case_digest(case: Case, *others: object) -> str:
 
 
 def file_digest(path: str | Path) -> str:
-    """The digest of a file's content. Raises `StoreError`."""
+    """Return the digest of a file's content. Raises `StoreError`."""
     with os_errors_at(Path(path)):
         return _hashed(Path(path).read_bytes())
 
 
 def files_digest(paths: Iterable[Path]) -> str:
-    """The digest of the content of several files, in their order. Raises `StoreError`."""
+    """Return the digest of the content of several files, in their order. Raises `StoreError`."""
     return _hashed("".join([file_digest(path) for path in paths]).encode())
 
 

@@ -96,7 +96,7 @@ class Lines:
         self._parts.append((begin, self._end))
 
     def sync(self) -> None:
-        """See to it that everything so far is on the disk. Raises `StoreError`."""
+        """Flush everything so far to the disk. Raises `StoreError`."""
         with os_errors_at(self.path):
             sync_file(self._descriptor)
 
@@ -179,7 +179,7 @@ class SealedLines:
         """Where the lines end that were read."""
 
     def read(self, seal: Extent | None, *, is_final: bool = False, is_growing: bool = False) -> Iterator[bytes]:
-        """The lines that were not read before.
+        """Yield the lines that were not read before.
 
         Args:
             seal: How far they count.
@@ -241,7 +241,7 @@ def os_errors_at(path: Path) -> Iterator[None]:
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder that is not there yet, for its owner alone, whatever the umask. Raises `FileExistsError`."""
+    """Create a folder for its owner alone, whatever the umask. Raises `FileExistsError`."""
     make_folder(folder, _FOLDER)
 
 

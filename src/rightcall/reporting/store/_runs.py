@@ -55,7 +55,7 @@ class RunFolder(msgspec.Struct, frozen=True):
         return needed if isinstance(needed, int) else None
 
     def verdicts(self) -> dict[str, Verdict]:
-        """The verdict of each case, all its repeats taken together, without reading its results.
+        """Return the verdict of each case over all its repeats, without reading its results.
 
         Raises:
             StoreError: the journal cannot be read.
@@ -66,15 +66,15 @@ class RunFolder(msgspec.Struct, frozen=True):
         return tally.verdicts()
 
     def entries(self) -> Iterator[JournalEntry]:
-        """Every line of its journal that counts. Raises `StoreError`."""
+        """Yield every line of its journal that counts. Raises `StoreError`."""
         return read_journal(self.folder)
 
     def reading(self) -> JournalReader:
-        """Its journal, to be read once, and further as it grows."""
+        """Return a reader of its journal, which can read on as it grows."""
         return JournalReader(self.folder)
 
     def lines(self, begin: int = 0, number: int = 0) -> Iterator[JournalLine]:
-        """The lines of its journal from a place on, at which `number` lines have been read. Raises `StoreError`."""
+        """Yield the lines of its journal from a byte on, after `number` lines. Raises `StoreError`."""
         return read_lines(self.folder, begin, number)
 
     @property
@@ -93,13 +93,13 @@ class RunFolder(msgspec.Struct, frozen=True):
         return last_results(self.entries)
 
     def journal(self) -> Journal:
-        """Its journal, to be written to. Raises `StoreError`."""
+        """Open its journal for writing. Raises `StoreError`."""
         return Journal(self.folder)
 
     def spans(self, case_id: str, repeat: int = 0) -> RunSpans:
-        """The spans of one run of a case, as they were recorded; none where the run did not keep them.
+        """Return the spans of one run of a case as they were recorded; empty if the run did not keep them.
 
-        Whoever asks for those of many cases holds a `SpanIndex`, which goes through the file once.
+        For the spans of many cases use one `SpanIndex`, which reads the file once.
 
         Raises:
             StoreError: they cannot be read.
@@ -145,14 +145,14 @@ class RunFolder(msgspec.Struct, frozen=True):
         return RunFolder(self.folder, header)
 
     def check(self) -> None:
-        """See that the journal and the header are what the run has written. Raises `StoreError` where they are not."""
+        """Check that the journal and the header are as the run wrote them. Raises `StoreError` if not."""
         counted = Totals.of(self.verdicts().values())
         header = read_header(self.folder)
         if header.totals is None or header.finished is None or header.sample is not None:
             return
         # The journal may have more: cases that were taken out of the eval set before the run was resumed.
         pairs = zip(msgspec.structs.astuple(header.totals), msgspec.structs.astuple(counted), strict=True)
-        if any([told > found for told, found in pairs]):
+        if any([claimed > found for claimed, found in pairs]):
             raise StoreError(
                 f"{self.folder}: changed by another program: {HEADER_FILE} tells of {header.totals}, and the journal "
                 f"of {counted}; run the eval set again"
@@ -221,7 +221,7 @@ def open_run(name: str, runs: Path = RUNS) -> RunFolder:
 
 
 def list_runs(runs: Path) -> list[Path]:
-    """The folders of runs, oldest first; other things that lie there are left out. Raises `StoreError`."""
+    """Return the folders of runs, oldest first; other files and folders are left out. Raises `StoreError`."""
     if not runs.is_dir():
         return []
     with os_errors_at(runs):
@@ -249,7 +249,7 @@ def _now() -> datetime:
 
 
 def _make_parents(runs: Path) -> None:
-    """The folders above a run's own, each for its owner alone where it is made now."""
+    """Create the folders above a run's folder, each for its owner alone."""
     missing = []
     while not runs.exists():
         missing.append(runs)

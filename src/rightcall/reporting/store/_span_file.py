@@ -86,7 +86,7 @@ class SpanIndex:
         self._end = 0
 
     def spans(self, case_id: str, repeat: int = 0) -> RunSpans:
-        """The spans of one run of a case; none where there are none.
+        """Return the spans of one run of a case; empty if there are none.
 
         Raises:
             StoreError: the file cannot be read, or the line is damaged.
@@ -103,10 +103,10 @@ class SpanIndex:
         try:
             return _read(load_json(line), case_id)
         except InputError as problem:
-            raise StoreError(f"{self._path}: the line of {case_id!r:.80} is damaged ({problem}); take it out") from None
+            raise StoreError(f"{self._path}: the line of {case_id!r:.80} is damaged ({problem}); remove it") from None
 
     def _extend(self, file: BinaryIO) -> None:
-        """Take note of the lines that were added; of several of one case the last one counts."""
+        """Index the lines that were added; if a case has several, the last one counts."""
         if os.fstat(file.fileno()).st_size < self._end:  # the file was replaced
             self._places, self._end = {}, 0
         end = self._end

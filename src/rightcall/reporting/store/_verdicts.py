@@ -16,7 +16,7 @@ _VERDICTS: dict[str, Verdict] = {verdict: verdict for verdict in get_args(Verdic
 
 
 def read_verdicts(folder: Path) -> dict[tuple[str, int], Verdict]:
-    """The verdict of each case and repeat. Of several lines the last one counts, and what is not sealed is left out.
+    """Return the verdict of each case and repeat. The last line of each counts, and only sealed lines.
 
     Raises:
         StoreError: the journal cannot be read, a line in it is not a result, or another program has changed it.
@@ -44,7 +44,5 @@ def _decoded(line: bytes, where: str) -> tuple[str, int, Verdict]:
         if not isinstance(case_id, str) or not isinstance(repeat, int):
             raise InputError("not a line of a run's journal")
     except (InputError, LookupError, TypeError) as problem:
-        raise StoreError(
-            f"{where}: this line is damaged ({problem}); take it out, and what it told is run again"
-        ) from None
+        raise StoreError(f"{where}: this line is damaged ({problem}); remove it, and its case is run again") from None
     return case_id, repeat, verdict

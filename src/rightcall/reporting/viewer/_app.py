@@ -28,7 +28,7 @@ _Page = Callable[[Request], str | Response | None]
 
 
 def make_app(library: Library, hosts: Hosts, token: Token | None = None) -> Guard:
-    """The viewer of these runs, as an ASGI application that answers to these names, with or without a token."""
+    """Return the viewer as an ASGI application that answers to these host names, with or without a token."""
     site = _Site(library)
     routes = [
         Route("/", site.page(site.runs)),
@@ -110,7 +110,7 @@ def _login(token: Token) -> Callable[..., object]:
 
 
 def _field(body: bytes, name: str) -> str:
-    """A field of a form; empty where it is none."""
+    """Return a field of a form; empty if it is not there."""
     try:
         return parse_qs(body.decode(errors="replace"), max_num_fields=5).get(name, [""])[0].strip()
     except ValueError:  # more fields than that

@@ -38,7 +38,7 @@ class Columns:
         return len(self._tools)
 
     def add(self, line: int, calls: Sequence[ToolCall], names: Sequence[str]) -> None:
-        """Take in the calls of the result on a line, under these names."""
+        """Add the calls of the result on a line, under these names."""
         for position, (call, name) in enumerate(zip(calls, names, strict=True)):
             self._tools.append(self._numbers.setdefault(name, len(self._numbers)))
             self._lines.append(line)
@@ -47,7 +47,7 @@ class Columns:
             self._errors.append(call.error is not None or call.suspected_error)
 
     def tools(self) -> list[str]:
-        """The names of the tools that were called."""
+        """Return the names of the tools that were called."""
         return list(self._numbers)
 
     def counts(self, lines: Container[int]) -> dict[str, tuple[int, int]]:
@@ -60,7 +60,7 @@ class Columns:
         return {name: (calls[tool], errors[tool]) for name, tool in self._numbers.items() if calls[tool]}
 
     def of_tool(self, name: str) -> Iterator[CallPlace]:
-        """The calls of one tool, in the order of the lines."""
+        """Yield the calls of one tool, in the order of the lines."""
         wanted = self._numbers.get(name)
         for place, tool in enumerate(self._tools):
             if tool == wanted:

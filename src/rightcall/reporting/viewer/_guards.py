@@ -114,5 +114,5 @@ class Answer:
 
 
 def token_wanted() -> Response:
-    """The page that asks for the token."""
+    """Return the page that asks for the token."""
     return HTMLResponse(_ASK_TOKEN, 401, {"www-authenticate": 'Bearer realm="rightcall"'})

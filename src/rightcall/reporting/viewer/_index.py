@@ -97,7 +97,7 @@ class Index:
         return stamp[:1] == self._stamp[:1] and stamp[1] >= self._reading.end
 
     def entries(self) -> list[Entry]:
-        """Every row, in order."""
+        """Return every row, in order."""
         if self._sorted is None:
             self._sorted = sorted(self._entries.values(), key=_place)
         return self._sorted
@@ -112,24 +112,24 @@ class Index:
         return self._entries[key] if key is not None else None
 
     def repeats(self, case_id: str) -> list[Entry]:
-        """Every row of a case, by repeat."""
+        """Return every row of a case, by repeat."""
         key = case_key(case_id)
         found = [entry for name, entry in self._entries.items() if name.partition(".")[0] == key]
         return sorted(found, key=lambda entry: entry.row.repeat)
 
     def selected(self, choice: Choice) -> list[CaseRow]:
-        """The rows that are asked for, on all pages, in order."""
+        """Return the rows that match, on all pages, in order."""
         return [entry.row for entry in self.entries() if choice.accepts(entry.row)]
 
     def result(self, entry: Entry) -> CaseResult:
-        """The whole result of a row, read from the journal now, as it may be shown. Raises `StoreError`."""
+        """Read the whole result of a row from the journal, redacted if needed. Raises `StoreError`."""
         line = next(self.run.lines(entry.begin, entry.number - 1), None)
         if line is None or line.mark != entry.mark:
             raise StoreError(f"{self.run.folder}: the journal has changed while it was read; look again")
         return self._shown(line.entry.result)
 
     def spans(self, result: CaseResult) -> tuple[Mapping[str, Any], int]:
-        """The spans of a result, where the run kept them, and how many it could not keep. Raises `StoreError`."""
+        """Return the spans of a result, and the number of spans that were not kept. Raises `StoreError`."""
         found = self._spans.spans(result.case_id, result.repeat)
         return _RedactedSpans(found) if self._redacts else found, found.left_out
 
@@ -172,7 +172,7 @@ class Index:
         return redacted(result) if self._redacts else result
 
     def _name(self, name: str) -> str:
-        """The name of a tool, as it may be shown: the same object where that is all of it."""
+        """Return the name of a tool, redacted if needed: the same object if nothing is redacted."""
         if self._redacts and name not in self._named:
             shown = redacted_text(name)
             self._named[name] = None if shown == name else shown

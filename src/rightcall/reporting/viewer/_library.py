@@ -79,7 +79,7 @@ class Library:
         }
 
     def names(self) -> list[str]:
-        """The names of all runs, the newest first. Raises `StoreError`."""
+        """Return the names of all runs, the newest first. Raises `StoreError`."""
         if self.is_alone:
             return [ALONE]
         return [folder.name for folder in reversed(list_runs(self.folder)) if _is_plain(folder)]
@@ -132,7 +132,7 @@ class Library:
         return kept.changes
 
     def readable(self, names: list[str]) -> Iterator[tuple[str, RunFolder]]:
-        """Those of the runs whose headers can be read."""
+        """Yield the runs whose headers can be read."""
         for name in names:
             try:
                 run = self.run(name)
@@ -180,8 +180,8 @@ def _stamp(path: Path) -> tuple[int, ...]:
 
 
 def _redacted_run(run: RunFolder) -> RunFolder:
-    """A run whose header has no secrets: an agent may be an address with a password in it."""
+    """Return a run without secrets in its header: an agent may be an address with a password."""
     header = run.header
-    told = {name: redacted_text(getattr(header, name) or "") for name in ("evalset", "branch")}
+    cleaned = {name: redacted_text(getattr(header, name) or "") for name in ("evalset", "branch")}
     agent, options = redacted_address(header.agent), redacted_value(header.options)
-    return replace(run, header=replace(header, **told, agent=agent, options=options))
+    return replace(run, header=replace(header, **cleaned, agent=agent, options=options))

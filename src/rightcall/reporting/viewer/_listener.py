@@ -70,7 +70,7 @@ class Listener:
             return  # Ctrl-C is how a user stops the viewer
 
     def close(self) -> None:
-        """Give the address up."""
+        """Close the socket."""
         self._socket.close()
 
 

@@ -40,7 +40,7 @@ _BEFORE, _AFTER = 20, 8
 
 
 def shown_run(library: Library, name: str, query: Mapping[str, str], links: Links) -> str | None:
-    """A run, and a page of those of its cases that are asked for; none where it is not there. Raises `StoreError`."""
+    """Render a run and one page of its matching cases; `None` if it does not exist. Raises `StoreError`."""
     run = library.run(name)
     if run is None:
         return None
@@ -63,7 +63,7 @@ def shown_run(library: Library, name: str, query: Mapping[str, str], links: Link
 
 
 def shown_case(library: Library, name: str, key: str, query: Mapping[str, str], links: Links) -> str | None:
-    """A case with everything; none where the run, or the case in it, is not there. Raises `StoreError`."""
+    """Render a case; `None` if the run or the case does not exist. Raises `StoreError`."""
     run = library.run(name)
     is_running = run is not None and is_going_on(run)  # asked first: what is read afterwards may have more, never less
     index = library.index(name, run) if run is not None else None
@@ -112,13 +112,13 @@ def _notes(library: Library, run: RunFolder, index: Index, state: str) -> list[s
     """Return overall results; for a run that is not finished, its progress and how to resume it."""
     if state == "finished":
         sample = run.header.sample
-        told = [f"{sample.note(len(index))}."] if sample is not None else []
-        return [*told, *map(overall_line, run.header.overall)]
+        notes = [f"{sample.note(len(index))}."] if sample is not None else []
+        return [*notes, *map(overall_line, run.header.overall)]
     planned = run.header.planned
-    told = [f"{len(index):,} of {planned:,} results so far."] if planned is not None else []
+    notes = [f"{len(index):,} of {planned:,} results so far."] if planned is not None else []
     if state == "unfinished":
-        told.append(f"Resume it with `{resume_command(library, run)}`")
-    return [" ".join(told)] if told else []
+        notes.append(f"Resume it with `{resume_command(library, run)}`")
+    return [" ".join(notes)] if notes else []
 
 
 def _spans(index: Index, result: CaseResult) -> tuple[Mapping[str, Any], list[str]]:
@@ -147,7 +147,7 @@ def _address(entries: Sequence[Entry], places: Sequence[int], name: str, links: 
 
 
 def _siblings(index: Index, result: CaseResult, name: str, links: Links) -> tuple[Sibling, ...]:
-    """All repeats of a case; none where it has one only."""
+    """Return all repeats of a case; empty if there is only one."""
     rows = [entry.row for entry in index.repeats(result.case_id)]
     if len(rows) < 2:
         return ()
@@ -193,7 +193,7 @@ class _Search:
         """Whether nothing was left out so far because there was too much of it."""
 
     def among(self, names: Iterable[str]) -> Iterator[_Past]:
-        """The runs that have it, in the order of their names."""
+        """Yield the runs that have it, in the order of their names."""
         for name in names:
             if self._runs_left <= 0 or self._verdicts_left <= 0:
                 self.is_complete = False

@@ -23,7 +23,7 @@ _LONGEST = 200
 
 
 def runs_page(library: Library, query: Mapping[str, str], links: Links) -> str:
-    """The runs of a folder, a page of them at a time, of one eval set or of all. Raises `StoreError`."""
+    """Render one page of the runs of a folder, of one eval set or of all. Raises `StoreError`."""
     names = library.names()
     evalset = query.get("evalset", "")[:_LONGEST_NAME]
     if evalset:
@@ -63,7 +63,7 @@ def run_line(library: Library, name: str, now: datetime) -> RunLine | None:
 
 
 def line_of(library: Library, name: str, run: RunFolder, now: datetime) -> RunLine:
-    """A run as a line. What is not over yet is counted now. Raises `StoreError`."""
+    """Return a run as a line. A run that is not finished is counted now. Raises `StoreError`."""
     header = run.header
     is_running = is_going_on(run)
     totals = header.totals
@@ -89,7 +89,7 @@ def is_going_on(run: RunFolder) -> bool:
 
 
 def resume_command(library: Library, run: RunFolder) -> str:
-    """The command that goes on with a run."""
+    """Return the command that resumes a run."""
     if library.is_alone:
         return f"rightcall run --resume {shlex.quote(str(run.folder))}"
     where = f" --runs {shlex.quote(str(library.folder))}" if library.folder != RUNS else ""
@@ -97,12 +97,12 @@ def resume_command(library: Library, run: RunFolder) -> str:
 
 
 def current_time() -> datetime:
-    """Now."""
+    """Return the current time."""
     return datetime.now(UTC)
 
 
 def _pictured(lines: list[RunLine]) -> tuple[str, list[RunLine]]:
-    """The eval set that the picture is of, which is that of the newest run, and its runs."""
+    """Return the eval set of the chart, which is that of the newest run, and its runs."""
     pictured = next((line.evalset for line in lines if line.state == "finished"), "")
     return pictured, [line for line in lines if line.evalset == pictured]
 

@@ -74,7 +74,7 @@ class Edit(msgspec.Struct, frozen=True):
 
 
 def apply_edits(text: str, edits: Sequence[Edit]) -> str:
-    """A text after edits, which are in its order and do not overlap."""
+    """Return a text with edits applied; they are in order and do not overlap."""
     pieces, place = [], 0
     for edit in edits:
         pieces += [text[place : edit.start], edit.text]

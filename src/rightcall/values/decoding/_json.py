@@ -27,7 +27,7 @@ _UNKNOWN_ESCAPE = re.compile(r"""\\(\\|(?![\n\\'"abfnrtvxuUN0-7]))""")
 
 
 def decode_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
-    """The value of a JSON text.
+    """Decode a JSON text.
 
     Also read, because producers write them: `NaN`, `Infinity` and lone surrogates. Integers keep all their
     digits. Of a key that occurs twice in one object the last value counts, as in every common decoder.
@@ -47,7 +47,7 @@ def decode_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
 
 
 def decode_json_sequence(text: str, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[int, Any]]:
-    """The values of JSON texts written one after the other, each with the place where it begins.
+    """Yield the values of JSON texts written one after the other, each with its position.
 
     Raises:
         InputError: what follows the values so far is not JSON, or exceeds the limits.
@@ -66,7 +66,7 @@ def decode_json_sequence(text: str, limits: Limits = DEFAULT_LIMITS) -> Iterator
 
 
 def dump_json(value: Any, *, indent: int | None = None) -> str:
-    """Valid JSON for a plain value that `load_json` turns back into the same value.
+    """Return valid JSON for a plain value; `load_json` turns it back into the same value.
 
     JSON has no NaN and no infinity: they are written as `{"$float": "nan"}`. An object that looks like such
     a mark is written inside `{"$literal": …}`. Lone surrogates are written as escapes.
@@ -81,7 +81,7 @@ def dump_json(value: Any, *, indent: int | None = None) -> str:
 
 
 def load_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
-    """The value that `dump_json` wrote.
+    """Decode what `dump_json` wrote.
 
     Raises:
         InputError: the text is not JSON.

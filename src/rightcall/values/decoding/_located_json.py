@@ -32,14 +32,14 @@ class Document(msgspec.Struct, frozen=True):
     positions: dict[Path, Position]
 
     def position(self, path: Path) -> Position:
-        """Where a part was written or, if that is not known, the nearest part around it."""
+        """Return where a part was written or, if that is not known, the nearest part around it."""
         while path not in self.positions and path:
             path = path[:-1]
         return self.positions.get(path, Position(1, 1))
 
 
 def decode_located_json(text: str, limits: Limits) -> Document:
-    """A JSON document with its positions. An object that names a key twice is refused.
+    """Decode a JSON document with its positions. Duplicate keys are refused.
 
     Raises:
         DocumentError: the text is not JSON, names a key twice, or is too deep.

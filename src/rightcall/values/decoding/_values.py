@@ -14,7 +14,7 @@ _SCALARS = frozenset({str, float, bool, type(None)})
 def admit(
     value: Any, limits: Limits = DEFAULT_LIMITS, *, where: str = "$", foreign: bool = False, opened: bool = False
 ) -> Any:
-    """A copy of `value` made of plain JSON types only: dict, list, str, int, float, bool, None.
+    """Return a copy of `value` made of plain JSON types only: dict, list, str, int, float, bool, None.
 
     Tuples become lists, subclasses their plain type. With `foreign`, objects that are not JSON are kept as
     they are, for expectations whose `__eq__` decides; a cycle or a depth beyond the limit is refused either way.
@@ -119,7 +119,7 @@ class _Admission:
 
 
 def _fields(value: Any) -> dict[str, Any] | None:
-    """The fields of an object that has them by declaration; None for any other."""
+    """Return the declared fields of a model, dataclass or struct; `None` for any other object."""
     kind = type(value)
     if hasattr(kind, "model_dump"):
         dumped = _dumped(value)

@@ -39,7 +39,7 @@ class Redactor:
         """The secrets that were found, whole."""
 
     def value(self, value: Any) -> Any:
-        """A JSON value without secrets. What has none in it comes back as it is."""
+        """Return a JSON value without secrets; the same object if it has none."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
@@ -49,7 +49,7 @@ class Redactor:
         return value
 
     def text(self, text: str) -> str:
-        """A text without secrets."""
+        """Return a text without secrets."""
         hidden = hidden_in(text)
         if not hidden:
             return text
@@ -106,7 +106,7 @@ class Hidden(NamedTuple):
 
 
 def redacted_text(text: str) -> str:
-    """A text with every secret in it replaced by `[redacted: …]`; what is around it stays.
+    """Return a text with every secret replaced by `[redacted: …]`.
 
     The time is linear in the length of the text, whatever it is made of. What was redacted before stays as it is.
     """
@@ -115,7 +115,7 @@ def redacted_text(text: str) -> str:
 
 
 def redacted_address(text: str) -> str:
-    """A name without secrets. A web address loses its query, user and password: any part of a query may be a key."""
+    """Return a name without secrets. A web address loses its query, user and password: any of them may be a key."""
     if not text.startswith(("http://", "https://")):
         return redacted_text(text)
     scheme, _, rest = text.partition("://")
@@ -125,7 +125,7 @@ def redacted_address(text: str) -> str:
 
 
 def hidden_in(text: str) -> list[Hidden]:
-    """The secrets in a text, in order, none inside of another."""
+    """Return the secrets in a text, in order, without overlaps."""
     shapes, names = shapes_in(text)
     if not shapes and not names:
         return []
@@ -138,7 +138,7 @@ def hidden_in(text: str) -> list[Hidden]:
 
 
 def without(text: str, found: list[Hidden]) -> str:
-    """A text without these secrets."""
+    """Return a text without these secrets."""
     pieces, end = [], 0
     for hidden in found:
         pieces += [text[end : hidden.start], placeholder(hidden.name)]
@@ -172,12 +172,12 @@ def _named_by(value: Mapping[Any, Any]) -> str | None:
 
 
 def _folded(text: str) -> str:
-    """A text in lower case, of the same length: of all characters, only one becomes two."""
+    """Return a text in lower case with the same length: "İ" is the only character that would become two."""
     return (text if text.isascii() else text.replace("İ", "I")).lower()
 
 
 def _shaped(shape: Shape, text: str, folded: str) -> Iterator[Hidden]:
-    """The secrets of one shape, which has one mark."""
+    """Yield the secrets of one shape that has one mark."""
     searched, [mark] = folded if shape.is_folded else text, shape.marks
     place = searched.find(mark)
     while place >= 0:
@@ -188,13 +188,13 @@ def _shaped(shape: Shape, text: str, folded: str) -> Iterator[Hidden]:
 
 
 def _group_of(match: re.Match[str]) -> str | int:
-    """Which part of a match is the secret."""
+    """Return the group of a match that is the secret."""
     groups = match.groupdict()
     return next((name for name in ("secret", "alone") if groups.get(name)), 0)
 
 
 def _named(mark: str, text: str, folded: str) -> Iterator[Hidden]:
-    """The values of what is called like a secret: `password=…`, `"api_key": "…"`, `--token …`."""
+    """Yield the values under names of secrets: `password=…`, `"api_key": "…"`, `--token …`."""
     place, done = folded.find(mark), 0
     while place >= 0:
         ending = _KEY_END.match(text, place)

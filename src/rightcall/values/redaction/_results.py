@@ -50,7 +50,7 @@ def redacted(result: CaseResult) -> CaseResult:
 
 
 def redacted_document(document: str) -> str:
-    """The same for a result as `to_json` writes it."""
+    """Return the same for a result as `to_json` writes it."""
     return dump_json(_redacted_plain(load_json(document))) if is_suspect(document) else document
 
 
@@ -60,13 +60,13 @@ def redacted_overall(result: OverallResult) -> OverallResult:
 
 
 def redacted_trajectory(trajectory: Trajectory) -> Trajectory:
-    """A trajectory without secrets; the same object where there are none."""
+    """Return a trajectory without secrets; the same object where there are none."""
     plain = msgspec.to_builtins(trajectory)
     return msgspec.convert(_recorded(plain)[0], Trajectory) if is_suspect(dump_json(plain)) else trajectory
 
 
 def redacted_differences(differences: Sequence[Difference], *seen: Any) -> tuple[Difference, ...]:
-    """Differences without secrets, those of the values they are about among them: a difference may have but a part."""
+    """Return differences without secrets. `seen` are the values they come from: a difference may show only a part."""
     redacting = Redactor()
     for value in seen:
         redacting.value(value)
@@ -76,7 +76,7 @@ def redacted_differences(differences: Sequence[Difference], *seen: Any) -> tuple
 
 
 def _redacted_plain(plain: dict[str, Any]) -> dict[str, Any]:
-    """A result as plain data: what was recorded goes first, so that all of its secrets are known."""
+    """Return a result as plain data without secrets. The trajectory comes first, because it shows what they are."""
     trajectory, telling = _recorded(plain["trajectory"])
     rest = {key: value for key, value in plain.items() if key != "trajectory"}
     told_rest = telling.value(rest)
@@ -131,7 +131,7 @@ class _TextRedactor:
         return bool(self._known)
 
     def known(self, value: Any) -> Any:
-        """A value whose texts have none of the secrets that are known."""
+        """Return a value with all known secrets removed from its texts."""
         if isinstance(value, str):
             return self._without_known(value)
         if isinstance(value, (list, tuple)):
@@ -161,7 +161,7 @@ class _TextRedactor:
         return _CUT.join(pieces)
 
     def _longest(self, parts: list[str]) -> int:
-        """The length of the longest of these parts, each of which goes on where the one before it ends, of a secret."""
+        """Return the length of the longest of these growing parts that occurs in a known secret."""
         longest = 0
         for secret in self._known:
             held = takewhile(secret.__contains__, parts)
@@ -170,7 +170,7 @@ class _TextRedactor:
 
 
 def _written(secrets: list[str]) -> list[str]:
-    """Each secret as it is, and as JSON text has it."""
+    """Return each secret as it is, and as it is written in JSON."""
     return list(dict.fromkeys([form for secret in secrets for form in (secret, dump_json(secret)[1:-1])]))
 
 

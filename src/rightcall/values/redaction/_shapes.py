@@ -100,7 +100,7 @@ def _folded(name: str, *marks: str, pattern: str) -> Shape:
 
 
 def _word_of(mark: str) -> bytes:
-    """The part of a mark that is found in one word."""
+    """Return the longest word in a mark."""
     words = _WORD_IN_MARK.findall(mark)
     return max(words, key=len).encode() if words else b""
 

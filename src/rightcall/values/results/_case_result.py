@@ -87,17 +87,17 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The warnings that no finding tells already."""
+        """Return the warnings that no finding repeats."""
         if not any([placed.finding.code == "RC304" for placed in self.findings]):
             return self.warnings
         return tuple([warning for warning in self.warnings if not warning.startswith(NOT_UNDERSTOOD_NOTE)])
 
     def to_json(self) -> str:
-        """The result as one line of JSON with everything in it, from which `from_json` makes it again."""
+        """Return the result as one line of JSON, complete; `from_json` reads it."""
         return dump_json(self.to_plain())
 
     def to_plain(self) -> dict[str, Any]:
-        """The result as plain data. The results of evaluators are `evaluations`, with their details."""
+        """Return the result as plain data. The results of evaluators are `evaluations`, with their details."""
         plain: dict[str, Any] = {
             "case_id": self.case_id,
             "repeat": self.repeat,
@@ -117,7 +117,7 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> CaseResult:
-        """The result that `to_json` wrote.
+        """Read the result that `to_json` wrote.
 
         Raises:
             InputError: the text is not such a result.
@@ -126,7 +126,7 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_plain(cls, plain: Any) -> CaseResult:
-        """The result that `to_plain` gave. Raises `InputError` where it is none."""
+        """Read the result that `to_plain` returned. Raises `InputError` if it is not one."""
         try:
             saved = msgspec.convert(plain, SavedCase, strict=True)
         except msgspec.ValidationError as problem:
@@ -161,7 +161,7 @@ class Totals(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, verdicts: Iterable[Verdict]) -> Totals:
-        """The totals of these verdicts."""
+        """Count verdicts."""
         counts = Counter(verdicts)
         return cls(counts["passed"], counts["failed"], counts["not_measured"], counts["error"])
 

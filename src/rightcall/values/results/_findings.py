@@ -48,7 +48,7 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def missing_calls(trajectory: Trajectory) -> Finding:
-    """Why it is not known which calls were made, of a trajectory that says that some may be missing."""
+    """Return a finding that says why it is not known which calls were made."""
     if trajectory.not_understood:
         return Finding("RC304", f"calls may be missing that were not understood: {trajectory.not_understood}")
     if trajectory.calls:
@@ -57,7 +57,7 @@ def missing_calls(trajectory: Trajectory) -> Finding:
 
 
 def tool_in(text: str) -> str:
-    """The name of the tool in the text of a call; of a very long one, its beginning."""
+    """Return the name of the tool in the text of a call, cut if it is very long."""
     return text.partition("(")[0][:_LONGEST_NAME]
 
 

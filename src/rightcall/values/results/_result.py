@@ -21,7 +21,7 @@ class Explainer(Protocol):
     """An explanation of a result, computed when it is read."""
 
     def justify(self) -> Justification | None:
-        """The details: what the evaluator saw and how it got to its score."""
+        """Return the details: what the evaluator saw and how it computed its score."""
 
     def find(self) -> tuple[Finding, ...]:
         """Return what went wrong."""
@@ -34,7 +34,7 @@ class Explained(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
 
     def justify(self) -> Justification | None:
-        """The details."""
+        """Return the details."""
         return self.justification
 
     def find(self) -> tuple[Finding, ...]:
@@ -74,7 +74,7 @@ class Explanation(msgspec.Struct, eq=False):
         return self.made_findings
 
     def explained(self) -> Explained:
-        """Details and findings as plain data."""
+        """Return details and findings as plain data."""
         return Explained(self.details, self.findings)
 
     def __eq__(self, other: object) -> bool:
@@ -125,12 +125,12 @@ class EvaluationResult(msgspec.Struct, frozen=True, kw_only=True):
         return self.explanation.findings
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """The result as JSON text, details and findings included, from which `from_json` makes it again."""
+        """Return the result as JSON text, with details and findings; `from_json` reads it."""
         return dump_json(plain_result(self), indent=indent)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> EvaluationResult:
-        """The result that `to_json` wrote.
+        """Read the result that `to_json` wrote.
 
         Raises:
             InputError: the text is not such a result.
@@ -144,7 +144,7 @@ class EvaluationResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plain_result(result: EvaluationResult) -> Any:
-    """A result as plain data, details and findings included."""
+    """Return a result as plain data, details and findings included."""
     fields = {name: getattr(result, name) for name in result.__struct_fields__ if name != "explanation"}
     fields |= {"passed": result.passed, "details": result.details, "findings": result.findings}
     return msgspec.to_builtins(fields)
@@ -156,7 +156,7 @@ def without_details(result: EvaluationResult) -> EvaluationResult:
 
 
 def restored_result(saved: SavedResult) -> EvaluationResult:
-    """The result that was saved."""
+    """Return the result that was saved."""
     values = {name: getattr(saved, name) for name in EvaluationResult.__struct_fields__ if name != "explanation"}
     return EvaluationResult(**values, explanation=Explanation(Explained(saved.details, saved.findings)))
 

@@ -45,7 +45,7 @@ class Aggregates:
                 self._scores[evaluator] = total + score, count + 1
 
     def by_evaluator(self) -> dict[str, EvaluatorTotals]:
-        """The totals of each evaluator, by its id, in the order in which they were first seen."""
+        """Return the totals of each evaluator, by its id, in the order in which they were first seen."""
         return {evaluator: self._totals(evaluator, counts) for evaluator, counts in self._verdicts.items()}
 
     def _totals(self, evaluator: str, counts: Counter[Verdict]) -> EvaluatorTotals:
@@ -79,14 +79,14 @@ class Tally:
         self._verdicts.setdefault(case_id, []).append(verdict)
 
     def verdict(self, case_id: str) -> Verdict:
-        """The verdict of a case so far."""
+        """Return the verdict of a case so far."""
         verdicts = self._verdicts[case_id]
         needed = len(verdicts) if self._needed is None else self._needed
         could_pass = len(verdicts) - verdicts.count("failed") >= needed
         return worst([verdict for verdict in verdicts if verdict != "failed"]) if could_pass else "failed"
 
     def verdicts(self) -> dict[str, Verdict]:
-        """The verdict of each case so far."""
+        """Return the verdict of each case so far."""
         return {case_id: self.verdict(case_id) for case_id in self._verdicts}
 
     def totals(self) -> Totals:
@@ -94,7 +94,7 @@ class Tally:
         return Totals.of([self.verdict(case_id) for case_id in self._verdicts])
 
     def shares(self) -> Iterator[tuple[str, int, int]]:
-        """Each case that was run several times and did not pass each time: how often it passed, and of how many."""
+        """Yield each case with repeats that did not all pass: how many did, and of how many."""
         for case_id, verdicts in self._verdicts.items():
             passed = verdicts.count("passed")
             if len(verdicts) > 1 and passed < len(verdicts):

@@ -111,7 +111,7 @@ class WithheldCall(msgspec.Struct, frozen=True):
 
 
 def in_order(calls: Sequence[ToolCall]) -> list[int]:
-    """The positions of `calls` in the order they happened.
+    """Return the positions of `calls` in the order they happened.
 
     By start time; calls that start together, parent before child; else as given. Calls without a start time
     come last. Never by end time: calls that ran at once would come out reversed.
@@ -136,7 +136,7 @@ def _bad_name(name: object) -> str:
 
 
 def _parents_first(positions: list[int], calls: Sequence[ToolCall]) -> list[int]:
-    """Calls that start together, each after the calls it was made inside of, otherwise as they are."""
+    """Return calls that start together, each after the call that made it, otherwise in their order."""
     if len(positions) < 2:
         return positions
     by_span = {calls[position].span_id: position for position in positions if calls[position].span_id}

@@ -61,7 +61,7 @@ class KeptSpans(msgspec.Struct, frozen=True):
     def of(
         cls, spans: Collection[RawSpan], first: Collection[str | None] = (), limits: Limits = DEFAULT_LIMITS
     ) -> KeptSpans:
-        """These spans, in their order. Where there is not room for all, those with an id in `first` are kept first.
+        """Return these spans, in their order. If they do not all fit, those with an id in `first` are preferred.
 
         Texts longer than `kept_text` are cut, and say so. Spans that cannot be written as JSON are left out.
         """
@@ -73,7 +73,7 @@ class KeptSpans(msgspec.Struct, frozen=True):
         return cls(f"[{b', '.join(kept).decode()}]", len(spans) - len(kept))
 
     def without_spans(self) -> KeptSpans:
-        """The same with all of them left out."""
+        """Return the same without any spans."""
         return KeptSpans(left_out=self.left_out + _count(self.text))
 
     def check(self, limits: Limits = DEFAULT_LIMITS) -> None:
@@ -135,7 +135,7 @@ def _as_far_as_they_fit(spans: Iterable[RawSpan], limits: Limits) -> dict[str, b
 
 
 def _written(span: RawSpan, most: int) -> bytes:
-    """A span as JSON; nothing where that cannot be done."""
+    """Return a span as JSON; empty if it cannot be written."""
     try:
         text = _quickly_written(span)
         if text and len(text) <= most:  # and so is every text in it
@@ -150,7 +150,7 @@ def _written(span: RawSpan, most: int) -> bytes:
 
 
 def _quickly_written(span: RawSpan) -> bytes:
-    """A span as JSON, ten times as fast as `dump_json` has it; nothing where the quick encoder may lose something."""
+    """Return a span as JSON, ten times as fast as `dump_json`; empty if the fast encoder may lose something."""
     try:
         text = _encode(span)
     except (UnicodeEncodeError, OverflowError):  # a lone surrogate, a large integer

@@ -63,7 +63,7 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         usage: Usage | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> Trajectory:
-        """A trajectory of names, `{"name": …, "args": …, "output": …}` objects and `ToolCall`s, mixed.
+        """Make a trajectory of names, `{"name": …, "args": …, "output": …}` objects and `ToolCall`s, mixed.
 
         The calls keep their order, unless they have start times: those decide. Where only some have one, the order of
         all is not known. Arguments and outputs that are not given count as not recorded.
@@ -160,7 +160,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def summed_usage(parts: Iterable[Usage | None]) -> Usage | None:
-    """What several parts of a run took, one after the other. What one of them does not know, the sum does not."""
+    """Add up the usage of several parts of a run. A figure that one part does not have is not known for the sum."""
     known = [part or Usage() for part in parts]
     summed = Usage(
         duration_ns=_sum([part.duration_ns for part in known]),
