@@ -18,7 +18,7 @@ def test_a_running_run_shows_its_progress_and_its_end(page: Page, tmp_path: Path
     with slow_run(tmp_path, 3) as (runs, gates):
         [folder] = until(lambda: list_runs(runs))
         page.goto(f"{serve(runs)}/runs/{folder.name}")
-        expect(page.get_by_role("status")).to_contain_text("not over yet")
+        expect(page.get_by_role("status")).to_contain_text("not finished yet")
         expect(page.locator("main")).to_contain_text("0 of 3")
         page.evaluate("window.stayed = true")
 
@@ -43,7 +43,7 @@ def test_a_case_of_a_running_run_follows_it_and_leaves_open_what_is_open(
     run = new_run(tmp_path / "runs", wrong, is_complete=False, planned=2)
     journal = run.journal()
     page.goto(f"{serve(tmp_path / 'runs')}/runs/{run.folder.name}/cases/{case_key('laptop_search')}")
-    expect(page.get_by_role("status")).to_contain_text("not over yet")
+    expect(page.get_by_role("status")).to_contain_text("not finished yet")
     page.evaluate("window.stayed = true")
     page.get_by_text("Record").first.click()
     page.evaluate("document.activeElement.blur()")
@@ -78,6 +78,6 @@ def test_a_run_that_was_stopped_says_how_to_go_on(page: Page, tmp_path: Path, se
 
     page.goto(f"{serve(runs)}/runs/{folder.name}")
 
-    expect(page.locator("main")).to_contain_text("did not come to its end")
+    expect(page.locator("main")).to_contain_text("was interrupted")
     expect(page.locator("main")).to_contain_text("1 of 2")
     expect(page.locator("main")).to_contain_text(f"--resume {folder.name.rpartition('-')[2]}")

@@ -62,7 +62,7 @@ def _notes(run: RunFolder) -> tuple[str, ...]:
     if run.header.finished is None:
         return ("this run is not complete; its results so far are shown",)
     sample = run.header.sample
-    return () if sample is None else (sample.told(sum(1 for _ in run.entries())),)
+    return () if sample is None else (sample.note(sum(1 for _ in run.entries())),)
 
 
 def last_run_of(evalset: str, runs: Path, *, is_recorded: bool = False) -> RunFolder:

@@ -362,7 +362,7 @@ def test_a_finding_points_at_the_line_it_is_about(tmp_path: Path) -> None:
         ("cases: []", "1:1: 'cases' is empty; an eval set has at least one case"),
         ("{}", "1:1: 'cases' is missing"),
         ("- a", "1:1: an eval set is an object with the key 'cases', not ['a']"),
-        ("cases: [{id: a, id: b}]", "1:17: the key 'id' stands twice in one object"),
+        ("cases: [{id: a, id: b}]", "1:17: the key 'id' occurs twice in one object"),
         ("cases: [{id: 5}]", "1:10: cases[0].id: a text is expected, not 5"),
         ("cases: [{id: ''}]", "1:10: cases[0].id: an id has 1 to 300 characters, this one 0"),
         (

@@ -83,7 +83,7 @@ def test_very_many_cases_are_counted_and_not_listed() -> None:
 
 
 def test_a_run_without_cases_says_so() -> None:
-    assert "No case here." in page_of(report())
+    assert "No cases." in page_of(report())
 
 
 def test_nothing_that_strangers_wrote_becomes_more_than_text() -> None:

@@ -137,7 +137,7 @@ def test_searching_works_without_a_script_and_keeps_the_filter() -> None:
     assert ("input", {"type": "hidden", "name": "verdict", "value": "failed"}) in seen.elements
     [search] = [attrs for tag, attrs in seen.elements if tag == "input" and attrs["type"] == "search"]
     assert (search["name"], search["value"]) == ("q", 'a"b')
-    assert "No case here." in seen.text
+    assert "No cases." in seen.text
 
 
 def test_pages_lead_to_one_another_with_the_filter_kept() -> None:
@@ -158,7 +158,7 @@ def test_a_run_that_is_not_over_is_followed_and_one_that_broke_off_says_so() -> 
 
     assert '<html lang="en" data-running>' in followed
     assert '<noscript><meta http-equiv="refresh" content="5"></noscript>' in followed
-    assert "did not come to its end" in left
+    assert "was interrupted" in left
     assert "data-running" not in left
 
 

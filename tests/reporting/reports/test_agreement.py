@@ -17,7 +17,7 @@ from rightcall.reporting.reports import (
     markdown_report,
     redacted_report,
 )
-from rightcall.values.results import Finding, PlacedFinding, Source, Verdict, gravest
+from rightcall.values.results import Finding, PlacedFinding, Source, Verdict, worst
 
 CODES: dict[Verdict, str] = {"failed": "RC101", "error": "RC402", "not_measured": "RC301"}
 VERDICTS: tuple[Verdict, ...] = ("passed", "failed", "not_measured", "error")
@@ -33,7 +33,7 @@ def mixed(verdicts: tuple[Verdict, ...]) -> CaseResult:
     ]
     findings.sort(key=lambda placed: [*CODES.values()].index(placed.finding.code))
     results = tuple([evaluation(f"check{index}", verdict, None) for index, verdict in enumerate(verdicts)])
-    return result("a", gravest(verdicts), results=results, findings=tuple(findings))
+    return result("a", worst(verdicts), results=results, findings=tuple(findings))
 
 
 def combinations() -> Iterator[tuple[Verdict, ...]]:

@@ -65,7 +65,7 @@ def test_options_that_are_as_usual_are_not_told() -> None:
         ("replay", True, "tools", "answer what was recorded"),
         ("spans", False, "spans", "not kept"),
         ("redact", True, "secrets", "left out of what is kept"),
-        ("redact", False, "secrets", "told as they are"),
+        ("redact", False, "secrets", "shown as they are"),
         ("pytest", True, "run by", "pytest"),
     ],
 )

@@ -132,7 +132,7 @@ def test_a_line_that_is_wrong_in_the_middle_is_told_with_its_number(tmp_path: Pa
     with (run.folder / "cases.jsonl").open("a") as file:
         file.write('{"digest": "x", "case_id": 5}\n')
 
-    with pytest.raises(StoreError, match=r"cases\.jsonl:2: this line is damaged .*; take it out"):
+    with pytest.raises(StoreError, match=r"cases\.jsonl:2: this line is damaged .*; remove it"):
         list(run.entries())
 
 
@@ -362,7 +362,7 @@ def test_a_damaged_line_is_told_by_whoever_reads_verdicts_as_well(tmp_path: Path
     run = unsealed(new_run(tmp_path))
     (run.folder / "cases.jsonl").write_bytes(b'{"digest": "x", "case_id": 5}\n')
 
-    with pytest.raises(StoreError, match=r"cases\.jsonl:1: this line is damaged .*; take it out"):
+    with pytest.raises(StoreError, match=r"cases\.jsonl:1: this line is damaged .*; remove it"):
         run.verdicts()
 
 

@@ -116,7 +116,7 @@ def test_a_line_that_is_damaged_is_told_with_its_case(tmp_path: Path) -> None:
     file = run.folder / "spans.jsonl"
     file.write_bytes(file.read_bytes().replace(b'"name":"x"', b'"name":x'))
 
-    with pytest.raises(StoreError, match=r"spans\.jsonl: the line of 'a' is damaged .*; take it out"):
+    with pytest.raises(StoreError, match=r"spans\.jsonl: the line of 'a' is damaged .*; remove it"):
         run.spans("a")
     assert names(run.spans("b")) == ["y"]
 

@@ -134,7 +134,7 @@ def test_a_damaged_journal_is_a_page_with_the_words_of_the_terminal(runs: Path, 
 
     assert answer.status == 422
     assert "cases.jsonl:3: this line is damaged" in answer.text
-    assert "take it out, and what it told is run again" in answer.text
+    assert "remove it, and its case is run again" in answer.text
 
 
 def test_a_comparison_has_flips_first_in_the_words_of_the_terminal(runs: Path, good: RunFolder, bad: RunFolder) -> None:
@@ -248,8 +248,8 @@ def test_a_run_that_is_going_on_is_followed_and_one_that_was_killed_says_how_to_
     assert "data-running" in going
     assert "data-running" in listed
     assert "running" in text_of(listed)
-    assert "1 of 2 results are there." in text_of(going)
-    assert "2 of 2 results are there." in text_of(further)
+    assert "1 of 2 results so far." in text_of(going)
+    assert "2 of 2 results so far." in text_of(further)
     assert "data-running" not in killed
     assert f"rightcall run --resume {run.header.id} --runs {runs}" in text_of(killed)
     assert "unfinished" in text_of(browser.get("/").text)
@@ -267,11 +267,11 @@ def test_a_case_of_a_run_that_is_going_on_is_followed_with_its_neighbours(tmp_pa
     killed = browser.get(address).text
 
     assert "data-running" in going
-    assert "The run of this case is not over yet; the page follows it." in text_of(going)
+    assert "The run of this case is not finished yet; the page updates itself." in text_of(going)
     assert "Case → j" not in text_of(going)
     assert "Case → j" in text_of(further)
     assert "data-running" not in killed
-    assert "not over yet" not in text_of(killed)
+    assert "not finished yet" not in text_of(killed)
 
 
 def test_the_history_of_a_case_says_in_which_run_it_began_to_fail(tmp_path: Path, runs: Path) -> None:

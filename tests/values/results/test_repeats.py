@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 from hypothesis import given, strategies as st
 
-from rightcall.values.results import Tally, Verdict, gravest
+from rightcall.values.results import Tally, Verdict, worst
 
 VERDICTS: tuple[Verdict, ...] = ("passed", "failed", "not_measured", "error")
 
@@ -60,7 +60,7 @@ def test_a_case_fails_just_when_it_fails_however_unknown_repeats_had_ended(
 
 
 def test_a_failure_comes_before_an_error_and_that_before_what_was_not_measured() -> None:
-    assert gravest(VERDICTS) == "failed"
-    assert gravest(["passed", "not_measured", "error"]) == "error"
-    assert gravest(["passed", "not_measured"]) == "not_measured"
-    assert gravest([]) == "passed"
+    assert worst(VERDICTS) == "failed"
+    assert worst(["passed", "not_measured", "error"]) == "error"
+    assert worst(["passed", "not_measured"]) == "not_measured"
+    assert worst([]) == "passed"

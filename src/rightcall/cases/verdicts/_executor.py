@@ -122,7 +122,7 @@ class _PendingCase:
 
     def _explained(self, results: list[EvaluationResult]) -> CaseResult:
         for result in results:
-            result.explanation.told()
+            result.explanation.explained()
         return combine_results(self._case, self._trajectory, results)
 
     def _unexplained(self, results: list[EvaluationResult]) -> CaseResult:

@@ -18,8 +18,8 @@ from rightcall.values.results import (
     Finding,
     Outcome,
     PlacedFinding,
-    gravest,
-    gravity,
+    severity,
+    worst,
 )
 from rightcall.values.trajectory import Trajectory
 
@@ -62,7 +62,7 @@ def combine_results(case: Case, trajectory: Trajectory, results: Sequence[Evalua
     """Return the result of a case, given the results of its checks in their order."""
     return CaseResult(
         case_id=case.id,
-        verdict=gravest(result.verdict for result in results),
+        verdict=worst(result.verdict for result in results),
         score=weighted_score(case.checks, [result.score for result in results]),
         source=case.source,
         trajectory=trajectory,
@@ -130,7 +130,7 @@ def _placed(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> Ite
 
     The findings that decide the verdict come first, because some reports show only one.
     """
-    gravest_first = sorted(zip(checks, results, strict=True), key=lambda pair: gravity(pair[1].verdict))
+    gravest_first = sorted(zip(checks, results, strict=True), key=lambda pair: severity(pair[1].verdict))
     for check, result in gravest_first:
         if not result.passed:
             for finding in result.findings:

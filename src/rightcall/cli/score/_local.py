@@ -13,7 +13,7 @@ from rightcall.cases.verdicts import exit_code
 from rightcall.reporting.reports import Report
 from rightcall.scale.local import Scored, Scoring
 from rightcall.scale.request import Request
-from rightcall.values.results import Aggregates, CaseResult, OverallResult, Totals, Verdict, gravest
+from rightcall.values.results import Aggregates, CaseResult, OverallResult, Totals, Verdict, worst
 
 from .._errors import print_error
 from .._formats import Telling
@@ -114,7 +114,7 @@ class LocalScoring:
             for scored in results:
                 result = scored.result
                 before = self._verdicts.get(result.case_id, "passed")
-                self._verdicts[result.case_id] = gravest((before, result.verdict))
+                self._verdicts[result.case_id] = worst((before, result.verdict))
                 self._aggregates.add(scored.measures)
                 self._warnings.update(result.notes)
                 self._telling.tell(result)

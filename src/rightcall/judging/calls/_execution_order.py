@@ -30,7 +30,7 @@ from rightcall.values.results import (
     Finding,
     Justification,
     Verdict,
-    gravest,
+    worst,
 )
 
 from ._comparison import Comparison, ComparisonAccount, Kind, compare_names, too_long_to_align
@@ -201,8 +201,8 @@ class ExampleResult(msgspec.Struct, frozen=True):
 
     @property
     def verdict(self) -> Verdict:
-        """The gravest verdict: a failure before an error, an error before what was not measured."""
-        return gravest(result.verdict for result in self.results)
+        """The worst verdict: a failure before an error, an error before what was not measured."""
+        return worst(result.verdict for result in self.results)
 
     @property
     def success(self) -> bool:

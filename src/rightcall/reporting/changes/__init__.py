@@ -1,4 +1,4 @@
-"""What changed between runs: verdicts, scores, and the paths that agents took."""
+"""Changes between runs: verdicts, scores, and the paths that agents took."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

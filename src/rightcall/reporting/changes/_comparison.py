@@ -19,7 +19,7 @@ _RANKS: dict[Kind, int] = {"worse": 0, "better": 1, "other": 2, "drifted": 3, "o
 
 
 class ScoreChange(msgspec.Struct, frozen=True):
-    """The score of one evaluator, before and after; `None` where there is none."""
+    """The score of one evaluator, before and after; `None` if it has none."""
 
     evaluator: str
     before: float | None
@@ -27,11 +27,11 @@ class ScoreChange(msgspec.Struct, frozen=True):
 
 
 class CaseChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one case.
+    """The change of one case.
 
     `worse`: it passed, and does not now. `better`: it did not pass, and does now. `other`: another verdict, neither
     of them `passed`. `drifted`: the same verdict by another path or with other scores. `only_before` and
-    `only_after`: one run only has it.
+    `only_after`: the case is in one run only.
     """
 
     case_id: str
@@ -53,17 +53,17 @@ class CaseChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """What changed from one run to another: flips first, the worse ones before the others."""
+    """The changes from one run to another: flips first, and among them the cases that got worse."""
 
     before: Overview
     after: Overview
     cases: tuple[CaseChange, ...]
     same: int
-    """How many cases are as they were, but for their answers; they are not listed."""
+    """The number of cases that did not change, apart from their answers; they are not listed."""
 
 
 def compare(before: Mapping[str, CaseSide], after: Mapping[str, CaseSide]) -> Comparison:
-    """What changed between two runs, given what each has of its cases."""
+    """Compare two runs, given the sides that `sides_of` returns for each."""
     changes = list(_changes(before, after))
     changes.sort(key=_place)
     shared = len(before.keys() & after.keys())
@@ -72,7 +72,7 @@ def compare(before: Mapping[str, CaseSide], after: Mapping[str, CaseSide]) -> Co
 
 
 class CaseSide(msgspec.Struct, frozen=True, kw_only=True):
-    """What one run has of one case: its verdict and, over all repeats, the mean of its scores.
+    """One case in one run: its verdict, and the mean of its scores over all repeats.
 
     The path and the answer are those of the first repeat that has the verdict of the case.
     """
@@ -95,7 +95,7 @@ class CaseSide(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Overview(msgspec.Struct, frozen=True):
-    """What a run comes to: cases, how many passed, mean scores by evaluator, and calls a case."""
+    """The totals of a run: cases, passed cases, mean score by evaluator, and mean calls per case."""
 
     cases: int
     passed: int
@@ -104,9 +104,9 @@ class Overview(msgspec.Struct, frozen=True):
 
 
 def sides_of(results: Iterable[CaseResult], needed: int | None = None) -> dict[str, CaseSide]:
-    """What a run has of each case, by its id; `needed` is how many repeats must pass, all by default.
+    """Return one side per case, by case id; `needed` is how many repeats must pass, all by default.
 
-    Of each result only its path is kept in memory, not what tools gave back.
+    Only the path of each result stays in memory, not the outputs of its tools.
     """
     tally = Tally(needed)
     repeats: dict[str, list[CaseSide]] = {}
@@ -117,7 +117,7 @@ def sides_of(results: Iterable[CaseResult], needed: int | None = None) -> dict[s
 
 
 def overview(sides: Mapping[str, CaseSide]) -> Overview:
-    """What the cases of a run come to."""
+    """Return the totals of a run."""
     evaluators = dict.fromkeys(evaluator for side in sides.values() for evaluator in side.scores)
     means = {name: mean(side.scores.get(name) for side in sides.values()) for name in evaluators}
     calls = mean(float(len(side.path)) for side in sides.values() if side.is_recorded)
@@ -125,13 +125,13 @@ def overview(sides: Mapping[str, CaseSide]) -> Overview:
 
 
 def mean(scores: Iterable[float | None]) -> float | None:
-    """The mean of the scores that there are; `None` where there is none."""
+    """Return the mean of the known scores; `None` if there are none."""
     given = [score for score in scores if score is not None]
     return sum(given) / len(given) if given else None
 
 
 def redacted_comparison(comparison: Comparison) -> Comparison:
-    """The same changes, without the secrets in arguments. One that is another secret now is still a change."""
+    """Return the same changes without secrets. A secret that was replaced by another is still a change."""
     return msgspec.structs.replace(comparison, cases=tuple([_redacted_change(change) for change in comparison.cases]))
 
 
@@ -165,7 +165,7 @@ def _score_changes(old: CaseSide, new: CaseSide) -> Iterator[ScoreChange]:
 
 
 def _place(change: CaseChange) -> tuple[int, str, int, int]:
-    """By what became of it, then as the cases stand in their file."""
+    """Sort by kind of change, then by position in the eval set."""
     side = change.after or change.before
     source = side.source if side is not None else None
     return (_RANKS[change.kind], *((source.file, source.line, source.column) if source is not None else ("", 0, 0)))
@@ -173,6 +173,7 @@ def _place(change: CaseChange) -> tuple[int, str, int, int]:
 
 def _side(result: CaseResult) -> CaseSide:
     trajectory = result.trajectory
+    # A digest, because answers are compared and never shown here, and may be megabytes.
     answer = dump_json(trajectory.output) if trajectory is not None else ""
     return CaseSide(
         verdict=result.verdict,

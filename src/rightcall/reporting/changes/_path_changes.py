@@ -1,4 +1,4 @@
-"""What changed in a path: which calls came, went, changed places or have other arguments."""
+"""Changes of a path: calls added, removed, moved, or made with other arguments."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from rightcall.values.trajectory import Trajectory
 
 _MOST_DIFFERENCES = 20
 _VALUE_WIDTH = 40
+# Sorted keys: the order in which a model writes arguments is not a change.
 _plain_text = json.JSONEncoder(sort_keys=True, default=repr).encode
 
 Pairs = list[tuple[int, int]]
 
 
 class ComparedCall(msgspec.Struct, frozen=True):
-    """What counts of a call: its tool and its arguments, `None` where they were not recorded."""
+    """The part of a call that is compared: its tool and its arguments, `None` if they were not recorded."""
 
     name: str
     args: Mapping[str, Any] | None = None
@@ -35,8 +36,8 @@ class PathChange(msgspec.Struct, frozen=True, omit_defaults=True):
     """One change of a path.
 
     `swapped`: the call and `other` changed places. `earlier`: the call is made before `other` now; `later`: after it.
-    `removed` and `added`: a call that one path has and the other has not, so many `times`. `arguments`: the same
-    call with other arguments; `differences` says where, with what was there before as expected.
+    `removed` and `added`: calls in one path only, with their number in `times`. `arguments`: the same
+    call with other arguments; `differences` has the old values as expected.
     """
 
     kind: Literal["swapped", "earlier", "later", "removed", "added", "arguments"]
@@ -50,7 +51,7 @@ Calls = Sequence[ComparedCall]
 
 
 def compared_calls(trajectory: Trajectory | None) -> tuple[ComparedCall, ...]:
-    """The path of a trajectory. Calls whose order it does not settle are put in an order of their own."""
+    """Return the path of a trajectory. Calls whose order was not recorded are sorted by their text."""
     if trajectory is None:
         return ()
     made = [ComparedCall(call.name, None if "args" in call.unrecorded else call.args) for call in trajectory.calls]
@@ -60,13 +61,14 @@ def compared_calls(trajectory: Trajectory | None) -> tuple[ComparedCall, ...]:
 
 
 def path_changes(before: Calls, after: Calls) -> tuple[PathChange, ...]:
-    """What makes one path of another: moves first, then what is gone, what is new, and arguments.
+    """Return the changes from one path to another: moves, removed calls, added calls, then arguments.
 
-    Equal calls are lined up first, then calls of one name. What was not recorded on either side has not changed.
+    Equal calls are lined up first, then calls of one name. Arguments that one side did not record are not compared.
     Paths with more calls than `limits.aligned_calls` are compared by how often each tool was called.
     """
     if list(map(_text, before)) == list(map(_text, after)):
         return ()
+    # Alignment takes time and memory proportional to the product of the lengths.
     if max(len(before), len(after)) > DEFAULT_LIMITS.aligned_calls:
         return (*_counted("removed", _names(before), _names(after)), *_counted("added", _names(after), _names(before)))
     in_place = _in_place(before, after)
@@ -95,7 +97,7 @@ def _text(call: ComparedCall) -> str:
 
 
 def _in_place(before: Calls, after: Calls) -> Pairs:
-    """Pairs of positions that rise on both sides: equal calls, and between these calls of one name."""
+    """Return pairs of positions that rise on both sides: equal calls, and between them calls of the same name."""
     anchors = _common([_text(call) for call in before], [_text(call) for call in after])
     pairs = list(anchors)
     for (first, second), (end, other_end) in pairwise([(-1, -1), *anchors, (len(before), len(after))]):
@@ -112,7 +114,7 @@ def _common(before: Sequence[str], after: Sequence[str]) -> Pairs:
 
 
 def _leftovers(in_place: Pairs, before: Calls, after: Calls) -> Pairs:
-    """Pairs of what is not in place: equal calls first, then the first of a name with the first of that name."""
+    """Return pairs of the calls that are not in place: equal calls first, then calls of the same name in order."""
     left = set(range(len(before))) - {first for first, _ in in_place}
     free = set(range(len(after))) - {second for _, second in in_place}
     pairs: Pairs = []
@@ -129,7 +131,7 @@ def _leftovers(in_place: Pairs, before: Calls, after: Calls) -> Pairs:
 
 
 def _moves(in_place: Pairs, moved: Pairs, before: Sequence[ComparedCall]) -> Iterator[PathChange]:
-    """What each call that is not in place was moved past."""
+    """Yield, for each call out of place, the calls it was moved past."""
     firsts, seconds = [first for first, _ in in_place], [second for _, second in in_place]
     for first, second in moved:
         old, new = bisect_left(firsts, first), bisect_left(seconds, second)
@@ -151,7 +153,7 @@ def _other_arguments(pairs: Pairs, before: Calls, after: Calls) -> Iterator[Path
 
 
 def _differences(old: Any, new: Any, path: str) -> Iterator[Difference]:
-    """Where two values differ, leaf by leaf. Both are plain data: a `$` in them means nothing."""
+    """Yield where two values differ, leaf by leaf. Both are plain data: a `$` in them has no meaning."""
     if equal(old, new):
         return
     if isinstance(old, dict) and isinstance(new, dict):

@@ -17,13 +17,6 @@ from ._compare_page import (
     verdict_rows as verdict_rows,
     verdicts_html as verdicts_html,
 )
-from ._facts import (
-    Moment as Moment,
-    RunFacts as RunFacts,
-    facts_of as facts_of,
-    moment as moment,
-    report_facts as report_facts,
-)
 from ._html_report import check_installed as check_installed, html_report as html_report
 from ._links import Crumb as Crumb, Links as Links, case_key as case_key, key_of as key_of
 from ._rows import (
@@ -41,7 +34,17 @@ from ._run_page import (
     run_html as run_html,
     run_page as run_page,
 )
-from ._runs_page import RunLine as RunLine, RunsPage as RunsPage, picture as picture, runs_html as runs_html
+from ._runs_page import (
+    Moment as Moment,
+    RunFacts as RunFacts,
+    RunLine as RunLine,
+    RunsPage as RunsPage,
+    facts_of as facts_of,
+    moment as moment,
+    picture as picture,
+    report_facts as report_facts,
+    runs_html as runs_html,
+)
 from ._templates import (
     MessagePage as MessagePage,
     message_html as message_html,

@@ -35,14 +35,14 @@ class CallView(msgspec.Struct, frozen=True, kw_only=True):
     href: str = ""
     """The page of its tool."""
     sign: str = ""
-    """What a comparison says of it; empty where none does."""
+    """The kind of its step in a comparison; empty if no comparison mentions it."""
     args: ShownText | None = None
     output: ShownText | None = None
     error: ShownText | None = None
     suspected_error: bool = False
     internal: bool = False
     facts: tuple[tuple[str, str], ...] = ()
-    """What else is known: agent, turn, times."""
+    """Everything else that was recorded: agent, turn, times."""
     made_by: int = 0
     """The number of the call that made it; 0 for none."""
     together: tuple[int, ...] = ()
@@ -64,7 +64,7 @@ def call_view(
     href: str = "",
     sign: str = "",
 ) -> CallView:
-    """A call with everything, counted from where the first one begins.
+    """Return a call with everything recorded; times count from the start of the first call.
 
     `makers` has the numbers of calls by span id, `groups` those of calls that belong together by the name of the group.
     """
@@ -92,7 +92,7 @@ def call_view(
 
 
 def brief_call_view(position: int, calls: Sequence[ToolCall], sign: str = "") -> CallView:
-    """A call in a line or two, for files that hold very many."""
+    """Return a call in a line or two, for files with very many calls."""
     call = calls[position]
     return CallView(
         number=position + 1,
@@ -108,7 +108,7 @@ def brief_call_view(position: int, calls: Sequence[ToolCall], sign: str = "") ->
 
 
 def value_shown(value: Any, most: int = _TEXT) -> ShownText:
-    """A value as JSON: on one line where it is short. A long text is shown as it is, with its lines."""
+    """Return a value as JSON, on one line if it is short. A long text keeps its lines."""
     if isinstance(value, str) and ("\n" in value or len(value) > _SHORT):
         return shown_text(value, most, whole=True)
     text = _pretty(value)
@@ -130,15 +130,15 @@ class BarView(msgspec.Struct, frozen=True, kw_only=True):
     bracket: str = ""
     """Its place among calls that belong together."""
     together: str = ""
-    """What joins them, in words."""
+    """Why they belong together, in words."""
     turn: int = 0
-    """Which turn of the conversation it belongs to, from 1; 0 where there is one only, or nobody knows."""
+    """The turn it belongs to, from 1; 0 if there is only one turn, or the turn was not recorded."""
     is_error: bool = False
     is_internal: bool = False
 
 
 class Waterfall(msgspec.Struct, frozen=True):
-    """The bars of a case, with the labels of the axis, and how many calls have none for want of room."""
+    """The bars of a case, the labels of the axis, and the number of calls that did not fit."""
 
     bars: tuple[BarView, ...] = ()
     axis: tuple[str, ...] = ()
@@ -146,9 +146,9 @@ class Waterfall(msgspec.Struct, frozen=True):
 
 
 def waterfall_of(calls: Sequence[ToolCall], most: int) -> Waterfall:
-    """The first `most` calls, each below the one that made it.
+    """Return the bars of the first `most` calls, each below the call that made it.
 
-    A call without a start has no bar, one without an end the narrowest; a clock that went backwards does no harm.
+    A call without a start has no bar, one without an end has the narrowest. Clocks may run backwards.
     """
     starts = [call.start_ns for call in calls if call.start_ns is not None]
     ends = [call.end_ns for call in calls if call.end_ns is not None]

@@ -13,10 +13,9 @@ from rightcall.values.trajectory import ToolCall, Trajectory
 
 from ._case_calls import CallView, Waterfall, brief_call_view, call_view, value_shown, waterfall_of
 from ._evaluations import EvaluationView, evaluation_views, signs_of
-from ._facts import Moment
 from ._links import Crumb, Links, case_key
-from ._problems import ProblemView, codes_of, problem_views
-from ._rows import sentence_of
+from ._rows import ProblemView, codes_of, problem_views, sentence_of
+from ._runs_page import Moment
 from ._templates import render
 from ._texts import ShownText, shown_text
 
@@ -46,7 +45,7 @@ class Sibling(msgspec.Struct, frozen=True):
 
 
 class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """How a case fared in one run, the oldest run first."""
+    """The verdict of a case in one run; the oldest run comes first."""
 
     run: str
     href: str
@@ -62,7 +61,7 @@ class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CasePage(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be seen of one result of a case."""
+    """The page of one result of a case."""
 
     title: str
     trail: tuple[Crumb, ...] = ()
@@ -75,7 +74,7 @@ class CasePage(msgspec.Struct, frozen=True, kw_only=True):
     place: str
     took: str
     size: int
-    """How many calls there were."""
+    """The number of calls."""
     sentence: ShownText
     problems: tuple[ProblemView, ...]
     codes: tuple[Code, ...]
@@ -91,7 +90,7 @@ class CasePage(msgspec.Struct, frozen=True, kw_only=True):
     input: ShownText | None = None
     output: ShownText | None = None
     turn_inputs: tuple[ShownText, ...] = ()
-    """What each turn was given, where each turn that gave something back is known to have been given something."""
+    """The input of each turn, if every turn with an output has a known input."""
     turn_outputs: tuple[ShownText, ...] = ()
     error: ShownText | None = None
     traceback: ShownText | None = None
@@ -104,11 +103,11 @@ class CasePage(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def anchor(self) -> str:
-        """What ids inside of this page begin with, so that many cases can stand in one file."""
+        """The prefix of all ids on this page, so that one file can hold many cases."""
         return f"{self.key}-" if self.is_brief else ""
 
     def call_href(self, number: int, links: Links) -> str:
-        """Where a call is shown; nothing where it is not."""
+        """Return the address of a call; empty if it is not shown."""
         if self.is_brief:
             return f"#{self.anchor}call-{number}" if number <= len(self.calls) else ""
         page = (number - 1) // CALLS_A_PAGE + 1
@@ -129,19 +128,19 @@ def case_page(
     history: Sequence[HistoryEntry] = (),
     is_running: bool = False,
 ) -> CasePage:
-    """The page of a case with everything. A page of calls that does not exist is the nearest that does.
+    """Return the page of a case. A page of calls that does not exist becomes the nearest one that does.
 
     Args:
-        result: What was found.
-        run_id: What its run goes by in addresses, and `run_name` on the page.
-        links: Where other pages are.
-        run_name: See above; the id by default.
+        result: The result of the case.
+        run_id: The name of its run in addresses.
+        links: The addresses of other pages.
+        run_name: The name of its run on the page; the id by default.
         calls_page: Which calls are shown, `CALLS_A_PAGE` of them at a time.
         spans: The recorded spans as plain data or structs, by their ids.
         neighbours: The cases before and after it.
-        siblings: All repeats of it, itself included; none where it has one only.
-        history: How it fared in other runs.
-        is_running: Whether the run is not over yet.
+        siblings: All its repeats, this one included; empty if there is only one.
+        history: Its verdicts in other runs.
+        is_running: Whether the run is still going on.
     """
     calls = result.trajectory.calls if result.trajectory is not None else ()
     evaluations = evaluation_views(result)
@@ -164,7 +163,7 @@ def case_page(
 
 
 def brief_case_page(result: CaseResult) -> CasePage:
-    """The same, cut to what a file with thousands of cases has room for. Of one that passed nothing is compared."""
+    """Return a page short enough for a file with thousands of cases. Calls of a passed case are not compared."""
     calls = result.trajectory.calls if result.trajectory is not None else ()
     evaluations = evaluation_views(result, 0 if result.passed else _BRIEF_STEPS)
     signs = signs_of(evaluations)
@@ -175,7 +174,7 @@ def brief_case_page(result: CaseResult) -> CasePage:
 
 
 def case_html(page: CasePage, links: Links) -> str:
-    """The page of a case as HTML. Raises `MissingExtraError`."""
+    """Render the page of a case. Raises `MissingExtraError`."""
     return render("case.html", page, links)
 
 
@@ -224,7 +223,7 @@ def _page(
 
 
 def _not_made(trajectory: Trajectory | None) -> list[str]:
-    """The calls that were asked for and not carried out, a sentence each."""
+    """Return a sentence for each call that was requested and not made."""
     withheld = trajectory.withheld[:20] if trajectory is not None else ()
     return [f"not made: {call_text(call.name, call.args or {})}: {call.reason}" for call in withheld]
 
@@ -237,7 +236,7 @@ def _calls(
     run_id: str,
     links: Links,
 ) -> tuple[CallView, ...]:
-    """The calls of one page of them."""
+    """Return the calls on one page."""
     begin = min([call.start_ns for call in calls if call.start_ns is not None], default=None)
     makers = {call.span_id: place for place, call in reversed(list(enumerate(calls, 1))) if call.span_id is not None}
     groups: dict[str, list[int]] = {}
@@ -263,6 +262,6 @@ def _calls(
 
 
 def _untold(result: CaseResult) -> str:
-    """What went wrong with the agent, unless a problem says so already, word for word."""
+    """Return the agent's error, unless a problem already has the same text."""
     error = result.outcome.error if result.outcome is not None else None
     return "" if error is None or any([placed.finding.message == error for placed in result.findings]) else error

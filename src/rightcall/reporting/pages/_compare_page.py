@@ -24,20 +24,20 @@ _CASE_ID = 400
 
 
 class ChangeLine(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one case, in words."""
+    """The change of one case, in words."""
 
     case_id: str
     key: str
     before: Verdict | None
     after: Verdict | None
-    told: str = ""
+    summary: str = ""
     """Where the verdict is the same: which it is, and whether the path is another."""
     scores: tuple[str, ...] = ()
     path: tuple[str, ...] = ()
 
 
 class Changes(msgspec.Struct, frozen=True, kw_only=True):
-    """Two runs, compared: what they come to, and their cases by what became of them."""
+    """Two runs, compared: their totals, and their cases by kind of change."""
 
     totals: tuple[tuple[str, str], ...]
     flips: tuple[ChangeLine, ...]
@@ -54,7 +54,7 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ComparePage(msgspec.Struct, frozen=True, kw_only=True):
-    """What changed from one run to another."""
+    """The page that compares two runs."""
 
     before: RunLine
     after: RunLine
@@ -96,7 +96,7 @@ class VerdictsPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def changes_of(comparison: Comparison, before: Mapping[str, CaseSide], after: Mapping[str, CaseSide]) -> Changes:
-    """A comparison in words, without the paths that it was made of."""
+    """Return a comparison in words, without the paths it was computed from."""
     kinds: dict[str, list[ChangeLine]] = {"flip": [], "drifted": [], "only_before": [], "only_after": []}
     for change in comparison.cases:
         kinds["flip" if change.is_flip else change.kind].append(_line(change))
@@ -114,7 +114,7 @@ def changes_of(comparison: Comparison, before: Mapping[str, CaseSide], after: Ma
 
 
 def verdict_rows(runs: Sequence[Mapping[str, Verdict]]) -> list[VerdictRow]:
-    """The cases whose verdicts are not the same in all runs, in the order in which they are first met."""
+    """Return the cases whose verdicts differ between runs, in the order they first occur."""
     rows = []
     for case_id in dict.fromkeys(case_id for verdicts in runs for case_id in verdicts):
         found = tuple([verdicts.get(case_id) for verdicts in runs])
@@ -124,27 +124,27 @@ def verdict_rows(runs: Sequence[Mapping[str, Verdict]]) -> list[VerdictRow]:
 
 
 def compare_html(page: ComparePage, links: Links) -> str:
-    """Two runs as a page. Raises `MissingExtraError`."""
+    """Render the comparison of two runs. Raises `MissingExtraError`."""
     return render("compare.html", page, links)
 
 
 def verdicts_html(page: VerdictsPage, links: Links) -> str:
-    """More than two runs as a page. Raises `MissingExtraError`."""
+    """Render the comparison of more than two runs. Raises `MissingExtraError`."""
     return render("verdicts.html", page, links)
 
 
 def _line(change: CaseChange) -> ChangeLine:
     before, after = [side.verdict if side is not None else None for side in (change.before, change.after)]
     path = tuple(change_words(change)) if before is not None and after is not None else ()
-    told = ""
+    summary = ""
     if before == after and after is not None:
-        told = f"{_ON_BOTH[after]}, path differs" if path else f"{_ON_BOTH[after]}, same path"
+        summary = f"{_ON_BOTH[after]}, path differs" if path else f"{_ON_BOTH[after]}, same path"
     return ChangeLine(
         case_id=change.case_id[:_CASE_ID],
         key=case_key(change.case_id),
         before=before,
         after=after,
-        told=told,
+        summary=summary,
         scores=tuple(score_words(change)),
         path=path,
     )

@@ -1,4 +1,4 @@
-"""What each evaluator says about a case."""
+"""The results of each evaluator for a case."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from rightcall.values.trajectory import ToolCall
 from ._texts import Change, Marked, ShownText, change_of, marked_pair, shown_text
 
 MOST_STEPS = 400
-"""How many lines of one comparison a page has."""
+"""The number of lines that one comparison has on a page."""
 _MOST_CHANGES = 20
 _CALL = 300
 _TEXT = 4_000
@@ -59,7 +59,7 @@ class TableView(msgspec.Struct, frozen=True):
 
 
 class CheckView(msgspec.Struct, frozen=True):
-    """How often a tool was to be called, and how often it was."""
+    """The expected and the actual number of calls of a tool."""
 
     tool: str
     expected: str
@@ -86,14 +86,14 @@ class AnswerView(msgspec.Struct, frozen=True):
 
 
 class EvaluationView(msgspec.Struct, frozen=True, kw_only=True):
-    """What one evaluator says of a case."""
+    """The result of one evaluator for a case."""
 
     evaluator: str
     verdict: Verdict
     score: float | None
     threshold: float
     rule: str = ""
-    """How calls were compared, such as `IN_ORDER, arguments subset`."""
+    """The way calls were compared, such as `IN_ORDER, arguments subset`."""
     tables: tuple[TableView, ...] = ()
     checks: tuple[CheckView, ...] = ()
     budgets: tuple[BudgetView, ...] = ()
@@ -108,13 +108,13 @@ class EvaluationView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def evaluation_views(result: CaseResult, most_steps: int = MOST_STEPS) -> tuple[EvaluationView, ...]:
-    """What each evaluator says, those that did not pass first. Without steps, calls are not compared."""
+    """Return the results of all evaluators, those that did not pass first. Without steps, calls are not compared."""
     ordered = sorted(result.results, key=lambda one: one.passed)
     return tuple([_evaluation(result, one, most_steps) for one in ordered])
 
 
 def signs_of(views: Sequence[EvaluationView]) -> dict[int, str]:
-    """What a comparison says of each call, by its number: the first that does not just say it is right."""
+    """Return the sign of each call, by its number: the first one that is not a match."""
     signs: dict[int, str] = {}
     for view in views:
         for table in view.tables:
@@ -133,7 +133,7 @@ class RubricView(msgspec.Struct, frozen=True):
 
 
 class JudgedView(msgspec.Struct, frozen=True):
-    """What a judge says: its reason, the call it is about, what it took, and its verdict on each rubric."""
+    """The answer of a judge: its reason, the call it is about, its cost, and its verdict on each rubric."""
 
     reason: ShownText
     facts: str
@@ -144,7 +144,7 @@ class JudgedView(msgspec.Struct, frozen=True):
 
 
 def judged_view(details: object) -> JudgedView | None:
-    """What a judge says, if the details of a result are those of a judge."""
+    """Return the answer of a judge, if the details are those of a judge."""
     if not isinstance(details, JudgeJustification):
         return None
     rubrics = sorted(details.rubrics, key=lambda rubric: rubric.met)[:_MOST]
@@ -194,7 +194,7 @@ def _tables(result: CaseResult, one: EvaluationResult, most_steps: int) -> Itera
 
 
 def _shows(path: ExpectedPath, step: Step) -> bool:
-    return path.shows_extras or path.is_told(step)
+    return path.shows_extras or path.is_reported(step)
 
 
 def _step(step: Step, path: ExpectedPath, calls: Sequence[ToolCall]) -> StepView:
@@ -206,7 +206,7 @@ def _step(step: Step, path: ExpectedPath, calls: Sequence[ToolCall]) -> StepView
         note = order_text(step, path.alignment.steps)
     if kind == "not_measured":
         note = "not recorded"
-    if kind == "extra" and not path.is_told(step):
+    if kind == "extra" and not path.is_reported(step):
         note = "allowed"
     return StepView(
         kind=kind,
@@ -221,7 +221,7 @@ def _step(step: Step, path: ExpectedPath, calls: Sequence[ToolCall]) -> StepView
 
 
 def _expected(step: Step, path: ExpectedPath, source: Source | None) -> str:
-    """What was expected: as it is written if a line says just that, else as a finding has it, else the name."""
+    """Return the expected call: the line of the eval set if it has nothing else, the text of a finding, or the name."""
     if source is not None and path.is_alone(source):
         line = source.excerpt.strip().removeprefix("- ").rstrip(",")
         if line.startswith(step.name):
@@ -261,7 +261,7 @@ def _answer(answer: ComparedAnswer) -> AnswerView:
 
 
 def _facts(details: JudgeJustification) -> str:
-    """Who was asked, how often, how far the answers agree, and what they took."""
+    """Return the model, the number of answers, how far they agree, and what they cost."""
     said = [details.model[:100]]
     if (count := len(details.samples)) > 1:
         said.append(f"{count} answers, {details.agreement:.0%} agree")

@@ -12,16 +12,16 @@ from rightcall.reporting.reports import Report, overall_line
 from rightcall.values.results import CODES, CaseResult, Code
 
 from ._case_page import CasePage, brief_case_page
-from ._facts import report_facts
 from ._links import Links
 from ._rows import CaseRow, RowCounter, row_of
 from ._run_page import problem_key, run_page
+from ._runs_page import report_facts
 from ._templates import environment
 
 MOST_BYTES = 3_000_000
-"""How much of a file is for details of cases; those after it have one line each."""
+"""The space for details of cases, in bytes; cases after that have one line each."""
 MOST_CASES = 20_000
-"""How many cases are listed at all."""
+"""The number of cases that are listed."""
 _MOST_OPEN = 20
 _LINKS = Links(is_one_file=True)
 
@@ -37,7 +37,7 @@ class ArticleView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def html_report(report: Report) -> Iterator[str]:
-    """A report as one HTML file, piece by piece, that needs no other file and no network.
+    """Yield a report as one HTML file, piece by piece, that needs no other file and no network.
 
     The cases that did not pass come first, the first of them open; all values are cut. When details have taken up
     3 MB, further cases have their sentence only, and after 20,000 cases the rest is counted. A policy inside of the
@@ -59,7 +59,7 @@ def html_report(report: Report) -> Iterator[str]:
 
 
 def check_installed() -> None:
-    """Refuse, before any work is done, what pages need and is not there. Raises `MissingExtraError`."""
+    """Check, before any work is done, that Jinja is installed. Raises `MissingExtraError`."""
     if find_spec("jinja2") is None:
         raise MissingExtraError("web pages need jinja2: pip install 'rightcall[view]'")
 
@@ -76,11 +76,12 @@ class _Articles:
         self._article = environment().get_template("report_parts.html").module.article  # type: ignore[attr-defined]
 
     def add(self, result: CaseResult) -> None:
-        """Take a case in."""
+        """Add a case."""
         row = row_of(result)
         self.number += 1
         self.grouping.add(row)
         self._codes.update(dict.fromkeys([code for code, _ in row.problems]))
+        # Results arrive in any order and failures come first in the file, so both kinds are kept, as finished HTML.
         pile = self._good if result.passed else self._bad
         if len(pile.texts) == MOST_CASES:
             return
@@ -104,7 +105,7 @@ class _Articles:
 
     @property
     def codes(self) -> list[Code]:
-        """What the codes of the cases mean."""
+        """The explanations of the codes that occur."""
         return [CODES[code] for code in self._codes if code in CODES]
 
 

@@ -1,29 +1,60 @@
-"""Cases as rows of a list, and what rows have in common."""
+"""Cases as rows of a list: their problems, worst first, and what rows have in common."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from rightcall.reporting.reports import seconds_between
-from rightcall.values.results import CaseResult, EvaluatorTotals, Totals, Verdict
+from rightcall.values.results import (
+    CODES,
+    CaseResult,
+    Code,
+    EvaluatorTotals,
+    Finding,
+    PlacedFinding,
+    Totals,
+    Verdict,
+    is_unmeasured,
+)
 
 from ._links import case_key
-from ._problems import Problem, problems_of, told_findings
+from ._texts import ShownText, shown_text
 
 _SENTENCE = 300
 _CASE_ID = 400
 _MOST_PROBLEMS = 20
 _MOST_TOOLS = 50
+_PROBLEM_SENTENCE = 1_000
+_PLACE = 300
+_MOST = 40
+Problem = tuple[str, str]
+"""A code and the name of a tool; the name is empty where no single tool is to blame."""
+_GRAVEST = (
+    "RC107",
+    "RC101",
+    "RC104",
+    "RC106",
+    "RC105",
+    "RC103",
+    "RC102",
+    "RC108",
+    "RC112",
+    "RC111",
+    "RC113",
+    "RC114",
+    "RC115",
+)
+_PREAMBLE = "not measured: "
 
 
 class CaseRow(msgspec.Struct, frozen=True, kw_only=True):
     """One result of a case, as small as a list needs it: what is long is cut, what is many is bounded."""
 
     key: str
-    """What it goes by in addresses."""
+    """Its name in addresses."""
     case_id: str
     repeat: int
     verdict: Verdict
@@ -31,17 +62,17 @@ class CaseRow(msgspec.Struct, frozen=True, kw_only=True):
     why: str
     """One sentence; empty where it passed."""
     problems: tuple[Problem, ...] = ()
-    """Codes and tools, the gravest first."""
+    """Codes and tools, the worst first."""
     tools: tuple[str, ...] = ()
     """The names of the tools called, each once."""
     calls: int = 0
     seconds: float | None = None
-    """How long the agent took; `None` where it was not run, or nobody knows."""
+    """The time the agent took; `None` if it was not run and its calls have no times."""
     tags: tuple[str, ...] = ()
 
 
 def row_of(result: CaseResult, tags: Sequence[str] = ()) -> CaseRow:
-    """The row of a result."""
+    """Return the row of a result."""
     calls = result.trajectory.calls if result.trajectory is not None else ()
     return CaseRow(
         key=case_key(result.case_id, result.repeat),
@@ -59,15 +90,15 @@ def row_of(result: CaseResult, tags: Sequence[str] = ()) -> CaseRow:
 
 
 def sentence_of(result: CaseResult) -> str:
-    """The sentence that says why a case did not pass; nothing for one that did."""
+    """Return the sentence that says why a case did not pass; empty if it did."""
     if result.passed:
         return ""
-    told = told_findings(result)
-    if told:
-        return told[0].finding.message
+    reported = reported_findings(result)
+    if reported:
+        return reported[0].finding.message
     if result.outcome is not None and result.outcome.error:
         return result.outcome.error
-    return next((one.error for one in result.results if one.error), None) or "nobody says why"
+    return next((one.error for one in result.results if one.error), None) or "no reason given"
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -79,7 +110,7 @@ class Group(msgspec.Struct, frozen=True):
 
 
 class ToolTotal(msgspec.Struct, frozen=True):
-    """How often a tool was called, and how often that failed."""
+    """The number of calls of a tool, and of calls that failed."""
 
     name: str
     calls: int
@@ -87,7 +118,7 @@ class ToolTotal(msgspec.Struct, frozen=True):
 
 
 class RunCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run comes to."""
+    """The totals of a run."""
 
     totals: Totals
     """Cases, each once however often it was run."""
@@ -96,10 +127,10 @@ class RunCounts(msgspec.Struct, frozen=True, kw_only=True):
     groups: tuple[Group, ...] = ()
     """The largest first."""
     calls: float | None = None
-    """Calls a result; `None` where there is none."""
+    """Mean calls per result; `None` if there are no results."""
     evaluators: Mapping[str, EvaluatorTotals] = {}
     tools: tuple[ToolTotal, ...] = ()
-    """The one called most first; none where nobody counted them."""
+    """The most called first; empty if tools were not counted."""
 
 
 class RowCounter:
@@ -117,18 +148,18 @@ class RowCounter:
         self._calls += row.calls
 
     def remove(self, row: CaseRow) -> None:
-        """Take back a row that another one replaces."""
+        """Remove a row that another one replaces."""
         self._verdicts[row.verdict] -= 1
         self._problems.subtract(set(row.problems))
         self._calls -= row.calls
 
     def groups(self) -> tuple[Group, ...]:
-        """Failures by rule and tool, the largest group first."""
+        """Return the failures by rule and tool, the largest group first."""
         found = [Group(code, tool, count) for (code, tool), count in self._problems.items() if count > 0]
         return tuple(sorted(found, key=lambda group: (-group.cases, group.code, group.tool)))
 
     def counts(self, totals: Totals, evaluators: Mapping[str, EvaluatorTotals]) -> RunCounts:
-        """What the rows come to, given what else is known."""
+        """Return the totals of all rows, given the totals that rows do not have."""
         verdicts = self._verdicts
         results = Totals(verdicts["passed"], verdicts["failed"], verdicts["not_measured"], verdicts["error"])
         number = results.passed + results.failed + results.not_measured + results.error
@@ -136,9 +167,71 @@ class RowCounter:
         return RunCounts(totals=totals, results=results, groups=self.groups(), calls=calls, evaluators=evaluators)
 
 
+class ProblemView(msgspec.Struct, frozen=True, kw_only=True):
+    """One sentence that says what is wrong, its code, who found it, where that is written, and what may help."""
+
+    code: str
+    name: str
+    """The name of the code; empty for one that is not known."""
+    message: ShownText
+    expectation: str
+    place: str
+    help: str = ""
+
+
+def problem_views(result: CaseResult) -> tuple[ProblemView, ...]:
+    """Return the problems of a case, the worst first, at most 40."""
+    return tuple([_view(placed) for placed in reported_findings(result)[:_MOST]])
+
+
+def codes_of(problems: Iterable[ProblemView]) -> tuple[Code, ...]:
+    """Return the explanation of each code, once."""
+    return tuple([CODES[code] for code in dict.fromkeys([each.code for each in problems]) if code in CODES])
+
+
+def problems_of(result: CaseResult) -> tuple[Problem, ...]:
+    """Return the code and tool of each problem of a case, the worst first, each pair once."""
+    return tuple(dict.fromkeys([(placed.finding.code, placed.finding.tool) for placed in reported_findings(result)]))
+
+
+def reported_findings(result: CaseResult) -> list[PlacedFinding]:
+    """Return the findings of a case that did not pass, the worst first, each message once.
+
+    A finding that only says "not measured" is left out if another one says what was not measured.
+    """
+    if result.passed:
+        return []
+    blamed = {one.evaluator for one in result.results if not one.passed}
+    mine = [each for each in result.findings if each.expectation in blamed or not result.results] or result.findings
+    once = {(each.finding.code, each.finding.message): each for each in reversed(mine)}
+    reported = [each for each in reversed(once.values()) if not each.finding.message.startswith(_PREAMBLE)]
+    return sorted(reported or list(mine[:1]), key=lambda each: _weight(result, each.finding))
+
+
 def _seconds(result: CaseResult) -> float | None:
-    """From the start of the first call to the end of the last one."""
+    """Return the time from the start of the first call to the end of the last one."""
     calls = result.trajectory.calls if result.trajectory is not None else ()
     begin = min((call.start_ns for call in calls if call.start_ns is not None), default=None)
     end = max((call.end_ns for call in calls if call.end_ns is not None), default=None)
     return seconds_between(begin, end)
+
+
+def _view(placed: PlacedFinding) -> ProblemView:
+    finding = placed.finding
+    return ProblemView(
+        code=finding.code[:40],
+        name=CODES[finding.code].name if finding.code in CODES else "",
+        message=shown_text(finding.message, _PROBLEM_SENTENCE),
+        expectation=placed.expectation[:100],
+        place=str(placed.source)[:_PLACE] if placed.source.file else "",
+        help=(finding.help or "")[:_PROBLEM_SENTENCE],
+    )
+
+
+def _weight(result: CaseResult, finding: Finding) -> int:
+    """Return the rank of a finding: those that decided the verdict come first."""
+    if result.verdict == "error" and finding.code >= "RC4":
+        return -1
+    if result.verdict == "not_measured" and is_unmeasured(finding.code):
+        return -1
+    return _GRAVEST.index(finding.code) if finding.code in _GRAVEST else len(_GRAVEST)

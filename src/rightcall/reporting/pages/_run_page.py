@@ -8,9 +8,9 @@ import msgspec
 
 from rightcall.values.results import EvaluatorTotals, Totals, group_words
 
-from ._facts import RunFacts
 from ._links import Crumb, Links, key_of
 from ._rows import CaseRow, Group, RunCounts, ToolTotal
+from ._runs_page import RunFacts
 from ._templates import render
 from ._texts import percent
 
@@ -26,7 +26,7 @@ _FILTERS = (
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
-    """Which cases are to be seen: empty is all. Tools go by their keys."""
+    """The cases to show; an empty field selects all. Tools are given by their keys."""
 
     verdict: str = ""
     rule: str = ""
@@ -35,7 +35,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     page: int = 1
 
     def accepts(self, row: CaseRow) -> bool:
-        """Whether a row is to be seen. A text is looked for in the id, the sentence and the tools, in any case."""
+        """Return whether to show a row. The text is searched in the id, the sentence and the tools, ignoring case."""
         if self.verdict and row.verdict != self.verdict:
             return False
         if (self.rule or self.tool) and not any(self._is_about(*problem) for problem in row.problems):
@@ -69,7 +69,7 @@ class FilterView(msgspec.Struct, frozen=True):
 
 
 class GroupView(msgspec.Struct, frozen=True):
-    """What some failures have in common: a tool, words that go on from its name, and how many they are."""
+    """A group of failures: a tool, words that follow its name, and the number of cases."""
 
     code: str
     tool: str
@@ -77,12 +77,12 @@ class GroupView(msgspec.Struct, frozen=True):
     cases: int
     href: str
     key: str
-    """What `problem_key` gives for each of these cases."""
+    """The key that `problem_key` returns for these cases."""
     is_chosen: bool = False
 
 
 class RunPage(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be seen of a run."""
+    """The page of a run."""
 
     title: str
     trail: tuple[Crumb, ...] = ()
@@ -110,7 +110,7 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def pages(self) -> int:
-        """How many pages of cases there are; one at least."""
+        """The number of pages of cases, at least one."""
         return _pages(self.matched)
 
 
@@ -124,16 +124,16 @@ def run_page(
     matched: int = 0,
     notes: Sequence[str] = (),
 ) -> RunPage:
-    """The page of a run.
+    """Return the page of a run.
 
     Args:
-        facts: What is known of it.
-        counts: What it comes to.
-        links: Where other pages are.
-        choice: Which of its cases are asked for.
-        rows: Those of the page asked for, `ROWS_A_PAGE` at most.
-        matched: How many there are on all pages.
-        notes: What else there is to say, one sentence each.
+        facts: Its header, as facts.
+        counts: Its totals.
+        links: The addresses of other pages.
+        choice: Which of its cases to show.
+        rows: The cases on this page, `ROWS_A_PAGE` at most.
+        matched: The number of cases on all pages.
+        notes: Other remarks, one sentence each.
     """
     choice = choice or Choice()
     groups = tuple([_group(group, facts, choice, links) for group in counts.groups])
@@ -159,12 +159,12 @@ def run_page(
 
 
 def problem_key(code: str, tool: str) -> str:
-    """What a rule and a tool go by together, without a space in it."""
+    """Return a key for a rule and a tool together, without spaces."""
     return key_of(f"{code} {tool}")
 
 
 def run_html(page: RunPage, links: Links) -> str:
-    """The page of a run as HTML. Raises `MissingExtraError`."""
+    """Render the page of a run. Raises `MissingExtraError`."""
     return render("run.html", page, links)
 
 

@@ -1,16 +1,18 @@
-"""The page of all runs: how many cases passed in each, and over time."""
+"""The page of all runs, and the facts that pages show about a run."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
 
+from rightcall.reporting.reports import Report, seconds_text
+from rightcall.reporting.store import Header
 from rightcall.values.results import Totals
 
-from ._facts import Moment
 from ._links import Crumb, Links
 from ._templates import render
 from ._texts import percent
@@ -18,13 +20,24 @@ from ._texts import percent
 State = Literal["finished", "running", "unfinished", "unreadable"]
 _TOP, _HEIGHT = 18.0, 90.0
 _FEWEST = 2
+_SHORT_ID = 4
+_TEXT = 200
+_UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """A point in time: for a program, for a person, and relative to now; the last is empty if now is not given."""
+
+    iso: str
+    absolute: str
+    relative: str = ""
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     """One run in the list. One that cannot be read has a `problem` and little else."""
 
     name: str
-    """What it goes by in addresses."""
+    """Its name in addresses."""
     short_id: str
     state: State = "finished"
     problem: str = ""
@@ -38,17 +51,17 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cases(self) -> int:
-        """How many cases it has."""
+        """The number of its cases."""
         return sum(msgspec.structs.astuple(self.totals)) if self.totals is not None else 0
 
     @property
     def rate(self) -> str:
-        """How many of them passed, in percent."""
+        """The share of its cases that passed, in percent."""
         return percent(self.totals.passed, self.cases) if self.totals is not None else "–"
 
 
 class Dot(msgspec.Struct, frozen=True, kw_only=True):
-    """One run in the picture: its place in percent of the width and in units of the height, and what it says."""
+    """One run in the chart: its position in percent of the width and in units of the height, and its description."""
 
     x: float
     y: float
@@ -66,7 +79,7 @@ class RunsPage(msgspec.Struct, frozen=True, kw_only=True):
     folder: str
     lines: tuple[RunLine, ...]
     count: int
-    """How many runs there are on all pages."""
+    """The number of runs on all pages."""
     dots: tuple[Dot, ...] = ()
     pictured: str = ""
     """The eval set of the picture."""
@@ -84,7 +97,7 @@ class RunsPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def picture(lines: Sequence[RunLine]) -> tuple[Dot, ...]:
-    """The share of cases that passed, run by run, of finished runs given newest first. One dot is no picture."""
+    """Return the pass rate of each finished run, oldest first, given the runs newest first. One dot is not a chart."""
     shown = [line for line in reversed(lines) if line.state == "finished" and line.cases]
     if len(shown) < _FEWEST:
         return ()
@@ -105,7 +118,75 @@ def picture(lines: Sequence[RunLine]) -> tuple[Dot, ...]:
 
 
 def runs_html(page: RunsPage, links: Links) -> str:
-    """The runs as a page, or how to make one where there are none. Raises `MissingExtraError`."""
+    """Render all runs, or instructions to make one if there are none. Raises `MissingExtraError`."""
     if page.count or page.evalset:
         return render("runs.html", page, links)
     return render("no_runs.html", replace(page, title="No runs yet", is_running=True), links)
+
+
+class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """A run: its name, its start, its duration, and everything else by name."""
+
+    id: str
+    """Its name in addresses."""
+    name: str
+    """Its name on a page."""
+    subject: str
+    """Its eval set."""
+    started: Moment | None = None
+    took: str = ""
+    known: tuple[tuple[str, str], ...] = ()
+    is_running: bool = False
+    is_finished: bool = True
+    """Whether it finished. A run that is neither finished nor running was interrupted."""
+
+
+def facts_of(header: Header, id: str = "", *, is_running: bool = False) -> RunFacts:
+    """Return the facts in a header. `id` is the run's name in addresses, by default the id in the header."""
+    known = (("agent", header.agent or "recorded traces"), ("eval set", header.evalset), *header.known())
+    return RunFacts(
+        id=id or header.id,
+        name=header.id[:_SHORT_ID],
+        subject=header.evalset[:_TEXT],
+        started=moment(header.started),
+        took=_took(header.seconds),
+        known=tuple([(name[:_TEXT], value[:_TEXT]) for name, value in known if value]),
+        is_running=is_running,
+        is_finished=header.finished is not None,
+    )
+
+
+def report_facts(report: Report) -> RunFacts:
+    """Return the facts in a report. Reports on recorded traces have no run."""
+    known = (("run", report.run_id), ("agent", report.agent), ("eval set", report.subject), *report.facts)
+    return RunFacts(
+        id=report.run_id[:_TEXT],
+        name=report.run_id[:_TEXT] or "Report",
+        subject=report.subject[:_TEXT],
+        took=_took(report.seconds),
+        known=tuple([(name[:_TEXT], value[:_TEXT]) for name, value in known if value]),
+    )
+
+
+def moment(iso: str, now: datetime | None = None) -> Moment:
+    """Parse a time in a header. A text that is not a time is shown as it is: other programs may write headers."""
+    try:
+        time = datetime.fromisoformat(iso).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return Moment("", iso[:40])
+    relative = _ago((now - time).total_seconds()) if now is not None else ""
+    return Moment(time.isoformat(timespec="seconds"), f"{time:%Y-%m-%d %H:%M:%S} UTC", relative)
+
+
+def _took(seconds: float | None) -> str:
+    return seconds_text(seconds) if seconds is not None else ""
+
+
+def _ago(seconds: float) -> str:
+    if seconds < 0:
+        return "in the future"
+    for length, unit in _UNITS:
+        if seconds >= length:
+            count = int(seconds // length)
+            return f"{count:,} {unit}{'s' * (count != 1)} ago"
+    return "just now"

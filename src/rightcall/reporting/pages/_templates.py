@@ -24,12 +24,12 @@ _FOLDER = Path(__file__).parent
 
 
 def render(template: str, page: Any, links: Links, **more: Any) -> str:
-    """A page as HTML. Every value that a template writes is made visible and escaped, whatever the template says.
+    """Render a page as HTML. Every value is made visible and escaped, whatever the template says.
 
     Args:
         template: The name of the template, such as `run.html`.
-        page: What is to be seen, as `page` in the template.
-        links: Where other pages are, as `links`.
+        page: The data of the page, as `page` in the template.
+        links: The addresses of other pages, as `links`.
         more: Other names for the template.
 
     Raises:
@@ -40,19 +40,19 @@ def render(template: str, page: Any, links: Links, **more: Any) -> str:
 
 @cache
 def stylesheet() -> str:
-    """The one stylesheet: the files of `style`, joined in the order of their names."""
+    """Return the stylesheet: the files of `style`, joined in the order of their names."""
     return "\n".join([path.read_text(encoding="utf-8") for path in sorted((_FOLDER / "style").glob("*.css"))])
 
 
 @cache
 def script() -> str:
-    """The one script. No page needs it to be read."""
+    """Return the script. Every page can be read without it."""
     return (_FOLDER / "script.js").read_text(encoding="utf-8")
 
 
 @cache
 def policy() -> str:
-    """The Content-Security-Policy of a page that holds stylesheet and script itself: these two and nothing else."""
+    """Return the Content-Security-Policy of a page that contains stylesheet and script, and allows nothing else."""
     style, code = [b64encode(sha256(text.encode()).digest()).decode() for text in (stylesheet(), script())]
     allowed = f"style-src 'sha256-{style}'; script-src 'sha256-{code}'; img-src data:"
     return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
@@ -60,7 +60,7 @@ def policy() -> str:
 
 @cache
 def environment() -> Environment:
-    """The one environment of all templates. Raises `MissingExtraError`."""
+    """Return the environment of all templates. Raises `MissingExtraError`."""
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
         from markupsafe import Markup
@@ -94,14 +94,14 @@ class MessagePage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def message_html(page: MessagePage, links: Links) -> str:
-    """A message as a page. Raises `MissingExtraError`."""
+    """Render a message. Raises `MissingExtraError`."""
     return render("message.html", page, links)
 
 
 def _gate(value: Any) -> Any:
-    """What stands in place of a value in a page: text of strangers is made visible, markup of templates stays.
+    """Return the text to write for a value: text from outside is made visible, markup of templates stays.
 
-    Jinja asks this of every expression, so no template can forget it. Nothing is written for `None`.
+    Jinja calls this for every expression (its `finalize`), so no template can forget it. Nothing is written for `None`.
     """
     if value.__class__ is str:
         return visible(value)

@@ -11,11 +11,12 @@ from rightcall.reporting.reports import printable, seconds_text as told_seconds
 from rightcall.values.results import Difference
 
 _ACCENTS = frozenset({"Mn", "Me"})
+# Far more than any script needs: Vietnamese puts two on a letter.
 _MOST_ACCENTS = 8
 _PILE = re.compile(r"[^\w\s\x00-\x7f]{9}")
-"""What a pile of accents is among: they are neither letters nor spaces. Almost no text has any of this."""
+"""Nine characters in a row that may be a pile of accents: neither letters nor spaces. Almost no text has any."""
 MOST_WHOLE = 200_000
-"""How many characters of one text a page holds, folded away, beside those that are cut."""
+"""The longest text that a page holds whole, folded away, next to its shortened form."""
 _MOST_MARKED = 400
 
 
@@ -36,7 +37,7 @@ class ShownText(msgspec.Struct, frozen=True):
 
 
 def shown_text(text: str, most: int = 2_000, *, whole: bool = False, one_line: bool = False) -> ShownText:
-    r"""A text of at most so many characters, cut in the middle, with escapes in place of what nobody would see.
+    r"""Return a text of at most `most` characters, cut in the middle, with escapes for invisible characters.
 
     Control, bidirectional and zero-width characters become escapes such as `\u202e`. With `whole`, a text that is
     cut comes with all of it, up to 200,000 characters.
@@ -51,9 +52,9 @@ def shown_text(text: str, most: int = 2_000, *, whole: bool = False, one_line: b
 
 
 def visible(text: str, *, one_line: bool = False) -> str:
-    r"""A text with escapes in place of what nobody would see, or would see all over the lines around it.
+    r"""Return a text with escapes for characters that are invisible or would cover the lines around them.
 
-    That is what `printable` escapes, and accents piled upon a letter after the eighth, as in `\u0301`.
+    These are the characters that `printable` escapes, and every accent on a letter after the eighth (`\u0301`).
     """
     text = printable(text, one_line=one_line)
     if text.isascii() or not _PILE.search(text):
@@ -67,7 +68,7 @@ def visible(text: str, *, one_line: bool = False) -> str:
 
 
 def pieces(text: str) -> list[tuple[str, bool]]:
-    """A sentence in pieces, each with whether it stood in backticks; one that is not closed is a backtick."""
+    """Split a sentence at its backticks, and mark the parts inside them; a backtick without a partner is kept."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         parts[-2:] = [f"{parts[-2]}`{parts[-1]}"]
@@ -75,17 +76,17 @@ def pieces(text: str) -> list[tuple[str, bool]]:
 
 
 def score_text(score: float | None) -> str:
-    """A score with two digits, or a dash where there is none."""
+    """Return a score with two digits, or a dash if there is none."""
     return f"{score:.2f}" if score is not None else "–"
 
 
 def seconds_text(seconds: float | None) -> str:
-    """A duration, or a dash where none is known."""
+    """Return a duration, or a dash if it is not known."""
     return told_seconds(seconds) if seconds is not None else "–"
 
 
 def percent(part: float, of: float) -> str:
-    """A share in words: never 100 % where something is missing, nor 0 % where something is there."""
+    """Return a share in percent: never 100 % if something is missing, never 0 % if something is there."""
     if not of:
         return "–"
     share = 100 * part / of
@@ -95,7 +96,7 @@ def percent(part: float, of: float) -> str:
 
 
 class Marked(msgspec.Struct, frozen=True):
-    """A text whose middle part is what is meant."""
+    """A text with one part marked."""
 
     before: str
     marked: str
@@ -103,7 +104,7 @@ class Marked(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """Where two values differ, what stands there, and how that is said in a word or two; a side can be missing."""
+    """One difference: its path, a word for it, and the two values; a side can be missing."""
 
     path: str
     word: str
@@ -112,7 +113,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 def change_of(difference: Difference) -> Change:
-    """A difference with its values marked where they part, from the first to the last character that differs.
+    """Return a difference with its values marked from the first to the last character that differs.
 
     A matcher is not compared letter by letter: what is given does not satisfy it, and that is all.
     """
@@ -129,7 +130,7 @@ def change_of(difference: Difference) -> Change:
 
 
 def marked_pair(expected: str, actual: str) -> tuple[Marked, Marked]:
-    """Two texts, each with its part marked that the other has not, between what they begin and end with alike."""
+    """Return two texts, each with the part marked that differs, between their common beginning and end."""
     shorter = min(len(expected), len(actual))
     same = next((place for place in range(shorter) if expected[place] != actual[place]), shorter)
     tail = 0

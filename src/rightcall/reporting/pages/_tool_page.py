@@ -19,6 +19,7 @@ from ._texts import ShownText, shown_text
 
 _BARS = 20
 _MOST = 1_200
+# Durations of one tool differ by orders of magnitude, so the scale is logarithmic.
 _STEP = 10 ** (1 / 4)
 """Bars of a histogram are a quarter of a power of ten wide."""
 
@@ -47,7 +48,7 @@ class CallLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Bar(msgspec.Struct, frozen=True):
-    """One bar of a histogram: calls that took so long, and its height in shares of a hundred."""
+    """One bar of a histogram: a range of durations, the number of calls, and the height in percent."""
 
     begin: str
     end: str
@@ -66,7 +67,7 @@ class ToolPage(msgspec.Struct, frozen=True, kw_only=True):
     errors: int
     median: str = ""
     slow: str = ""
-    """What nineteen of twenty calls took at most."""
+    """The 95th percentile of the durations."""
     bars: tuple[Bar, ...] = ()
     only_errors: bool = False
     slowest_first: bool = False
@@ -80,7 +81,7 @@ class ToolPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def call_line(call: ToolCall, position: int, case_id: str, key: str, verdict: Verdict) -> CallLine:
-    """A call as a line. Values are JSON, cut in the middle where they are long."""
+    """Return a call as a line. Values are JSON, cut in the middle if they are long."""
     took = ""
     if call.start_ns is not None and call.end_ns is not None and call.end_ns >= call.start_ns:
         took = duration_text(call.end_ns - call.start_ns)
@@ -98,12 +99,12 @@ def call_line(call: ToolCall, position: int, case_id: str, key: str, verdict: Ve
 
 
 def quantile(times: Sequence[int], share: float) -> str:
-    """What this share of the calls took at most, of times in order; nothing where there are none."""
+    """Return a quantile of sorted durations; empty if there are none."""
     return duration_text(times[min(len(times) - 1, int(share * len(times)))]) if times else ""
 
 
 def histogram(times: Sequence[int]) -> tuple[Bar, ...]:
-    """How many calls took how long, on a scale where each step is 1.8 times the one before; of times in order."""
+    """Return a histogram of sorted durations, on a scale where each step is 1.8 times the one before."""
     if not times:
         return ()
     begin = max(1, times[0])
@@ -123,7 +124,7 @@ def histogram(times: Sequence[int]) -> tuple[Bar, ...]:
 
 
 def tool_html(page: ToolPage, links: Links) -> str:
-    """A tool as a page. Raises `MissingExtraError`."""
+    """Render the page of a tool. Raises `MissingExtraError`."""
     return render("tool.html", page, links)
 
 

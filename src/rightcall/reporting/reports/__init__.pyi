@@ -17,9 +17,8 @@ from ._details import detail_lines as detail_lines
 from ._diff import diff_lines as diff_lines
 from ._durations import duration_text as duration_text, seconds_between as seconds_between, seconds_text as seconds_text
 from ._escaping import escape_commands as escape_commands, escape_commands_in_json as escape_commands_in_json
-from ._expected_paths import ExpectedPath as ExpectedPath, paths_of as paths_of
+from ._expected_paths import ExpectedPath as ExpectedPath, order_text as order_text, paths_of as paths_of
 from ._full import diagnosis as diagnosis, full_lines as full_lines, full_report as full_report
-from ._github import github_report as github_report, github_summary as github_summary
 from ._json import (
     json_case as json_case,
     json_evidence as json_evidence,
@@ -27,8 +26,11 @@ from ._json import (
     report_schema as report_schema,
 )
 from ._junit import junit_report as junit_report
-from ._markdown import markdown_report as markdown_report
-from ._marks import order_text as order_text
+from ._markdown import (
+    github_report as github_report,
+    github_summary as github_summary,
+    markdown_report as markdown_report,
+)
 from ._paper import (
     Line as Line,
     Paper as Paper,

@@ -20,13 +20,14 @@ LANES = {
     ("asked", "last"): ("└", "'"),
 }
 """The signs of calls that belong together, each with its ASCII form."""
+# Eight levels take 16 of 80 columns, which leaves room for the call.
 _MOST_LANES = 8
 _HANGING = 2
 _LINES_OF_A_CALL = 2
 _SUSPECTED = "! reads like an error"
 _GIVES = ("→", "->")
 Bond = Literal["", "concurrent", "asked"]
-"""What joins calls side by side: they ran at the same time, or the model asked for them at once."""
+"""The bond between calls side by side: they ran at the same time, or the model asked for them at once."""
 Lane = tuple[Bond, Literal["", "first", "middle", "last"]]
 """A call's place among calls that belong together."""
 ALONE: Lane = ("", "")
@@ -37,7 +38,7 @@ class CallTable:
 
     def __init__(self, trajectory: Trajectory, paper: Paper) -> None:
         self.bonds: set[Bond] = set()
-        """What joined calls in the lines written so far."""
+        """The bonds that occur in the lines written so far."""
         self._calls = trajectory.calls
         self._paper = paper
         self._begin, _ = extent(self._calls)
@@ -47,7 +48,7 @@ class CallTable:
         self._counts_turns = len({call.turn for call in self._calls} - {None}) > 1
 
     def lines(self) -> Iterator[Line]:
-        """All rows, under their headings."""
+        """Yield all rows, under their headings."""
         if self._time_width:
             yield ((f"{'#':>{self._number_width + 1}}{self._times('start', 'took')}", "dim"),)
         turn = None
@@ -102,7 +103,7 @@ class CallTable:
         return " ".join(tags)
 
     def _tails(self, call: ToolCall, width: int) -> Iterator[Line]:
-        """What came of a call: its error, its output, or both where they differ."""
+        """Yield the outcome of a call: its error, its output, or both if they differ."""
         paper = self._paper
         if call.error is not None:
             yield from self._marked(paper.sign("failed"), call.error, width, "red", _LINES_OF_A_CALL)
@@ -131,7 +132,7 @@ class CallTable:
             yield (" " * (len(mark) + 1), (piece, style))
 
     def _lanes(self, lanes: tuple[Lane, ...], is_head: bool) -> str:
-        """The signs of the lanes before a call, or before what stands below it."""
+        """Return the signs of the lanes before a call, or before the lines below it."""
         signs = [self._passing(lane) for lane in lanes[:-1]]
         last = lanes[-1]
         signs.append(self._sign(last) if is_head else self._passing(last))
@@ -158,7 +159,7 @@ class CallTable:
 
 
 class CallRow(NamedTuple):
-    """A call, where it stands in the trajectory, how deep in the tree, and the lanes from the root to it."""
+    """A call: its position in the trajectory, its depth in the tree, and the lanes from the root to it."""
 
     position: int
     call: ToolCall
@@ -167,13 +168,14 @@ class CallRow(NamedTuple):
 
 
 def rows(calls: Sequence[ToolCall], most_lanes: int) -> Iterator[CallRow]:
-    """The calls, each before those it made; calls whose maker is not there, or is itself, stand at the top.
+    """Yield the calls, each before the calls it made. A call whose maker is unknown, or is itself, is a root.
 
-    A call deeper than `most_lanes` has the lanes of the first levels only: a chain of a hundred thousand calls would
-    have ten thousand million of them.
+    A call deeper than `most_lanes` has the lanes of the first levels only: a chain of 100,000 calls would otherwise
+    have ten thousand million lanes.
     """
     children = _children(calls)
     unseen = dict.fromkeys(range(len(calls)))
+    # A stack of our own: a chain of calls can be deeper than Python's recursion limit.
     stack: list[tuple[int, tuple[Lane, ...], int]] = []
     for position, lane in reversed(_together(calls, children.pop(None, []))):
         stack.append((position, (lane,), 0))
@@ -191,12 +193,12 @@ def rows(calls: Sequence[ToolCall], most_lanes: int) -> Iterator[CallRow]:
 
 
 def _passing_lane(lane: Lane) -> Lane:
-    """A lane beside what stands below its call."""
+    """Return a lane as it continues below its call."""
     return ALONE if lane[1] in ("", "last") else (lane[0], "middle")
 
 
 def _children(calls: Sequence[ToolCall]) -> dict[int | None, list[int]]:
-    """The positions of the calls that each call made; under None those that none made."""
+    """Return the positions of the calls that each call made; under `None` those without a maker."""
     places: dict[str, int] = {}
     for position, call in enumerate(calls):
         if call.span_id is not None:
@@ -209,7 +211,7 @@ def _children(calls: Sequence[ToolCall]) -> dict[int | None, list[int]]:
 
 
 def _together(calls: Sequence[ToolCall], siblings: Sequence[int]) -> list[tuple[int, Lane]]:
-    """Calls side by side, each with its lane."""
+    """Return calls side by side, each with its lane."""
     laned: list[tuple[int, Lane]] = []
     run: list[int] = []
     end, overlaps = None, False

@@ -1,4 +1,4 @@
-"""What changed between runs, in words and on a screen."""
+"""Changes between runs, in words and on a screen."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ON_BOTH = {
 }
 _ARROW, _SWAP, _ALIKE, _DOT = ("→", "->"), ("⇄", "<->"), ("≈", "~"), ("·", ";")
 _BAR = ("│", "|")
-"""What lines begin with that are all of a stranger: none of them may read like a command to who reads them."""
+"""The start of lines that consist of text from outside, so that none of them reads like a command."""
 _UNICODE = Paper()
 _MOST_WORDS = 8
 _MOST_SCORES = 3
@@ -28,9 +28,9 @@ _INDENT = " " * 6
 
 
 def comparison_lines(comparison: Comparison, paper: Paper, names: tuple[str, str] = ("", "")) -> Iterator[Line]:
-    """Two runs: totals, flips, then cases that came to the same verdict another way. Cases as before are not shown.
+    """Yield two runs: totals, flips, then cases with the same verdict by another path. Unchanged cases are left out.
 
-    `names` are those of the runs, for cases that only one of them has.
+    `names` are the names of the runs, for cases that are in one run only.
     """
     yield _columns([f"{paper.text(what)}  {change}" for what, change in totals_words(comparison, paper)], paper)
     shared = [change for change in comparison.cases if change.before is not None and change.after is not None]
@@ -47,7 +47,7 @@ def comparison_lines(comparison: Comparison, paper: Paper, names: tuple[str, str
 
 
 def verdict_lines(runs: Sequence[Mapping[str, CaseSide]], names: Sequence[str], paper: Paper) -> Iterator[Line]:
-    """More than two runs as a table: totals, and each case whose verdict is not the same in all of them."""
+    """Yield more than two runs as a table: totals, and each case whose verdict differs between runs."""
     views = [overview(sides) for sides in runs]
     rows: list[tuple[str, list[Part]]] = [("", [paper.text(name) for name in names])]
     rows += [(what, list(cells)) for what, cells in _total_rows(views)]
@@ -66,13 +66,13 @@ def verdict_lines(runs: Sequence[Mapping[str, CaseSide]], names: Sequence[str], 
 
 
 def totals_words(comparison: Comparison, paper: Paper = _UNICODE) -> list[tuple[str, str]]:
-    """What the two runs come to: cases that passed, mean scores that are others now, calls a case."""
+    """Return the totals of both runs: passed cases, mean scores that changed, calls per case."""
     rows = _total_rows([comparison.before, comparison.after])
     return [(what, f" {paper.glyph(_ARROW)} ".join(cells)) for what, cells in rows]
 
 
 def score_words(change: CaseChange, paper: Paper = _UNICODE) -> list[str]:
-    """The scores of a case that are others now."""
+    """Return the scores of a case that changed."""
     arrow = paper.glyph(_ARROW)
     words = [
         f"{paper.text(score.evaluator)} {_score(score.before)} {arrow} {_score(score.after)}"
@@ -83,7 +83,7 @@ def score_words(change: CaseChange, paper: Paper = _UNICODE) -> list[str]:
 
 
 def change_words(change: CaseChange, paper: Paper = _UNICODE) -> list[str]:
-    """The change of a path: `a ⇄ b`, `−c`, `+d`, `e quantity 2 → 1`. Each is short, and there are not many."""
+    """Return the change of a path in a few short words: `a ⇄ b`, `−c`, `+d`, `e quantity 2 → 1`."""
     words = [word for step in change.path[:_MOST_WORDS] for word in _path_words(step, paper)]
     left = max(0, len(words) - _MOST_WORDS) + max(0, len(change.path) - _MOST_WORDS)
     words = [fit(word, _WORD_WIDTH, plain=paper.plain) for word in words[:_MOST_WORDS]]
@@ -128,31 +128,31 @@ def _difference(difference: Difference, paper: Paper) -> str:
 
 
 def _change_lines(change: CaseChange, width: int, paper: Paper) -> Iterator[Line]:
-    """One line where it fits, else the change of the path on lines below."""
+    """Yield one line if the change fits, else the change of the path on lines below."""
     if change.before is None or change.after is None:
         return
     old, new = change.before.verdict, change.after.verdict
     case = _case(change.case_id, paper)
     head: list[Part] = ["  ", *_flip(old, new, paper), " ", case, " " * (width - cell_count(case))]
-    told, words = "   ".join(score_words(change, paper)), change_words(change, paper)
+    scores, words = "   ".join(score_words(change, paper)), change_words(change, paper)
     if not change.is_flip:
         same = f"{_ON_BOTH[new]}, path differs: " if words else _ON_BOTH[new]
         words = [same + "".join(words[:1]), *words[1:]]
     separator = f" {paper.glyph(_DOT)} "
-    rest = "   ".join([part for part in (told, separator.join(words)) if part])
+    rest = "   ".join([part for part in (scores, separator.join(words)) if part])
     room = paper.width - line_length(tuple(head)) - 3
     if cell_count(rest) <= room:
         yield (*head, f"   {rest}")
         return
-    is_beside = bool(told) and cell_count(told) <= room
-    yield (*head, f"   {told}") if is_beside else tuple(head)
-    below = words if is_beside or not told else [told, *words]
+    is_beside = bool(scores) and cell_count(scores) <= room
+    yield (*head, f"   {scores}") if is_beside else tuple(head)
+    below = words if is_beside or not scores else [scores, *words]
     for piece in _packed(below, separator, max(NARROWEST, paper.width - len(_INDENT) - 2)):
         yield (f"{_INDENT}{paper.glyph(_BAR)} {piece}",)
 
 
 def _packed(words: Sequence[str], separator: str, width: int) -> Iterator[str]:
-    """Words on as few lines as they take; a word is broken only if it is longer than a line."""
+    """Yield words on as few lines as possible; a word is broken only if it is longer than a line."""
     line = ""
     for word in words:
         if line and cell_count(line + separator + word) > width:
@@ -176,7 +176,7 @@ def _verdict_part(verdict: Verdict | None, paper: Paper) -> Part:
 
 
 def _total_rows(views: Sequence[Overview]) -> Iterator[tuple[str, list[str]]]:
-    """What runs come to, side by side. Of the mean scores, those that are not the same in all."""
+    """Return the totals of several runs side by side. Mean scores that are the same in all runs are left out."""
     yield "passed", [f"{view.passed:,}/{view.cases:,}" for view in views]
     for evaluator in dict.fromkeys(evaluator for view in views for evaluator in view.scores):
         cells = [_mean(view.scores.get(evaluator), 3) for view in views]
@@ -186,7 +186,7 @@ def _total_rows(views: Sequence[Overview]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _columns(parts: Sequence[str], paper: Paper) -> Line:
-    """Texts beside each other, on as many lines as they take."""
+    """Return texts beside each other, on as many lines as needed."""
     lines = [parts[0]]
     for part in parts[1:]:
         if cell_count(lines[-1]) + 5 + cell_count(part) <= paper.width:

@@ -38,7 +38,7 @@ _MOST_CLASSES = 12
 
 
 def concise_lines(result: CaseResult) -> Iterator[str]:
-    """The problems of a case: place, code, case and sentence. Nothing for a case that passed."""
+    """Yield the problems of a case: place, code, case and sentence. Nothing if it passed."""
     if result.passed:
         return
     case = result.case_id if not result.repeat else f"{result.case_id} (repeat {result.repeat + 1})"
@@ -51,14 +51,14 @@ def concise_lines(result: CaseResult) -> Iterator[str]:
 
 
 def concise_report(report: Report) -> Iterator[str]:
-    """The problems of all cases and the totals, as text, line by line."""
+    """Yield the problems of all cases and the totals, line by line."""
     for result in report.results():
         yield from (f"{printable(line, one_line=True)}\n" for line in concise_lines(result))
     yield from (f"{printable(line, one_line=True)}\n" for line in ending(report))
 
 
 def ending(report: Report) -> Iterator[str]:
-    """What is said of all cases together; last, how many there were, by verdict."""
+    """Yield notes, warnings and overall results, and last the totals."""
     yield from report.notes
     for warning, cases in report.warnings.items():
         yield f"note: {warning}" + (f" ({cases:,} cases)" if cases > 1 else "")
@@ -69,26 +69,26 @@ def ending(report: Report) -> Iterator[str]:
 
 
 def headline(result: CaseResult, paper: Paper) -> Line:
-    """`✗ laptop_search  order 2/4  args 2/3  missing 1  extra 1   4 calls  2.2s`, in the width of the paper."""
+    """Return one line, such as `✗ laptop_search  order 2/4  args 2/3  missing 1  extra 1   4 calls  2.2s`."""
     width = min(paper.width, _WIDEST)
     repeat = f" (repeat {result.repeat + 1})" if result.repeat else ""
     name = fit(paper.text(result.case_id), max(_NAME, width // 3), plain=paper.plain) + repeat
     mark = f"  {paper.sign(result.verdict)} "
     size = _size(result)
     room = width - cell_count(mark) - max(_NAME, cell_count(name)) - cell_count(size) - 4
-    told = _fitting([paper.text(each) for each in _told(result)], max(10, room), paper)
+    text = _fitting([paper.text(each) for each in _shown_parts(result)], max(10, room), paper)
     pad = " " * max(0, _NAME - cell_count(name))
-    gap = " " * max(2, room - cell_count(told) + 2)
+    gap = " " * max(2, room - cell_count(text) + 2)
     return (
         (mark, SIGNS[result.verdict].style),
         (name, "bold"),
-        f"{pad}  {told}",
+        f"{pad}  {text}",
         (f"{gap}{size}".rstrip(), "dim"),
     )
 
 
-def fared(result: CaseResult, one: EvaluationResult) -> str:
-    """How much of an expectation holds: so many of so many where they can be counted, else its score."""
+def held_share(result: CaseResult, one: EvaluationResult) -> str:
+    """Return how much of an expectation holds: `2/4` if it can be counted, else its score."""
     if one.verdict == "not_measured":
         return "?"
     if one.verdict == "error":
@@ -106,13 +106,13 @@ def fared(result: CaseResult, one: EvaluationResult) -> str:
 
 
 def overall_line(result: OverallResult) -> str:
-    """`overall intent: failed: accuracy 0.75 over 4 cases, and 0.9 is needed`, with the place where it did not pass."""
+    """Return one line, such as `overall intent: failed: accuracy 0.75 over 4 cases, and 0.9 is needed`."""
     place = "" if result.verdict == "passed" else f"{result.source}: "
     return f"{place}overall {result}"
 
 
 def matrices(results: Sequence[OverallResult]) -> Iterator[tuple[str, Classification]]:
-    """Each confusion matrix once, with the names of those it belongs to; those of very many classes are left out."""
+    """Yield each confusion matrix once, with the names of its evaluators; those with very many classes are left out."""
     found: dict[Classification, list[str]] = {}
     for each in results:
         if each.classification is not None and len(each.classification.classes) <= _MOST_CLASSES:
@@ -122,7 +122,7 @@ def matrices(results: Sequence[OverallResult]) -> Iterator[tuple[str, Classifica
 
 
 def matrix_lines(found: Classification, *, plain: bool) -> Iterator[str]:
-    """The confusion matrix as lines: a row for each class that was expected."""
+    """Yield the confusion matrix as lines, a row for each expected class."""
     rows = matrix_table(found)
     cells = [[fit(cell, _WIDEST_CELL, plain=plain) for cell in row] for row in rows]
     widths = [max(cell_count(row[index]) for row in cells) for index in range(len(cells[0]))]
@@ -132,7 +132,7 @@ def matrix_lines(found: Classification, *, plain: bool) -> Iterator[str]:
 
 
 def matrix_table(found: Classification) -> list[list[str]]:
-    """The confusion matrix with its figures, as a table of texts: the first row and the first column are headings."""
+    """Return the confusion matrix with its figures, as a table of texts with headings."""
     has_others = any(row[-1] for row in found.matrix)
     classes = [*found.classes, OTHER] if has_others else [*found.classes]
     table = [["expected", *classes, "precision", "recall", "f1"]]
@@ -144,22 +144,22 @@ def matrix_table(found: Classification) -> list[list[str]]:
 
 
 def _fitting(parts: list[str], width: int, paper: Paper) -> str:
-    """As many of the parts as there is room for."""
-    told = "  ".join(parts)
-    while len(parts) > 1 and cell_count(told) > width:
+    """Join as many parts as fit."""
+    text = "  ".join(parts)
+    while len(parts) > 1 and cell_count(text) > width:
         parts = parts[:-1]
-        told = "  ".join([*parts, "..." if paper.plain else "…"])
-    return fit(told, width, plain=paper.plain)
+        text = "  ".join([*parts, "..." if paper.plain else "…"])
+    return fit(text, width, plain=paper.plain)
 
 
-def _told(result: CaseResult) -> Iterator[str]:
+def _shown_parts(result: CaseResult) -> Iterator[str]:
     if result.outcome is not None and result.outcome.cause:
         yield _CAUSES.get(result.outcome.cause, "error")
     elif not result.results:
         yield from [CODES[each.finding.code].name for each in result.findings[:1] if each.finding.code in CODES]
     for one in result.results:
         if not one.passed:
-            yield f"{one.evaluator} {fared(result, one)}"
+            yield f"{one.evaluator} {held_share(result, one)}"
     counts: Counter[str] = Counter()
     for one in result.results:
         mine = Counter([each.finding.code for each in result.findings if each.expectation == one.evaluator])

@@ -1,4 +1,4 @@
-"""What an edit changes in a text, line by line."""
+"""The changes of an edit to a text, line by line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NO_NEWLINE = "\\ No newline at end of file"
 
 
 def diff_lines(before: str, edits: Sequence[Edit], old_name: str, new_name: str) -> Iterator[str]:
-    """A unified diff of a text and what edits, in its order, make of it. Nothing where there are none.
+    """Yield a unified diff of a text and the same text with edits. Nothing if there are none.
 
     Only the lines around edits are compared, so its time grows with them and not with the text.
     """
@@ -41,7 +41,7 @@ def diff_lines(before: str, edits: Sequence[Edit], old_name: str, new_name: str)
 
 
 def _regions(edits: Sequence[Edit], starts: Sequence[int], around: int) -> Iterator[tuple[int, int, list[Edit]]]:
-    """The first and the last line of every part of the text that has edits in it, with some lines around them."""
+    """Return the first and last line of every edited part of the text, with some lines around it."""
     most = len(starts) - 1
     first = last = -1
     inside: list[Edit] = []

@@ -1,4 +1,4 @@
-"""How long calls took, as a person would say it."""
+"""Durations as a person would write them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ _SECOND = 1000 * _MS
 _MINUTE = 60 * _SECOND
 _HOUR = 60 * _MINUTE
 _DAY = 24 * _HOUR
+# 30,000 years: no real duration is longer, and a float this large still has its milliseconds.
 _LONGEST = 1e12
 
 
 def duration_text(nanoseconds: int) -> str:
-    """A duration in the unit that suits it: `8.0us`, `0.19ms`, `31ms`, `1.30s`, `2m05s`, `3h20m`, `12d`.
+    """Return a duration in the unit that suits it: `8.0us`, `0.19ms`, `31ms`, `1.30s`, `2m05s`, `3h20m`, `12d`.
 
-    Clocks of strangers give any integer, so this takes any: the units are whole numbers where floats would not do.
+    A trace may contain any integer, so any integer is accepted: floats would lose digits or overflow.
     """
     if nanoseconds < 0:
         return f"-{duration_text(-nanoseconds)}"
@@ -37,24 +38,24 @@ def duration_text(nanoseconds: int) -> str:
 
 
 def seconds_text(seconds: float) -> str:
-    """A duration in seconds, told in the same way. What is less than nothing is nothing; what is endless, very long."""
+    """Return a duration given in seconds. Negative ones count as zero, infinite ones as very long."""
     return duration_text(round(bounded_seconds(seconds) * _SECOND))
 
 
 def bounded_seconds(seconds: float) -> float:
-    """A duration that somebody else wrote, as one that can be calculated with."""
+    """Return a duration from outside as a finite number that can be calculated with."""
     return min(max(0.0, seconds), _LONGEST)
 
 
 def seconds_between(begin: int | None, end: int | None) -> float | None:
-    """The seconds from one time in nanoseconds to another; none where one is not known, or they go backwards."""
+    """Return the seconds between two times in nanoseconds; `None` if one is unknown or they run backwards."""
     if begin is None or end is None or end < begin:
         return None
     return min(end - begin, round(_LONGEST) * _SECOND) / _SECOND
 
 
 def extent(calls: Sequence[ToolCall]) -> tuple[int | None, int | None]:
-    """When the first of the calls began and the last one ended, as far as it was recorded."""
+    """Return when the first call began and the last one ended, as far as it was recorded."""
     begin = min((call.start_ns for call in calls if call.start_ns is not None), default=None)
     end = max((call.end_ns for call in calls if call.end_ns is not None), default=None)
     return begin, end

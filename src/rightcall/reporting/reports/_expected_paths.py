@@ -1,4 +1,4 @@
-"""The paths behind a result: how what it expects lines up with what was called, and what is wrong about that."""
+"""The paths behind a result: how expected calls line up with actual ones, and each difference as text."""
 
 from __future__ import annotations
 
@@ -9,23 +9,31 @@ import msgspec
 from rightcall.values.results import (
     Alignment,
     CaseResult,
+    Difference,
     EvaluationResult,
     PlacedFinding,
     Source,
     Step,
     ToolCallOrderEvaluatorJustification,
     ToolTrajectoryEvaluatorJustification,
+    nth_text,
+    order_phrase,
 )
+
+from ._paper import Paper, beginning, cell_count, fit
 
 _IN_ORDER = ("EXACT", "IN_ORDER")
 _BY_WEIGHT = ("RC101", "RC104", "RC106", "RC103", "RC102", "RC301")
-"""What is told first of several problems with one path."""
+"""The order in which problems of one path are reported."""
 _AROUND = 2
 _MOST_STEPS = 40
+_BECOMES = ("→", "->")
+_MOST_TOLD = 3
+_BEFORE = 4
 
 
 class ExpectedPath(msgspec.Struct, frozen=True):
-    """One list of expected calls, lined up with the actual ones; with its problems, the gravest one first."""
+    """One list of expected calls, lined up with the actual ones; with its problems, the worst first."""
 
     alignment: Alignment
     place: str
@@ -36,32 +44,32 @@ class ExpectedPath(msgspec.Struct, frozen=True):
     problems: tuple[PlacedFinding, ...]
 
     def kind(self, step: Step) -> str:
-        """What a step counts as: what only stands elsewhere is right where the order is not asked for.
+        """Return the kind of a step: a call that is only out of place is a match where order does not matter.
 
-        A mismatch without a difference is one that nobody can see: what decides it was not recorded.
+        A mismatch without a difference was not measured: what decides it was not recorded.
         """
         if step.kind == "mismatch" and not step.differences:
             return "not_measured"
         return "match" if step.kind == "moved" and not self.heeds_order else step.kind
 
     def source(self, step: Step) -> Source | None:
-        """Where what a step expects is written, if that is known."""
+        """Return where an expected call is written, if that is known."""
         known = step.expected is not None and step.expected < len(self.sources)
         return self.sources[step.expected] if known and step.expected is not None else None
 
-    def is_told(self, step: Step) -> bool:
-        """Whether a problem is about the call of a step."""
+    def is_reported(self, step: Step) -> bool:
+        """Return whether a problem is about the call of a step."""
         named = [placed.finding.actual for placed in self.problems]
         return any(call is not None and call.position == step.actual for call in named)
 
     def is_alone(self, source: Source) -> bool:
-        """Whether no other call is written on the same line."""
+        """Return whether no other call is written on the same line."""
         return sum(each.line == source.line for each in self.sources) == 1
 
     def shown_steps(self) -> tuple[list[Step], list[int]]:
-        """The steps that matter, and the places among them of those to show: the wrong ones, with some around."""
+        """Return the steps that matter, and which of them to show: the wrong ones, with some around them."""
         every = self.alignment.steps
-        steps = [step for step in every if step.kind != "extra" or self.shows_extras or self.is_told(step)]
+        steps = [step for step in every if step.kind != "extra" or self.shows_extras or self.is_reported(step)]
         telling = [place for place, step in enumerate(steps) if self.kind(step) != "match"]
         near = sorted({place + by for place in telling for by in range(-_AROUND, _AROUND + 1)})
         shown = [place for place in near if 0 <= place < len(steps)]
@@ -69,7 +77,7 @@ class ExpectedPath(msgspec.Struct, frozen=True):
 
     @property
     def matched(self) -> tuple[int, int] | None:
-        """How many of the expected calls are right, of how many; none where that is not known of all of them."""
+        """Return how many of the expected calls match, and of how many; `None` if that is not known for all of them."""
         kinds = [self.kind(step) for step in self.alignment.steps if step.expected is not None]
         if self.alignment.left_out or "not_measured" in kinds:
             return None
@@ -77,7 +85,7 @@ class ExpectedPath(msgspec.Struct, frozen=True):
 
 
 def paths_of(result: CaseResult, one: EvaluationResult) -> Iterator[ExpectedPath]:
-    """The paths of an evaluator's result, turn by turn; none where it compares no calls."""
+    """Return the paths of an evaluator's result, turn by turn; empty if it does not compare calls."""
     details = one.details
     heeds_order = isinstance(details, ToolCallOrderEvaluatorJustification)
     is_trajectory = isinstance(details, ToolTrajectoryEvaluatorJustification)
@@ -97,6 +105,35 @@ def paths_of(result: CaseResult, one: EvaluationResult) -> Iterator[ExpectedPath
         yield ExpectedPath(alignment, path, written.get(path, ()), heeds_order, is_trajectory, tuple(problems))
 
 
+def difference_texts(differences: Sequence[Difference], width: int, paper: Paper) -> Iterator[str]:
+    """Yield differences, each in `width` columns: `product_id "P001" → "P010"`. At most three."""
+    for difference in differences[:_MOST_TOLD]:
+        name = paper.text(difference.path.removeprefix("$.").removeprefix("$"))
+        name = fit(f"{name} " if name else "", max(8, width // 2), plain=paper.plain)
+        yield name + _change(difference, max(10, width - cell_count(name)), paper)
+    if len(differences) > _MOST_TOLD:
+        yield f"and {len(differences) - _MOST_TOLD:,} more"
+
+
+def order_text(step: Step, steps: Sequence[Step]) -> str:
+    """Return which call a step is on the wrong side of: `before get_product_details`, `after the 2nd weather`."""
+    if step.expected is None or step.actual is None:
+        return ""
+    paired = {(each.expected, each.actual): each for each in steps if each.expected is not None}
+    in_place = [
+        (expected, actual)
+        for (expected, actual), each in paired.items()
+        if actual is not None and not each.out_of_place
+    ]
+
+    def name(expected: int, actual: int) -> str:
+        called = paired[expected, actual].name
+        made = sorted([each.actual for each in steps if each.actual is not None and each.name == called])
+        return nth_text(called, made.index(actual) + 1, len(made))
+
+    return order_phrase((step.expected, step.actual), in_place, name)
+
+
 def _is_about(placed: PlacedFinding, path: str, alignment: Alignment) -> bool:
     finding = placed.finding
     if finding.path is not None:
@@ -110,3 +147,36 @@ def _has(steps: Sequence[Step], position: int) -> bool:
 
 def _weight(code: str) -> int:
     return _BY_WEIGHT.index(code) if code in _BY_WEIGHT else len(_BY_WEIGHT)
+
+
+def _change(difference: Difference, width: int, paper: Paper) -> str:
+    expected, actual = difference.expected, difference.actual
+    if expected is None or actual is None:
+        word, value = ("missing", expected) if actual is None else ("not expected", actual)
+        return f"{fit(paper.text(value or ''), width - len(word) - 1, plain=paper.plain)} {word}"
+    arrow = f" {paper.glyph(_BECOMES)} "
+    first, second = paper.text(expected), paper.text(actual)
+    room = width - len(arrow)
+    if cell_count(first) + cell_count(second) > room:
+        start = _first_difference(first, second)
+        half = max(5, room // 2)
+        first, second = _around(first, start, half, paper), _around(second, start, half, paper)
+    return f"{first}{arrow}{second}"
+
+
+def _first_difference(first: str, second: str) -> int:
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((place for place, (one, other) in pairs if one != other), min(len(first), len(second)))
+
+
+def _around(text: str, place: int, width: int, paper: Paper) -> str:
+    """Return a text cut to `width` columns around a place in it."""
+    if cell_count(text) <= width:
+        return text
+    gap = "..." if paper.plain else "…"
+    begin = max(0, min(place - _BEFORE, len(text) - width + len(gap)))
+    head = gap if begin else ""
+    piece = beginning(text[begin:], width - len(head))
+    if begin + len(piece) < len(text):
+        piece = beginning(piece, width - len(head) - len(gap)) + gap
+    return head + piece

@@ -20,7 +20,7 @@ _MOST_OF_A_CASE = 12
 
 
 def full_lines(report: Report, paper: Paper, max_detail: int = 10) -> Iterator[Line]:
-    """All results: a line for each case that did not pass, a diagnosis for the first `max_detail`, and the totals."""
+    """Yield all results: a line for each case that did not pass, a diagnosis for the first `max_detail`, and totals."""
     bad: list[CaseResult] = []
     not_passed, passed = 0, report.totals.passed
     for result in report.results():
@@ -31,8 +31,8 @@ def full_lines(report: Report, paper: Paper, max_detail: int = 10) -> Iterator[L
         if len(bad) < max_detail:
             bad.append(result)
     if passed:
-        told = f"{passed:,} more" if not_passed else f"{passed:,} passed"
-        yield ((f"  {paper.sign('passed')} ", "green"), told)
+        reported = f"{passed:,} more" if not_passed else f"{passed:,} passed"
+        yield ((f"  {paper.sign('passed')} ", "green"), reported)
     for result in bad:
         yield from diagnosis(result, paper, report.run_id)
     if not_passed > len(bad):
@@ -50,15 +50,15 @@ def full_lines(report: Report, paper: Paper, max_detail: int = 10) -> Iterator[L
 
 
 def full_report(report: Report, paper: Paper, max_detail: int = 10) -> Iterator[str]:
-    """The same as plain text, piece by piece."""
+    """Yield the same as plain text, piece by piece."""
     for line in full_lines(report, paper, max_detail):
         yield "".join([part if isinstance(part, str) else part[0] for part in line]).rstrip() + "\n"
 
 
 def diagnosis(result: CaseResult, paper: Paper, run_id: str = "") -> Iterator[Line]:
-    """What is wrong with one case, problem by problem, each below an empty line. Nothing for one that passed.
+    """Yield the problems of one case, each below an empty line. Nothing if it passed.
 
-    With the id of the run, it ends with how to see all the calls.
+    With the id of the run, the last line is the command that shows all calls.
     """
     if result.passed:
         return
@@ -72,39 +72,39 @@ def diagnosis(result: CaseResult, paper: Paper, run_id: str = "") -> Iterator[Li
         yield ((f"{left:,} more problems of this case", "dim"),)
     if run_id and result.trajectory is not None and result.trajectory.calls:
         command = f"rightcall show {run_id} --case {shlex.quote(result.case_id)}"
-        yield from Gutter((result.source,), paper).told("help", f"`{command}` for the whole path")
+        yield from Gutter((result.source,), paper).remark("help", f"`{command}` for the whole path")
 
 
 def case_name(result: CaseResult) -> str:
-    """What a result is known by."""
+    """Return the name of a result."""
     return result.case_id if not result.repeat else f"{result.case_id} (repeat {result.repeat + 1})"
 
 
 def _blocks(result: CaseResult, paper: Paper) -> Iterator[Iterator[Line]]:
-    told: set[int] = set()
+    reported: set[int] = set()
     for one in result.results:
         if one.passed:
             continue
         for path in paths_of(result, one):
             if path.problems:
-                told.update(map(id, path.problems))
+                reported.update(map(id, path.problems))
                 yield _path_block(result, path, paper)
         mine = [placed for placed in result.findings if placed.expectation == one.evaluator]
-        rest = [placed for placed in _without_preamble(mine) if id(placed) not in told]
-        told.update(map(id, mine))
+        rest = [placed for placed in _without_preamble(mine) if id(placed) not in reported]
+        reported.update(map(id, mine))
         for placed in rest:
             yield _block(result, placed, one, paper)
     for placed in result.findings:
-        if id(placed) not in told:
+        if id(placed) not in reported:
             yield _block(result, placed, None, paper)
     if not result.findings:
         yield _unexplained(result, paper)
 
 
 def _without_preamble(placed: list[PlacedFinding]) -> list[PlacedFinding]:
-    """Findings without the one that only says that something was not measured, where another says what."""
-    told = [each for each in placed if not each.finding.message.startswith("not measured: ")]
-    return told or placed
+    """Return findings without the one that only says "not measured", if another says what was not."""
+    reported = [each for each in placed if not each.finding.message.startswith("not measured: ")]
+    return reported or placed
 
 
 def _path_block(result: CaseResult, path: ExpectedPath, paper: Paper) -> Iterator[Line]:
@@ -116,7 +116,7 @@ def _path_block(result: CaseResult, path: ExpectedPath, paper: Paper) -> Iterato
     yield from gutter.path(path, calls)
     for placed in path.problems:
         if placed.finding.help:
-            yield from gutter.told("help", placed.finding.help)
+            yield from gutter.remark("help", placed.finding.help)
     yield from _recording(result, head, gutter)
 
 
@@ -134,7 +134,7 @@ def _block(result: CaseResult, placed: PlacedFinding, one: EvaluationResult | No
         yield gutter.bar((" printed:", "dim"))
         yield from _tail(outcome.stdout, _LINES_PRINTED, gutter, paper)
     if placed.finding.help:
-        yield from gutter.told("help", placed.finding.help)
+        yield from gutter.remark("help", placed.finding.help)
     yield from _recording(result, placed, gutter)
 
 
@@ -157,13 +157,13 @@ def _title(placed: PlacedFinding, paper: Paper) -> Iterator[Line]:
 
 
 def _recording(result: CaseResult, placed: PlacedFinding, gutter: Gutter) -> Iterator[Line]:
-    """Of what was not measured: what the reader of the trace says about the setting that records it."""
+    """Yield the reader's advice on how to record what was not measured."""
     if placed.finding.code == "RC301":
         for warning in result.notes[:3]:
-            yield from gutter.told("note", warning)
+            yield from gutter.remark("note", warning)
 
 
 def _tail(text: str, lines: int, gutter: Gutter, paper: Paper) -> Iterator[Line]:
-    """The last lines of a text that an agent or its trouble left."""
+    """Yield the last lines of a traceback or of printed text."""
     for line in text[-20_000:].rstrip().splitlines()[-lines:]:
         yield gutter.bar(" ", *paper.pieces(line.replace("\t", "    "), max(NARROWEST, paper.width - 6)))

@@ -10,20 +10,19 @@ import msgspec
 from rightcall.values.results import SIGNS, Source, Step, call_text
 from rightcall.values.trajectory import ToolCall
 
-from ._expected_paths import ExpectedPath
-from ._marks import difference_texts, order_text
+from ._expected_paths import ExpectedPath, difference_texts, order_text
 from ._paper import Line, Paper, beginning, cell_count, fit, line_length
 
 _LABELS = {
     "RC101": "expected here, nothing matched",
     "RC103": "called at another place",
     "RC104": "called with other arguments",
-    "RC106": "gave something else",
+    "RC106": "returned something else",
 }
 _INDENT = "  "
 _WIDEST = 60
 _LONGEST_PLACE = 300
-"""A place is not cut to the paper, so that it can be clicked on, but a stranger may have written it."""
+"""A place is not cut to the width, so that it can be clicked on; but it may come from outside."""
 _WORD = re.compile(r"\"[^\"]*\"|'[^']*'|[^\s,:{}\[\]\"']+")
 _AFTER = 12
 _CUT = "..."
@@ -40,32 +39,32 @@ class Gutter:
         self._room = max(20, paper.width - self._margin - len(" | ") - len(_INDENT))
 
     def bar(self, *parts: str | tuple[str, str]) -> Line:
-        """A line below or above lines of the file."""
+        """Return a line above or below lines of the file."""
         return ((f"{'':>{self._margin}} |", "cyan"), *parts)
 
     def arrow(self, source: Source, case: str) -> Line:
-        """The place and the case that a diagnosis is about."""
+        """Return the place and the case that a diagnosis is about."""
         text, plain = self._paper.text, self._paper.plain
         place = fit(text(str(source)), _LONGEST_PLACE, plain=plain)
         room = max(24, self._paper.width - self._margin - len("-->   ") - cell_count(place))
         return ((f"{'':>{self._margin}}--> ", "cyan"), place, "  ", (fit(text(case), room, plain=plain), "bold"))
 
-    def told(self, word: str, message: str) -> Iterator[Line]:
-        """A remark below the lines, such as help."""
+    def remark(self, word: str, message: str) -> Iterator[Line]:
+        """Yield a remark below the lines, such as help."""
         lead = f"{'':>{self._margin}} = {word}: "
         pieces = self._paper.pieces(message, max(20, self._paper.width - len(lead)), 6)
         yield ((f"{'':>{self._margin}} = ", "cyan"), (f"{word}: ", "bold"), pieces[0])
         yield from ((" " * len(lead), piece) for piece in pieces[1:])
 
     def single(self, source: Source, code: str) -> Iterator[Line]:
-        """One line of the file, with a mark below what is meant."""
+        """Yield one line of the file, with a mark below the part in question."""
         yield self.bar()
         if source.excerpt.strip():
             yield self._numbered(source, excerpt(source, self._indent, self._room, self._paper).text)
             yield from self._caret(source, code, self._room)
 
     def path(self, path: ExpectedPath, calls: Sequence[ToolCall]) -> Iterator[Line]:
-        """The lines that list expected calls, each with its verdict, and the mark below the gravest problem."""
+        """Yield the lines that list expected calls, each with its verdict, and a mark below the worst problem."""
         yield self.bar()
         steps, shown = path.shown_steps()
         column = self._column(path, [steps[place] for place in shown], calls)
@@ -84,7 +83,7 @@ class Gutter:
     def _step(
         self, step: Step, path: ExpectedPath, calls: Sequence[ToolCall], column: int, below: Source | None
     ) -> Iterator[Line]:
-        """A step: beside its line where it has one of its own, else below the line it shares with others."""
+        """Yield a step: beside its line if that line has no other step, else below it."""
         source, head = path.source(step), path.problems[0]
         first, *others = self._verdict(step, path, calls, self._room - column - 2)
         rows = [self.bar(" ", _INDENT, " " * (column + 2), *text) for text in others]
@@ -104,13 +103,13 @@ class Gutter:
             yield from self._caret(source, head.finding.code, column)
 
     def _verdict(self, step: Step, path: ExpectedPath, calls: Sequence[ToolCall], room: int) -> list[Line]:
-        """The mark, the number of the call, and what there is to say of it, on one line or several."""
+        """Return the sign, the number of the call, and the remarks about it, on one line or several."""
         paper, kind = self._paper, path.kind(step)
         number = f" {step.actual + 1}" if step.actual is not None else ""
         mark = f"{paper.sign(kind)}{number}"
         room = max(12, room - len(mark) - 2)
         texts = [fit(paper.text(text), room, plain=paper.plain) for text in self._said(step, path, calls, room)]
-        is_allowed = kind == "extra" and not path.is_told(step)
+        is_allowed = kind == "extra" and not path.is_reported(step)
         head = (mark, "dim" if is_allowed else SIGNS[kind].style)
         first: Line = (head, f"  {texts[0]}") if texts else (head,)
         return [first, *[(" " * (len(mark) + 2), text) for text in texts[1:]]]
@@ -134,11 +133,11 @@ class Gutter:
         return [together, *texts[1:]] if cell_count(together) <= room else [step.name, *texts]
 
     def _column(self, path: ExpectedPath, steps: Sequence[Step], calls: Sequence[ToolCall]) -> int:
-        """How wide the column of lines is: as wide as they are, as long as the verdicts have room."""
+        """Return the width of the column of lines: their own width, as long as the verdicts fit beside them."""
         own = [source for source in map(path.source, steps) if source is not None and path.is_alone(source)]
         widest = max([cell_count(self._paper.text(each.excerpt[self._indent :].rstrip())) for each in own], default=0)
-        told = [self._verdict(step, path, calls, _WIDEST) for step in steps if step.kind != "extra"]
-        wanted = max([line_length(line) for lines in told for line in lines], default=0)
+        verdicts = [self._verdict(step, path, calls, _WIDEST) for step in steps if step.kind != "extra"]
+        wanted = max([line_length(line) for lines in verdicts for line in lines], default=0)
         return min(widest, max(self._room * 2 // 5, self._room - 2 - wanted))
 
     def _numbered(self, source: Source, text: str) -> Line:
@@ -164,7 +163,7 @@ class Excerpt(msgspec.Struct, frozen=True):
 
 
 def excerpt(source: Source, indent: int, width: int, paper: Paper) -> Excerpt:
-    """The line of a source without `indent` characters of its beginning, in `width` columns, its place in view."""
+    """Return the line of a source without its indent, in `width` columns around its place."""
     line, at = source.excerpt[indent:].rstrip(), source.column - 1 - indent
     if not 0 <= at < len(line):
         return Excerpt(fit(paper.text(line), width, plain=paper.plain))
@@ -183,6 +182,6 @@ def excerpt(source: Source, indent: int, width: int, paper: Paper) -> Excerpt:
 
 
 def common_indent(sources: tuple[Source, ...]) -> int:
-    """How many characters of white space all the lines begin with."""
+    """Return the number of spaces that all lines begin with."""
     lines = [source.excerpt for source in sources if source.excerpt.strip()]
     return min([len(line) - len(line.lstrip()) for line in lines], default=0)

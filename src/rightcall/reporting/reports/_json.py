@@ -18,12 +18,12 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def json_report(report: Report) -> Iterator[str]:
-    """The results as one JSON document, piece by piece.
+    """Yield the results as one JSON document, piece by piece.
 
     `rightcall` is the version that wrote it, `evalset` what was expected, `cases` each result with its evaluations,
     findings and the trajectory that was judged, `totals` the cases by verdict, and `evaluators` the results of each
-    evaluator by verdict with their mean score, `overall` what is said of all cases together, `notes` what else there is
-    to say of the run.
+    evaluator by verdict with their mean score, `overall` the results of all cases together, `notes` other remarks
+    about the run.
     """
     yield (
         escape_commands_in_json(dump_json({"rightcall": __version__, "evalset": report.subject}))[:-1] + ', "cases": ['
@@ -34,19 +34,19 @@ def json_report(report: Report) -> Iterator[str]:
         yield separator + escape_commands_in_json(case)
         separator = ",\n"
     evaluators = msgspec.to_builtins(dict(report.evaluators))
-    told = {"totals": msgspec.to_builtins(report.totals), "evaluators": evaluators}
-    told["overall"] = msgspec.to_builtins(report.overall)
-    told["notes"] = list(report.notes)
-    yield f"\n], {dump_json(told)[1:]}\n"
+    ending = {"totals": msgspec.to_builtins(report.totals), "evaluators": evaluators}
+    ending["overall"] = msgspec.to_builtins(report.overall)
+    ending["notes"] = list(report.notes)
+    yield f"\n], {dump_json(ending)[1:]}\n"
 
 
 def json_case(result: CaseResult, evidence: str) -> str:
-    """A result as `to_json` writes it, of which `json_evidence` has written all but what it is known by."""
+    """Return a result as `to_json` writes it, given what `json_evidence` wrote."""
     return f"{dump_json({'case_id': result.case_id, 'repeat': result.repeat})[:-1]}, {evidence[1:]}"
 
 
 def json_evidence(result: CaseResult) -> str:
-    """All of a result but what it is known by, its case and repeat, as a JSON object."""
+    """Return a result without its case id and repeat, as a JSON object."""
     plain = result.to_plain()
     del plain["case_id"], plain["repeat"]
     return dump_json(plain)
@@ -65,6 +65,6 @@ class JsonReport(msgspec.Struct, kw_only=True):
 
 
 def report_schema() -> dict[str, Any]:
-    """The JSON Schema that every report in JSON satisfies. Keys that are new in a later version are no break."""
+    """Return the JSON Schema that every report in JSON satisfies. Later versions may add keys."""
     [root], definitions = msgspec.json.schema_components((JsonReport,), ref_template="#/$defs/{name}")
     return {"$schema": _DIALECT, "title": "A report of Rightcall", **root, "$defs": definitions}

@@ -15,7 +15,7 @@ _MOST_FINDINGS = 50
 
 
 def junit_report(report: Report) -> Iterator[str]:
-    """A report as JUnit XML: the eval set is a suite, each case and repeat a test case.
+    """Yield a report as JUnit XML: the eval set is a suite, each case and repeat a test case.
 
     A case that failed is a failure; one in error, or not measured, is an error, for neither says that the agent did
     badly. Scores are properties of the suite, where the common schema has a place for them. The same report gives the
@@ -45,7 +45,7 @@ def junit_report(report: Report) -> Iterator[str]:
 
 
 def _overall(result: OverallResult, subject: str) -> Iterator[str]:
-    """What is said of all cases together, as a test case of its own."""
+    """Yield an overall result as a test case."""
     known = f'classname="{xml_attribute(subject)}" name="{xml_attribute(f"overall: {result.evaluator}")}"'
     yield f'<testcase {known} time="0.000">\n'
     if result.verdict != "passed":
@@ -89,7 +89,7 @@ def _case(result: CaseResult, subject: str) -> Iterator[str]:
 
 
 def _trouble(result: CaseResult) -> str:
-    """The element that says what is wrong: one, because many readers look at the first one only."""
+    """Return the element that says what is wrong: only one, because many readers ignore the others."""
     tag = "failure" if result.verdict == "failed" else "error"
     findings = [placed.finding for placed in result.findings]
     kind = result.verdict if result.verdict == "not_measured" or not findings else findings[0].code
@@ -122,7 +122,7 @@ def _tail(text: str) -> str:
 
 
 def _time(result: CaseResult) -> str:
-    """How long the agent took or, for a recorded trace, how long its calls did."""
+    """Return the time the agent took or, for a recorded trace, the time its calls took."""
     if result.outcome is not None:
         return _seconds(result.outcome.seconds)
     begin, end = extent(result.trajectory.calls) if result.trajectory is not None else (None, None)

@@ -1,33 +1,41 @@
-"""A report as Markdown: the comment of a pull request, the summary of a step."""
+"""Reports for GitHub: Markdown for comments and step summaries, and annotations of lines."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from rightcall.reporting.changes import CaseChange, Comparison
-from rightcall.values.results import SIGNS, CaseResult, Classification, EvaluatorTotals
+from rightcall.values.results import SIGNS, CaseResult, Classification, EvaluatorTotals, Finding, Source, is_unmeasured
 
 from ._comparison_lines import change_words, score_words, totals_words
 from ._concise import matrices, matrix_table
-from ._escaping import code_span
+from ._escaping import code_span, command_message, command_property
 from ._report import Report
 
 COMMENT_BYTES = 65_536
-"""What GitHub takes as a comment, in characters; bytes are never fewer."""
-
+"""The longest comment that GitHub accepts, in characters; a text never has fewer bytes than characters."""
 _RESERVE = 512
 _MOST_FINDINGS = 20
 _MOST_EVALUATORS = 50
 _SENTENCE = 500
 _CELL = 40
+_MOST_NOTES = 10
+"""Annotations of each level that GitHub shows of one step."""
+_MESSAGE = 4_000
+_TITLE = 200
+_FILE = 1_000
+# GitHub refuses a larger step summary ("Workflow commands for GitHub Actions", job summaries).
+_SUMMARY_BYTES = 1024 * 1024
 
 
 def markdown_report(report: Report, changes: Comparison | None = None, baseline: str = "") -> Iterator[str]:
-    """A report as Markdown, short enough for a comment.
+    """Yield a report as Markdown, short enough for a comment.
 
     Totals come first, then what changed against a baseline run if there is one, flips before everything else, then
-    the findings of cases that did not pass: code, sentence, place. What does not fit is counted. All that agents and
-    eval sets say stands in code, where Markdown obeys nothing.
+    the findings of cases that did not pass: code, sentence, place. What does not fit is counted. Text from
+    agents and eval sets is written as code, where Markdown has no commands.
     """
     return bounded_markdown(report, COMMENT_BYTES, changes, baseline)
 
@@ -35,19 +43,51 @@ def markdown_report(report: Report, changes: Comparison | None = None, baseline:
 def bounded_markdown(
     report: Report, most_bytes: int, changes: Comparison | None = None, baseline: str = ""
 ) -> Iterator[str]:
-    """The same within so many bytes. Half of what is left after the totals is for changes, at most."""
+    """Yield the same within a number of bytes. Changes get at most half of the space that the totals leave."""
     head = "".join(_head(report))
     room = most_bytes - _RESERVE - len(head.encode())
     yield head
     if changes is not None:
-        told = "".join(_fitting(_change_blocks(changes, baseline), room // 2, "changed cases"))
-        room -= len(told.encode())
-        yield told
+        shown = "".join(_fitting(_change_blocks(changes, baseline), room // 2, "changed cases"))
+        room -= len(shown.encode())
+        yield shown
     yield from _fitting(_failure_blocks(report), room, "results that did not pass")
 
 
+def github_report(report: Report) -> Iterator[str]:
+    """Yield the findings of cases that did not pass, as workflow commands, one per line.
+
+    What failed or broke is an `error`, what was not measured a `warning`, also in a case that failed for another
+    reason. GitHub shows ten of either; where there are more, the tenth says how many.
+    The first finding of every case comes before the second of any.
+    """
+    firsts: dict[str, list[_Note]] = {"error": [], "warning": []}
+    others: dict[str, list[_Note]] = {"error": [], "warning": []}
+    counts = {"error": 0, "warning": 0}
+    for result in report.results():
+        for number, note in enumerate(_notes_of(result)):
+            counts[note.level] += 1
+            kept = others[note.level] if number else firsts[note.level]
+            if len(kept) < _MOST_NOTES:
+                kept.append(note)
+    for note in _overall_notes(report):
+        counts[note.level] += 1
+        firsts[note.level] = [note, *firsts[note.level]][:_MOST_NOTES]
+    for level, count in counts.items():
+        shown = (firsts[level] + others[level])[: _MOST_NOTES if count <= _MOST_NOTES else _MOST_NOTES - 1]
+        for note in shown:
+            yield _command(note)
+        if count > len(shown):
+            yield f"::{level} title=rightcall::and {count - len(shown):,} more findings like these\n"
+
+
+def github_summary(report: Report) -> Iterator[str]:
+    """Yield the report as Markdown, within GitHub's limit for a step summary."""
+    return bounded_markdown(report, _SUMMARY_BYTES)
+
+
 def _fitting(blocks: Iterator[str], room: int, what: str) -> Iterator[str]:
-    """Blocks as long as there is room, and how many there are besides. The first is a heading."""
+    """Yield blocks while there is space, then the number of those left out. The first block is a heading."""
     left_out = 0
     for block in blocks:
         size = len(block.encode())
@@ -93,16 +133,16 @@ def _matrix(names: str, found: Classification) -> Iterator[str]:
 def _counts(counts: EvaluatorTotals) -> str:
     numbers = {"passed": counts.passed, "failed": counts.failed}
     numbers |= {"in error": counts.error, "not measured": counts.not_measured}
-    told = [f"{number:,} {name}" for name, number in numbers.items() if number]
+    shown = [f"{number:,} {name}" for name, number in numbers.items() if number]
     if counts.mean_score is not None:
-        told.append(f"mean score {counts.mean_score:.3f}")
-    return ", ".join(told)
+        shown.append(f"mean score {counts.mean_score:.3f}")
+    return ", ".join(shown)
 
 
 def _change_blocks(changes: Comparison, baseline: str) -> Iterator[str]:
     against = f" against {code_span(baseline)}" if baseline else ""
-    told = [f"{code_span(what)} {change}" for what, change in totals_words(changes)[:_MOST_EVALUATORS]]
-    yield f"\n#### Changed{against}\n\n{' · '.join(told)}\n\n"
+    shown = [f"{code_span(what)} {change}" for what, change in totals_words(changes)[:_MOST_EVALUATORS]]
+    yield f"\n#### Changed{against}\n\n{' · '.join(shown)}\n\n"
     if not changes.cases:
         yield "Every case is as it was.\n"
     for change in changes.cases:
@@ -144,3 +184,44 @@ def _failure_block(result: CaseResult) -> str:
     if not result.findings:
         lines[0] += f" at {code_span(str(result.source))}"
     return "\n".join(lines) + "\n"
+
+
+class _Note(msgspec.Struct, frozen=True):
+    """An annotation in the making."""
+
+    level: str
+    case: str
+    source: Source
+    finding: Finding | None
+    verdict: str
+
+
+def _overall_notes(report: Report) -> Iterator[_Note]:
+    """Yield the overall results that did not pass."""
+    for each in report.overall:
+        if each.verdict != "passed":
+            level = "warning" if each.verdict == "not_measured" else "error"
+            finding = Finding("overall", each.reason)
+            yield _Note(level, each.evaluator, each.source, finding, each.verdict)
+
+
+def _notes_of(result: CaseResult) -> Iterator[_Note]:
+    if result.passed:
+        return
+    case = result.case_id if not result.repeat else f"{result.case_id} (repeat {result.repeat + 1})"
+    level = "warning" if result.verdict == "not_measured" else "error"
+    for placed in result.findings:
+        own_level = "warning" if is_unmeasured(placed.finding.code) else level
+        yield _Note(own_level, case, placed.source, placed.finding, result.verdict)
+    if not result.findings:
+        yield _Note(level, case, result.source, None, result.verdict)
+
+
+def _command(note: _Note) -> str:
+    finding = note.finding
+    title = f"{finding.code} {note.case}" if finding is not None else note.case
+    message = finding.message if finding is not None else note.verdict.replace("_", " ")
+    if finding is not None and finding.help:
+        message += f" ({finding.help})"
+    place = f"file={command_property(note.source.file, _FILE)},line={note.source.line},col={note.source.column}"
+    return f"::{note.level} {place},title={command_property(title, _TITLE)}::{command_message(message, _MESSAGE)}\n"

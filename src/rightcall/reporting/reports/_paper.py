@@ -19,18 +19,20 @@ NARROWEST = 30
 """Columns that a text has at least, however narrow the paper is."""
 _PLAIN = str.maketrans({"…": "...", "≠": "!=", "−": "-", "–": "-", "→": "->"})
 _KEPT = frozenset("\n\t")
+# Unicode categories that a terminal acts on or does not show: control, format and surrogate characters, and line and
+# paragraph separators. Bidirectional overrides are format characters ("Trojan Source", CVE-2021-42574).
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
 class Paper(msgspec.Struct, frozen=True, kw_only=True):
-    """What lines are written on: its width in columns, whether it takes ASCII only, whether values are shortened."""
+    """The medium of a report: its width in columns, whether it is ASCII only, whether values are shown in full."""
 
     width: int = 80
     plain: bool = False
     full: bool = False
 
     def text(self, raw: str) -> str:
-        """A text from a trace, harmless and on one line."""
+        """Return a text from a trace on one line, without control characters."""
         return printable(raw, plain=self.plain, one_line=True)
 
     def sign(self, kind: str) -> str:
@@ -39,16 +41,16 @@ class Paper(msgspec.Struct, frozen=True, kw_only=True):
         return sign.ascii if self.plain else sign.symbol
 
     def glyph(self, pair: tuple[str, str]) -> str:
-        """One of two signs, the second being ASCII."""
+        """Return the first of two signs, or the second, which is ASCII."""
         return pair[self.plain]
 
     @property
     def value_width(self) -> int:
-        """How much of a value is worth writing as text, before it is cut to fit."""
+        """The number of characters of a value worth formatting, before it is cut to fit."""
         return sys.maxsize if self.full else self.width * 2
 
     def pieces(self, raw: str, width: int, lines: int = 1, hanging: int = 0) -> list[str]:
-        """A text on at most so many lines; on as many as it takes if values are not shortened."""
+        """Return a text on at most `lines` lines; on as many as it needs if values are shown in full."""
         if self.full:
             return list(wrap(self.text(raw), width, hanging))
         room = width * lines
@@ -64,22 +66,22 @@ class Paper(msgspec.Struct, frozen=True, kw_only=True):
         return pieces
 
     def paragraphs(self, raw: str, width: int, lines: int = 1) -> list[str]:
-        """The same for a text of several lines: they stay lines if the text is whole, else they are run together."""
+        """Return a text of several lines: lines are kept if values are shown in full, and joined if not."""
         if not self.full:
             return self.pieces(" ".join(raw.split()) if len(raw) < _LONG else raw, width, lines)
         return [piece for line in raw.splitlines() or [""] for piece in self.pieces(line, width)]
 
 
 def line_length(line: Line) -> int:
-    """How many columns a line takes up."""
+    """Return the number of columns that a line takes."""
     return sum(cell_count(part if isinstance(part, str) else part[0]) for part in line)
 
 
 def printable(text: str, *, plain: bool = False, one_line: bool = False) -> str:
-    """A text with escapes in place of what would move, hide or turn around what stands beside it.
+    """Return a text with escapes for characters that would move, hide or reverse the text around them.
 
-    Newlines and tabs stay, unless it is to be `one_line`. A `plain` text is ASCII. What is printable already
-    comes back unchanged, so it does no harm to ask twice.
+    Newlines and tabs stay, unless `one_line` is set. A `plain` text is ASCII. A printable text comes back unchanged,
+    so calling this twice is safe.
     """
     if not text.isprintable():
         text = "".join(map(_visible, text))
@@ -91,15 +93,15 @@ def printable(text: str, *, plain: bool = False, one_line: bool = False) -> str:
 
 
 def cell_count(text: str) -> int:
-    """How many columns of a terminal a printable text takes up: two for wide characters.
+    """Return the number of terminal columns that a printable text takes: two for wide characters.
 
-    An accent of its own counts as one, although it takes up none: a stranger may pile a thousand on a letter.
+    A combining accent counts as one column, although it takes none: a trace may pile a thousand on one letter.
     """
     return len(text) if text.isascii() else sum(map(_cells_of, text))
 
 
 def beginning(text: str, width: int) -> str:
-    """As much of the beginning of a text as `width` columns hold."""
+    """Return as much of the beginning of a text as fits `width` columns."""
     if text.isascii():
         return text[:width]
     used = 0
@@ -111,7 +113,7 @@ def beginning(text: str, width: int) -> str:
 
 
 def fit(text: str, width: int, *, plain: bool = False) -> str:
-    """A printable text, cut in the middle to `width` columns."""
+    """Return a printable text, cut in the middle to `width` columns."""
     if cell_count(text) <= width:
         return text
     gap = "..." if plain else "…"
@@ -122,9 +124,9 @@ def fit(text: str, width: int, *, plain: bool = False) -> str:
 
 
 def wrap(text: str, width: int, hanging: int = 0) -> Iterator[str]:
-    """A printable text in pieces of `width` columns, broken after a space where one is near.
+    """Yield a printable text in pieces of `width` columns, broken after a space if one is near.
 
-    Pieces after the first are to hang by so many columns, and have as many less.
+    Pieces after the first are `hanging` columns narrower, because they are indented.
     """
     begin, room = 0, max(2, width)
     while len(piece := beginning(text[begin : begin + room + 1], room)) < len(text) - begin:
@@ -135,6 +137,7 @@ def wrap(text: str, width: int, hanging: int = 0) -> Iterator[str]:
     yield text[begin:]
 
 
+# Cached, because a text repeats its characters and the lookup is a call into the Unicode database for each.
 @lru_cache(maxsize=4096)
 def _cells_of(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1

@@ -1,4 +1,4 @@
-"""What a report is made of."""
+"""The data of a report, the same for every format."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rightcall.values.results import CaseResult, EvaluatorTotals, OverallResult,
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """The results of a run, or of recorded traces, and what they come to.
+    """The results of a run, or of recorded traces, and their totals.
 
     A format is a function of a report that gives the text piece by piece. It prints nothing and opens nothing.
     """
@@ -20,25 +20,25 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     totals: Totals
     evaluators: Mapping[str, EvaluatorTotals] = {}
     overall: tuple[OverallResult, ...] = ()
-    """What evaluators say of all cases together."""
+    """The results of all cases together."""
     subject: str = ""
-    """What was expected: the eval set, or the one expectation."""
+    """The eval set, or the one expectation."""
     seconds: float = 0.0
     run_id: str = ""
     """Empty where nothing was run."""
     agent: str = ""
     facts: tuple[tuple[str, str], ...] = ()
-    """What else is known of the run, by name, such as its branch."""
+    """Other facts about the run, by name, such as its branch."""
     notes: tuple[str, ...] = ()
-    """What there is to say of the run as a whole."""
+    """Remarks about the run as a whole."""
     warnings: Mapping[str, int] = {}
-    """What the reader of the traces warned of, with the number of cases it is about."""
+    """Warnings of the reader of the traces, with the number of cases each is about."""
     documents: Callable[[], Iterator[str]] | None = None
     """The same results as `to_json` writes them, where they are written already."""
 
 
 def redacted_report(report: Report) -> Report:
-    """A report without secrets; its verdicts, scores and totals are the same."""
+    """Return a report without secrets; its verdicts, scores and totals are the same."""
     # Imported here because it takes 20 ms, and not every report is redacted.
     from rightcall.values.redaction import (
         redacted,

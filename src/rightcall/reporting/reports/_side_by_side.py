@@ -1,4 +1,4 @@
-"""Why a case did not pass, as an assertion tells it: one line that names the call, then expected beside actual."""
+"""Why a case did not pass, for an assertion: one line that names the call, then expected beside actual."""
 
 from __future__ import annotations
 
@@ -17,16 +17,15 @@ from rightcall.values.results import (
 )
 from rightcall.values.trajectory import ToolCall
 
-from ._concise import fared
-from ._expected_paths import ExpectedPath, paths_of
-from ._marks import difference_texts, order_text
+from ._concise import held_share
+from ._expected_paths import ExpectedPath, difference_texts, order_text, paths_of
 from ._paper import Paper, cell_count, fit
 
-if TYPE_CHECKING:  # a quarter of a second, which whoever only reports runs should not pay
+if TYPE_CHECKING:  # takes 0.2 s to import, and reports of runs do not need it
     from rightcall.cases.evalsets import Case, Check
 
 _BY_WEIGHT = ("RC107", "RC104", "RC106", "RC108", "RC101", "RC105", "RC103", "RC102")
-"""What the first line tells of several problems: first what names an argument."""
+"""The order of problems in the first line: those that name an argument come first."""
 _PREAMBLE = "not measured: "
 _LONGEST = 300
 _MOST_PROBLEMS = 12
@@ -37,45 +36,45 @@ _SHORTER = (("` was called with other arguments: $.", "`: "), ("` was called wit
 
 
 def summary(result: CaseResult) -> str:
-    """What went wrong, in one line: the gravest problem with its call and argument, how many more, how much holds."""
+    """Return one line: the worst problem with its call and argument, the number of others, and how much holds."""
     problems = _problems(result)
     if not problems:
         return f"{result.verdict.replace('_', ' ')}, score {result.score}"
     text = _phrase(problems[0].finding)
     held = [_held(result, one) for one in result.results if not one.passed]
     more = [f"and {len(problems) - 1:,} more"] if len(problems) > 1 else []
-    told = "; ".join([*more, ", ".join(held)] if held else more)
-    return Paper().text(fit(text, _LONGEST) + (f" ({told})" if told else ""))
+    reported = "; ".join([*more, ", ".join(held)] if held else more)
+    return Paper().text(fit(text, _LONGEST) + (f" ({reported})" if reported else ""))
 
 
 def side_by_side(case: Case, result: CaseResult, paper: Paper) -> Iterator[str]:
-    """The lines below the summary: expected and actual calls in two columns, then every other problem.
+    """Yield the lines below the summary: expected and actual calls in two columns, then every other problem.
 
     Nothing for a case that passed.
     """
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for check, one in zip(case.checks, result.results, strict=False):
         paths = [path for path in paths_of(result, one) if path.problems] if not one.passed else []
         # Several expectations may say the same of the same calls: once is enough, and the summary names them all.
-        fresh = [path for path in paths if not {_identity(each) for each in path.problems} <= told]
+        fresh = [path for path in paths if not {_identity(each) for each in path.problems} <= reported]
         for path in fresh[:_MOST_PATHS]:
-            told |= {_identity(each) for each in path.problems}
+            reported |= {_identity(each) for each in path.problems}
             yield from _table(check, path, _calls(result), paper)
-    yield from _others(result, told, paper)
+    yield from _others(result, reported, paper)
     yield from _evidence(result, paper)
 
 
 def _held(result: CaseResult, one: EvaluationResult) -> str:
-    """How much of an expectation holds; where nothing can be counted, its name alone."""
-    share = fared(result, one)
+    """Return how much of an expectation holds; its name alone if that cannot be counted."""
+    share = held_share(result, one)
     return one.evaluator if share.replace(".", "").isdigit() else f"{one.evaluator} {share}"
 
 
 def _problems(result: CaseResult) -> list[PlacedFinding]:
-    """The findings, each once, the gravest first."""
+    """Return the findings, each once, the worst first."""
     each = list({_identity(placed): placed for placed in result.findings}.values())
-    told = [placed for placed in each if not placed.finding.message.startswith(_PREAMBLE)] or each
-    return sorted(told, key=lambda placed: _weight(placed.finding.code))
+    reported = [placed for placed in each if not placed.finding.message.startswith(_PREAMBLE)] or each
+    return sorted(reported, key=lambda placed: _weight(placed.finding.code))
 
 
 def _identity(placed: PlacedFinding) -> tuple[str, str]:
@@ -87,7 +86,7 @@ def _weight(code: str) -> int:
 
 
 def _phrase(finding: Finding) -> str:
-    """A finding as short as it goes: `search`: query: "laptop" ≠ "phone"."""
+    """Return a finding in its shortest form: `search`: query: "laptop" ≠ "phone"."""
     for long, short in _SHORTER:
         if long in finding.message:
             return finding.message.replace(long, short, 1)
@@ -118,7 +117,7 @@ def _table(check: Check, path: ExpectedPath, calls: Sequence[ToolCall], paper: P
 
 
 def _columns(texts: Sequence[tuple[str, str]], room: int) -> tuple[int, int]:
-    """How wide the two columns are: as wide as what stands in them, else what one leaves to the other."""
+    """Return the widths of the two columns: as wide as their content, else the space that the other one leaves."""
     left = max([cell_count(text) for text, _ in texts], default=0)
     right = max([cell_count(text) for _, text in texts], default=0)
     if left + right > room:
@@ -130,7 +129,7 @@ def _columns(texts: Sequence[tuple[str, str]], room: int) -> tuple[int, int]:
 def _pair(
     step: Step, path: ExpectedPath, expected: Sequence[Any], calls: Sequence[ToolCall], check: Check, paper: Paper
 ) -> tuple[str, str]:
-    """What was expected at a step and what was called, each with its number."""
+    """Return the expected and the actual call of a step, each with its number."""
     left = right = ""
     if step.expected is not None:
         item = expected[step.expected] if step.expected < len(expected) else step.name
@@ -154,7 +153,7 @@ def _written(item: Any) -> str:
 
 
 def _made(name: str, call: ToolCall | None, check: Check) -> str:
-    """A call as the expectation looks at it: by its name, its output, or its arguments."""
+    """Return a call as the expectation sees it: its name, its output, or its arguments."""
     if call is None or check.evaluator.type_id in ("tool-call-order", "execution-order"):
         return name
     if check.evaluator.type_id == "tool-call-output":
@@ -164,7 +163,7 @@ def _made(name: str, call: ToolCall | None, check: Check) -> str:
 
 def _row(step: Step, path: ExpectedPath, left: str, right: str, column: int, rest: int, paper: Paper) -> Iterator[str]:
     kind = path.kind(step)
-    is_fine = kind == "match" or (kind == "extra" and not path.is_told(step))
+    is_fine = kind == "match" or (kind == "extra" and not path.is_reported(step))
     mark = " " if is_fine else paper.sign(kind)
     shown = fit(left, column, plain=paper.plain)
     yield f"{mark} {shown}{' ' * (column - cell_count(shown))}   {fit(right, rest, plain=paper.plain)}".rstrip()
@@ -174,11 +173,11 @@ def _row(step: Step, path: ExpectedPath, left: str, right: str, column: int, res
         yield f"      {order_text(step, path.alignment.steps)}"
 
 
-def _others(result: CaseResult, told: set[tuple[str, str]], paper: Paper) -> Iterator[str]:
-    """The problems that no table shows, one a line, and advice on all of them."""
+def _others(result: CaseResult, reported: set[tuple[str, str]], paper: Paper) -> Iterator[str]:
+    """Yield the problems that no table shows, one per line, and advice on all of them."""
     problems = _problems(result)
-    others = [placed for placed in problems if _identity(placed) not in told]
-    if len(problems) > 1 or told:
+    others = [placed for placed in problems if _identity(placed) not in reported]
+    if len(problems) > 1 or reported:
         for placed in others[:_MOST_PROBLEMS]:
             mark = paper.sign("not_measured" if is_unmeasured(placed.finding.code) else "failed")
             yield f"{mark} {fit(paper.text(placed.finding.message), 3 * paper.width, plain=paper.plain)}"
@@ -189,7 +188,7 @@ def _others(result: CaseResult, told: set[tuple[str, str]], paper: Paper) -> Ite
 
 
 def _evidence(result: CaseResult, paper: Paper) -> Iterator[str]:
-    """Of what could not be judged: what the reader says about recording it, and where an agent or evaluator broke."""
+    """Yield evidence for what could not be judged: advice of the reader, and the traceback of an agent or evaluator."""
     if result.verdict == "not_measured":
         yield from [f"note: {paper.text(warning)}" for warning in result.notes[:3]]
     broken: list[EvaluationResult] = [one for one in result.results if one.traceback]

@@ -20,7 +20,7 @@ _TOLD = ("tool_data", "instrumentation", NOT_UNDERSTOOD)
 
 
 def trajectory_lines(trajectory: Trajectory, name: str, paper: Paper) -> Iterator[Line]:
-    """A trajectory, read from the file `name`, as lines of parts that fit the paper."""
+    """Yield a trajectory, read from the file `name`, as lines that fit the paper."""
     yield from header_lines(trajectory, name, paper)
     table = CallTable(trajectory, paper)
     if trajectory.calls:
@@ -36,7 +36,7 @@ def trajectory_lines(trajectory: Trajectory, name: str, paper: Paper) -> Iterato
 
 
 def header_lines(trajectory: Trajectory, name: str, paper: Paper) -> Iterator[Line]:
-    """Where a trajectory comes from, and what it is like: file, trace, calls, agents, input and output."""
+    """Yield where a trajectory comes from, and its summary: file, trace, calls, agents, input and output."""
     trace = f"trace {trajectory.trace_id}" if trajectory.trace_id else ""
     titled = [paper.text(name), *(paper.pieces(trace, paper.width) if trace else ())]
     between = paper.glyph(_BETWEEN)
@@ -56,43 +56,43 @@ def header_lines(trajectory: Trajectory, name: str, paper: Paper) -> Iterator[Li
 
 
 def _withheld(trajectory: Trajectory, paper: Paper) -> Iterator[Line]:
-    """The calls that were asked for and not carried out, each with the reason."""
+    """Yield the calls that were requested and not made, each with the reason."""
     limit = paper.value_width
     for call in trajectory.withheld:
         text = call_text(call.name, call.args or {}, limit, limit)
-        told = f"{paper.text(text)}: {paper.text(call.reason)}" if call.reason else paper.text(text)
-        first, *others = wrap(told, max(NARROWEST, paper.width - len(_WITHHELD)))
+        shown = f"{paper.text(text)}: {paper.text(call.reason)}" if call.reason else paper.text(text)
+        first, *others = wrap(shown, max(NARROWEST, paper.width - len(_WITHHELD)))
         yield ((_WITHHELD, "yellow"), first)
         yield from ((" " * len(_WITHHELD), piece) for piece in others)
 
 
 def _legend(trajectory: Trajectory, bonds: set[Bond], paper: Paper) -> Iterator[Line]:
-    """What the signs mean that occur, and how much was not recorded."""
-    told = []
+    """Yield the meaning of the signs that occur, and how much was not recorded."""
+    notes = []
     missing = Counter(field for call in trajectory.calls for field in call.unrecorded)
     if missing:
         words = {"args": "arguments", "output": "outputs", "parent_id": "parents"}
         counts = " and ".join(f"the {words.get(field, field)} of {n:,}" for field, n in sorted(missing.items()))
-        told.append(f"? not recorded: {counts} of {len(trajectory.calls):,} calls")
+        notes.append(f"? not recorded: {counts} of {len(trajectory.calls):,} calls")
     if "concurrent" in bonds:
-        told.append(f"{paper.glyph(LANES['concurrent', 'middle'])} ran at the same time")
+        notes.append(f"{paper.glyph(LANES['concurrent', 'middle'])} ran at the same time")
     if "asked" in bonds:
-        told.append(f"{paper.glyph(LANES['asked', 'middle'])} asked for at once")
-    for text in told:
+        notes.append(f"{paper.glyph(LANES['asked', 'middle'])} asked for at once")
+    for text in notes:
         yield from (((piece, "dim"),) for piece in wrap(text, paper.width))
 
 
 def _notes(trajectory: Trajectory, paper: Paper) -> Iterator[Line]:
-    told = list(trajectory.warnings)
+    notes = list(trajectory.warnings)
     for first, end in trajectory.unordered:
-        told.append(f"the order of calls {first + 1:,} to {end:,} was not recorded: any order of theirs may be true")
+        notes.append(f"the order of calls {first + 1:,} to {end:,} was not recorded: any order of theirs may be true")
     backwards = sum(
         call.start_ns is not None and call.end_ns is not None and call.end_ns < call.start_ns
         for call in trajectory.calls
     )
     if backwards:
-        told.append(f"{backwards:,} call{'s' * (backwards != 1)} ended before starting, by the clock of the trace")
-    for text in told:
+        notes.append(f"{backwards:,} call{'s' * (backwards != 1)} ended before starting, by the clock of the trace")
+    for text in notes:
         begin, *others = wrap(paper.text(text), max(NARROWEST, paper.width - 6))
         yield (("note: ", "yellow"), begin)
         yield from (("      ", piece) for piece in others)
@@ -112,10 +112,10 @@ def _summary(trajectory: Trajectory) -> Iterator[str]:
         return
     failed = sum(call.error is not None for call in calls)
     suspected = sum(call.suspected_error for call in calls)
-    told = f"{len(calls):,} call{'s' * (len(calls) != 1)}"
-    told += f", {failed:,} failed" if failed else ""
-    told += f", {suspected:,} suspected of having failed" if suspected else ""
-    yield told
+    counted = f"{len(calls):,} call{'s' * (len(calls) != 1)}"
+    counted += f", {failed:,} failed" if failed else ""
+    counted += f", {suspected:,} suspected of having failed" if suspected else ""
+    yield counted
     if trajectory.not_understood:
         yield "others may be missing: not everything was understood"
     begin, end = extent(calls)

@@ -1,4 +1,4 @@
-"""What a run was: the file `run.json`."""
+"""The header of a run: the file `run.json`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rightcall.errors import InputError, StoreError
 from rightcall.values.decoding import dump_json, load_json
 from rightcall.values.results import EvaluatorTotals, OverallResult, Totals, value_text
 
-from ._folders import replace_file, telling
+from ._run_files import os_errors_at, replace_file
 from ._summaries import HEADER_FILE
 
 SCHEMA = 1
@@ -26,11 +26,11 @@ _FLAGS = {
     ("replay", True): ("tools", "answer what was recorded"),
     ("spans", False): ("spans", "not kept"),
     ("redact", True): ("secrets", "left out of what is kept"),
-    ("redact", False): ("secrets", "told as they are"),
+    ("redact", False): ("secrets", "shown as they are"),
     ("pytest", True): ("run by", "pytest"),
 }
 _USUAL: dict[str, Any] = {"repeat": 1, "min_pass": 1, "spans": True}
-"""What is so without being asked for; of every other option, nothing is."""
+"""The defaults of options that have one; all others are empty by default."""
 
 
 class Seal(msgspec.Struct, frozen=True):
@@ -41,17 +41,17 @@ class Seal(msgspec.Struct, frozen=True):
 
 
 class Sample(msgspec.Struct, frozen=True):
-    """What a run stands for whose journal holds only examples, because there were too many results to keep."""
+    """How many results a run had, if its journal holds only examples because there were too many to keep."""
 
     results: int
-    """How many results there were."""
+    """The number of results."""
     groups: tuple[tuple[str, str, int], ...] = ()
-    """What failures have in common, the largest group first: a code, a tool, and how many results."""
+    """The groups of failures, the largest first: a code, a tool, and the number of results."""
     more_groups: int = 0
-    """How many groups there were besides."""
+    """The number of groups that are not listed."""
 
-    def told(self, kept: int) -> str:
-        """A sentence about it, given how many results the journal holds."""
+    def note(self, kept: int) -> str:
+        """Return a sentence about it, given the number of results in the journal."""
         return (
             f"{kept:,} of {self.results:,} results are kept here, as examples of each kind of failure; totals, "
             "evaluators and groups count all of them"
@@ -59,7 +59,7 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run was: who ran what, with which options, and how it came out."""
+    """A run: the agent and the eval set, the options, and the totals."""
 
     schema: int = SCHEMA
     """The version of this format. A folder with a greater one is refused."""
@@ -79,26 +79,26 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     """Of the eval set's file."""
     options: dict[str, Any] = {}
     planned: int | None = None
-    """How many results there will be when all cases have been run; `None` where nobody counted."""
+    """The number of results when all cases have run; `None` if it was not counted."""
     finished: str | None = None
-    """When the run came to its end; `None` while it has not, or if it never did."""
+    """When the run finished; `None` if it is running or was interrupted."""
     seconds: float | None = None
     totals: Totals | None = None
     evaluators: dict[str, EvaluatorTotals] = {}
-    """What each evaluator said over all results, by its id."""
+    """The totals of each evaluator over all results, by its id."""
     overall: tuple[OverallResult, ...] = ()
-    """What evaluators said of all cases together."""
+    """The results of all cases together."""
     sample: Sample | None = None
     """Where the journal holds only examples, of how many results they are."""
     journal: Seal | None = None
-    """How much of the journal the run itself has written; `None` in runs of older versions."""
+    """How much of the journal the run itself wrote; `None` in runs of older versions."""
 
     def known(self) -> tuple[tuple[str, str], ...]:
-        """What it says besides agent, eval set and times, by name: where the code stood, unusual options, versions."""
+        """Return everything but agent, eval set and times, by name: branch, commit, unusual options, versions."""
         named = (
             ("branch", self.branch or ""),
             ("commit", (self.commit or "")[:_COMMIT]),
-            *told_options(self.options),
+            *unusual_options(self.options),
             ("Rightcall", self.rightcall),
             ("Python", self.python),
             ("platform", self.platform),
@@ -107,27 +107,28 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_header(folder: Path, header: Header) -> None:
-    """Put a header into a run's folder, all of it or nothing. Raises `StoreError`."""
-    with telling(folder / HEADER_FILE):
+    """Write a header to a run's folder, all of it or nothing. Raises `StoreError`."""
+    with os_errors_at(folder / HEADER_FILE):
         put_header(folder, header)
 
 
 def put_header(folder: Path, header: Header) -> None:
-    """The same for those who want to hear what the system says. Raises `OSError`."""
+    """Write a header as `write_header` does, with the errors of the operating system. Raises `OSError`."""
     replace_file(folder / HEADER_FILE, (dump_json(msgspec.to_builtins(header), indent=2) + "\n").encode())
 
 
 def read_header(folder: Path) -> Header:
-    """The header in a run's folder.
+    """Read the header in a run's folder.
 
     Raises:
         StoreError: there is none, it is damaged, or a newer Rightcall wrote it.
     """
     path = folder / HEADER_FILE
-    with telling(path):
+    with os_errors_at(path):
         data = path.read_bytes()
     try:
         fields = load_json(data)
+        # Before the conversion: the fields of a newer format may not convert, and that error would not help.
         if isinstance(fields, dict) and isinstance(fields.get("schema"), int) and fields["schema"] > SCHEMA:
             raise StoreError(
                 f"{path}: written by a newer Rightcall (format {fields['schema']}; this one knows {SCHEMA})"
@@ -137,10 +138,10 @@ def read_header(folder: Path) -> Header:
         raise StoreError(f"{path}: not the header of a run: {problem}") from None
 
 
-def told_options(options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Names and values, in words, of the options that somebody set to something unusual.
+def unusual_options(options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the names and values, in words, of the options that were set to something unusual.
 
-    An option that is not known here is told by its own name; one with a value that it cannot have, as the value is.
+    An unknown option is shown by its own name, and a value that an option cannot have as it is.
     """
     for name, value in options.items():
         if isinstance(value, bool):

@@ -16,15 +16,15 @@ from rightcall.limits import DEFAULT_LIMITS
 from rightcall.values.decoding import dump_json, load_json
 from rightcall.values.results import CaseResult, without_details
 
-from ._folders import telling
 from ._header import Header, Seal, put_header, read_header
-from ._sealed_lines import Lines, SealedLines
+from ._run_files import Lines, SealedLines, os_errors_at
 from ._summaries import JOURNAL_FILE
 
+# An fsync takes milliseconds on a disk. A run that finishes hundreds of cases a second would wait for nothing else.
 _SYNC_EVERY = 0.05
 _REMOVED = "{}: another program removed this folder while the run lasted; nothing of the run is kept"
 _CHANGED = (
-    "{}: changed by another program while the run lasted; what is told here is right, but it cannot be read again"
+    "{}: changed by another program while the run lasted; the results shown here are right, but cannot be read again"
 )
 
 
@@ -36,7 +36,7 @@ class JournalEntry(msgspec.Struct, frozen=True):
 
 
 class JournalLine(msgspec.Struct, frozen=True):
-    """A line of a journal, and where it stands in the file: its first byte, the one after its last, its number."""
+    """A line of a journal, and its place in the file: its first byte, the one after its last, its number."""
 
     begin: int
     end: int
@@ -47,13 +47,13 @@ class JournalLine(msgspec.Struct, frozen=True):
 
 
 class Journal:
-    """A journal that is written to, by one process at a time.
+    """A journal that is open for writing, by one process at a time.
 
-    Each line is handed to the system at once. `sync` puts what there is on the disk, and its seal, which is its length
-    and its hash, into the header: once the writer has gone, only what is sealed counts. A sync is due 50 ms after
-    the last one; sync before a result is printed.
+    Each line is written at once. `sync` flushes the file to disk and writes its seal, that is its length and its hash,
+    to the header: after the writer has ended, only sealed lines count. A sync is due 50 ms after the last one. Sync
+    before a result is printed.
 
-    The folder may be removed meanwhile. Then results are still taken, and can be had from here.
+    The folder may be removed meanwhile. Results are still accepted then, and can be read from here.
 
     Raises:
         StoreError: the file cannot be written, another process writes to it, or another program has changed it.
@@ -64,7 +64,7 @@ class Journal:
         self._lines = Lines(folder / JOURNAL_FILE, alone=True)
         try:
             self.header = read_header(folder)
-            """The header as it is in the folder by now."""
+            """The header as it is in the folder now."""
             self._lines.take_over(self.header.journal, is_final=self.header.finished is not None)
         except StoreError:
             self._lines.close()
@@ -82,6 +82,7 @@ class Journal:
         A result that is too large to be read again is kept without its calls and details, and says so.
         """
         line = _line(result, digest)
+        # `decode_json` refuses longer texts, so a longer line could never be read again.
         if len(line) > DEFAULT_LIMITS.text_bytes:
             line = _line(_without_details(result, len(line)), digest)
         if self.header.finished is not None:  # the run goes on: a line after the seal is not a change by others
@@ -91,7 +92,7 @@ class Journal:
         self.sync_if_due()
 
     def sync_if_due(self) -> bool:
-        """Put what there is on the disk, if the last time is long enough ago. Whether all of it is there now.
+        """Sync if the last sync is long enough ago, and return whether everything is on the disk now.
 
         Raises:
             StoreError: the disk refused.
@@ -101,10 +102,12 @@ class Journal:
         return self._is_synced
 
     def sync(self) -> None:
-        """See to it that everything so far is on the disk, and sealed. Raises `StoreError`."""
+        """Flush everything so far to the disk, and seal it. Raises `StoreError`."""
         if self._is_synced or self._is_broken:
             return
-        self._is_broken = True  # a disk that failed once may say yes the next time, and have lost what it had
+        # After a failed fsync the next one may succeed although data was lost ("PostgreSQL's fsync() surprise",
+        # https://lwn.net/Articles/752063/), so a journal whose sync failed stays broken.
+        self._is_broken = True
         self._lines.sync()
         self._is_broken = False
         self._put(msgspec.structs.replace(self.header, journal=self._seal()))
@@ -112,7 +115,7 @@ class Journal:
         self._synced = monotonic()
 
     def close(self) -> None:
-        """Put everything on the disk, and write no more. Raises `StoreError`."""
+        """Flush everything to the disk, and close the file. Raises `StoreError`."""
         try:
             self._is_synced = False  # whatever another program has put into the header meanwhile: here is the truth
             self.sync()
@@ -120,12 +123,12 @@ class Journal:
             self._close()
 
     def replace_header(self, header: Header) -> None:
-        """Put another header into the folder, with the seal of this journal. Raises `StoreError`."""
+        """Replace the header in the folder, with the seal of this journal. Raises `StoreError`."""
         if not self._is_broken:
             self._put(msgspec.structs.replace(header, journal=self._seal()))
 
     def entries(self) -> Iterator[JournalEntry]:
-        """Every line that this journal has or had, also where its folder is gone. Raises `StoreError`."""
+        """Yield every line of this journal, even if its folder was removed. Raises `StoreError`."""
         if self.trouble is None:
             return read_journal(self._folder)
         return (_entry(load_json(line)) for line in self._lines.written())
@@ -134,12 +137,12 @@ class Journal:
         if self._is_broken or self._lines.is_as_written():
             self._lines.close()
             return
-        # The file stays open: there is no other way to what was written.
+        # The file stays open: after a removal, the descriptor is the only way to the data.
         is_removed = self._is_removed or not self._folder.exists()
         self.trouble = _REMOVED.format(self._folder) if is_removed else _CHANGED.format(self._lines.path)
 
     def results(self) -> Iterator[CaseResult]:
-        """The result of every case and repeat, the last one where there are several. Raises `StoreError`."""
+        """Yield the last result of every case and repeat. Raises `StoreError`."""
         return last_results(self.entries)
 
     def _seal(self) -> Seal:
@@ -154,12 +157,12 @@ class Journal:
         except FileNotFoundError:
             self._is_removed = True
         except OSError:
-            with telling(self._folder):
+            with os_errors_at(self._folder):
                 raise
 
 
 def read_journal(folder: Path) -> Iterator[JournalEntry]:
-    """The results in a run's folder that are sealed, in the order they were written.
+    """Yield the sealed results in a run's folder, in the order they were written.
 
     Of a run without a seal every whole line counts; a last one that is torn is left out.
 
@@ -185,20 +188,20 @@ class JournalReader:
         return self._sealed.end
 
     def lines(self) -> Iterator[JournalLine]:
-        """The lines that were not read before. Raises `StoreError`, as `read_journal` does."""
+        """Yield the lines that were not read before. Raises `StoreError`, as `read_journal` does."""
         lines = sealed_lines(self._folder, self._sealed)
         for line in lines:
             self._number += 1
-            with damage_told_last(lines):
-                told = _line_at(self._path, line, self._sealed.end - len(line), self._number)
-            yield told
+            with damage_reported_last(lines):
+                found = _line_at(self._path, line, self._sealed.end - len(line), self._number)
+            yield found
 
 
 def sealed_lines(folder: Path, lines: SealedLines | None = None) -> Iterator[bytes]:
-    """The lines of a run's journal as they are, as far as they count by now. Raises `StoreError`.
+    """Yield the lines of a run's journal that count, as bytes. Raises `StoreError`.
 
-    Of a run that is being written, those count as well that wait for their seal. It comes in a moment, or never: then
-    they are the tail of a run that was killed, and their author is not known.
+    While a run is being written, lines that are not sealed yet count too. Once its writer has ended they do not: they
+    are the tail of a run that was killed, and any program may have written them.
     """
     header = read_header(folder)
     lines = lines or SealedLines(folder / JOURNAL_FILE)
@@ -207,8 +210,8 @@ def sealed_lines(folder: Path, lines: SealedLines | None = None) -> Iterator[byt
 
 
 @contextmanager
-def damage_told_last(lines: Iterator[bytes]) -> Iterator[None]:
-    """Where a line is damaged, look at the others first: if another program was at them, that is what is wrong.
+def damage_reported_last(lines: Iterator[bytes]) -> Iterator[None]:
+    """Read the other lines before reporting a damaged one: a change by another program explains more.
 
     Raises:
         StoreError: another program has changed the lines, or what was wrong with the one.
@@ -222,18 +225,18 @@ def damage_told_last(lines: Iterator[bytes]) -> Iterator[None]:
 
 
 def read_lines(folder: Path, begin: int = 0, number: int = 0) -> Iterator[JournalLine]:
-    """The lines of a run's journal from a place on, at which `number` lines have been read, as far as the seal goes.
+    """Yield the lines of a run's journal from a byte on, after `number` lines, as far as the seal goes.
 
-    Nothing tells whether another program has changed them: for that a journal has to be read from its beginning.
+    This does not detect changes by other programs: for that a journal has to be read from its beginning.
 
     Raises:
-        StoreError: the file cannot be read, or a line in it is no result.
+        StoreError: the file cannot be read, or a line in it is not a result.
     """
     path, header = folder / JOURNAL_FILE, read_header(folder)
     seal = None if header.finished is None and is_being_written(folder) else header.journal
     if not path.exists():
         return
-    with telling(path), path.open("rb") as lines:
+    with os_errors_at(path), path.open("rb") as lines:
         lines.seek(begin)
         for number, line in enumerate(lines, start=number + 1):  # noqa: B020 - it counts on
             if not line.endswith(b"\n") or (seal is not None and begin + len(line) > seal.length):
@@ -247,15 +250,16 @@ def _line_at(path: Path, line: bytes, begin: int, number: int) -> JournalLine:
         return JournalLine(begin, begin + len(line), number, _entry(load_json(line)), hash(line))
     except InputError as problem:
         raise StoreError(
-            f"{path}:{number}: this line is damaged ({problem}); take it out, and what it told is run again"
+            f"{path}:{number}: this line is damaged ({problem}); remove it, and its case is run again"
         ) from None
 
 
 def last_results(entries: Callable[[], Iterator[JournalEntry]]) -> Iterator[CaseResult]:
-    """Of each case and repeat the last result, in the order of the journal; the entries are gone through twice.
+    """Yield the last result of each case and repeat, in the order of the journal; entries are read twice.
 
     A case that was changed and run again when a run was resumed has two lines, of which the second counts.
     """
+    # Two passes over the file, so that only line numbers stay in memory and not results.
     last = {(entry.result.case_id, entry.result.repeat): number for number, entry in enumerate(entries())}
     for number, entry in enumerate(entries()):
         if last[entry.result.case_id, entry.result.repeat] == number:
@@ -263,14 +267,16 @@ def last_results(entries: Callable[[], Iterator[JournalEntry]]) -> Iterator[Case
 
 
 def is_being_written(folder: Path) -> bool:
-    """Whether a process has the journal of a run open to write to it. What cannot be told counts as no."""
+    """Return whether a process has the journal of a run open for writing; no, if that cannot be found out."""
     import fcntl
 
     try:
+        # O_NONBLOCK, because opening a pipe in place of the journal would wait for its writer.
         descriptor = os.open(folder / JOURNAL_FILE, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
         return False
     try:
+        # A shared lock is refused only while the writer holds its exclusive one; `close` releases it (flock(2)).
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
@@ -286,13 +292,13 @@ def _line(result: CaseResult, digest: str) -> bytes:
 
 
 def _without_details(result: CaseResult, size: int) -> CaseResult:
-    told = f"too large to be kept whole ({size:,} bytes): its calls, its details and what was printed are left out"
+    found = f"too large to be kept whole ({size:,} bytes): its calls, its details and what was printed are left out"
     return msgspec.structs.replace(
         result,
         trajectory=None,
         results=tuple([without_details(each) for each in result.results]),
         outcome=msgspec.structs.replace(result.outcome, stdout="") if result.outcome is not None else None,
-        warnings=(told,),
+        warnings=(found,),
     )
 
 

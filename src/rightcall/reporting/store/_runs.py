@@ -15,7 +15,6 @@ from rightcall.errors import StoreError
 from rightcall.values.results import CaseResult, EvaluatorTotals, OverallResult, Tally, Totals, Verdict
 from rightcall.version import __version__
 
-from ._folders import make_private, telling
 from ._header import Header, Sample, Seal, read_header, write_header
 from ._journal import (
     Journal,
@@ -27,6 +26,7 @@ from ._journal import (
     read_journal,
     read_lines,
 )
+from ._run_files import make_private, os_errors_at
 from ._span_file import RunSpans, SpanFile, SpanIndex, has_spans
 from ._summaries import FOLDER_NAME, HEADER_FILE
 from ._verdicts import read_verdicts
@@ -50,12 +50,12 @@ class RunFolder(msgspec.Struct, frozen=True):
 
     @property
     def needed(self) -> int | None:
-        """How many repeats of a case have to pass; `None` means all."""
+        """The number of repeats of a case that have to pass; `None` means all."""
         needed = self.header.options.get("min_repeat_pass")
         return needed if isinstance(needed, int) else None
 
     def verdicts(self) -> dict[str, Verdict]:
-        """The verdict of each case, all its repeats taken together, without reading its results.
+        """Return the verdict of each case over all its repeats, without reading its results.
 
         Raises:
             StoreError: the journal cannot be read.
@@ -66,40 +66,40 @@ class RunFolder(msgspec.Struct, frozen=True):
         return tally.verdicts()
 
     def entries(self) -> Iterator[JournalEntry]:
-        """Every line of its journal that counts. Raises `StoreError`."""
+        """Yield every line of its journal that counts. Raises `StoreError`."""
         return read_journal(self.folder)
 
     def reading(self) -> JournalReader:
-        """Its journal, to be read once, and further as it grows."""
+        """Return a reader of its journal, which can read on as it grows."""
         return JournalReader(self.folder)
 
     def lines(self, begin: int = 0, number: int = 0) -> Iterator[JournalLine]:
-        """The lines of its journal from a place on, at which `number` lines have been read. Raises `StoreError`."""
+        """Yield the lines of its journal from a byte on, after `number` lines. Raises `StoreError`."""
         return read_lines(self.folder, begin, number)
 
     @property
     def is_being_written(self) -> bool:
-        """Whether a process is at work on it now, as far as that can be told."""
+        """Whether a process is writing to it now, as far as that can be found out."""
         return is_being_written(self.folder)
 
     def results(self) -> Iterator[CaseResult]:
-        """The result of every case and repeat, the last one where there are several, in the order of the journal.
+        """Yield the result of every case and repeat, the last one if there are several, in the order of the journal.
 
         Raises:
             StoreError: the journal cannot be read, or another program has changed it or the totals in the header.
-                Then there is no result at all.
+                In that case no result is returned.
         """
         self.check()
         return last_results(self.entries)
 
     def journal(self) -> Journal:
-        """Its journal, to be written to. Raises `StoreError`."""
+        """Open its journal for writing. Raises `StoreError`."""
         return Journal(self.folder)
 
     def spans(self, case_id: str, repeat: int = 0) -> RunSpans:
-        """The spans of one run of a case, as they were recorded; none where the run did not keep them.
+        """Return the spans of one run of a case as they were recorded; empty if the run did not keep them.
 
-        Whoever asks for those of many cases holds a `SpanIndex`, which goes through the file once.
+        For the spans of many cases use one `SpanIndex`, which reads the file once.
 
         Raises:
             StoreError: they cannot be read.
@@ -112,7 +112,7 @@ class RunFolder(msgspec.Struct, frozen=True):
         return has_spans(self.folder)
 
     def span_file(self) -> SpanFile:
-        """The file with its spans, to be written to by whoever has its journal. Raises `StoreError`."""
+        """Open the file with its spans for writing; only the process that has its journal may. Raises `StoreError`."""
         return SpanFile(self.folder)
 
     def finish(
@@ -126,7 +126,7 @@ class RunFolder(msgspec.Struct, frozen=True):
         sample: Sample | None = None,
         journal: Journal | None = None,
     ) -> RunFolder:
-        """Note how it came out; with the `journal` at hand, whatever else stands in the folder. Raises `StoreError`."""
+        """Write the totals to the header; with a `journal`, the seal is taken from it. Raises `StoreError`."""
         finished = _now().isoformat() if is_complete else None
         header = msgspec.structs.replace(
             self.header,
@@ -145,14 +145,14 @@ class RunFolder(msgspec.Struct, frozen=True):
         return RunFolder(self.folder, header)
 
     def check(self) -> None:
-        """See that the journal and the header are what the run has written. Raises `StoreError` where they are not."""
+        """Check that the journal and the header are as the run wrote them. Raises `StoreError` if not."""
         counted = Totals.of(self.verdicts().values())
         header = read_header(self.folder)
         if header.totals is None or header.finished is None or header.sample is not None:
             return
         # The journal may have more: cases that were taken out of the eval set before the run was resumed.
         pairs = zip(msgspec.structs.astuple(header.totals), msgspec.structs.astuple(counted), strict=True)
-        if any([told > found for told, found in pairs]):
+        if any([claimed > found for claimed, found in pairs]):
             raise StoreError(
                 f"{self.folder}: changed by another program: {HEADER_FILE} tells of {header.totals}, and the journal "
                 f"of {counted}; run the eval set again"
@@ -160,21 +160,21 @@ class RunFolder(msgspec.Struct, frozen=True):
 
 
 def create_run(runs: Path, **known: Any) -> RunFolder:
-    """A new run, in a folder of its own, for its owner alone.
+    """Create a new run, in a new folder that only its owner can read.
 
     Args:
-        runs: The folder of all runs; it is made if it is not there.
-        known: What the header says of it: `agent`, `evalset`, `evalset_hash` and so on.
+        runs: The folder of all runs; it is created if needed.
+        known: Fields of the header: `agent`, `evalset`, `evalset_hash` and so on.
 
     Raises:
         StoreError: the folder cannot be made.
     """
-    with telling(runs):
+    with os_errors_at(runs):
         _make_parents(runs)
     while True:
         now, identity = _now(), secrets.token_hex(3)
         folder = runs / f"{now:%Y%m%dT%H%M%S}.{now.microsecond // 1000:03}Z-{identity}"
-        with telling(folder):
+        with os_errors_at(folder):
             try:
                 make_private(folder)
                 break
@@ -194,9 +194,9 @@ def create_run(runs: Path, **known: Any) -> RunFolder:
 
 
 def open_run(name: str, runs: Path = RUNS) -> RunFolder:
-    """A run by its folder, by the beginning of its id or of its folder's name, by a branch, or `last`.
+    """Open a run by its folder, by the beginning of its id or of its folder's name, by a branch, or `last`.
 
-    Of a branch the newest run is meant.
+    A branch means its newest run.
 
     Raises:
         StoreError: there is no such run, or there are several, or it cannot be read.
@@ -221,16 +221,16 @@ def open_run(name: str, runs: Path = RUNS) -> RunFolder:
 
 
 def list_runs(runs: Path) -> list[Path]:
-    """The folders of runs, oldest first; other things that lie there are left out. Raises `StoreError`."""
+    """Return the folders of runs, oldest first; other files and folders are left out. Raises `StoreError`."""
     if not runs.is_dir():
         return []
-    with telling(runs):
+    with os_errors_at(runs):
         named = [folder for folder in runs.iterdir() if FOLDER_NAME.fullmatch(folder.name)]
         return sorted([folder for folder in named if (folder / HEADER_FILE).is_file()])
 
 
 def run_folder(runs: Path, name: str) -> Path | None:
-    """The folder of a run by its own name, among those that `list_runs` lists; none where there is none."""
+    """Return the folder of a run by its name, if `list_runs` lists it."""
     if not FOLDER_NAME.fullmatch(name):
         return None  # anything else could lead out of here
     return folder if ((folder := runs / name) / HEADER_FILE).is_file() else None
@@ -249,7 +249,7 @@ def _now() -> datetime:
 
 
 def _make_parents(runs: Path) -> None:
-    """The folders above a run's own, each for its owner alone where it is made now."""
+    """Create the folders above a run's folder, each for its owner alone."""
     missing = []
     while not runs.exists():
         missing.append(runs)
@@ -261,4 +261,5 @@ def _make_parents(runs: Path) -> None:
             continue  # another run made it in the meantime
     if missing:
         runs = missing[0]
+    # A folder that cannot be listed is an error now, not after the first case.
     next(runs.iterdir(), None)

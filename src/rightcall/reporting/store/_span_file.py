@@ -14,12 +14,11 @@ from rightcall.limits import DEFAULT_LIMITS
 from rightcall.values.decoding import dump_json, load_json
 from rightcall.values.trajectory import KeptSpans, RawSpan, spans_by_id
 
-from ._folders import telling
-from ._sealed_lines import Lines
+from ._run_files import Lines, os_errors_at
 
 FILE = "spans.jsonl"
 _HEAD_END = b', "left_out": '
-"""What follows the beginning of a line. It is in no id of a case: quotes are escaped there."""
+"""The text after the head of a line. No case id contains it, because quotes are escaped there."""
 
 
 class RunSpans(Mapping[str, RawSpan]):
@@ -28,7 +27,7 @@ class RunSpans(Mapping[str, RawSpan]):
     def __init__(self, spans: Mapping[str, RawSpan], left_out: int = 0) -> None:
         self._spans = spans
         self.left_out = left_out
-        """How many there were besides these: there was no room for them, or they could not be written."""
+        """The number of spans that are not here: they did not fit, or could not be written."""
 
     def __getitem__(self, span_id: str) -> RawSpan:
         return self._spans[span_id]
@@ -41,9 +40,9 @@ class RunSpans(Mapping[str, RawSpan]):
 
 
 class SpanFile:
-    """The file with the spans of a run, which is written to by whoever holds the journal.
+    """The file with the spans of a run; only the process that holds the journal writes to it.
 
-    Each line is handed to the system at once. Nothing is done to have it on the disk: no verdict depends on it.
+    Each line is written at once, without fsync: no verdict depends on spans.
 
     Raises:
         StoreError: the file cannot be written.
@@ -54,11 +53,11 @@ class SpanFile:
         self._lines.take_over(None)
 
     def append(self, case_id: str, repeat: int, spans: KeptSpans) -> None:
-        """Add the spans of one run of a case; of several lines the last one counts.
+        """Append the spans of one run of a case; if there are several lines, the last one counts.
 
         Raises:
-            StoreError: they do not fit on the disk. Then nothing of them is there.
-            InputError: they are no spans that can be put into a line.
+            StoreError: they do not fit on the disk. Nothing of them is written then.
+            InputError: they cannot be written as one line.
         """
         spans.check()
         rest = f'{spans.left_out}, "spans": {spans.text}}}\n'.encode()
@@ -70,15 +69,15 @@ class SpanFile:
 
 
 def has_spans(folder: Path) -> bool:
-    """Whether there are spans in a run's folder."""
+    """Return whether there are spans in a run's folder."""
     return (folder / FILE).exists()
 
 
 class SpanIndex:
-    """Where the spans of each case are in a run's file: found out once, and later for what was added since.
+    """An index of the spans of each case in a run's file, extended when the file has grown.
 
-    Lines are only decoded when their spans are asked for. A last line that is torn is left out. A file that is not
-    there has no spans; it may come to be. One index may be asked from several threads.
+    A line is decoded when its spans are requested. A torn last line is left out. A missing file has no spans, and may
+    appear later. Several threads may use one index.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -87,14 +86,14 @@ class SpanIndex:
         self._end = 0
 
     def spans(self, case_id: str, repeat: int = 0) -> RunSpans:
-        """The spans of one run of a case; none where there are none.
+        """Return the spans of one run of a case; empty if there are none.
 
         Raises:
             StoreError: the file cannot be read, or the line is damaged.
         """
         if not self._path.exists():
             return RunSpans({})
-        with telling(self._path), self._path.open("rb") as file:
+        with os_errors_at(self._path), self._path.open("rb") as file:
             self._extend(file)
             place = self._places.get(_head(case_id, repeat))
             if place is None:
@@ -104,11 +103,11 @@ class SpanIndex:
         try:
             return _read(load_json(line), case_id)
         except InputError as problem:
-            raise StoreError(f"{self._path}: the line of {case_id!r:.80} is damaged ({problem}); take it out") from None
+            raise StoreError(f"{self._path}: the line of {case_id!r:.80} is damaged ({problem}); remove it") from None
 
     def _extend(self, file: BinaryIO) -> None:
-        """Take note of the lines that were added; of several of one case the last one counts."""
-        if os.fstat(file.fileno()).st_size < self._end:  # it is another file by now
+        """Index the lines that were added; if a case has several, the last one counts."""
+        if os.fstat(file.fileno()).st_size < self._end:  # the file was replaced
             self._places, self._end = {}, 0
         end = self._end
         file.seek(end)
@@ -123,7 +122,7 @@ class SpanIndex:
 
 
 def _head(case_id: str, repeat: int) -> bytes:
-    """How a line begins, by which it is told apart from all others."""
+    """Return the beginning of a line, which identifies the case and the repeat."""
     try:
         name = msgspec.json.encode(case_id)
     except UnicodeEncodeError:  # a lone surrogate

@@ -29,7 +29,7 @@ _MOST_CHECKED_BYTES = 256 << 20
 
 
 class SealedPart(NamedTuple):
-    """How much of the journal the run itself has written."""
+    """The part of the journal that the run itself wrote."""
 
     length: int
     sha256: str
@@ -44,7 +44,7 @@ class CaseProblem(NamedTuple):
 
 
 class RunSummary(NamedTuple):
-    """What the header of a run says, without its results."""
+    """The header of a run, without its results."""
 
     folder: Path
     id: str
@@ -79,7 +79,7 @@ class RunSummary(NamedTuple):
             return False
         from rightcall.errors import StoreError
 
-        from ._sealed_lines import SealedLines
+        from ._run_files import SealedLines
 
         try:
             for _ in SealedLines(self.folder / JOURNAL_FILE).read(self.seal, is_final=self.is_finished):

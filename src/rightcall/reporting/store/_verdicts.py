@@ -9,14 +9,14 @@ from rightcall.errors import InputError, StoreError
 from rightcall.values.decoding import load_json
 from rightcall.values.results import Verdict
 
-from ._journal import damage_told_last, sealed_lines
+from ._journal import damage_reported_last, sealed_lines
 from ._summaries import JOURNAL_FILE, line_head
 
 _VERDICTS: dict[str, Verdict] = {verdict: verdict for verdict in get_args(Verdict)}
 
 
 def read_verdicts(folder: Path) -> dict[tuple[str, int], Verdict]:
-    """The verdict of each case and repeat. Of several lines the last one counts, and what is not sealed is left out.
+    """Return the verdict of each case and repeat. The last line of each counts, and only sealed lines.
 
     Raises:
         StoreError: the journal cannot be read, a line in it is not a result, or another program has changed it.
@@ -24,7 +24,7 @@ def read_verdicts(folder: Path) -> dict[tuple[str, int], Verdict]:
     found: dict[tuple[str, int], Verdict] = {}
     lines = sealed_lines(folder)
     for number, line in enumerate(lines, start=1):
-        with damage_told_last(lines):
+        with damage_reported_last(lines):
             case_id, repeat, verdict = _quickly_read(line) or _decoded(line, f"{folder / JOURNAL_FILE}:{number}")
         found[case_id, repeat] = verdict
     return found
@@ -44,7 +44,5 @@ def _decoded(line: bytes, where: str) -> tuple[str, int, Verdict]:
         if not isinstance(case_id, str) or not isinstance(repeat, int):
             raise InputError("not a line of a run's journal")
     except (InputError, LookupError, TypeError) as problem:
-        raise StoreError(
-            f"{where}: this line is damaged ({problem}); take it out, and what it told is run again"
-        ) from None
+        raise StoreError(f"{where}: this line is damaged ({problem}); remove it, and its case is run again") from None
     return case_id, repeat, verdict

@@ -13,14 +13,14 @@ from rightcall.errors import ViewerError
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 ANY = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared with, not bound to
-"""What stands for every address of the machine, and one of them."""
+"""The wildcard addresses, each with a loopback address to open instead."""
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253})(?::(\d{1,5}))?")
 _SHORTEST = 16
 _LONGEST = 1024
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address reaches this machine only. A name other than `localhost` may mean anything."""
+    """Return whether an address reaches this machine only. A name other than `localhost` may mean anything."""
     if host == "localhost":
         return True
     try:
@@ -30,18 +30,18 @@ def is_loopback(host: str) -> bool:
 
 
 class Hosts(msgspec.Struct, frozen=True):
-    """The names under which the viewer may be asked for: a page elsewhere cannot make up one of them.
+    """The names under which the viewer answers, as a defence against DNS rebinding.
 
-    By other names a web site could point its own name at this machine, and read what is here as its own. An address
-    in numbers is nobody's name, so where every address of the machine is listened to, all of them will do, with any
-    port: containers are reached by another.
+    Under any other name a web site could point its own name at this machine and read the answers as its own. A numeric
+    address cannot be such a name, so when the viewer listens on all addresses, all of them are accepted, with any port:
+    containers are reached through another one.
     """
 
     host: str
     port: int
 
     def allows(self, given: str) -> bool:
-        """Whether a `Host` header names this viewer."""
+        """Return whether a `Host` header names this viewer."""
         found = _HOST.fullmatch(given)
         if found is None:
             return False
@@ -51,18 +51,18 @@ class Hosts(msgspec.Struct, frozen=True):
         return port == self.port and name in (*_LOOPBACK, in_url(self.host).lower())
 
     def allows_origin(self, given: str) -> bool:
-        """Whether an `Origin` header is that of the viewer's own pages."""
+        """Return whether an `Origin` header is that of the viewer's own pages."""
         scheme, _, host = given.partition("://")
         return scheme in ("http", "https") and self.allows(host)
 
 
 class Token:
-    """What a reader has to know, and the cookie of those who have shown that they do.
+    """The token that opens the viewer, and the cookie of browsers that have shown it.
 
-    The cookie is a secret of this process. It is not the token, and is good for nothing once the viewer has ended.
+    The cookie is random, not the token, and is worthless once this process has ended.
 
     Raises:
-        ViewerError: the token is too short to be hard to guess, or no text that a header can hold.
+        ViewerError: the token is too short to be hard to guess, or cannot be sent in a header.
     """
 
     def __init__(self, text: str) -> None:
@@ -72,21 +72,21 @@ class Token:
         self.cookie = secrets.token_urlsafe(32)
 
     def is_token(self, given: str) -> bool:
-        """Whether this is the token, in a time that does not depend on how much of it is right."""
+        """Return whether this is the token, in a time that does not depend on how much of it is right."""
         return hmac.compare_digest(given.encode(errors="replace"), self._text)
 
     def is_cookie(self, given: str) -> bool:
-        """Whether this is the cookie, told in the same way."""
+        """Return whether this is the cookie, in constant time too."""
         return hmac.compare_digest(given.encode(errors="replace"), self.cookie.encode())
 
 
 def new_token() -> str:
-    """A token that nobody can guess."""
+    """Return a random token."""
     return secrets.token_urlsafe(24)
 
 
 def in_url(host: str) -> str:
-    """An address as it stands in a URL."""
+    """Return an address as it is written in a URL."""
     return f"[{host}]" if ":" in host else host
 
 

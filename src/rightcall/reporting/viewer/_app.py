@@ -28,7 +28,7 @@ _Page = Callable[[Request], str | Response | None]
 
 
 def make_app(library: Library, hosts: Hosts, token: Token | None = None) -> Guard:
-    """The viewer of these runs, as an ASGI application that answers to these names, with or without a token."""
+    """Return the viewer as an ASGI application that answers to these host names, with or without a token."""
     site = _Site(library)
     routes = [
         Route("/", site.page(site.runs)),
@@ -45,14 +45,14 @@ def make_app(library: Library, hosts: Hosts, token: Token | None = None) -> Guar
 
 
 class _Site:
-    """The pages over a library, one at a time: what it keeps is shared by all of them."""
+    """The pages of a library, one at a time, because they share its caches."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
         self._lock = Lock()
 
     def page(self, view: _Page) -> Callable[[Request], Response]:
-        """What answers at an address: a page, or one that says why there is none."""
+        """Return the handler of an address: a page, or one that says why there is none."""
 
         def answer(request: Request) -> Response:
             try:
@@ -97,6 +97,7 @@ def _login(token: Token) -> Callable[..., object]:
         body = b""
         async for piece in request.stream():
             body += piece
+            # The sender is not known yet, so do not read more than a token can be.
             if len(body) > _MOST_BODY:
                 return token_wanted()
         if not token.is_token(_field(body, "token")):
@@ -109,7 +110,7 @@ def _login(token: Token) -> Callable[..., object]:
 
 
 def _field(body: bytes, name: str) -> str:
-    """A field of a form; empty where it is none."""
+    """Return a field of a form; empty if it is not there."""
     try:
         return parse_qs(body.decode(errors="replace"), max_num_fields=5).get(name, [""])[0].strip()
     except ValueError:  # more fields than that

@@ -10,6 +10,7 @@ import msgspec
 from rightcall.values.trajectory import ToolCall
 
 _UNKNOWN = -1
+# Fits the signed 64-bit column; times in a trace may be any integers.
 _LONGEST = 2**62
 
 
@@ -37,7 +38,7 @@ class Columns:
         return len(self._tools)
 
     def add(self, line: int, calls: Sequence[ToolCall], names: Sequence[str]) -> None:
-        """Take in the calls of the result on a line, under these names."""
+        """Add the calls of the result on a line, under these names."""
         for position, (call, name) in enumerate(zip(calls, names, strict=True)):
             self._tools.append(self._numbers.setdefault(name, len(self._numbers)))
             self._lines.append(line)
@@ -46,11 +47,11 @@ class Columns:
             self._errors.append(call.error is not None or call.suspected_error)
 
     def tools(self) -> list[str]:
-        """The names of the tools that were called."""
+        """Return the names of the tools that were called."""
         return list(self._numbers)
 
     def counts(self, lines: Container[int]) -> dict[str, tuple[int, int]]:
-        """How many calls of each tool stand on these lines, and how many of them failed."""
+        """Return the number of calls of each tool on these lines, and of calls that failed."""
         calls, errors = [0] * len(self._numbers), [0] * len(self._numbers)
         for tool, line, is_error in zip(self._tools, self._lines, self._errors, strict=True):
             if line in lines:
@@ -59,7 +60,7 @@ class Columns:
         return {name: (calls[tool], errors[tool]) for name, tool in self._numbers.items() if calls[tool]}
 
     def of_tool(self, name: str) -> Iterator[CallPlace]:
-        """The calls of one tool, in the order of the lines."""
+        """Yield the calls of one tool, in the order of the lines."""
         wanted = self._numbers.get(name)
         for place, tool in enumerate(self._tools):
             if tool == wanted:
@@ -73,7 +74,7 @@ class Columns:
 
 
 def _duration(call: ToolCall) -> int:
-    """How long a call took; clocks of strangers give any integer, and may run backwards."""
+    """Return the duration of a call; a trace may contain any integer, and clocks may run backwards."""
     if call.start_ns is None or call.end_ns is None or call.end_ns < call.start_ns:
         return _UNKNOWN
     return min(call.end_ns - call.start_ns, _LONGEST)

@@ -28,7 +28,7 @@ MOST_RUNS = 12
 
 
 def compare_page(library: Library, names: Sequence[str], query: Mapping[str, str], links: Links) -> str | None:
-    """Two runs or more; none where there is none of one of the names. Raises `StoreError`."""
+    """Render two runs or more; `None` if one of them does not exist. Raises `StoreError`."""
     found = [(name, library.run(name)) for name in names]
     runs = [(name, run) for name, run in found if run is not None]
     if len(runs) < len(found):

@@ -13,11 +13,11 @@ _MOST_WAITING = 50
 
 
 class Connection(H11Protocol):
-    """A connection on which the head of a request has to be there in time.
+    """A connection that closes if the head of a request does not arrive in time.
 
-    uvicorn waits for the rest of a head as long as it takes, and counts the connection among those that it answers no
-    more than so many of: a hundred half-sent requests would lock everybody out. So a connection that has sent no whole
-    head is closed after a while, and the one that has waited longest when there are too many.
+    uvicorn has no timeout for a request's head, and counts the connection towards `limit_concurrency`: a hundred
+    half-sent requests ("slow loris") would block everyone else. So a connection without a complete head is closed
+    after a while, and the one that has waited longest when there are too many.
     """
 
     def __init__(self, *given: Any, **named: Any) -> None:
@@ -57,6 +57,6 @@ class Connection(H11Protocol):
 
     def _give_up(self) -> None:
         if self._is_waiting:
-            # It is lost a turn of the loop later; many that come at once would all have this one make room for them.
+            # `connection_lost` runs one turn of the loop later; until then new connections would all abort this one.
             self.connections.discard(self)
             self.transport.abort()

@@ -1,4 +1,4 @@
-"""What is asked of every request before it is answered, and said with every answer."""
+"""Checks of every request before it is answered, and headers of every answer."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ _HEADERS = {
     "cache-control": "no-store",
 }
 _READING = ("GET", "HEAD")
+# Fetch Metadata: browsers say which site made a request. "none" is the address bar or a bookmark.
 _OWN_SITE = ("same-origin", "none")
 _PAGE = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
@@ -76,6 +77,7 @@ class Guard:
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
+        # Against DNS rebinding: a site that points its name at 127.0.0.1 still sends its own name.
         if len(given := headers.getlist("host")) != 1 or not self._hosts.allows(given[0]):
             return PlainTextResponse("this name is not the viewer's\n", 400)
         if not all(map(self._hosts.allows_origin, headers.getlist("origin"))) or "upgrade" in headers:
@@ -112,5 +114,5 @@ class Answer:
 
 
 def token_wanted() -> Response:
-    """The page that asks for the token."""
+    """Return the page that asks for the token."""
     return HTMLResponse(_ASK_TOKEN, 401, {"www-authenticate": 'Bearer realm="rightcall"'})

@@ -1,4 +1,4 @@
-"""What is in the journal of a run: a row a case, and where its result stands in the file."""
+"""An index of a run's journal: one row per case, and where its result is in the file."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from rightcall.values.results import (
     Tally,
     Totals,
     Verdict,
-    gravity,
     measures_of,
+    severity,
 )
 
 from ._call_columns import Columns
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A row, and where its result stands."""
+    """A row, and where its result is in the journal."""
 
     row: CaseRow
     begin: int
@@ -38,14 +38,14 @@ class Entry(msgspec.Struct, frozen=True):
     mark: int
     """By which its line is known."""
     measures: tuple[int, ...]
-    """What each evaluator said: numbers into the index's list of such."""
+    """The results of its evaluators, as numbers into the index's list of distinct ones."""
 
 
 class Index:
     """The rows of a run, read once, and further as its journal grows.
 
-    Of a case that was run again, the last line counts. A last line that is not whole yet is waited for. Rows stand in
-    the order of gravity, then as the cases are written in their file, then by repeat.
+    If a case was run again, the last line counts. An incomplete last line is read later. Rows are sorted by verdict,
+    the worst first, then by position in the eval set, then by repeat.
     """
 
     def __init__(self, run: RunFolder, *, redacts: bool = True) -> None:
@@ -69,11 +69,11 @@ class Index:
 
     @property
     def weight(self) -> int:
-        """How much memory it takes, in rows: fifty calls take about as much as one row."""
+        """Its memory, in rows: fifty calls take about as much as one row."""
         return len(self._entries) + len(self.columns) // 50
 
     def extend(self, run: RunFolder, stamp: tuple[int, ...] = ()) -> None:
-        """Read what has been written since; `stamp` tells which file the journal is, its size and its time.
+        """Read what has been written since; `stamp` identifies the journal: its inode, size and time.
 
         Raises:
             StoreError: the journal cannot be read, or another program has changed it.
@@ -84,10 +84,10 @@ class Index:
             self._sorted = self._tools = None
 
     def goes_on_with(self, run: RunFolder, stamp: tuple[int, ...]) -> bool:
-        """Whether the journal of a run, with this stamp, begins as what was read, so that only the rest has to be.
+        """Return whether the journal still begins with what was read, so that only the rest has to be read.
 
-        Once a run is over, its journal does not grow any more: whatever has another stamp then is read anew. So is one
-        of which more was read than is sealed, when its writer has gone.
+        The journal of a finished run does not grow, so a new stamp means reading it again. So does a journal of which
+        more was read than is sealed, after its writer has ended.
         """
         if run.header.finished is not None and self._was_over:
             return stamp == self._stamp
@@ -97,44 +97,44 @@ class Index:
         return stamp[:1] == self._stamp[:1] and stamp[1] >= self._reading.end
 
     def entries(self) -> list[Entry]:
-        """Every row, in order."""
+        """Return every row, in order."""
         if self._sorted is None:
             self._sorted = sorted(self._entries.values(), key=_place)
         return self._sorted
 
     def entry(self, key: str) -> Entry | None:
-        """The row that goes by this key."""
+        """Return the row with this key."""
         return self._entries.get(key)
 
     def entry_on(self, line: int) -> Entry | None:
-        """The row whose result stands on a line; none where a later line has taken its place."""
+        """Return the row whose result is on a line; `None` if a later line replaced it."""
         key = self._lines.get(line)
         return self._entries[key] if key is not None else None
 
     def repeats(self, case_id: str) -> list[Entry]:
-        """Every row of a case, by repeat."""
+        """Return every row of a case, by repeat."""
         key = case_key(case_id)
         found = [entry for name, entry in self._entries.items() if name.partition(".")[0] == key]
         return sorted(found, key=lambda entry: entry.row.repeat)
 
     def selected(self, choice: Choice) -> list[CaseRow]:
-        """The rows that are asked for, on all pages, in order."""
+        """Return the rows that match, on all pages, in order."""
         return [entry.row for entry in self.entries() if choice.accepts(entry.row)]
 
     def result(self, entry: Entry) -> CaseResult:
-        """The whole result of a row, read from the journal now, as it may be shown. Raises `StoreError`."""
+        """Read the whole result of a row from the journal, redacted if needed. Raises `StoreError`."""
         line = next(self.run.lines(entry.begin, entry.number - 1), None)
         if line is None or line.mark != entry.mark:
             raise StoreError(f"{self.run.folder}: the journal has changed while it was read; look again")
         return self._shown(line.entry.result)
 
     def spans(self, result: CaseResult) -> tuple[Mapping[str, Any], int]:
-        """The spans of a result, where the run kept them, and how many it could not keep. Raises `StoreError`."""
+        """Return the spans of a result, and the number of spans that were not kept. Raises `StoreError`."""
         found = self._spans.spans(result.case_id, result.repeat)
         return _RedactedSpans(found) if self._redacts else found, found.left_out
 
     def tools(self) -> tuple[ToolTotal, ...]:
-        """How often each tool was called so far, and how often that failed, the one called most first."""
+        """Return the number of calls and of failed calls of each tool so far, the most called first."""
         if self._tools is None:
             counts = self.columns.counts(self._lines)
             totals = [ToolTotal(name, calls, errors) for name, (calls, errors) in counts.items()]
@@ -142,21 +142,21 @@ class Index:
         return self._tools
 
     def totals(self) -> Totals:
-        """How many cases there are so far, by verdict."""
+        """Return the number of cases so far, by verdict."""
         tally = Tally(self.run.needed)
         for entry in self._entries.values():
             tally.count(entry.row.key.partition(".")[0], entry.row.verdict)
         return tally.totals()
 
     def evaluators(self) -> dict[str, EvaluatorTotals]:
-        """What each evaluator says over all results so far."""
+        """Return the totals of each evaluator so far."""
         seen, aggregates = list(self._seen), Aggregates()
         for entry in self._entries.values():
             aggregates.add([seen[number] for number in entry.measures])
         return aggregates.by_evaluator()
 
     def counts(self) -> RunCounts:
-        """What the rows come to so far; of a run that keeps examples only, what those stand for."""
+        """Return the totals so far; for a run that keeps only examples, the totals of all its results."""
         header = self.run.header
         if header.sample is None or header.totals is None:
             return replace(self._grouping.counts(self.totals(), self.evaluators()), tools=self.tools())
@@ -165,14 +165,14 @@ class Index:
         return replace(counted, tools=self.tools(), groups=groups, calls=None)
 
     def tool(self, key: str) -> str | None:
-        """The name of the tool that goes by this key."""
+        """Return the name of the tool with this key."""
         return next((name for name in self.columns.tools() if key_of(name) == key), None)
 
     def _shown(self, result: CaseResult) -> CaseResult:
         return redacted(result) if self._redacts else result
 
     def _name(self, name: str) -> str:
-        """The name of a tool, as it may be shown: the same object where that is all of it."""
+        """Return the name of a tool, redacted if needed: the same object if nothing is redacted."""
         if self._redacts and name not in self._named:
             shown = redacted_text(name)
             self._named[name] = None if shown == name else shown
@@ -182,7 +182,7 @@ class Index:
         result = line.entry.result
         calls = result.trajectory.calls if result.trajectory is not None else ()
         names = [self._name(call.name) for call in calls]
-        # Of a case that passed a row tells nothing but names, and looking for secrets everywhere takes time.
+        # The row of a passed case shows names only, so the slow search for secrets in the whole result can be skipped.
         is_plain = result.passed and all([call.name is name for call, name in zip(calls, names, strict=True)])
         row = row_of(result if is_plain else self._shown(result))
         before = self._entries.pop(row.key, None)
@@ -191,6 +191,7 @@ class Index:
             self._grouping.remove(before.row)
         self._grouping.add(row)
         source = result.source
+        # Names of files and evaluators, and most results, repeat in every row: rows share one object each.
         measures = [(intern(name), verdict, score) for name, verdict, score in measures_of(result.results)]
         self._entries[row.key] = Entry(
             row,
@@ -221,4 +222,4 @@ class _RedactedSpans(Mapping[str, Any]):
 
 
 def _place(entry: Entry) -> tuple[int, tuple[str, int, int], int, str]:
-    return gravity(entry.row.verdict), entry.written, entry.row.repeat, entry.row.key
+    return severity(entry.row.verdict), entry.written, entry.row.repeat, entry.row.key

@@ -25,7 +25,7 @@ _VERDICTS = 250_000
 _CHANGES = 50_000
 _FILES = ("run.json", "cases.jsonl", "spans.jsonl")
 ALONE = "run"
-"""What a run goes by that is shown alone, from a folder of any name."""
+"""The name of a run that is shown alone, from a folder of any name."""
 
 
 class _Header(msgspec.Struct, frozen=True):
@@ -55,9 +55,8 @@ class _Changes(msgspec.Struct, frozen=True):
 class Library:
     """A folder of runs, or one run's own folder.
 
-    A run goes by the name of its folder: others that lie there, and links that lead elsewhere, are not there for the
-    viewer. What was read is kept within bounds, so memory does not grow with the number of runs. Secrets are left out,
-    unless it does not redact.
+    A run has the name of its folder. Other folders, and links that lead elsewhere, are not shown. Caches are bounded,
+    so memory does not grow with the number of runs. Secrets are redacted, unless `redacts` is false.
     """
 
     def __init__(self, folder: Path, *, redacts: bool = True, rows: int = _ROWS, headers: int = _HEADERS) -> None:
@@ -71,7 +70,7 @@ class Library:
 
     @property
     def kept(self) -> dict[str, int]:
-        """How many things of each kind are in memory."""
+        """The number of entries of each kind in memory."""
         return {
             "headers": len(self._headers),
             "indices": len(self._indices),
@@ -80,13 +79,13 @@ class Library:
         }
 
     def names(self) -> list[str]:
-        """The names of all runs, the newest first. Raises `StoreError`."""
+        """Return the names of all runs, the newest first. Raises `StoreError`."""
         if self.is_alone:
             return [ALONE]
         return [folder.name for folder in reversed(list_runs(self.folder)) if _is_plain(folder)]
 
     def run(self, name: str) -> RunFolder | None:
-        """A run, as its header is now; none where there is none of this name. Raises `StoreError`."""
+        """Return a run with its current header; `None` if there is no run of this name. Raises `StoreError`."""
         folder = self._folder(name)
         if folder is None:
             return None
@@ -99,7 +98,7 @@ class Library:
         return kept.run
 
     def index(self, name: str, run: RunFolder) -> Index:
-        """The rows of a run, with all that its journal has by now. Raises `StoreError`."""
+        """Return the rows of a run, with everything in its journal so far. Raises `StoreError`."""
         index = self._indices.get(name)
         stamp = _stamp(run.folder / _FILES[1])
         if index is None or not index.goes_on_with(run, stamp):
@@ -113,7 +112,7 @@ class Library:
         return index
 
     def verdicts(self, name: str, run: RunFolder) -> Mapping[str, Verdict]:
-        """The verdict of each case of a run by now. Raises `StoreError`."""
+        """Return the verdict of each case of a run so far. Raises `StoreError`."""
         is_growing = run.header.finished is None and run.is_being_written
         stamp = (*_stamps(run.folder), is_growing)
         kept = self._verdicts.get(name)
@@ -123,7 +122,7 @@ class Library:
         return kept.verdicts
 
     def changes(self, before: str, after: str, make: Callable[[], Changes]) -> Changes:
-        """What changed between two runs, made now unless it was made from the same journals before."""
+        """Return the changes between two runs, from the cache if both journals are unchanged."""
         folders = [self._folder(name) for name in (before, after)]
         stamps = tuple([_stamps(folder) for folder in folders if folder is not None])
         kept = self._changes.get(f"{before} {after}")
@@ -133,7 +132,7 @@ class Library:
         return kept.changes
 
     def readable(self, names: list[str]) -> Iterator[tuple[str, RunFolder]]:
-        """Those of the runs whose headers can be read."""
+        """Yield the runs whose headers can be read."""
         for name in names:
             try:
                 run = self.run(name)
@@ -143,6 +142,7 @@ class Library:
                 yield name, run
 
     def _folder(self, name: str) -> Path | None:
+        # Names come from addresses. `run_folder` accepts names of runs only, so no name leads out of the folder.
         if self.is_alone:
             return self.folder if name == ALONE and _has_plain_files(self.folder) else None
         folder = run_folder(self.folder, name)
@@ -154,7 +154,7 @@ def _is_plain(folder: Path) -> bool:
 
 
 def _has_plain_files(folder: Path) -> bool:
-    """Whether the files of a run are what they seem: a link could lead anywhere, a pipe would never end."""
+    """Return whether the files of a run are what they seem: a link could lead anywhere, a pipe would never end."""
     return all(_kind(folder / file) in (None, stat.S_IFREG) for file in _FILES)
 
 
@@ -166,12 +166,12 @@ def _kind(path: Path) -> int | None:
 
 
 def _stamps(folder: Path) -> tuple[int, ...]:
-    """What changes when the results of a run do: a line of the journal counts, or does not, by what the header says."""
+    """Return a value that changes with the results of a run: the header decides which lines of the journal count."""
     return _stamp(folder / _FILES[0]) + _stamp(folder / _FILES[1])
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
-    """What changes when a file does: which one it is, its size, and when it was written."""
+    """Return a value that changes with a file: its inode, size and time."""
     try:
         found = os.stat(path)
     except OSError:
@@ -180,8 +180,8 @@ def _stamp(path: Path) -> tuple[int, ...]:
 
 
 def _redacted_run(run: RunFolder) -> RunFolder:
-    """A run whose header has no secrets: an agent may be an address with a password in it."""
+    """Return a run without secrets in its header: an agent may be an address with a password."""
     header = run.header
-    told = {name: redacted_text(getattr(header, name) or "") for name in ("evalset", "branch")}
+    cleaned = {name: redacted_text(getattr(header, name) or "") for name in ("evalset", "branch")}
     agent, options = redacted_address(header.agent), redacted_value(header.options)
-    return replace(run, header=replace(header, **told, agent=agent, options=options))
+    return replace(run, header=replace(header, **cleaned, agent=agent, options=options))

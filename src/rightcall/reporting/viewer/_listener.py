@@ -12,19 +12,19 @@ from ._access import ANY, Hosts, in_url, is_loopback
 
 _WAITING = 128
 PORT = 8732
-"""Where the viewer is by default, if nobody else is there."""
+"""The default port of the viewer."""
 
 
 class Listener:
-    """An address that is ours from now on, before anything is said to be there.
+    """An address that is bound before it is announced.
 
     Args:
-        host: An address or a name; all others than this machine's own need a token.
-        port: `None` means the usual one, or a free one if that is taken; 0 means any free one.
-        has_token: Whether readers have to know a token.
+        host: An address or a name; any but a loopback address needs a token.
+        port: `None` means the default port, or a free one if that is taken; 0 means any free one.
+        has_token: Whether readers need a token.
 
     Raises:
-        ViewerError: the address is not this machine's, is taken, or would be open to everybody.
+        ViewerError: the address is not one of this machine, is taken, or would be open to the network.
     """
 
     def __init__(self, host: str, port: int | None = None, *, has_token: bool = False) -> None:
@@ -56,7 +56,7 @@ class Listener:
             ws="none",
             http=Connection,
             loop="asyncio",
-            proxy_headers=False,
+            proxy_headers=False,  # a request must not be able to claim another address for itself
             server_header=False,
             timeout_graceful_shutdown=1,
             limit_concurrency=100,
@@ -67,10 +67,10 @@ class Listener:
             started()
             server.run(sockets=[self._socket])
         except KeyboardInterrupt:
-            return  # it was told to end, and has ended
+            return  # Ctrl-C is how a user stops the viewer
 
     def close(self) -> None:
-        """Give the address up."""
+        """Close the socket."""
         self._socket.close()
 
 
@@ -92,6 +92,7 @@ def _bound_to(host: str, port: int) -> socket.socket:
     except (OSError, UnicodeError) as problem:
         raise ViewerError(f"--host {host}: {getattr(problem, 'strerror', None) or problem}") from None
     try:
+        # Otherwise the port cannot be bound for a minute after the viewer ended (TIME_WAIT).
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind(address)
     except OSError as problem:

@@ -1,4 +1,4 @@
-"""What an address asks for: some of the cases, a page of them. Whatever it is, it is a valid question."""
+"""Queries of addresses: which cases, which page. Any query is valid: wrong values mean the default."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_DIGITS = 6
 
 
 def choice_of(query: Mapping[str, str]) -> Choice:
-    """Which cases an address asks for; a verdict that there is not means all."""
+    """Return which cases an address asks for; an unknown verdict means all."""
     verdict = query.get("verdict", "")
     return Choice(
         verdict=verdict if verdict in get_args(Verdict) else "",
@@ -24,12 +24,12 @@ def choice_of(query: Mapping[str, str]) -> Choice:
 
 
 def number_of(query: Mapping[str, str], key: str) -> int:
-    """The number that an address gives under a key; 1 where it gives none."""
+    """Return the number under a key; 1 if there is none."""
     text = query.get(key, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else 1
 
 
 def page_of(query: Mapping[str, str], count: int, size: int) -> tuple[int, int]:
-    """The number of the page that is asked for, and how many there are; one that there is not is the nearest."""
+    """Return the page that an address asks for, or the nearest one that exists, and the number of pages."""
     last = max(1, -(-count // size))
     return min(max(1, number_of(query, "page")), last), last

@@ -31,16 +31,16 @@ from rightcall.values.results import CaseResult, Verdict
 from ._index import Entry, Index
 from ._library import Library
 from ._queries import choice_of, number_of, page_of
-from ._runs_view import current_time, goes_on, line_of, resume_command
+from ._runs_view import current_time, is_going_on, line_of, resume_command
 
 _SEARCHED = 200
 _MOST_VERDICTS = 200_000
-"""How many runs, and how many verdicts in them, are looked at: what a library keeps in memory."""
+"""The number of runs, and of verdicts in them, that are searched: as much as a library keeps in memory."""
 _BEFORE, _AFTER = 20, 8
 
 
 def shown_run(library: Library, name: str, query: Mapping[str, str], links: Links) -> str | None:
-    """A run, and a page of those of its cases that are asked for; none where it is not there. Raises `StoreError`."""
+    """Render a run and one page of its matching cases; `None` if it does not exist. Raises `StoreError`."""
     run = library.run(name)
     if run is None:
         return None
@@ -63,9 +63,9 @@ def shown_run(library: Library, name: str, query: Mapping[str, str], links: Link
 
 
 def shown_case(library: Library, name: str, key: str, query: Mapping[str, str], links: Links) -> str | None:
-    """A case with everything; none where the run, or the case in it, is not there. Raises `StoreError`."""
+    """Render a case; `None` if the run or the case does not exist. Raises `StoreError`."""
     run = library.run(name)
-    is_running = run is not None and goes_on(run)  # asked first: what is read afterwards may have more, never less
+    is_running = run is not None and is_going_on(run)  # asked first: what is read afterwards may have more, never less
     index = library.index(name, run) if run is not None else None
     entry = index.entry(key) if index is not None else None
     if run is None or index is None or entry is None:
@@ -90,11 +90,11 @@ def shown_case(library: Library, name: str, key: str, query: Mapping[str, str], 
 def history_of(
     library: Library, name: str, run: RunFolder, case_id: str, now: datetime, links: Links
 ) -> tuple[HistoryEntry, ...]:
-    """The verdicts of a case in runs of the same eval set, the oldest first, with the run in which it began to fail.
+    """Return the verdicts of a case in runs of the same eval set, the oldest first, and where it began to fail.
 
-    Shown are this run, those right before and after it, and the one in which it began, however long ago, as far as
-    the search goes. A run that does not have the case, or cannot be read, is left out. Where no other run has it,
-    there is no history.
+    These are this run, the runs right before and after it, and the run in which the case began to fail, within the
+    limits of the search. A run without the case, or one that cannot be read, is left out. If no other run has the
+    case, the history is empty.
     """
     names = library.names()
     place = names.index(name) if name in names else 0
@@ -109,20 +109,20 @@ def history_of(
 
 
 def _notes(library: Library, run: RunFolder, index: Index, state: str) -> list[str]:
-    """What is said of all cases together; or how far a run is, and how to go on with one that was broken off."""
+    """Return overall results; for a run that is not finished, its progress and how to resume it."""
     if state == "finished":
         sample = run.header.sample
-        told = [f"{sample.told(len(index))}."] if sample is not None else []
-        return [*told, *map(overall_line, run.header.overall)]
+        notes = [f"{sample.note(len(index))}."] if sample is not None else []
+        return [*notes, *map(overall_line, run.header.overall)]
     planned = run.header.planned
-    told = [f"{len(index):,} of {planned:,} results are there."] if planned is not None else []
+    notes = [f"{len(index):,} of {planned:,} results so far."] if planned is not None else []
     if state == "unfinished":
-        told.append(f"Go on with `{resume_command(library, run)}`")
-    return [" ".join(told)] if told else []
+        notes.append(f"Resume it with `{resume_command(library, run)}`")
+    return [" ".join(notes)] if notes else []
 
 
 def _spans(index: Index, result: CaseResult) -> tuple[Mapping[str, Any], list[str]]:
-    """What was recorded for a result, and why it cannot be shown: a case is worth looking at without its spans."""
+    """Return the spans of a result, or why they cannot be shown: the page of a case is useful without them."""
     try:
         spans, left_out = index.spans(result)
     except StoreError as problem:
@@ -147,7 +147,7 @@ def _address(entries: Sequence[Entry], places: Sequence[int], name: str, links: 
 
 
 def _siblings(index: Index, result: CaseResult, name: str, links: Links) -> tuple[Sibling, ...]:
-    """All repeats of a case; none where it has one only."""
+    """Return all repeats of a case; empty if there is only one."""
     rows = [entry.row for entry in index.repeats(result.case_id)]
     if len(rows) < 2:
         return ()
@@ -155,7 +155,7 @@ def _siblings(index: Index, result: CaseResult, name: str, links: Links) -> tupl
 
 
 class _Past(msgspec.Struct, frozen=True):
-    """How the case fared in one run."""
+    """The verdict of the case in one run."""
 
     name: str
     run: RunFolder
@@ -181,7 +181,7 @@ def _history_entry(
 
 
 class _Search:
-    """Looks for a case in runs of an eval set, until it has looked at as much as it may."""
+    """A search for a case in runs of an eval set, bounded by runs and verdicts."""
 
     def __init__(self, library: Library, evalset: str, case_id: str) -> None:
         self._library = library
@@ -193,7 +193,7 @@ class _Search:
         """Whether nothing was left out so far because there was too much of it."""
 
     def among(self, names: Iterable[str]) -> Iterator[_Past]:
-        """The runs that have it, in the order of their names."""
+        """Yield the runs that have it, in the order of their names."""
         for name in names:
             if self._runs_left <= 0 or self._verdicts_left <= 0:
                 self.is_complete = False
@@ -217,7 +217,7 @@ class _Search:
 
 
 def _beginning(older: list[_Past]) -> int:
-    """How many runs ago the case stopped passing, given the runs from this one back; all where it never passed."""
+    """Return how many runs ago the case stopped passing, counted from this run back; all of them if it never passed."""
     failing = 0
     while older[0].verdict != "passed" and failing + 1 < len(older) and older[failing + 1].verdict != "passed":
         failing += 1

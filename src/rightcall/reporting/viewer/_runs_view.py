@@ -23,7 +23,7 @@ _LONGEST = 200
 
 
 def runs_page(library: Library, query: Mapping[str, str], links: Links) -> str:
-    """The runs of a folder, a page of them at a time, of one eval set or of all. Raises `StoreError`."""
+    """Render one page of the runs of a folder, of one eval set or of all. Raises `StoreError`."""
     names = library.names()
     evalset = query.get("evalset", "")[:_LONGEST_NAME]
     if evalset:
@@ -54,7 +54,7 @@ def runs_page(library: Library, query: Mapping[str, str], links: Links) -> str:
 
 
 def run_line(library: Library, name: str, now: datetime) -> RunLine | None:
-    """A run as a line; one that cannot be read says so; none where there is none of this name."""
+    """Return a run as a line, or a line that says why it cannot be read; `None` if it does not exist."""
     try:
         run = library.run(name)
         return line_of(library, name, run, now) if run is not None else None
@@ -63,9 +63,9 @@ def run_line(library: Library, name: str, now: datetime) -> RunLine | None:
 
 
 def line_of(library: Library, name: str, run: RunFolder, now: datetime) -> RunLine:
-    """A run as a line. What is not over yet is counted now. Raises `StoreError`."""
+    """Return a run as a line. A run that is not finished is counted now. Raises `StoreError`."""
     header = run.header
-    is_running = goes_on(run)
+    is_running = is_going_on(run)
     totals = header.totals
     if header.finished is None:
         totals = Totals.of(library.verdicts(name, run).values())
@@ -83,13 +83,13 @@ def line_of(library: Library, name: str, run: RunFolder, now: datetime) -> RunLi
     )
 
 
-def goes_on(run: RunFolder) -> bool:
-    """Whether a run is not over, and somebody is at it."""
+def is_going_on(run: RunFolder) -> bool:
+    """Return whether a run is not finished and a process is writing to it."""
     return run.header.finished is None and run.is_being_written
 
 
 def resume_command(library: Library, run: RunFolder) -> str:
-    """The command that goes on with a run."""
+    """Return the command that resumes a run."""
     if library.is_alone:
         return f"rightcall run --resume {shlex.quote(str(run.folder))}"
     where = f" --runs {shlex.quote(str(library.folder))}" if library.folder != RUNS else ""
@@ -97,12 +97,12 @@ def resume_command(library: Library, run: RunFolder) -> str:
 
 
 def current_time() -> datetime:
-    """Now."""
+    """Return the current time."""
     return datetime.now(UTC)
 
 
 def _pictured(lines: list[RunLine]) -> tuple[str, list[RunLine]]:
-    """The eval set that the picture is of, which is that of the newest run, and its runs."""
+    """Return the eval set of the chart, which is that of the newest run, and its runs."""
     pictured = next((line.evalset for line in lines if line.state == "finished"), "")
     return pictured, [line for line in lines if line.evalset == pictured]
 
@@ -112,7 +112,7 @@ def _seconds(seconds: float | None) -> str:
 
 
 def _took(started: str, now: datetime) -> str:
-    """How long it has been since a time of a header, which anybody may have written."""
+    """Return the time since a header's start, which other programs may have written."""
     try:
         passed = (now - datetime.fromisoformat(started)).total_seconds()
     except (ValueError, TypeError, OverflowError):

@@ -18,7 +18,7 @@ _Found = tuple[CallPlace, Entry]
 
 
 def tool_page(library: Library, name: str, key: str, query: Mapping[str, str], links: Links) -> str | None:
-    """The calls of a tool; none where the run, or the tool in it, is not there. Raises `StoreError`."""
+    """Render the calls of a tool; `None` if the run or the tool does not exist. Raises `StoreError`."""
     run = library.run(name)
     index = library.index(name, run) if run is not None else None
     tool = index.tool(key) if index is not None else None
@@ -60,7 +60,7 @@ def _page(
 
 
 def _standing(index: Index, tool: str) -> list[_Found]:
-    """The calls of a tool whose results count still, each with its row."""
+    """Return the calls of a tool whose results still count, each with its row."""
     found = [(place, index.entry_on(place.line)) for place in index.columns.of_tool(tool)]
     return [(place, entry) for place, entry in found if entry is not None]
 
@@ -74,7 +74,7 @@ def _chosen(found: list[_Found], only_errors: bool, slowest_first: bool) -> list
 
 
 def _lines(index: Index, found: Sequence[_Found]) -> list[CallLine]:
-    """The calls themselves, each result read once."""
+    """Return the calls themselves, reading each result once."""
     standing = {entry.number: entry for _, entry in found}
     results = {number: index.result(entry) for number, entry in standing.items()}
     lines = []

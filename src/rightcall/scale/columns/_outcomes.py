@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from rightcall.cases.evalsets import Check
 from rightcall.cases.verdicts import weighted_score
-from rightcall.values.results import CaseResult, EvaluationResult, Verdict, gravest
+from rightcall.values.results import CaseResult, EvaluationResult, Verdict, worst
 
 from ._schema import SCORES
 
@@ -50,7 +50,7 @@ class Outcome(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, checks: Sequence[Check], measured: Sequence[Measured]) -> Outcome:
         """The outcome of what each evaluator says, in the order of the checks."""
-        verdict = gravest([each.verdict for each in measured])
+        verdict = worst([each.verdict for each in measured])
         score = weighted_score(checks, [each.score for each in measured])
         return cls(verdict, score, tuple(measured), next((each.error for each in measured if each.error), None))
 

@@ -15,6 +15,7 @@ _PLAIN = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
+# YAML 1.2.2, section 10.3.2: how the core schema resolves plain scalars. PyYAML's own rules are those of 1.1.
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
@@ -23,7 +24,7 @@ _TAGS = {"tag:yaml.org,2002:str", "tag:yaml.org,2002:seq", "tag:yaml.org,2002:ma
 
 
 def decode_document(data: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
-    """The document that a text in YAML or JSON stands for, with the line and column of everything in it.
+    """Decode a text in YAML or JSON, with the line and column of everything in it.
 
     Raises:
         DocumentError: the text is neither, names a key twice, or exceeds the limits.
@@ -40,16 +41,17 @@ def decode_document(data: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Docum
 
 
 def decode_located_yaml(text: str, limits: Limits) -> Document:
-    """A YAML document with its positions, held to what JSON can say.
+    """Decode a YAML document with its positions, restricted to values that JSON has.
 
-    `NO`, `12:30` and `2026-01-01` are texts, as version 1.2 has it. A key that stands twice, a tag, and a key that
-    is not a text are refused.
+    `NO`, `12:30` and `2026-01-01` are strings, as in the core schema of YAML 1.2 (section 10.3). Duplicate keys, tags,
+    and keys that are not strings are refused.
 
     Raises:
         DocumentError: the text is not such a document, or exceeds the limits.
     """
     import yaml
 
+    # libyaml's loader is many times faster, but not every build of PyYAML has it.
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
         root = yaml.compose(text, Loader=loader)
@@ -77,7 +79,7 @@ def _text(data: str | bytes) -> str:
 
 
 def _flow_yaml(text: str, limits: Limits, problem: DocumentError) -> Document:
-    """What begins like JSON may be YAML all the same; if it is neither, it is JSON gone wrong."""
+    """Try YAML for a text that begins like JSON; if it is not YAML either, report the problem with the JSON."""
     try:
         return decode_located_yaml(text, limits)
     except DocumentError:
@@ -115,7 +117,7 @@ class _Construction:
                 found = getattr(key_node, "value", "")
                 raise _problem(f"a key must be a text; write {str(found)[:40]!r} in quotes", key_node)
             if key in value:
-                raise _problem(f"the key {key[:40]!r} stands twice in one object", key_node)
+                raise _problem(f"the key {key[:40]!r} occurs twice in one object", key_node)
             self._positions[*path, key] = _at(key_node)
             value[key] = self._value(item, (*path, key))
         return value
@@ -130,6 +132,7 @@ class _Construction:
     def _check(self, node: Any, path: Path) -> None:
         self._nodes += 1
         self._seen[id(node)] = self._seen.get(id(node), 0) + 1
+        # An alias is visited once for each use, so a few lines can stand for billions of values ("billion laughs").
         self._aliases += self._seen[id(node)] > 1
         if len(path) > self._limits.depth:
             raise _problem(f"nested deeper than the limit of {self._limits.depth} levels", node)
@@ -155,6 +158,7 @@ def _scalar(node: Any) -> Any:
 
 
 def _integer(text: str, base: int, node: Any) -> int:
+    # Python's own limit for parsing integers, which takes quadratic time (CVE-2020-10735).
     if len(text) > 4_300:
         raise _problem(f"an integer of {len(text):,} digits is too large", node)
     return int(text, base)

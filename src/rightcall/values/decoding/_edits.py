@@ -33,7 +33,7 @@ class Member(msgspec.Struct):
 
 
 class Node(msgspec.Struct):
-    """A value in a text: it stands from `start` up to, and not including, `end`.
+    """A value in a text, from `start` up to, and not including, `end`.
 
     Comments and empty lines after a value are not part of it. A value that is not written has the same start and end.
     """
@@ -50,12 +50,12 @@ class Node(msgspec.Struct):
 
 
 def find_spans(text: str, *, is_json: bool) -> Node:
-    """Where everything stands in the text of a document, which `decode_document` has taken."""
+    """Return where everything is in the text of a document that `decode_document` accepts."""
     return _Json(text).node(0)[0] if is_json else _Yaml(text).node()
 
 
 def is_json(text: str, limits: Limits = DEFAULT_LIMITS) -> bool:
-    """Whether the text of a document is JSON, rather than YAML."""
+    """Return whether the text of a document is JSON, rather than YAML."""
     if not text.lstrip().startswith(("{", "[")):
         return False
     try:
@@ -74,7 +74,7 @@ class Edit(msgspec.Struct, frozen=True):
 
 
 def apply_edits(text: str, edits: Sequence[Edit]) -> str:
-    """A text after edits, which are in its order and do not overlap."""
+    """Return a text with edits applied; they are in order and do not overlap."""
     pieces, place = [], 0
     for edit in edits:
         pieces += [text[place : edit.start], edit.text]

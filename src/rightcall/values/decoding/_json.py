@@ -27,7 +27,7 @@ _UNKNOWN_ESCAPE = re.compile(r"""\\(\\|(?![\n\\'"abfnrtvxuUN0-7]))""")
 
 
 def decode_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
-    """The value of a JSON text.
+    """Decode a JSON text.
 
     Also read, because producers write them: `NaN`, `Infinity` and lone surrogates. Integers keep all their
     digits. Of a key that occurs twice in one object the last value counts, as in every common decoder.
@@ -47,7 +47,7 @@ def decode_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
 
 
 def decode_json_sequence(text: str, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[int, Any]]:
-    """The values of JSON texts written one after the other, each with the place where it begins.
+    """Yield the values of JSON texts written one after the other, each with its position.
 
     Raises:
         InputError: what follows the values so far is not JSON, or exceeds the limits.
@@ -66,7 +66,7 @@ def decode_json_sequence(text: str, limits: Limits = DEFAULT_LIMITS) -> Iterator
 
 
 def dump_json(value: Any, *, indent: int | None = None) -> str:
-    """Valid JSON for a plain value that `load_json` turns back into the same value.
+    """Return valid JSON for a plain value; `load_json` turns it back into the same value.
 
     JSON has no NaN and no infinity: they are written as `{"$float": "nan"}`. An object that looks like such
     a mark is written inside `{"$literal": …}`. Lone surrogates are written as escapes.
@@ -81,19 +81,19 @@ def dump_json(value: Any, *, indent: int | None = None) -> str:
 
 
 def load_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
-    """The value that `dump_json` wrote.
+    """Decode what `dump_json` wrote.
 
     Raises:
         InputError: the text is not JSON.
     """
     value = decode_json(text, limits)
     marks = _MARKS if isinstance(text, str) else _MARKS_IN_BYTES
-    # A mark that is written with escapes is none of ours: we write them as they are.
+    # A mark with escapes in it is not ours: `dump_json` writes marks without them.
     return _unmark_floats(value) if any([mark in text for mark in marks]) else value
 
 
 def decode_text(text: str, limits: Limits = DEFAULT_LIMITS) -> Any:
-    """The value a text stands for: read as JSON, else as a Python literal such as `{'city': 'Paris'}`.
+    """Decode a text as JSON, else as a Python literal such as `{'city': 'Paris'}`.
 
     Tuples become lists. Nothing is executed.
 
@@ -117,7 +117,7 @@ def _decode_tolerantly(text: str | bytes) -> Any:
 
 
 def _most_nodes(text: str | bytes) -> int:
-    """How many values a text can hold at most, cheaply: each but the first follows a bracket or a comma."""
+    """Return an upper bound of the values in a text, cheaply: each but the first follows a bracket or a comma."""
     if isinstance(text, bytes):
         return 1 + text.count(b"[") + text.count(b"{") + text.count(b",")
     return 1 + text.count("[") + text.count("{") + text.count(",")
@@ -154,7 +154,7 @@ def _unmark(value: dict[str, Any]) -> Any:
         return float(item)
     if key == _LITERAL and isinstance(item, dict):
         return {inner: _unmark_floats(held) for inner, held in item.items()}
-    raise InputError(f"{key} stands before {shown(item)}, which Rightcall never writes")
+    raise InputError(f"{key} has the value {shown(item)}, which Rightcall never writes")
 
 
 def _decode_literal(text: str, limits: Limits, problem: InputError) -> Any:

@@ -13,7 +13,7 @@ from rightcall.errors import DocumentError
 from rightcall.limits import Limits
 
 Path: TypeAlias = tuple[str | int, ...]
-"""Where a value stands in a document: the keys and indices that lead to it."""
+"""The place of a value in a document: the keys and indices that lead to it."""
 _SPACE = re.compile(r"[ \t\n\r]*")
 _DECODER = json.JSONDecoder()
 
@@ -32,14 +32,14 @@ class Document(msgspec.Struct, frozen=True):
     positions: dict[Path, Position]
 
     def position(self, path: Path) -> Position:
-        """Where a part was written or, if that is not known, the nearest part around it."""
+        """Return where a part was written or, if that is not known, the nearest part around it."""
         while path not in self.positions and path:
             path = path[:-1]
         return self.positions.get(path, Position(1, 1))
 
 
 def decode_located_json(text: str, limits: Limits) -> Document:
-    """A JSON document with its positions. An object that names a key twice is refused.
+    """Decode a JSON document with its positions. Duplicate keys are refused.
 
     Raises:
         DocumentError: the text is not JSON, names a key twice, or is too deep.
@@ -84,7 +84,7 @@ class _Scanner:
                 raise self._problem("a key in double quotes is expected", at)
             key, place = self._scalar(at)
             if key in value:
-                raise self._problem(f"the key {key[:40]!r} stands twice in one object", at)
+                raise self._problem(f"the key {key[:40]!r} occurs twice in one object", at)
             self._positions[*path, key] = self._at(at)
             place = self._expect(":", self._skip(place))
             value[key], place = self._value(self._skip(place), (*path, key))
@@ -130,6 +130,7 @@ class _Scanner:
         return found.end() if found else place
 
     def _at(self, offset: int) -> Position:
+        # By bisection: counting newlines from the beginning for every value would take quadratic time.
         line = bisect_right(self._lines, offset)
         return Position(line, offset - self._lines[line - 1] + 1)
 

@@ -14,7 +14,7 @@ _SCALARS = frozenset({str, float, bool, type(None)})
 def admit(
     value: Any, limits: Limits = DEFAULT_LIMITS, *, where: str = "$", foreign: bool = False, opened: bool = False
 ) -> Any:
-    """A copy of `value` made of plain JSON types only: dict, list, str, int, float, bool, None.
+    """Return a copy of `value` made of plain JSON types only: dict, list, str, int, float, bool, None.
 
     Tuples become lists, subclasses their plain type. With `foreign`, objects that are not JSON are kept as
     they are, for expectations whose `__eq__` decides; a cycle or a depth beyond the limit is refused either way.
@@ -36,6 +36,7 @@ def check_shape(value: Any, most_nodes: int, limits: Limits) -> None:
     """
     if most_nodes <= limits.depth:
         return
+    # Level by level and not recursively: a value can be deeper than Python's recursion limit.
     level, depth, seen = [value], 0, 0
     while level:
         seen += len(level)
@@ -47,7 +48,7 @@ def check_shape(value: Any, most_nodes: int, limits: Limits) -> None:
 
 
 class _Admission:
-    """One walk over one value: where it is, how deep, and how much it has seen."""
+    """One walk over one value, with its path and the number of values seen."""
 
     def __init__(self, limits: Limits, root: str, foreign: bool, opened: bool) -> None:
         self._limits = limits
@@ -61,6 +62,7 @@ class _Admission:
         self._seen += 1
         if self._seen > self._limits.nodes:
             raise InputError(f"{_too_much(self._limits)}, at {self._where()}")
+        # One lookup decides for nearly all values; the checks below are for subclasses and other mappings.
         kind = type(value)
         if kind in _SCALARS:
             return value
@@ -117,7 +119,7 @@ class _Admission:
 
 
 def _fields(value: Any) -> dict[str, Any] | None:
-    """The fields of an object that has them by declaration; None for any other."""
+    """Return the declared fields of a model, dataclass or struct; `None` for any other object."""
     kind = type(value)
     if hasattr(kind, "model_dump"):
         dumped = _dumped(value)
@@ -129,7 +131,7 @@ def _fields(value: Any) -> dict[str, Any] | None:
 def _dumped(model: Any) -> Any:
     try:
         return model.model_dump(mode="json", warnings=False)
-    except ValueError:  # something in it is no JSON; it is kept, or refused with its place
+    except ValueError:  # part of it is not JSON; it is kept, or refused with its path
         return model.model_dump(warnings=False)
 
 

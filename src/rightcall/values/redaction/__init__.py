@@ -1,4 +1,4 @@
-"""Secrets taken out of texts, values and results before anybody else sees them."""
+"""Redaction of secrets in texts, values and results."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

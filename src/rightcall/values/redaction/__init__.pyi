@@ -1,4 +1,9 @@
 from ._names import secret_name as secret_name
+from ._redactor import (
+    redacted_address as redacted_address,
+    redacted_text as redacted_text,
+    redacted_value as redacted_value,
+)
 from ._results import (
     redacted as redacted,
     redacted_differences as redacted_differences,
@@ -7,5 +12,3 @@ from ._results import (
     redacted_trajectory as redacted_trajectory,
 )
 from ._shapes import SHAPES as SHAPES
-from ._texts import redacted_address as redacted_address, redacted_text as redacted_text
-from ._values import redacted_value as redacted_value

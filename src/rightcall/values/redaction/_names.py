@@ -1,4 +1,4 @@
-"""Which names stand for a secret, whatever its value looks like."""
+"""Names that mean a secret, whatever its value looks like."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ENDINGS = {
     "authorization": "authorization",
     "cookie": "cookie",
 }
-"""What the name of a secret ends with, letters and digits only, and what the secret is then called."""
+"""The endings of names of secrets, letters and digits only, and what to call the secret."""
 
 _TOKENS = (
     *(
@@ -63,7 +63,7 @@ _LAST_WORDS = {
     **dict.fromkeys(("authcode", "authorizationcode"), "authorization-code"),
     **dict.fromkeys(("sessionid", "jsessionid", "phpsessid", "sessid"), "session-id"),
 }
-"""What the last words of such a name can be, and no other word may end with: there are a `spin` and a `hotpot`."""
+"""The last words of such names, which must be whole words: `spin` and `hotpot` are not secrets."""
 _MOST_WORDS = 3
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
@@ -75,7 +75,7 @@ _LOOKS = {
     "session-id": re.compile(r"[^\s,;]{16,}"),
     "cookie": re.compile(r"[^=]*=.*", re.DOTALL),
 }
-"""What a secret looks like whose name can stand for other things: a pin of a board, a session called `demo`."""
+"""The form of secrets whose names can mean other things: a pin of a board, a session called `demo`."""
 
 MARKS = (
     *("passw", "passphrase", "pwd", "secret", "authorization", "cookie", "token", "connection", "key"),
@@ -83,7 +83,7 @@ MARKS = (
     *("otp", "mfa", "2fa", "onetime", "one_time", "one-time", "verification", "authcode", "auth_code", "auth-code"),
     *("recovery", "backup", "session", "sessid"),
 )
-"""What every such name has in it, in lower case."""
+"""Substrings of all such names, in lower case; a text without any of them needs no closer look."""
 
 _NO_LETTERS = re.compile(r"[^a-z0-9]+")
 _HARMLESS = re.compile(
@@ -94,9 +94,10 @@ _HARMLESS = re.compile(
 )
 
 
+# Cached: a run has few distinct keys, each in hundreds of calls.
 @lru_cache(maxsize=4096)
 def secret_name(key: str) -> str | None:
-    """What the value of a key is called if the name says it is a secret: `db_password`, `X-Api-Key`, `authToken`."""
+    """Return what to call the value of a key if its name means a secret: `db_password`, `X-Api-Key`, `authToken`."""
     if len(key) > 200:
         return None
     letters = _NO_LETTERS.sub("", key.lower()).rstrip("0123456789")
@@ -108,12 +109,12 @@ def secret_name(key: str) -> str | None:
 
 
 def looks_like(name: str, value: str) -> bool:
-    """Whether a value can be what its key says it is, by the name that the secret goes by."""
+    """Return whether a value has the form of the secret that its key names."""
     return name not in _LOOKS or _LOOKS[name].fullmatch(value) is not None
 
 
 def is_harmless(value: str) -> bool:
-    """Whether a value says that there is none, what it should be, or where it comes from, and so is no secret."""
+    """Return whether a value is a placeholder, a type or a reference, and so not a secret."""
     return len(value) < 3 or _HARMLESS.fullmatch(value[:200]) is not None or _names_itself(value)
 
 
@@ -125,5 +126,5 @@ def _by_last_words(key: str) -> str | None:
 
 
 def _names_itself(value: str) -> bool:
-    """Whether a value is only a name again, as in `password=password`."""
+    """Return whether a value is only a name again, as in `password=password`."""
     return value.isidentifier() and secret_name(value) is not None

@@ -14,14 +14,13 @@ from rightcall.values.results import CaseResult, Difference, OverallResult
 from rightcall.values.trajectory import Trajectory
 
 from ._names import secret_name
+from ._redactor import Redactor, placeholder, redacted_value
 from ._shapes import is_suspect
-from ._texts import told
-from ._values import Redacting, redacted_value
 
 _FIXED = frozenset(
     {"case_id", "verdict", "kind", "evaluator", "operator", "match_type", "args_match", "mode", "cause", "code"}
 )
-"""Fields with words of our own, and what a case is known by."""
+"""Fields with our own words, and the id of the case."""
 
 _OF_CALLS = frozenset({"args", "output", "error"})
 _OF_TRAJECTORIES = frozenset({"input", "output", "turn_inputs", "turn_outputs", "metadata", "warnings", "withheld"})
@@ -30,6 +29,7 @@ _OF_TRAJECTORIES = frozenset({"input", "output", "turn_inputs", "turn_outputs", 
 _SHORTEST = 6
 """A shorter secret is not looked for everywhere: it may be a word."""
 
+# Every text of a result is searched for each of them.
 _MOST_KNOWN = 1_000
 _WINDOW = 130
 """No more than this is left of a value on either side of a cut."""
@@ -38,10 +38,10 @@ _PATH_END = re.compile(r"[\w-]+(?=[\"'\]]*$)")
 
 
 def redacted(result: CaseResult) -> CaseResult:
-    """The result of a case without secrets, wherever they stand in it; the same object where there are none.
+    """Return the result of a case without secrets; the same object if it has none.
 
-    What is taken out of the calls, the input and the output is taken out of findings, details, tracebacks and printed
-    text as well, also where those have only a part of it.
+    Secrets found in calls, input and output are also removed from findings, details, tracebacks and printed text, even
+    if only a part of them is there.
     """
     plain = result.to_plain()
     if not is_suspect(dump_json(plain)):
@@ -50,59 +50,61 @@ def redacted(result: CaseResult) -> CaseResult:
 
 
 def redacted_document(document: str) -> str:
-    """The same for a result as `to_json` writes it."""
+    """Return the same for a result as `to_json` writes it."""
     return dump_json(_redacted_plain(load_json(document))) if is_suspect(document) else document
 
 
 def redacted_overall(result: OverallResult) -> OverallResult:
-    """What is said of all cases together, without secrets: its reason, its details and the names of classes."""
+    """Return an overall result without secrets in its reason, its details and the names of classes."""
     return msgspec.convert(redacted_value(msgspec.to_builtins(result)), OverallResult)
 
 
 def redacted_trajectory(trajectory: Trajectory) -> Trajectory:
-    """A trajectory without secrets; the same object where there are none."""
+    """Return a trajectory without secrets; the same object where there are none."""
     plain = msgspec.to_builtins(trajectory)
     return msgspec.convert(_recorded(plain)[0], Trajectory) if is_suspect(dump_json(plain)) else trajectory
 
 
 def redacted_differences(differences: Sequence[Difference], *seen: Any) -> tuple[Difference, ...]:
-    """Differences without secrets, those of the values they are about among them: a difference may have but a part."""
-    redacting = Redacting()
+    """Return differences without secrets. `seen` are the values they come from: a difference may show only a part."""
+    redacting = Redactor()
     for value in seen:
         redacting.value(value)
-    return msgspec.convert(_Telling(redacting).value(msgspec.to_builtins(list(differences))), tuple[Difference, ...])
+    return msgspec.convert(
+        _TextRedactor(redacting).value(msgspec.to_builtins(list(differences))), tuple[Difference, ...]
+    )
 
 
 def _redacted_plain(plain: dict[str, Any]) -> dict[str, Any]:
-    """A result as plain data: what was recorded goes first, so that all of its secrets are known."""
+    """Return a result as plain data without secrets. The trajectory comes first, because it shows what they are."""
     trajectory, telling = _recorded(plain["trajectory"])
     rest = {key: value for key, value in plain.items() if key != "trajectory"}
     told_rest = telling.value(rest)
     return {key: trajectory if key == "trajectory" else told_rest[key] for key in plain}
 
 
-def _recorded(plain: Any) -> tuple[Any, _Telling]:
-    """A trajectory as plain data, and what takes its secrets out of other texts.
+def _recorded(plain: Any) -> tuple[Any, _TextRedactor]:
+    """Return a trajectory as plain data, and a redactor of its secrets for other texts.
 
-    It is gone through twice: what the name of an argument says is a secret may stand in an output that names nothing.
+    This takes two passes: a secret known by the name of an argument may occur in an output without a name.
     """
-    redacting = Redacting()
+    redacting = Redactor()
     trajectory = redacting.value(plain)
-    telling = _Telling(redacting)
+    telling = _TextRedactor(redacting)
     if trajectory is None or not telling.knows_any:
         return trajectory, telling
     calls = [_without_known(call, _OF_CALLS, telling) for call in trajectory["calls"]]
     return {**_without_known(trajectory, _OF_TRAJECTORIES, telling), "calls": calls}, telling
 
 
-def _without_known(fields: dict[str, Any], names: frozenset[str], telling: _Telling) -> dict[str, Any]:
+def _without_known(fields: dict[str, Any], names: frozenset[str], telling: _TextRedactor) -> dict[str, Any]:
     return {name: telling.known(value) if name in names else value for name, value in fields.items()}
 
 
-class _Telling:
+class _TextRedactor:
     """Takes secrets out of what is said about a trajectory."""
 
-    def __init__(self, redacting: Redacting) -> None:
+    def __init__(self, redacting: Redactor) -> None:
         self._redacting = redacting
         known = sorted([secret for secret in redacting.found if len(secret) >= _SHORTEST], key=len, reverse=True)
         self._known = known[:_MOST_KNOWN]
@@ -116,7 +118,10 @@ class _Telling:
         if isinstance(value, dict):
             named = _name_of_difference(value)
             if named is not None:
-                return {**value, **{key: told(named) for key in ("expected", "actual") if value.get(key) is not None}}
+                return {
+                    **value,
+                    **{key: placeholder(named) for key in ("expected", "actual") if value.get(key) is not None},
+                }
             return {key: held if key in _FIXED else self.value(held) for key, held in value.items()}
         return value
 
@@ -126,7 +131,7 @@ class _Telling:
         return bool(self._known)
 
     def known(self, value: Any) -> Any:
-        """A value whose texts have none of the secrets that are known."""
+        """Return a value with all known secrets removed from its texts."""
         if isinstance(value, str):
             return self._without_known(value)
         if isinstance(value, (list, tuple)):
@@ -135,7 +140,7 @@ class _Telling:
 
     def _without_known(self, text: str) -> str:
         for secret in self._written:
-            text = text.replace(secret, told("secret"))
+            text = text.replace(secret, placeholder("secret"))
         return text
 
     def _text(self, text: str) -> str:
@@ -143,7 +148,7 @@ class _Telling:
         return self._uncut(text) if self._known and _CUT in text else text
 
     def _uncut(self, text: str) -> str:
-        """A text in which what stands beside a cut is no part of a secret."""
+        """Return a text in which no part of a secret is left beside a cut."""
         first, *others = text.split(_CUT)
         pieces = [first]
         for other in others:
@@ -151,12 +156,12 @@ class _Telling:
             end = self._longest([last[-length:] for length in range(_SHORTEST, min(len(last), _WINDOW) + 1)])
             begin = self._longest([other[:length] for length in range(_SHORTEST, min(len(other), _WINDOW) + 1)])
             if end:
-                pieces[-1] = last[:-end] + told("secret")
-            pieces.append(told("secret") + other[begin:] if begin else other)
+                pieces[-1] = last[:-end] + placeholder("secret")
+            pieces.append(placeholder("secret") + other[begin:] if begin else other)
         return _CUT.join(pieces)
 
     def _longest(self, parts: list[str]) -> int:
-        """The length of the longest of these parts, each of which goes on where the one before it ends, of a secret."""
+        """Return the length of the longest of these growing parts that occurs in a known secret."""
         longest = 0
         for secret in self._known:
             held = takewhile(secret.__contains__, parts)
@@ -165,12 +170,12 @@ class _Telling:
 
 
 def _written(secrets: list[str]) -> list[str]:
-    """Each secret as it is, and as JSON text has it."""
+    """Return each secret as it is, and as it is written in JSON."""
     return list(dict.fromkeys([form for secret in secrets for form in (secret, dump_json(secret)[1:-1])]))
 
 
 def _name_of_difference(value: dict[str, Any]) -> str | None:
-    """What the two sides of a difference are called, if the path leads to something called like a secret."""
+    """Return what to call both sides of a difference, if its path ends in the name of a secret."""
     path = value.get("path")
     if not isinstance(path, str) or not ("expected" in value or "actual" in value) or "message" in value:
         return None

@@ -1,4 +1,4 @@
-"""What secrets look like: one table, and a fast search for it."""
+"""The shapes of secrets: one table, and a fast search."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NAME = "[A-Za-z0-9_-]"
 _HEX = "[0-9a-f]"
 # A token begins where a word does; what was written as JSON or in an address has an escape right before it.
 _BEGIN = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
-# What is looked at twice, if it turns out to be none, begins once in a run of its characters: that keeps it linear.
+# A pattern that may scan ahead and fail starts only once in a run of its characters, which keeps the search linear.
 _RUN = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
 _QUOTES = r"[\"'\\]{0,6}"
 _GAP = r"[ \t]{0,8}"
@@ -28,10 +28,10 @@ _WORD_IN_MARK = re.compile(r"[\w.~-]+")
 
 
 class Shape(msgspec.Struct, frozen=True):
-    """One kind of secret, and how it is found.
+    """One kind of secret, and how to find it.
 
-    A text is searched for the `marks`, which costs next to nothing where there are none; the pattern is tried
-    `offset` characters before each. It takes time linear in what it matches, and bounded time where it does not match.
+    A text is searched for the `marks`, which is cheap; the pattern is tried `offset` characters before each. A match
+    takes linear time, and a mismatch bounded time.
     """
 
     name: str
@@ -45,17 +45,17 @@ class Shape(msgspec.Struct, frozen=True):
     """Whether it is one long word, mark and all."""
 
     def at(self, text: str, place: int) -> re.Match[str] | None:
-        """The secret whose mark stands at a place of a text."""
+        """Match the secret whose mark is at a place of a text."""
         if place < self.offset:
             return None
         return _compiled(self.pattern, self.is_folded).match(text, place - self.offset)
 
 
 def shapes_in(text: str) -> tuple[list[Shape], list[str]]:
-    """The shapes, and the marks of names, that could be in a text: every one that is, and perhaps more.
+    """Return the shapes and the marks of names that a text may contain: all that it does, and perhaps more.
 
-    A document says the same words over and over. So each of its words is looked at once, and the marks of tokens are
-    looked for in long words only; searching the whole text for each of them takes eight times as long.
+    Documents repeat words. So each distinct word is searched once, and marks of tokens in long words only; searching
+    the whole text for each mark takes eight times as long.
     """
     words = set(text.encode("utf-8", "surrogatepass").translate(_SPACED).split())
     every = b" ".join(words)
@@ -70,21 +70,21 @@ def shapes_in(text: str) -> tuple[list[Shape], list[str]]:
 
 
 def is_suspect(text: str) -> bool:
-    """Whether there may be a secret in a text: wrong only in suspecting too much."""
+    """Return whether there may be a secret in a text: wrong only in suspecting too much."""
     shapes, names = shapes_in(text)
     return bool(shapes or names)
 
 
 @cache
 def _compiled(pattern: str, is_folded: bool) -> re.Pattern[str]:
-    """A pattern, compiled when its mark is first seen: all of them take longer than most commands."""
+    """Compile a pattern when its mark is first found: compiling all takes longer than most commands."""
     return re.compile(pattern, re.IGNORECASE if is_folded else 0)
 
 
 def _token(name: str, *marks: str, of: str = _NAME, least: int = 20) -> Shape:
-    """A token that begins with one of the marks and goes on with at least so many characters of a set.
+    """Return the shape of a token that begins with one of the marks, followed by at least `least` characters of a set.
 
-    Where a report has cut a long value, the end of it stands behind an ellipsis, and is part of it.
+    A value that a report has cut contains an ellipsis; the part after it belongs to the token.
     """
     beginning = "|".join([re.escape(mark) for mark in marks])
     pattern = f"{_BEGIN}(?:{beginning})(?:{of}{{{least},}}(?:…{of}*)?|{of}*…{of}*)"
@@ -100,13 +100,13 @@ def _folded(name: str, *marks: str, pattern: str) -> Shape:
 
 
 def _word_of(mark: str) -> bytes:
-    """The part of a mark that is found in one word."""
+    """Return the longest word in a mark."""
     words = _WORD_IN_MARK.findall(mark)
     return max(words, key=len).encode() if words else b""
 
 
 def _marks(*, is_token: bool, is_folded: bool) -> list[tuple[bytes, Shape]]:
-    """What each shape of a kind is looked for by. A shape of several marks becomes as many, of one each."""
+    """Return the words to search for, with their shapes. A shape with several marks becomes one shape for each."""
     meant = [shape for shape in SHAPES if (shape.is_token, shape.is_folded) == (is_token, is_folded)]
     each = [(mark, msgspec.structs.replace(shape, marks=(mark,))) for shape in meant for mark in shape.marks]
     return [(_word_of(mark), shape) for mark, shape in each if _word_of(mark)]

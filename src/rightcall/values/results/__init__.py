@@ -1,4 +1,4 @@
-"""What we found: verdicts, scores, findings and alignments, and their JSON form."""
+"""Results: verdicts, scores, findings and alignments, and their JSON form."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

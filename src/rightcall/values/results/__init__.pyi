@@ -7,8 +7,8 @@ from ._case_result import (
     SavedCase as SavedCase,
     Source as Source,
     Totals as Totals,
-    gravest as gravest,
-    gravity as gravity,
+    severity as severity,
+    worst as worst,
 )
 from ._codes import (
     CODES as CODES,

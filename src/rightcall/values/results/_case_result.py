@@ -20,7 +20,7 @@ from ._signs import SIGNS
 _SHOWN_ORDER: tuple[Verdict, ...] = ("passed", "failed", "error", "not_measured")
 _BY_GRAVITY: tuple[Verdict, ...] = ("failed", "error", "not_measured", "passed")
 Cause: TypeAlias = Literal["", "raised", "timed_out", "died", "memory", "output", "mock", "read"]
-"""Why a run gave nothing to judge: empty where it gave something.
+"""Why there is nothing to judge; empty if there is.
 
 `raised`: the agent raised. `timed_out`: it took longer than it may. `died`: its process ended or was stopped.
 `memory`: it took more memory than it may. `output`: what it gave back, or did, cannot be kept. `mock`: it called a
@@ -60,9 +60,9 @@ class ExpectationSources(msgspec.Struct, frozen=True):
 
 
 class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What all evaluators say of one case. It passes when every one of them passes.
+    """The results of all evaluators for one case. It passes if all of them pass.
 
-    The score is the weighted mean of theirs; there is none where one of them has none.
+    The score is the weighted mean of their scores; there is none if one of them has none.
     """
 
     case_id: str
@@ -78,7 +78,7 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
     repeat: int = 0
     """Which of several trajectories of one case was judged, from 0."""
     outcome: Outcome | None = None
-    """How the agent fared, where it was run for this result."""
+    """The outcome of running the agent, if it was run for this result."""
 
     @property
     def passed(self) -> bool:
@@ -87,17 +87,17 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The warnings that no finding tells already."""
+        """Return the warnings that no finding repeats."""
         if not any([placed.finding.code == "RC304" for placed in self.findings]):
             return self.warnings
         return tuple([warning for warning in self.warnings if not warning.startswith(NOT_UNDERSTOOD_NOTE)])
 
     def to_json(self) -> str:
-        """The result as one line of JSON with everything in it, from which `from_json` makes it again."""
+        """Return the result as one line of JSON, complete; `from_json` reads it."""
         return dump_json(self.to_plain())
 
     def to_plain(self) -> dict[str, Any]:
-        """The result as plain data. The results of evaluators are `evaluations`, with their details."""
+        """Return the result as plain data. The results of evaluators are `evaluations`, with their details."""
         plain: dict[str, Any] = {
             "case_id": self.case_id,
             "repeat": self.repeat,
@@ -117,7 +117,7 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> CaseResult:
-        """The result that `to_json` wrote.
+        """Read the result that `to_json` wrote.
 
         Raises:
             InputError: the text is not such a result.
@@ -126,7 +126,7 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_plain(cls, plain: Any) -> CaseResult:
-        """The result that `to_plain` gave. Raises `InputError` where it is none."""
+        """Read the result that `to_plain` returned. Raises `InputError` if it is not one."""
         try:
             saved = msgspec.convert(plain, SavedCase, strict=True)
         except msgspec.ValidationError as problem:
@@ -152,7 +152,7 @@ class SavedCase(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class Totals(msgspec.Struct, frozen=True):
-    """How many cases there were, by verdict. A case with repeats has the gravest verdict among them."""
+    """The number of cases by verdict. A case with repeats has the worst verdict among them."""
 
     passed: int = 0
     failed: int = 0
@@ -161,7 +161,7 @@ class Totals(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, verdicts: Iterable[Verdict]) -> Totals:
-        """The totals of these verdicts."""
+        """Count verdicts."""
         counts = Counter(verdicts)
         return cls(counts["passed"], counts["failed"], counts["not_measured"], counts["error"])
 
@@ -177,32 +177,32 @@ class Totals(msgspec.Struct, frozen=True):
         return ", ".join([f"{count:,} {word}" for count, word in counts if count]) or "no cases"
 
 
-def gravest(verdicts: Iterable[Verdict]) -> Verdict:
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
     """Return the verdict of several together: a failure before an error, an error before what was not measured."""
     given = set(verdicts)
     return next((verdict for verdict in _BY_GRAVITY if verdict in given), "passed")
 
 
-def gravity(verdict: Verdict) -> int:
+def severity(verdict: Verdict) -> int:
     """Return the rank of a verdict: the lower, the graver."""
     return _BY_GRAVITY.index(verdict)
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How one run of an agent ended."""
+    """The end of one run of an agent."""
 
     seconds: float = 0.0
-    """How long it took, by a clock that is never set."""
+    """The time it took, by a monotonic clock."""
     cause: Cause = ""
     error: str | None = None
-    """What went wrong, in one sentence; `None` where the agent came to an end."""
+    """The error in one sentence; `None` if the agent returned."""
     traceback: str | None = None
     stdout: str = ""
-    """What was printed while it ran, on standard output and standard error: the last part, if it was much."""
+    """The last part of what it printed on standard output and standard error."""
 
 
 def _plain_trajectory(trajectory: Trajectory | None) -> Any:
-    """A trajectory as plain data, the same each time: sets have no order of their own."""
+    """Return a trajectory as plain data, the same each time: sets are sorted."""
     plain = msgspec.to_builtins(trajectory)
     for call in plain["calls"] if plain is not None else ():
         call["unrecorded"].sort()

@@ -8,7 +8,7 @@ from rightcall.errors import UnknownNameError, nearest, shown
 
 
 class Code(msgspec.Struct, frozen=True):
-    """A kind of finding: its code, its name, and an explanation of what it means and what to do."""
+    """A kind of finding: its code, its name, and an explanation of its meaning and what to do."""
 
     code: str
     name: str
@@ -75,21 +75,21 @@ CODES: dict[str, Code] = {
         (
             "RC109",
             "custom-check-failed",
-            "An evaluator of your own did not let the run pass. The message is its reason, or its score. Its details "
-            "are in the result.",
+            "A custom evaluator did not pass the run. The message is its reason, or its score. Its details are in the "
+            "result.",
         ),
         (
             "RC110",
             "judge-disapproves",
-            "A judge does not hold the run to be good enough: its score is below the threshold, or a rubric is not "
-            "met. The message has its reason, and the call that it is about. A judge can be wrong; `rightcall "
+            "A judge does not find the run good enough: its score is below the threshold, or a rubric is not met. "
+            " The message has its reason, and the call that it is about. A judge can be wrong; `rightcall "
             "judge-check` says how often it agrees with people.",
         ),
         (
             "RC111",
             "call-redundant",
             "The agent made a call again although nothing had changed since it was made before: the same tool with "
-            "equal arguments, which gave back the same, and no call in between that may have changed something. Tools "
+            "equal arguments, which returned the same, and no call in between that may have changed something. Tools "
             "that only read can be named in `read_only`; more redundant calls are then found. If a tool is meant to be "
             "called again and again, name it in `ignore_tools`.",
         ),
@@ -119,7 +119,7 @@ CODES: dict[str, Code] = {
             "RC301",
             "not-recorded",
             "The verdict depends on arguments, outputs or turns that the trace did not record, so there is none: the "
-            "result is `not_measured`, without a score. Most instrumentations leave content out until told "
+            "result is `not_measured`, without a score. Most instrumentations leave content out until configured "
             "otherwise; turn its recording on, or compare names only (`args_match: ignore`).",
         ),
         (
@@ -151,24 +151,24 @@ CODES: dict[str, Code] = {
         (
             "RC402",
             "evaluator-fault",
-            "Something broke while the trajectory was judged, such as an expected object whose `__eq__` raised, or an "
-            "evaluator of your own that raised or gave back what is no score. The result is `error`, without a score, "
-            "and carries the traceback.",
+            "Something broke while the trajectory was judged, such as an expected object whose `__eq__` raised, or a "
+            "custom evaluator that raised or returned something that is not a score. The result is `error`, without a "
+            "score, and carries the traceback.",
         ),
         (
             "RC403",
             "evaluator-unavailable",
             "The case asks for an evaluator, or for a simulation, that Rightcall knows by name but does not have: a "
-            "judge of its own kind, a service in the cloud; or for code of yours, where nobody imports that. "
+            "judge of its own kind, a service in the cloud; or for custom code, where none is imported. "
             "The result is `error`, without a score: what was not judged did not pass. Take the evaluator out of the "
             "eval set, or leave the case to the tool it was written for.",
         ),
         (
             "RC404",
             "evaluator-timed-out",
-            "An evaluator that waits for somebody, or code of your own, gave no answer in time; or, while `rightcall "
+            "An evaluator that waits for an answer, or a custom one, did not finish in time; or, while `rightcall "
             "run` ran other cases, an evaluator took longer than `--timeout`. The result is `error`, without a score; "
-            "what the other evaluators say of the case stands. If it needs the time, allow more with `timeout` in its "
+            "the results of the other evaluators remain. If it needs the time, allow more with `timeout` in its "
             "configuration, or with `--timeout`.",
         ),
         (
@@ -199,9 +199,9 @@ CODES: dict[str, Code] = {
         (
             "RC505",
             "agent-output",
-            "What the agent gave back is no JSON value, or what it did is too large to be kept, so it cannot be "
-            "judged. Give back text, numbers, lists and objects; the message has the path of what is none of them. "
-            "Where the message speaks of a defect of Rightcall's, the agent is not to blame: report it.",
+            "The agent returned something that is not a JSON value, or its calls are too large to be kept, so it "
+            "cannot be judged. Return text, numbers, lists and objects; the message has the path of the value that is "
+            "none of these. If the message names a defect of Rightcall, the agent is not to blame: please report it.",
         ),
         (
             "RC506",
@@ -229,7 +229,7 @@ CODES: dict[str, Code] = {
             "RC602",
             "judge-unavailable",
             "The judge could not be reached, was too busy, broke, or gave no answer in time, as often as it was asked. "
-            "The result is `error`, without a score; what the other evaluators say of the case stands. Try again "
+            "The result is `error`, without a score; the results of the other evaluators remain. Try again "
             "later, or allow more attempts or more time.",
         ),
         (
@@ -254,9 +254,9 @@ CODES: dict[str, Code] = {
         (
             "RC606",
             "judge-input-too-large",
-            "What the judge would have to read is more than the limit. It is not shortened, because half a run is not "
-            "judged for a whole one: the result is `error`, without a score. Leave tools out with `ignore_tools`, or "
-            "have a part of the output judged with `target_output_key`.",
+            "What the judge would have to read is more than the limit. It is not shortened, because judging half a run "
+            "as a whole one would be wrong: the result is `error`, without a score. Leave tools out with "
+            "`ignore_tools`, or have a part of the output judged with `target_output_key`.",
         ),
     )
 }
@@ -267,8 +267,8 @@ _TOLD = {
     "RC103": "called out of order",
     "RC104": "called with other arguments",
     "RC105": "called more or less often than allowed",
-    "RC106": "gave something else back",
-    "RC107": "called, and must never be",
+    "RC106": "returned something else",
+    "RC107": "called, though forbidden",
     "RC111": "called again without need",
     "RC112": "called over and over",
     "RC113": "called again after an error",
@@ -280,12 +280,12 @@ _TOLD = {
 
 
 def is_unmeasured(code: str) -> bool:
-    """Whether a finding with this code says that something could not be measured, rather than that it was wrong."""
+    """Return whether a finding with this code says that something was not measured, not that it was wrong."""
     return code.startswith("RC3")
 
 
 def explain(code: str) -> Code:
-    """What a code means, given as `RC101` or `call-missing`.
+    """Return the explanation of a code, given as `RC101` or `call-missing`.
 
     Raises:
         UnknownNameError: no finding has this code.
@@ -300,7 +300,7 @@ def explain(code: str) -> Code:
 
 
 def group_words(code: str, tool: str) -> str:
-    """What a group of failures has in common, after the name of its tool: `called out of order`."""
+    """Return what a group of failures has in common, to follow the name of its tool: `called out of order`."""
     if tool and code in _TOLD:
         return _TOLD[code]
     return CODES[code].name.replace("-", " ") if code in CODES else code

@@ -1,4 +1,4 @@
-"""What went wrong: findings, and how actual calls line up with expected ones."""
+"""Findings: what went wrong, and how actual calls line up with expected ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     path: str | None = None
     """Which part of the criteria it is about, such as `tool_calls[2]`."""
     help: str | None = None
-    """What to do about it, where there is something specific to say."""
+    """A specific remedy, if there is one."""
 
     @property
     def tool(self) -> str:
@@ -48,7 +48,7 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def missing_calls(trajectory: Trajectory) -> Finding:
-    """Why it is not known which calls were made, of a trajectory that says that some may be missing."""
+    """Return a finding that says why it is not known which calls were made."""
     if trajectory.not_understood:
         return Finding("RC304", f"calls may be missing that were not understood: {trajectory.not_understood}")
     if trajectory.calls:
@@ -57,7 +57,7 @@ def missing_calls(trajectory: Trajectory) -> Finding:
 
 
 def tool_in(text: str) -> str:
-    """The name of the tool in the text of a call; of a very long one, its beginning."""
+    """Return the name of the tool in the text of a call, cut if it is very long."""
     return text.partition("(")[0][:_LONGEST_NAME]
 
 
@@ -80,9 +80,9 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Alignment(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How the actual calls line up with the expected ones, step by step.
+    """The alignment of actual and expected calls, step by step.
 
-    `left_out` counts the steps that are not listed, where there are too many to read.
+    `left_out` is the number of steps that are not listed because there are too many.
     """
 
     steps: tuple[Step, ...] = ()

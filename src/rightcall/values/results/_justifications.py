@@ -51,7 +51,7 @@ class Justification(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind")
 
     @property
     def rule(self) -> str:
-        """How calls were compared, such as `IN_ORDER, arguments subset`."""
+        """The way calls were compared, such as `IN_ORDER, arguments subset`."""
         return ""
 
     @property
@@ -97,7 +97,7 @@ class ToolCallCountEvaluatorJustification(Justification, frozen=True, tag="tool-
 
 
 class ExplainedCall(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What became of one expected call.
+    """The outcome of one expected call.
 
     `matched`: paired with the call at `actual`. Otherwise `actual` is the nearest call of the same name and
     `differences` says where it differs; without one, the tool was never called.
@@ -112,7 +112,7 @@ class ExplainedCall(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ToolCallArgsEvaluatorJustification(Justification, frozen=True, tag="tool-call-args"):
-    """What became of each expected call. `left_out` counts those that are not listed for want of room."""
+    """The outcome of each expected call. `left_out` is the number of calls that are not listed."""
 
     explained_tool_calls_args: list[ExplainedCall]
     alignment: Alignment
@@ -120,7 +120,7 @@ class ToolCallArgsEvaluatorJustification(Justification, frozen=True, tag="tool-c
 
 
 class ToolCallOutputEvaluatorJustification(Justification, frozen=True, tag="tool-call-output"):
-    """What became of each expected output. `left_out` counts those that are not listed for want of room."""
+    """The outcome of each expected output. `left_out` is the number of outputs that are not listed."""
 
     explained_tool_calls_outputs: list[ExplainedCall]
     alignment: Alignment
@@ -128,7 +128,7 @@ class ToolCallOutputEvaluatorJustification(Justification, frozen=True, tag="tool
 
 
 class TurnScore(msgspec.Struct, frozen=True):
-    """How one turn of the conversation fared."""
+    """The score of one turn of the conversation."""
 
     turn: int
     score: float
@@ -136,7 +136,7 @@ class TurnScore(msgspec.Struct, frozen=True):
 
 
 class ToolTrajectoryEvaluatorJustification(Justification, frozen=True, tag="tool-trajectory"):
-    """The rule that was applied, and how each turn fared under it."""
+    """The rule that was applied, and the score of each turn."""
 
     match_type: str
     args_match: str
@@ -157,7 +157,7 @@ class ToolTrajectoryEvaluatorJustification(Justification, frozen=True, tag="tool
 
 
 class PairingJustification(Justification, frozen=True, tag="pairing"):
-    """How many calls were expected, made and paired, and how they line up."""
+    """The number of calls expected, made and paired, and how they line up."""
 
     expected: int
     actual: int
@@ -166,7 +166,7 @@ class PairingJustification(Justification, frozen=True, tag="pairing"):
 
 
 class ForbiddenToolsJustification(Justification, frozen=True, tag="forbidden-tools"):
-    """What is forbidden, and the text of each forbidden call that was made; of many, the first ones."""
+    """The forbidden calls, and the text of the first ones that were made."""
 
     forbidden: list[str]
     made: list[str]
@@ -208,7 +208,7 @@ class ExecutionOrderJustification(Justification, frozen=True, tag="execution-ord
 
 
 class CustomJustification(Justification, frozen=True, tag="custom"):
-    """What an evaluator of the user's own says: its reason, and details of whatever form, as plain data."""
+    """The reason and details of a custom evaluator, as plain data."""
 
     reason: str = ""
     details: Any = None
@@ -233,10 +233,10 @@ class JudgedSample(msgspec.Struct, frozen=True):
 
 
 class JudgeJustification(Justification, frozen=True, tag="judge"):
-    """What a judge answered, how far its answers agree, and what they took.
+    """The answers of a judge, how far they agree, and what they cost.
 
     `agreement` is the share of answers with the verdict of all together. `cost` is in the currency of the prices, and
-    missing where there are none; `cached` counts answers that were known from before and cost nothing.
+    missing without prices; `cached` counts answers from the cache, which cost nothing.
     """
 
     model: str

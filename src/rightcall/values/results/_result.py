@@ -18,13 +18,13 @@ Verdict: TypeAlias = Literal["passed", "failed", "not_measured", "error"]
 
 
 class Explainer(Protocol):
-    """How to explain a result, if anybody asks."""
+    """An explanation of a result, computed when it is read."""
 
     def justify(self) -> Justification | None:
-        """The details: what the evaluator saw and how it got to its score."""
+        """Return the details: what the evaluator saw and how it computed its score."""
 
     def find(self) -> tuple[Finding, ...]:
-        """What went wrong."""
+        """Return what went wrong."""
 
 
 class Explained(msgspec.Struct, frozen=True):
@@ -34,11 +34,11 @@ class Explained(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
 
     def justify(self) -> Justification | None:
-        """The details."""
+        """Return the details."""
         return self.justification
 
     def find(self) -> tuple[Finding, ...]:
-        """What went wrong."""
+        """Return what went wrong."""
         return self.findings
 
 
@@ -56,7 +56,7 @@ class Explanation(msgspec.Struct, eq=False):
             try:
                 with Budget():
                     self.made_details = self.account.justify()
-            except Exception:  # noqa: BLE001 - a score stands though nobody can explain it; `findings` say why
+            except Exception:  # noqa: BLE001 - a score is valid even if its explanation fails; `findings` say why
                 self.made_details = None
         return self.made_details
 
@@ -73,28 +73,29 @@ class Explanation(msgspec.Struct, eq=False):
                 self.made_findings = (Finding("RC402", f"not explained: {type(problem).__name__}: {problem}"),)
         return self.made_findings
 
-    def told(self) -> Explained:
-        """Details and findings as plain data."""
+    def explained(self) -> Explained:
+        """Return details and findings as plain data."""
         return Explained(self.details, self.findings)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Explanation) and self.told() == other.told()
+        return isinstance(other, Explanation) and self.explained() == other.explained()
 
     def __hash__(self) -> int:
+        # Equal explanations must hash alike, and hashing their content would compute it.
         return hash(Explanation)
 
     def __repr__(self) -> str:
         return "Explanation(…)"  # made when it is read, and printing a result is not reading its details
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Explanation, (self.told(),))
+        return (Explanation, (self.explained(),))
 
 
 class EvaluationResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What one evaluator says of one trajectory.
+    """The result of one evaluator for one trajectory.
 
     `verdict` is `passed` or `failed` where there is a score; `not_measured` where the trace did not record what the
-    verdict depends on; `error` where judging broke off. The last two have no score: an error is never a 0.0.
+    verdict depends on; `error` where judging failed. The last two have no score: an error is never a 0.0.
     """
 
     evaluator: str
@@ -115,21 +116,21 @@ class EvaluationResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def details(self) -> Any:
-        """The justification: what the evaluator saw and how it got to its score. `None` where there is none."""
+        """The justification: what the evaluator saw and how it computed its score; `None` if there is none."""
         return self.explanation.details
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What went wrong, one finding each, in the order of the expectations."""
+        """The findings, in the order of the expectations."""
         return self.explanation.findings
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """The result as JSON text, details and findings included, from which `from_json` makes it again."""
+        """Return the result as JSON text, with details and findings; `from_json` reads it."""
         return dump_json(plain_result(self), indent=indent)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> EvaluationResult:
-        """The result that `to_json` wrote.
+        """Read the result that `to_json` wrote.
 
         Raises:
             InputError: the text is not such a result.
@@ -143,19 +144,19 @@ class EvaluationResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plain_result(result: EvaluationResult) -> Any:
-    """A result as plain data, details and findings included."""
+    """Return a result as plain data, details and findings included."""
     fields = {name: getattr(result, name) for name in result.__struct_fields__ if name != "explanation"}
     fields |= {"passed": result.passed, "details": result.details, "findings": result.findings}
     return msgspec.to_builtins(fields)
 
 
 def without_details(result: EvaluationResult) -> EvaluationResult:
-    """A result that says what went wrong, but no more how it came to its score."""
+    """Return a result with its findings, but without details."""
     return msgspec.structs.replace(result, explanation=Explanation(Explained(None, result.findings)))
 
 
 def restored_result(saved: SavedResult) -> EvaluationResult:
-    """The result that was saved."""
+    """Return the result that was saved."""
     values = {name: getattr(saved, name) for name in EvaluationResult.__struct_fields__ if name != "explanation"}
     return EvaluationResult(**values, explanation=Explanation(Explained(saved.details, saved.findings)))
 

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 
 class Sign(NamedTuple):
-    """How a verdict or a step is shown."""
+    """The way a verdict or a step is shown."""
 
     symbol: str
     ascii: str
     """The symbol where only ASCII can be printed."""
     word: str
-    """What the symbol means, for readers who do not know it or cannot see it."""
+    """The meaning of the symbol, for readers who do not know it or cannot see it."""
     style: str
     """Its colour on a terminal."""
     emoji: str = ""

@@ -16,7 +16,7 @@ _WINDOW = 60
 
 
 def value_text(value: Any, width: int = _WIDTH) -> str:
-    """A value as JSON, cut in the middle to `width` characters."""
+    """Return a value as JSON, cut in the middle to `width` characters."""
     if isinstance(value, str) and len(value) > width:
         value = _cut(value, width)
     return _cut(json_text(value), width)
@@ -25,7 +25,7 @@ def value_text(value: Any, width: int = _WIDTH) -> str:
 def call_text(
     name: str, args: Mapping[str, Any] | None = None, width: int = _WIDTH, value_width: int = _VALUE_WIDTH
 ) -> str:
-    """A call as a person would write it: `search(query="laptop", limit=5)`. Without arguments, the name alone."""
+    """Write a call as a person would: `search(query="laptop", limit=5)`. Without arguments, the name alone."""
     if args is None:
         return _cut(name, width)
     written = ", ".join(f"{key}={value_text(value, value_width)}" for key, value in args.items())
@@ -62,18 +62,18 @@ def nth_text(name: str, number: int, count: int) -> str:
 
 
 def ordinal_text(number: int) -> str:
-    """A place in a list, from 1: `1st`, `2nd`, `11th`."""
+    """Write a position in a list, from 1: `1st`, `2nd`, `11th`."""
     ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number:,}{ending}"
 
 
 def figure_text(value: float) -> str:
-    """A figure such as a count, a share or a number of seconds: whole ones with commas, others to six digits."""
+    """Write a count, a share or a number of seconds: whole numbers with commas, others with six digits."""
     return f"{value:,.0f}" if value == int(value) or value >= 100_000 else f"{value:,.6g}"
 
 
 class Difference(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where two values differ, and what stands there as JSON text; `None` where nothing does."""
+    """One difference of two values, as JSON text; a side that has no value is `None`."""
 
     path: str
     expected: str | None = None
@@ -92,7 +92,7 @@ class Difference(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def text_pair(expected: Any, actual: Any) -> tuple[str, str]:
-    """Two different values as JSON text, each cut to a window around the first difference."""
+    """Return two different values as JSON text, each cut to a window around the first difference."""
     first, second = json_text(expected), json_text(actual)
     if max(len(first), len(second)) <= 2 * _WINDOW:
         return first, second
@@ -108,7 +108,7 @@ def _cut(text: str, width: int) -> str:
 
 
 def _first_difference(first: str, second: str) -> int:
-    """Where two texts part, by halving: texts may be megabytes long."""
+    """Return where two texts begin to differ, by bisection: texts may be megabytes long."""
     same, end = 0, min(len(first), len(second))
     while same < end:
         middle = (same + end + 1) // 2

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ._case_result import CaseResult, Source, Totals, gravest
+from ._case_result import CaseResult, Source, Totals, worst
 from ._result import EvaluationResult, Verdict
 from ._signs import SIGNS
 
@@ -19,14 +19,14 @@ OTHER = "(other)"
 
 
 class EvaluatorTotals(msgspec.Struct, frozen=True):
-    """How many results of one evaluator there were, by verdict, and the mean of the scores among them."""
+    """The number of results of one evaluator, by verdict, and the mean of their scores."""
 
     passed: int = 0
     failed: int = 0
     not_measured: int = 0
     error: int = 0
     mean_score: float | None = None
-    """None where no result has a score: what was not measured, or broke, is no zero."""
+    """`None` if no result has a score: what was not measured, or failed with an error, does not count as zero."""
 
 
 class Aggregates:
@@ -45,7 +45,7 @@ class Aggregates:
                 self._scores[evaluator] = total + score, count + 1
 
     def by_evaluator(self) -> dict[str, EvaluatorTotals]:
-        """The totals of each evaluator, by its id, in the order in which they were first seen."""
+        """Return the totals of each evaluator, by its id, in the order in which they were first seen."""
         return {evaluator: self._totals(evaluator, counts) for evaluator, counts in self._verdicts.items()}
 
     def _totals(self, evaluator: str, counts: Counter[Verdict]) -> EvaluatorTotals:
@@ -55,15 +55,15 @@ class Aggregates:
 
 
 def measures_of(results: Iterable[EvaluationResult]) -> tuple[Measure, ...]:
-    """What counts of the results of one case."""
+    """Return the evaluator, verdict and score of each result of a case."""
     return tuple([(result.evaluator, result.verdict, result.score) for result in results])
 
 
 class Tally:
     """The verdicts of cases, each of which may have been run several times.
 
-    A case passes when all its repeats pass or, with `needed`, when so many do. It fails when repeats that broke or were
-    not measured could not have changed that. An error and what was not measured are never made up for by other repeats.
+    A case passes if all its repeats pass or, with `needed`, if that many do. It fails if repeats in error or not
+    measured could not have changed that. Other repeats never make up for an error, or for one that was not measured.
     """
 
     def __init__(self, needed: int | None = None) -> None:
@@ -79,22 +79,22 @@ class Tally:
         self._verdicts.setdefault(case_id, []).append(verdict)
 
     def verdict(self, case_id: str) -> Verdict:
-        """The verdict of a case so far."""
+        """Return the verdict of a case so far."""
         verdicts = self._verdicts[case_id]
         needed = len(verdicts) if self._needed is None else self._needed
         could_pass = len(verdicts) - verdicts.count("failed") >= needed
-        return gravest([verdict for verdict in verdicts if verdict != "failed"]) if could_pass else "failed"
+        return worst([verdict for verdict in verdicts if verdict != "failed"]) if could_pass else "failed"
 
     def verdicts(self) -> dict[str, Verdict]:
-        """The verdict of each case so far."""
+        """Return the verdict of each case so far."""
         return {case_id: self.verdict(case_id) for case_id in self._verdicts}
 
     def totals(self) -> Totals:
-        """How many cases there were, by verdict."""
+        """Return the number of cases by verdict."""
         return Totals.of([self.verdict(case_id) for case_id in self._verdicts])
 
     def shares(self) -> Iterator[tuple[str, int, int]]:
-        """Each case that was run several times and did not pass each time: how often it passed, and of how many."""
+        """Yield each case with repeats that did not all pass: how many did, and of how many."""
         for case_id, verdicts in self._verdicts.items():
             passed = verdicts.count("passed")
             if len(verdicts) > 1 and passed < len(verdicts):
@@ -102,7 +102,7 @@ class Tally:
 
 
 class ClassFigures(msgspec.Struct, frozen=True):
-    """How one class was recognised: how often it was expected and found, and what that comes to."""
+    """One class: how often it was expected and found, and its precision, recall and F1."""
 
     name: str
     expected: int
@@ -130,7 +130,7 @@ class Classification(msgspec.Struct, frozen=True):
 
 
 class OverallResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What one evaluator says of all cases together. Without a score where it could not be measured, or broke."""
+    """The result of one evaluator for all cases together. Without a score if it was not measured, or in error."""
 
     evaluator: str
     verdict: Verdict
@@ -141,7 +141,7 @@ class OverallResult(msgspec.Struct, frozen=True, kw_only=True):
     source: Source
     classification: Classification | None = None
     details: Any = None
-    """What an evaluator of the user's own adds, as plain data."""
+    """Additional data of a custom evaluator."""
 
     def __str__(self) -> str:
         return f"{self.evaluator}: {SIGNS[self.verdict].word}: {self.reason}"

@@ -1,4 +1,4 @@
-"""What the agent did: its tool calls, in order; and spans as they were recorded."""
+"""The path of an agent: its tool calls, in order; and spans as they were recorded."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

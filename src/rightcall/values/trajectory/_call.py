@@ -26,15 +26,15 @@ _ABSENT = {
 class ToolCall(msgspec.Struct, frozen=True):
     """One call of one tool by an agent.
 
-    `args` and `output` that are not given were not recorded: they are `None` and their names stand in
-    `unrecorded`. `None` that is given is JSON null. A call that raised has `error` set; it is a call all the same.
+    `args` and `output` that are not given were not recorded: they are `None` and their names are in
+    `unrecorded`. `None` that is given is JSON null. A call that raised has `error` set, and still counts as a call.
     """
 
     name: str
     args: Mapping[str, Any] | None = UNSET  # type: ignore[assignment]
     output: Any = UNSET
     error: str | None = None
-    """What the tool raised or reported as an error."""
+    """The exception or error that the tool reported."""
     turn: int | None = None
     """Which turn of the conversation the call belongs to, from 0."""
     group: str | None = None
@@ -64,6 +64,7 @@ class ToolCall(msgspec.Struct, frozen=True):
             self._check_unrecorded()
         if args is UNSET or self.output is UNSET:
             self._mark_unrecorded(args is UNSET, self.output is UNSET)
+        # The class first: nearly all arguments are plain dicts, and `isinstance` with an ABC takes ten times as long.
         if args.__class__ is not dict and not isinstance(args, (UnsetType, NoneType)):
             if not isinstance(args, Mapping):
                 raise InputError(f"the arguments of {name[:80]!r} are {shown(args)}; they should be an object")
@@ -110,7 +111,7 @@ class WithheldCall(msgspec.Struct, frozen=True):
 
 
 def in_order(calls: Sequence[ToolCall]) -> list[int]:
-    """The positions of `calls` in the order they happened.
+    """Return the positions of `calls` in the order they happened.
 
     By start time; calls that start together, parent before child; else as given. Calls without a start time
     come last. Never by end time: calls that ran at once would come out reversed.
@@ -135,7 +136,7 @@ def _bad_name(name: object) -> str:
 
 
 def _parents_first(positions: list[int], calls: Sequence[ToolCall]) -> list[int]:
-    """Calls that start together, each after the calls it was made inside of, otherwise as they are."""
+    """Return calls that start together, each after the call that made it, otherwise in their order."""
     if len(positions) < 2:
         return positions
     by_span = {calls[position].span_id: position for position in positions if calls[position].span_id}

@@ -1,4 +1,4 @@
-"""Spans as they were recorded, for people who want to look at one. No verdict depends on them."""
+"""Spans as they were recorded, to be looked at. No verdict depends on them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SpanKind: TypeAlias = Literal["internal", "server", "client", "producer", "consu
 SpanStatus: TypeAlias = Literal["unset", "ok", "error"]
 
 _EFFORT = 2
-"""How many times the room for spans is spent on writing some that turn out not to fit."""
+"""The limit of work for spans that turn out not to fit, in multiples of the space for spans."""
 # Made once, and held here: an agent that puts something else in their place must not be asked.
 _parts_of = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _encode = msgspec.json.Encoder().encode
@@ -41,7 +41,7 @@ class RawSpan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: SpanKind | None = None
     status: SpanStatus = "unset"
     message: str = ""
-    """What the status says beside its code."""
+    """The message of the status."""
     scope: str = ""
     """The instrumentation that made it."""
     service: str = ""
@@ -55,16 +55,17 @@ class KeptSpans(msgspec.Struct, frozen=True):
 
     text: str = "[]"
     left_out: int = 0
-    """How many spans there were besides these."""
+    """The number of spans that are not here."""
 
     @classmethod
     def of(
         cls, spans: Collection[RawSpan], first: Collection[str | None] = (), limits: Limits = DEFAULT_LIMITS
     ) -> KeptSpans:
-        """These spans, in their order. Where there is not room for all, those with an id in `first` are kept first.
+        """Return these spans, in their order. If they do not all fit, those with an id in `first` are preferred.
 
         Texts longer than `kept_text` are cut, and say so. Spans that cannot be written as JSON are left out.
         """
+        # The spans of calls are what the page of a case links to.
         favoured = [span for span in spans if span.span_id in first]
         others = [span for span in spans if span.span_id not in first]
         texts = _as_far_as_they_fit([*favoured, *others], limits)
@@ -72,30 +73,30 @@ class KeptSpans(msgspec.Struct, frozen=True):
         return cls(f"[{b', '.join(kept).decode()}]", len(spans) - len(kept))
 
     def without_spans(self) -> KeptSpans:
-        """The same with all of them left out."""
+        """Return the same without any spans."""
         return KeptSpans(left_out=self.left_out + _count(self.text))
 
     def check(self, limits: Limits = DEFAULT_LIMITS) -> None:
-        """See that this can be a part of a line of JSON.
+        """Check that this can be part of a line of JSON.
 
         Raises:
-            InputError: it is no list, larger than `of` makes it, or not on one line.
+            InputError: it is not a list, is larger than `of` makes it, or not on one line.
         """
         try:
             size = len(self.text.encode())
         except UnicodeEncodeError as problem:
-            raise InputError(f"spans that are no text: {problem}") from None
+            raise InputError(f"the spans are not text: {problem}") from None
         _count(self.text)
         if size > limits.kept_bytes + 2 or "\n" in self.text or self.left_out < 0:
             raise InputError(f"spans of {size:,} bytes, and the limit is {limits.kept_bytes:,}, on one line")
 
     def by_id(self) -> dict[str, RawSpan]:
-        """The spans by their ids. Raises `InputError` where the text is no JSON."""
+        """Return the spans by id. Raises `InputError` if the text is not JSON."""
         return spans_by_id(load_json(self.text))[0]
 
 
 def spans_by_id(items: Iterable[Any]) -> tuple[dict[str, RawSpan], int]:
-    """Spans that were read as plain data, by their ids, and how many items are no spans."""
+    """Return spans from plain data, by id, and the number of items that are not spans."""
     found, others = {}, 0
     for item in items:
         try:
@@ -108,13 +109,13 @@ def spans_by_id(items: Iterable[Any]) -> tuple[dict[str, RawSpan], int]:
 
 
 def _count(text: str) -> int:
-    """How many items a list in JSON has. Raises `InputError` where it is none."""
+    """Return the number of items of a list in JSON. Raises `InputError` if it is not a list."""
     try:
         return len(_parts_of(text))
     except msgspec.MsgspecError:
         held = decode_json(text)  # which also takes escapes of lone surrogates
     if not isinstance(held, list):
-        raise InputError("spans that are no list")
+        raise InputError("the spans are not a list")
     return len(held)
 
 
@@ -134,7 +135,7 @@ def _as_far_as_they_fit(spans: Iterable[RawSpan], limits: Limits) -> dict[str, b
 
 
 def _written(span: RawSpan, most: int) -> bytes:
-    """A span as JSON; nothing where that cannot be done."""
+    """Return a span as JSON; empty if it cannot be written."""
     try:
         text = _quickly_written(span)
         if text and len(text) <= most:  # and so is every text in it
@@ -149,7 +150,7 @@ def _written(span: RawSpan, most: int) -> bytes:
 
 
 def _quickly_written(span: RawSpan) -> bytes:
-    """A span as JSON, ten times as fast as `dump_json` has it; nothing where the quick encoder may lose something."""
+    """Return a span as JSON, ten times as fast as `dump_json`; empty if the fast encoder may lose something."""
     try:
         text = _encode(span)
     except (UnicodeEncodeError, OverflowError):  # a lone surrogate, a large integer

@@ -39,13 +39,13 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     warnings: tuple[str, ...] = ()
     unordered: tuple[tuple[int, int], ...] = ()
     turn_inputs: tuple[Any, ...] = ()
-    """What each turn of a conversation was given, in order; empty where there was one turn, or turns are not known."""
+    """The input of each turn of a conversation, in order; empty if there was one turn, or turns are not known."""
     turn_outputs: tuple[Any, ...] = ()
-    """What each turn of a conversation gave back, in order; empty where only the last answer is known."""
+    """The output of each turn of a conversation, in order; empty if only the last answer is known."""
     calls_recorded: bool = True
     """Whether all calls are here: without tool data, or where calls were not understood, that is not known."""
     usage: Usage | None = None
-    """How long the run took and how many tokens, where that was recorded."""
+    """The duration and the tokens of the run, if they were recorded."""
     withheld: tuple[WithheldCall, ...] = ()
     """Calls that were asked for and not carried out: deferred, or refused by a person."""
 
@@ -63,7 +63,7 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         usage: Usage | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> Trajectory:
-        """A trajectory of names, `{"name": …, "args": …, "output": …}` objects and `ToolCall`s, mixed.
+        """Make a trajectory of names, `{"name": …, "args": …, "output": …}` objects and `ToolCall`s, mixed.
 
         The calls keep their order, unless they have start times: those decide. Where only some have one, the order of
         all is not known. Arguments and outputs that are not given count as not recorded.
@@ -114,12 +114,12 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def not_understood(self) -> str:
-        """Which item of the trace may be a call that was not understood; an empty text where there is none."""
+        """The item of the trace that may be a call but was not understood; empty if there is none."""
         held = self.metadata.get(NOT_UNDERSTOOD)
         return held if isinstance(held, str) and not self.calls_recorded else ""
 
     def concurrent(self, first: ToolCall, second: ToolCall) -> bool:
-        """Whether two calls ran at the same time without one being made by the other."""
+        """Return whether two calls ran at the same time without one being made by the other."""
         if first.start_ns is None or first.end_ns is None or second.start_ns is None or second.end_ns is None:
             return False
         if not (first.start_ns < second.end_ns and second.start_ns < first.end_ns):
@@ -127,6 +127,7 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return not (self._made_by(first, second) or self._made_by(second, first))
 
     def _made_by(self, call: ToolCall, maker: ToolCall) -> bool:
+        # Parents can form a circle in a damaged trace.
         above, seen = call.parent_id, set()
         while above is not None and above not in seen:
             if above == maker.span_id:
@@ -141,25 +142,25 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a run took, as far as it was recorded; `None` is not known, and not nothing."""
+    """The duration and tokens of a run; `None` means not recorded, not zero."""
 
     duration_ns: int | None = None
     """From the beginning of its first span to the end of its last."""
     input_tokens: int | None = None
-    """What models were given, all calls of models together."""
+    """Tokens given to models, over all calls of models."""
     output_tokens: int | None = None
-    """What models gave back."""
+    """Tokens returned by models."""
 
     @property
     def total_tokens(self) -> int | None:
-        """What models were given and gave back."""
+        """Tokens given to models and returned by them."""
         if self.input_tokens is None or self.output_tokens is None:
             return None
         return self.input_tokens + self.output_tokens
 
 
 def summed_usage(parts: Iterable[Usage | None]) -> Usage | None:
-    """What several parts of a run took, one after the other. What one of them does not know, the sum does not."""
+    """Add up the usage of several parts of a run. A figure that one part does not have is not known for the sum."""
     known = [part or Usage() for part in parts]
     summed = Usage(
         duration_ns=_sum([part.duration_ns for part in known]),
@@ -170,7 +171,7 @@ def summed_usage(parts: Iterable[Usage | None]) -> Usage | None:
 
 
 def is_trajectory(line: bytes) -> bool:
-    """Whether a line is a trajectory: an object with a list of calls, each of them a name or an object with one."""
+    """Return whether a line is a trajectory: an object with a list of calls, each a name or an object with a name."""
     if not line.lstrip().startswith(b"{") or b'"calls"' not in line:
         return False
     try:

@@ -1,25 +1,36 @@
-"""Files of lines that are only appended to, and the seal that shows whether they were changed."""
+"""The files of a run: private to their owner, replaced whole, and lines that are only appended and sealed."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from time import sleep
 from typing import BinaryIO, Protocol
 
 from rightcall.errors import StoreError
-from rightcall.files import close_file, cut_file, sync_file, write_all
-
-from ._folders import open_private, telling
+from rightcall.files import (
+    close_file,
+    cut_file,
+    make_folder,
+    open_file,
+    replace_file as replace_any_file,
+    sync_file,
+    write_all,
+)
 
 _ATTEMPTS, _PAUSE = 5, 0.01
 _PIECE = 1 << 20
+# Runs hold prompts and outputs of tools. Other users of the machine must not be able to read them.
+_FOLDER = 0o700
+_FILE = 0o600
 
 
 class Lines:
-    """A file that lines are added to, for its owner alone. What is there already is to be taken over first.
+    """A file that lines are appended to, readable by its owner only. Call `take_over` first if it has lines.
 
     Raises:
         StoreError: the file cannot be written; if it is `alone`, also where another process writes to it.
@@ -30,8 +41,8 @@ class Lines:
         self._hash = hashlib.sha256()
         self._length = self._end = 0
         self._parts: list[tuple[int, int]] = []
-        """Where the lines stand that count: one part, unless another program has written in between."""
-        with telling(path):
+        """Where the lines that count are: one part, unless another program has written in between."""
+        with os_errors_at(path):
             self._descriptor = open_private(path, os.O_RDWR | os.O_APPEND)
         try:
             if alone:
@@ -61,7 +72,7 @@ class Lines:
             self._hash.update(line)
         self._length = self._end = lines.end
         self._parts = [(0, lines.end)] if lines.end else []
-        with telling(self.path):
+        with os_errors_at(self.path):
             if os.fstat(self._descriptor).st_size > lines.end:
                 cut_file(self._descriptor, lines.end)
 
@@ -70,12 +81,14 @@ class Lines:
         try:
             write_all(self._descriptor, line)
         except OSError:
-            with telling(self.path):
+            # A torn line would make the next one unreadable, too: cut back to the end of the last whole line.
+            with os_errors_at(self.path):
                 cut_file(self._descriptor, self._end)
-            with telling(self.path):
+            with os_errors_at(self.path):
                 raise
         self._hash.update(line)
         self._length += len(line)
+        # O_APPEND writes at the end of the file, which another program may have moved: ask where the line went.
         self._end = os.lseek(self._descriptor, 0, os.SEEK_CUR)
         begin = self._end - len(line)
         if self._parts and self._parts[-1][1] == begin:
@@ -83,12 +96,12 @@ class Lines:
         self._parts.append((begin, self._end))
 
     def sync(self) -> None:
-        """See to it that everything so far is on the disk. Raises `StoreError`."""
-        with telling(self.path):
+        """Flush everything so far to the disk. Raises `StoreError`."""
+        with os_errors_at(self.path):
             sync_file(self._descriptor)
 
     def is_as_written(self) -> bool:
-        """Whether the file still goes by its name, and has the lines that count and nothing else."""
+        """Return whether the path still names this file, and it has the lines that count and nothing else."""
         try:
             mine, named = os.fstat(self._descriptor), os.stat(self.path)
             is_mine = os.path.samestat(mine, named) and mine.st_size == self._length
@@ -97,12 +110,12 @@ class Lines:
             return False
 
     def written(self) -> Iterator[bytes]:
-        """The lines that count, read from the file wherever it is by now, which may be nowhere.
+        """Yield the lines that count, from the open file: its path may be gone.
 
         Raises:
             StoreError: another program has changed them.
         """
-        with telling(self.path):
+        with os_errors_at(self.path):
             if not self._has_its_lines():
                 raise changed(self.path)
             torn = b""
@@ -134,13 +147,13 @@ class Lines:
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return
             except OSError:
-                # Whoever only asks `is_being_written` holds the lock for microseconds: that is no other process.
+                # `is_being_written` holds the lock for microseconds, and is not another writer: try again.
                 sleep(_PAUSE if attempt < _ATTEMPTS - 1 else 0)
         raise StoreError(f"{self.path}: another process is writing to this run")
 
 
 class Extent(Protocol):
-    """How much of a file was written by the run itself: the length and the hash of its first lines."""
+    """The part of a file that the run itself wrote: the length and the hash of its first lines."""
 
     @property
     def length(self) -> int:
@@ -166,7 +179,7 @@ class SealedLines:
         """Where the lines end that were read."""
 
     def read(self, seal: Extent | None, *, is_final: bool = False, is_growing: bool = False) -> Iterator[bytes]:
-        """The lines that were not read before.
+        """Yield the lines that were not read before.
 
         Args:
             seal: How far they count.
@@ -180,7 +193,7 @@ class SealedLines:
             if seal is not None and seal.length:
                 raise changed(self._path)
             return
-        with telling(self._path), self._path.open("rb") as file:
+        with os_errors_at(self._path), self._path.open("rb") as file:
             file.seek(self.end)
             for line in file:
                 if not line.endswith(b"\n") or not self._counts(line, seal, is_growing):
@@ -208,7 +221,42 @@ class SealedLines:
 
 
 def changed(path: Path) -> StoreError:
-    """What is told of a file of a run that is not what the run has written."""
+    """Return the error for a file that is not as the run wrote it."""
     return StoreError(
         f"{path}: changed by another program since the run wrote it, so nothing in it counts; run the eval set again"
     )
+
+
+@contextmanager
+def os_errors_at(path: Path) -> Iterator[None]:
+    """Turn an error of the operating system into one line that names the path.
+
+    Raises:
+        StoreError: the operating system raised an error.
+    """
+    try:
+        yield
+    except OSError as problem:
+        raise StoreError(f"{path}: {problem.strerror or problem}{_remedy(problem)}") from None
+
+
+def make_private(folder: Path) -> None:
+    """Create a folder for its owner alone, whatever the umask. Raises `FileExistsError`."""
+    make_folder(folder, _FOLDER)
+
+
+def open_private(path: Path, flags: int) -> int:
+    """Open a file, for its owner alone if it is made now, whatever the umask."""
+    return open_file(path, flags, _FILE)
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file for its owner alone: there is what was there before or all of the new, also after a crash."""
+    replace_any_file(path, data, _FILE)
+
+
+def _remedy(problem: OSError) -> str:
+    if isinstance(problem, (PermissionError, NotADirectoryError)) or problem.errno == errno.EROFS:
+        return "; choose another folder for runs with --runs"
+    full = (errno.EFBIG, errno.ENOSPC, errno.EDQUOT)
+    return "; make room, then resume the run" if problem.errno in full else ""

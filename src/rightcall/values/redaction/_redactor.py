@@ -1,18 +1,20 @@
-"""Secrets in a text: found, and replaced by what they are called."""
+"""Secrets in texts and values: found, and replaced by what they are called."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from ._names import is_harmless, looks_like, secret_name
 from ._shapes import Shape, shapes_in
 
+_NAMING = ("name", "key", "header")
 _BEGINNING = "[redacted: "
 _KEY = re.compile(r"(?:--)?[A-Za-z0-9_.-]*\Z")
 _KEY_LENGTH = 60
 _KEY_END = re.compile(r"[A-Za-z0-9]{0,24}(?:[_-][A-Za-z0-9]{1,24}){0,3}")
+# Possessive quantifiers (`++`): nothing is tried twice, so a text without a closing quote takes linear time.
 _VALUE = (
     r"(?:\\+\"(?P<inner{0}>(?:[^\"\\\r\n]++|\\+[^\"\\\r\n])++)"
     r"|\"(?P<double{0}>(?:[^\"\\\r\n]++|\\[^\r\n])++)"
@@ -29,8 +31,74 @@ _ASSIGNED = re.compile(
 _PROSE = re.compile(r"[ \t]+[A-Za-z(]")
 
 
+class Redactor:
+    """Takes secrets out of values, one after the other, and remembers them."""
+
+    def __init__(self) -> None:
+        self.found: set[str] = set()
+        """The secrets that were found, whole."""
+
+    def value(self, value: Any) -> Any:
+        """Return a JSON value without secrets; the same object if it has none."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return self._object(value)
+        if isinstance(value, (list, tuple)):
+            return self._list(value)
+        return value
+
+    def text(self, text: str) -> str:
+        """Return a text without secrets."""
+        hidden = hidden_in(text)
+        if not hidden:
+            return text
+        self.found.update([text[one.start : one.end] for one in hidden])
+        return without(text, hidden)
+
+    def _object(self, value: Mapping[Any, Any]) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        numbers: dict[str, int] = {}
+        named = _named_by(value)
+        for key, held in value.items():
+            name = (named if key == "value" else None) or (secret_name(key) if isinstance(key, str) else None)
+            shown = self.text(key) if isinstance(key, str) else key
+            made[_apart(shown, made, numbers)] = self._secret(held, name) if name is not None else self.value(held)
+        return made
+
+    def _list(self, value: list[Any] | tuple[Any, ...]) -> list[Any] | tuple[Any, ...]:
+        made = [self.value(item) for item in value]
+        for place, item in enumerate(value[:-1]):
+            # An option of a command, or a header and its value.
+            if isinstance(item, str) and (item.startswith("--") or len(value) == 2):
+                name = secret_name(item)
+                if name is not None:
+                    made[place + 1] = self._secret(value[place + 1], name)
+        return tuple(made) if isinstance(value, tuple) else made
+
+    def _secret(self, value: Any, name: str) -> Any:
+        """Redact the value under the name of a secret. A list holds secrets; an object has its own names."""
+        if isinstance(value, (list, tuple)):
+            return [self._secret(item, name) for item in value]
+        if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+            return self.value(value)
+        text = str(value)
+        if is_harmless(text) or not looks_like(name, text):
+            return self.value(value)
+        self.found.add(text)
+        return placeholder(name)
+
+
+def redacted_value(value: Any) -> Any:
+    """Return a JSON value without secrets, found by their shape or by the name of their key.
+
+    So `{"password": "hunter2"}` becomes `{"password": "[redacted: password]"}`. Values that are not JSON stay.
+    """
+    return Redactor().value(value)
+
+
 class Hidden(NamedTuple):
-    """Where a secret stands in a text, and what it is called."""
+    """The place of a secret in a text, and what to call it."""
 
     start: int
     end: int
@@ -38,7 +106,7 @@ class Hidden(NamedTuple):
 
 
 def redacted_text(text: str) -> str:
-    """A text with every secret in it replaced by `[redacted: …]`; what is around it stays.
+    """Return a text with every secret replaced by `[redacted: …]`.
 
     The time is linear in the length of the text, whatever it is made of. What was redacted before stays as it is.
     """
@@ -47,7 +115,7 @@ def redacted_text(text: str) -> str:
 
 
 def redacted_address(text: str) -> str:
-    """A name without secrets. A web address loses its query, user and password: any part of a query may be a key."""
+    """Return a name without secrets. A web address loses its query, user and password: any of them may be a key."""
     if not text.startswith(("http://", "https://")):
         return redacted_text(text)
     scheme, _, rest = text.partition("://")
@@ -57,7 +125,7 @@ def redacted_address(text: str) -> str:
 
 
 def hidden_in(text: str) -> list[Hidden]:
-    """The secrets in a text, in order, none inside of another."""
+    """Return the secrets in a text, in order, without overlaps."""
     shapes, names = shapes_in(text)
     if not shapes and not names:
         return []
@@ -70,26 +138,46 @@ def hidden_in(text: str) -> list[Hidden]:
 
 
 def without(text: str, found: list[Hidden]) -> str:
-    """A text without these secrets."""
+    """Return a text without these secrets."""
     pieces, end = [], 0
     for hidden in found:
-        pieces += [text[end : hidden.start], told(hidden.name)]
+        pieces += [text[end : hidden.start], placeholder(hidden.name)]
         end = hidden.end
     return "".join([*pieces, text[end:]])
 
 
-def told(name: str) -> str:
-    """What stands in the place of a secret."""
+def placeholder(name: str) -> str:
+    """Return the text that replaces a secret."""
     return f"{_BEGINNING}{name}]"
 
 
+def _apart(key: Any, made: Mapping[Any, Any], numbers: dict[str, int]) -> Any:
+    """Return a key that is not in use: keys that are equal after redaction get a number.
+
+    `numbers` has the last one of each, so that thousands of them take no longer than other keys.
+    """
+    apart = key
+    while apart in made:
+        numbers[key] = numbers.get(key, 1) + 1
+        apart = f"{key} ({numbers[key]})"
+    return apart
+
+
+def _named_by(value: Mapping[Any, Any]) -> str | None:
+    """Return what to call the `value` of an object that has a name next to it: `{"name": "api_key", "value": …}`."""
+    if "value" not in value:
+        return None
+    names = [value[key] for key in _NAMING if isinstance(value.get(key), str)]
+    return next((found for name in names if (found := secret_name(name)) is not None), None)
+
+
 def _folded(text: str) -> str:
-    """A text in lower case, of the same length: of all characters, only one becomes two."""
+    """Return a text in lower case with the same length: "İ" is the only character that would become two."""
     return (text if text.isascii() else text.replace("İ", "I")).lower()
 
 
 def _shaped(shape: Shape, text: str, folded: str) -> Iterator[Hidden]:
-    """The secrets of one shape, which has one mark."""
+    """Yield the secrets of one shape that has one mark."""
     searched, [mark] = folded if shape.is_folded else text, shape.marks
     place = searched.find(mark)
     while place >= 0:
@@ -100,13 +188,13 @@ def _shaped(shape: Shape, text: str, folded: str) -> Iterator[Hidden]:
 
 
 def _group_of(match: re.Match[str]) -> str | int:
-    """Which part of a match is the secret."""
+    """Return the group of a match that is the secret."""
     groups = match.groupdict()
     return next((name for name in ("secret", "alone") if groups.get(name)), 0)
 
 
 def _named(mark: str, text: str, folded: str) -> Iterator[Hidden]:
-    """The values of what is called like a secret: `password=…`, `"api_key": "…"`, `--token …`."""
+    """Yield the values under names of secrets: `password=…`, `"api_key": "…"`, `--token …`."""
     place, done = folded.find(mark), 0
     while place >= 0:
         ending = _KEY_END.match(text, place)
@@ -132,7 +220,7 @@ def _assigned(match: re.Match[str], key: str, name: str) -> Iterator[Hidden]:
 
 
 def _is_meant(match: re.Match[str], group: str, key: str, name: str) -> bool:
-    """Whether a value is one: prose has colons, too, and an option of a command has dashes in front."""
+    """Return whether a value is one: prose has colons, too, and an option of a command has dashes in front."""
     value = match[group]
     if name in ("cookie", "authorization"):
         return "=" in value or len(value) >= 16
