@@ -23,7 +23,7 @@ class JudgeTrajectoryConfig(JudgeConfig):
 
 
 class JudgeTrajectoryCriteria(JudgeCriteria):
-    """What the agent should do, in words; what the case says under `expected_behavior`, if it is empty."""
+    """The expected behaviour in words; that of the case under `expected_behavior`, if it is empty."""
 
     expected_agent_behavior: StrictStr = ""
 
@@ -124,7 +124,7 @@ class LlmJudgeOutput(JudgeEvaluator[JudgeOutputConfig, JudgeOutputCriteria]):
         return NoPlan()
 
     async def assess(self, execution: Execution, criteria: JudgeOutputCriteria) -> EvaluationResult:
-        """What the judge says. Nobody is asked about an answer that was not recorded."""
+        """Ask the judge, unless the answer was not recorded."""
         if execution.output is None:
             return self.unmeasured(execution, "the final output was not recorded")
         if criteria.expected_turns is not None:
