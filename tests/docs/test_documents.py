@@ -360,7 +360,7 @@ def test_every_rule_of_an_assertion_is_in_the_reference() -> None:
 
 
 def test_every_option_of_the_pytest_plugin_is_in_the_reference() -> None:
-    source = (ROOT / "src" / "rightcall" / "testing" / "pytest_plugin" / "_entry.py").read_text(encoding="utf-8")
+    source = (ROOT / "src" / "rightcall" / "testing" / "pytest_plugin" / "__init__.py").read_text(encoding="utf-8")
     options = set(re.findall(r"(?:addoption|addini)\(\s*\"([\w-]+)\"", source))
 
     assert len(options) >= 8
