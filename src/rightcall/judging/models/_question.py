@@ -30,7 +30,7 @@ _HIDDEN = re.compile(
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=True, default=str).encode
 
 
-class Block(msgspec.Struct, frozen=True):
+class QuestionBlock(msgspec.Struct, frozen=True):
     """A value that the judge is shown, and what it is called."""
 
     name: str
@@ -147,7 +147,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     task: str
     """What to judge, in words. It is the same for all cases of an evaluator."""
-    blocks: tuple[Block, ...]
+    blocks: tuple[QuestionBlock, ...]
     rubrics: tuple[Rubric, ...] = ()
     calls: int = 0
     """How many calls there are to refer to."""
