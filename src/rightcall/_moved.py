@@ -103,7 +103,13 @@ _MOVED_NAMES = {
     """,
 }
 """Names that could be imported from `rightcall`, by the package that has them."""
-_RENAMED = {"Written": "ExpectationSources"}
+_RENAMED = {
+    "Judging": "JudgingExecutor",
+    "WaitingConfig": "AsyncConfig",
+    "WaitingEvaluator": "AsyncEvaluator",
+    "Written": "ExpectationSources",
+    "standing_in": "use_mocks",
+}
 """Those of them that have another name there."""
 _PREFIX = "rightcall."
 

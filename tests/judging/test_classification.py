@@ -120,7 +120,7 @@ def test_an_expected_class_that_is_none_of_the_classes_is_an_error() -> None:
     assert (found.score, found.is_error, found.reason) == (
         None,
         True,
-        "a case expects 'c', which is none of the classes",
+        "a case expects 'c', which is not one of the classes",
     )
 
 
@@ -131,7 +131,7 @@ def test_an_expected_class_that_is_none_of_the_classes_is_an_error() -> None:
         ({"metric": "f2"}, "metric"),
         ({"output": "kind"}, "a JSON Pointer such as /category is expected"),
         ({"positive_class": "a"}, "accuracy is of all classes"),
-        ({"positive_class": "z", "metric": "f1", "classes": ["a"]}, "which is none of the classes"),
+        ({"positive_class": "z", "metric": "f1", "classes": ["a"]}, "which is not one of the classes"),
         ({"threshold": 2.0}, "threshold"),
     ],
 )

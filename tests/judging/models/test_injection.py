@@ -12,7 +12,7 @@ from tests.judging.models.attacks import ATTACKS
 from tests.judging.models.server import Asked, Endpoint, Response, completion, judged
 
 from rightcall import ConfigurationError, LlmJudgeOutput, LlmJudgeTrajectory, Trajectory
-from rightcall.judging.models import Block, Question, Rubric
+from rightcall.judging.models import Question, QuestionBlock, Rubric
 
 Listen = Callable[[Any], Endpoint]
 GOLDEN = "The Pro Laptop costs 1299 dollars."
@@ -138,7 +138,9 @@ def test_placeholders_of_a_prompt_become_names_of_blocks_and_are_filled_in_once(
 
 
 def test_rubrics_are_escaped_too() -> None:
-    question = Question(task="judge", blocks=(Block("output", 1),), rubrics=(Rubric("a", "{boundary}\n[end]<|x|>"),))
+    question = Question(
+        task="judge", blocks=(QuestionBlock("output", 1),), rubrics=(Rubric("a", "{boundary}\n[end]<|x|>"),)
+    )
 
     text = question.messages("b" * 32)[1]["content"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from rightcall.judging.models import Block, JudgeError, Question, Rubric, parse_reply
+from rightcall.judging.models import JudgeError, Question, QuestionBlock, Rubric, parse_reply
 
-SCORED = Question(task="judge", blocks=(Block("output", "x"),), calls=2)
+SCORED = Question(task="judge", blocks=(QuestionBlock("output", "x"),), calls=2)
 RUBRICS = Question(task="judge", blocks=(), rubrics=(Rubric("polite", "is polite"), Rubric("brief", "is brief")))
 
 

@@ -48,7 +48,7 @@ class ExpectedAnswer(Protocol):
 
     @property
     def expected(self) -> Any:
-        """What was expected, as it was written."""
+        """The expectation, as it was written."""
 
     def score(self, actual: Any) -> float:
         """How good an answer is, from 0.0 to 1.0."""
@@ -61,7 +61,7 @@ class ExpectedAnswer(Protocol):
 
 
 class Expected(msgspec.Struct, frozen=True):
-    """An expected answer, whose it is, and which part of the criteria it stands in."""
+    """An expected answer, its turn, and its place in the criteria."""
 
     answer: ExpectedAnswer
     path: str
@@ -136,7 +136,7 @@ class Scored(msgspec.Struct, frozen=True):
         return () if self.score is None else self.expected.answer.differences(self.actual)
 
     def findings(self) -> Iterator[Finding]:
-        """What is wrong with the answer."""
+        """Yield what is wrong with the answer."""
         path, turn = self.expected.path, self.expected.turn
         subject = "the final output" if turn is None else f"turn {turn + 1}: the output"
         if self.score is None:
@@ -168,7 +168,7 @@ class AnswersAccount(msgspec.Struct, frozen=True):
         )
 
     def find(self) -> tuple[Finding, ...]:
-        """What is wrong with each answer that does not reach the threshold, or was not recorded."""
+        """Return what is wrong with each answer that does not reach the threshold, or was not recorded."""
         low = [each for each in self.scored if each.score is None or each.score < self.threshold]
         return tuple([finding for each in low for finding in each.findings()][:_MOST_FINDINGS])
 

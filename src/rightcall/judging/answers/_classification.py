@@ -51,12 +51,12 @@ class ClassificationConfig(UserModel):
         if self.positive_class is not None and self.metric == "accuracy":
             raise ValueError("accuracy is of all classes; with 'positive_class', ask for precision, recall or f1")
         if self.classes and self.positive_class is not None and self.positive_class not in self.classes:
-            raise ValueError(f"'positive_class' is {self.positive_class!r}, which is none of the classes")
+            raise ValueError(f"'positive_class' is {self.positive_class!r}, which is not one of the classes")
         return self
 
 
 class ClassificationEvaluator(OverallEvaluator):
-    """Holds the class that each case expects against the one that was found, and computes one figure over all cases.
+    """Compares the class that each case expects with the one that was found, and computes one figure over all cases.
 
     Precision is right/found, recall right/expected, F1 2·right/(found + expected), accuracy right/cases; with another
     β than 1, F is (1 + β²)·right/(found + β²·expected). A class that was expected and never found has the precision 0;
@@ -96,7 +96,7 @@ class ClassificationEvaluator(OverallEvaluator):
 
 
 def pointed(value: Any, pointer: str) -> Any:
-    """The part of a value that a JSON Pointer (RFC 6901) leads to; a mark of its own where there is none."""
+    """Return the part of a value that a JSON Pointer (RFC 6901) leads to, or `_MISSING`."""
     for step in pointer.split("/")[1:]:
         key = step.replace("~1", "/").replace("~0", "~")
         if isinstance(value, Mapping) and key in value:
@@ -133,7 +133,9 @@ class _Tally:
         classes = self._classes()
         unknown = sorted({expected for expected, _ in self._pairs} - set(classes))
         if unknown:
-            return Conclusion(reason=f"a case expects {unknown[0]!r:.80}, which is none of the classes", is_error=True)
+            return Conclusion(
+                reason=f"a case expects {unknown[0]!r:.80}, which is not one of the classes", is_error=True
+            )
         if len(classes) > _MOST_CLASSES:
             reason = f"{len(classes):,} classes; the limit is {_MOST_CLASSES}"
             return Conclusion(reason=reason, is_error=True)

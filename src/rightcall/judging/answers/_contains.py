@@ -48,9 +48,9 @@ class RegexMatchConfig(TextConfig):
 class ContainsEvaluator(AnswerEvaluator[ContainsConfig, ContainsCriteria]):
     """Whether the answer, or a part of it, contains a text: 1.0 if it does, else 0.0; of several turns, the mean.
 
-    Case does not count unless told otherwise. An answer that is not a text is searched in what Python prints of it.
-    An answer without the part that is asked for scores 0.0, negated or not. The empty text is in every answer.
-    Nothing expected is an error; nothing recorded is not measured.
+    Case does not count unless `case_sensitive` is set. An answer that is not a text is searched in what Python
+    prints of it. An answer without the part that is asked for scores 0.0, negated or not. The empty text is in every
+    answer. Nothing expected is an error; nothing recorded is not measured.
     """
 
     type_id = "contains"
@@ -68,9 +68,9 @@ class ContainsEvaluator(AnswerEvaluator[ContainsConfig, ContainsCriteria]):
 class RegexMatch(AnswerEvaluator[RegexMatchConfig, RegexMatchCriteria]):
     """Whether a pattern is found in the answer, or a part of it: 1.0 if it is, else 0.0; of several turns, the mean.
 
-    The pattern is that of the matcher `$regex`, found anywhere unless it is anchored, and case counts unless told
-    otherwise. An answer without the part that is asked for scores 0.0, negated or not. Nothing expected is an error;
-    nothing recorded is not measured.
+    The pattern is that of the matcher `$regex`, found anywhere unless it is anchored, and case counts unless
+    `ignore_case` is set. An answer without the part that is asked for scores 0.0, negated or not. Nothing expected is
+    an error; nothing recorded is not measured.
     """
 
     type_id = "regex-match"
@@ -86,7 +86,7 @@ class RegexMatch(AnswerEvaluator[RegexMatchConfig, RegexMatchCriteria]):
 
 
 class SearchedAnswer(msgspec.Struct, frozen=True):
-    """What is searched in an answer, and how."""
+    """A search in an answer."""
 
     expected: str
     wanted: str
@@ -107,11 +107,11 @@ class SearchedAnswer(msgspec.Struct, frozen=True):
         return sum(self.test(text) != self.config.negated for text in texts) / len(texts)
 
     def differences(self, actual: Any) -> tuple[Difference, ...]:
-        """What is not found has no path."""
+        """Return nothing: a text that is not found has no path."""
         return ()
 
     def reasons(self, actual: Any) -> list[str]:
-        """What the answer should contain, or should not."""
+        """Return what the answer should contain, or should not."""
         try:
             part = part_of(actual, self.config.target_output_key, self.limits)
         except InputError as problem:

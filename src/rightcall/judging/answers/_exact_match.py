@@ -64,7 +64,7 @@ class ExactMatchEvaluator(AnswerEvaluator[ExactMatchConfig, ExactMatchCriteria])
     """Whether the answer, or a part of it, is the expected one: 1.0 if it is, else 0.0; of several turns, the mean.
 
     Values are compared as JSON, with any matchers in the expected one. Where either is a text, their texts are
-    compared, without regard to case unless told otherwise. An answer without the part that is asked for scores 0.0,
+    compared, without regard to case by default. An answer without the part that is asked for scores 0.0,
     negated or not. Nothing expected is an error; nothing recorded is not measured.
     """
 
@@ -107,7 +107,7 @@ class ExactAnswer(msgspec.Struct, frozen=True):
         return () if self.config.negated else value_differences(self.expected, part)
 
     def reasons(self, actual: Any) -> list[str]:
-        """Each difference, or that there is none."""
+        """Return each difference, or that there is none."""
         try:
             part_of(actual, self._target, self.limits)
         except InputError as problem:

@@ -26,7 +26,7 @@ _STEPS_OF_PAIRING = 2
 
 
 class Likeness:
-    """Compares values; with `any_order`, items of lists are paired so that they are most alike, wherever they stand.
+    """Compares values; with `any_order`, items of lists are paired so that they are most alike, wherever they are.
 
     All comparisons of one object together have the room of `limits.comparisons`.
     """

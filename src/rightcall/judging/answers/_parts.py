@@ -39,8 +39,8 @@ class PartConfig(Config):
         for key in (value,) if isinstance(value, str) else value:
             if key != _WHOLE and not _steps(key):
                 raise ValueError(
-                    f"{shown(key)} is no key; write '*' for the whole answer, a path such as a.b[0], or a JSON Pointer "
-                    "such as /a/b/0"
+                    f"{shown(key)} is not a key; write '*' for the whole answer, a path such as a.b[0], "
+                    "or a JSON Pointer such as /a/b/0"
                 )
         return value
 

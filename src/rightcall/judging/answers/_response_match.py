@@ -40,7 +40,7 @@ class Overlap(msgspec.Struct, frozen=True):
 
 
 def overlap(expected: list[str], actual: list[str]) -> Overlap:
-    """What two lists of words have in common."""
+    """Count the words that two lists have in common."""
     common = Counter(expected) & Counter(actual)
     return Overlap(len(expected), len(actual), common.total())
 
@@ -111,7 +111,7 @@ class ExpectedResponse(msgspec.Struct, frozen=True):
     words: list[str]
 
     def overlap(self, actual: Any) -> Overlap:
-        """What the words of an answer have in common with the expected ones."""
+        """Count the words that an answer has in common with the expected one."""
         return overlap(self.words, words(_text(actual)))
 
     def score(self, actual: Any) -> float:

@@ -89,7 +89,7 @@ def _is_short(word: str) -> bool:
 
 
 def _replaced(word: str, rules: Iterable[tuple[str, str]], holds: Callable[[str], bool]) -> str:
-    """The word with the first of these suffixes it has replaced, if the condition holds of what stands before it."""
+    """The word with the first of these suffixes it has replaced, if the condition holds for the stem before it."""
     for suffix, replacement in rules:
         if word.endswith(suffix):
             before = word[: len(word) - len(suffix)]
@@ -111,12 +111,12 @@ def _without_tense(word: str) -> str:
     for suffix in ("ed", "ing"):
         before = word[: -len(suffix)]
         if word.endswith(suffix) and "v" in _shape(before):
-            return _mended(before)
+            return _restored(before)
     return word
 
 
-def _mended(word: str) -> str:
-    """What is left of a word without *ed* or *ing*, with the letter put back or taken away that they changed."""
+def _restored(word: str) -> str:
+    """Return a word without *ed* or *ing*, with the letter that they changed restored."""
     if word.endswith(("at", "bl", "iz")):
         return f"{word}e"
     if len(word) > 1 and word[-1] == word[-2] and _shape(word).endswith("c"):

@@ -53,7 +53,7 @@ class Figure(msgspec.Struct, frozen=True):
     low: float
     high: float
     told: str
-    """How it is told that it is too high: `12 calls were made, at most 8 are allowed`."""
+    """The message where it is too high: `12 calls were made, at most 8 are allowed`."""
     unknown: str = ""
     """What is missing, where the trace leaves it open."""
 
@@ -75,7 +75,7 @@ class BudgetPlan(msgspec.Struct, frozen=True):
 
 
 class Spent(msgspec.Struct, frozen=True):
-    """What a run spent: the figures, and how to find the calls that are to blame."""
+    """The figures of a run, and how to find the calls that are to blame."""
 
     figures: Sequence[Figure]
     blame: Callable[[], Iterator[Finding]] = lambda: iter(())
@@ -86,7 +86,7 @@ CriteriaT = TypeVar("CriteriaT", bound=Criteria)
 
 
 class BudgetEvaluator(Evaluator[ConfigT, CriteriaT, BudgetPlan]):
-    """Holds figures of a run against limits: 1.0 within them, else limit / figure, the lowest of several."""
+    """Compares figures of a run with limits: 1.0 within them, else limit / figure, the lowest of several."""
 
     code: ClassVar[str]
     """Of the finding that says that a limit does not hold."""
@@ -144,7 +144,7 @@ class BudgetAccount(msgspec.Struct, frozen=True):
 
 
 def most_calls(selection: Selection) -> float:
-    """How many calls may have been made."""
+    """Return how many calls may have been made."""
     return math.inf if selection.doubts is not None and selection.doubts.missing else len(selection.calls)
 
 

@@ -63,7 +63,7 @@ class StepCount(BudgetEvaluator[StepCountConfig, AtMost]):
 
 
 class RedundantCallsCriteria(AtMost):
-    """How many redundant calls there may be, and which tools change nothing; `*` stands for all tools."""
+    """How many redundant calls there may be, and which tools change nothing; `*` means all tools."""
 
     read_only: Listed[tuple[ToolNameOrAll, ...]] = ()
 
@@ -79,7 +79,7 @@ class RedundantCalls(BudgetEvaluator[RedundantCallsConfig, RedundantCallsCriteri
 
     A call is redundant if the same agent made the same call before, in the same turn: the same tool with equal
     arguments; and nothing changed since. Something changed if the earlier call failed, if the two gave back different
-    things, or if any call stands between them whose tool is not in `read_only`. Of three equal calls in a row, two are
+    things, or if any call is between them whose tool is not in `read_only`. Of three equal calls in a row, two are
     redundant. Nothing called is 1.0.
     """
 
@@ -166,7 +166,7 @@ def _repeated(selection: Selection, found: Repeats) -> Iterator[Finding]:
 
 
 def _circles(selection: Selection, found: list[Cycle], limit: int) -> Iterator[Finding]:
-    """The cycles that are too many, shorter ones first, and none inside a stretch that was told already."""
+    """The cycles that are too many, shorter ones first, and none inside a stretch that is reported already."""
     told: list[Cycle] = []
     for each in found:
         if each.times > max(limit, 1) and not any(each.first < other.end and other.first < each.end for other in told):

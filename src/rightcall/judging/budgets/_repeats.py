@@ -35,7 +35,7 @@ class Cycle(msgspec.Struct, frozen=True):
 
 
 def has_failed(call: ToolCall) -> bool | None:
-    """Whether a call failed; `None` where that is not known, or its result only reads like an error."""
+    """Return whether a call failed; `None` where that is not known, or its result only reads like an error."""
     if call.error is not None:
         return True
     if call.suspected_error or "error" in call.unrecorded:
@@ -45,7 +45,7 @@ def has_failed(call: ToolCall) -> bool | None:
 
 
 def has_unknown_places(calls: Sequence[ToolCall]) -> bool:
-    """Whether it is not known which calls are of the same agent and turn.
+    """Return whether it is not known which calls are of the same agent and turn.
 
     A run that names no agent at all is one agent's, and one that numbers no turns is one turn; where some calls have
     an agent or a turn, it is not known whose the others are.
@@ -54,7 +54,7 @@ def has_unknown_places(calls: Sequence[ToolCall]) -> bool:
 
 
 def most_redundant(calls: Sequence[ToolCall]) -> int:
-    """How many calls repeat others at the most, whatever their order is, and whoever made them."""
+    """Return how many calls repeat others at the most, whatever their order and their agents are."""
     repeated = 0
     for keys in _keys_by_tool(calls).values():
         known = [key for key in keys if key is not None]
@@ -86,7 +86,7 @@ def surely_redundant(calls: Sequence[ToolCall]) -> list[Pair]:
 
 
 def most_retries(calls: Sequence[ToolCall]) -> int:
-    """How many calls are retries at the most: each call that failed is followed by one of them."""
+    """Return how many calls are retries at the most: each call that failed is followed by one of them."""
     by_tool = Counter([call.name for call in calls])
     return sum([by_tool[call.name] > 1 and has_failed(call) is not False for call in calls])
 
@@ -97,7 +97,7 @@ def redundant_calls(calls: Sequence[ToolCall], read_only: Collection[str] = ()) 
     The same call has the same tool and equal arguments, and is by the same agent in the same turn. Nothing changed if
     the earlier call went well, both gave back the same, and all calls between them are of tools in `read_only`.
     """
-    standing = _Standing(calls, read_only)
+    standing = _Walk(calls, read_only)
     found = Repeats([], [])
     for index in range(len(calls)):
         same = standing.same(index)
@@ -139,8 +139,8 @@ def cycles(calls: Sequence[ToolCall], longest: int) -> tuple[list[Cycle], list[C
     return sure, [*_stretches(len(calls), longest, lambda one, other: _may_equal(keys[one], keys[other]))]
 
 
-class _Standing:
-    """What is known of the calls before one, while a trajectory is gone through."""
+class _Walk:
+    """The state of a walk through a trajectory: what is known of the calls so far."""
 
     def __init__(self, calls: Sequence[ToolCall], read_only: Collection[str]) -> None:
         self._calls = calls
@@ -163,11 +163,11 @@ class _Standing:
         return None if key is None else self._latest.get((_place(self._calls[index]), key))
 
     def is_settled(self, earlier: int, index: int) -> bool:
-        """Whether nothing between two calls changed something, or may have been the same call as they."""
+        """Return whether nothing between two calls changed something, or may have been the same call as they."""
         return self._unclear.get(_place(self._calls[index]), -1) < earlier and not self._changes(earlier, index)
 
     def _changes(self, earlier: int, index: int) -> int:
-        """How many calls between two may have changed something."""
+        """Return how many calls between two may have changed something."""
         return self._before[index] - self._before[earlier] - self._changing[earlier]
 
     def perhaps_the_same(self, index: int) -> int | None:
@@ -179,11 +179,11 @@ class _Standing:
             return same
         if unclear is None or has_failed(call) or place not in self._went_well:
             return None
-        # It may be the same as any call since the last change, and the nearest of them stands for all.
+        # It may be the same as any call since the last change, and the nearest of them decides for all.
         return None if self._changes_by_others(unclear, index) else unclear
 
     def _changes_by_others(self, earlier: int, index: int) -> int:
-        """How many calls of other tools between two may have changed something."""
+        """Return how many calls of other tools between two may have changed something."""
         by_tool = self._before_by_tool[index] - self._before_by_tool[earlier]
         return self._before[index] - self._before[earlier] - by_tool
 
@@ -211,7 +211,7 @@ def _stretches(count: int, longest: int, alike: Callable[[int, int], bool]) -> I
 
 
 def _unchanged(earlier: ToolCall, later: ToolCall) -> bool | None:
-    """Whether a call that went well was followed by one with the same result; `None` where that is not known."""
+    """Return whether a call that went well was followed by one with the same result; `None` where that is not known."""
     outcomes = has_failed(earlier), has_failed(later)
     if True in outcomes:
         return False
@@ -241,7 +241,7 @@ def _known_or_none(field: Literal["agent", "turn"], calls: Sequence[ToolCall]) -
 
 
 def _keys_by_tool(calls: Sequence[ToolCall]) -> dict[str, list[Hashable]]:
-    """What the arguments of the calls of each tool are known by."""
+    """Return a key for the arguments of each call, by tool."""
     keys: dict[str, list[Hashable]] = {}
     for call in calls:
         keys.setdefault(call.name, []).append(_key(call))
@@ -249,12 +249,12 @@ def _keys_by_tool(calls: Sequence[ToolCall]) -> dict[str, list[Hashable]]:
 
 
 def _key(call: ToolCall) -> Hashable:
-    """What the arguments of a call are known by; `None` if they were not recorded."""
+    """Return a key for the arguments of a call; `None` if they were not recorded."""
     return None if "args" in call.unrecorded else (_frozen(call.args),)
 
 
 def _outcome(call: ToolCall) -> Hashable:
-    """What came of a call; `None` where that was not recorded."""
+    """Return the result of a call; `None` where that was not recorded."""
     if call.error is None and "output" in call.unrecorded:
         return None
     return (call.error, _frozen(call.output))

@@ -25,7 +25,7 @@ Kind = Literal["match", "mismatch", "moved", "missing", "extra"]
 
 
 class Line(msgspec.Struct, frozen=True):
-    """One line of an alignment: indices among the expected and the selected calls, -1 where there is none."""
+    """One line of an alignment: indices among the expected and the selected calls, -1 for none."""
 
     kind: Kind
     expected: int
@@ -72,7 +72,7 @@ def align_start(expected: int, actual: int) -> list[Line]:
 def align_names(expected: Sequence[str], actual: Sequence[str]) -> list[Line]:
     """The alignment of expected names with actual ones: a longest common subsequence is in place.
 
-    Which one, where there are several, does not depend on calls that nobody expects.
+    Which one, where there are several, does not depend on calls that are not expected.
     """
     if list(expected) == list(actual):
         return align_start(len(expected), len(actual))
@@ -249,7 +249,7 @@ class Comparison:
         return Alignment(tuple([Step("match", name, at, self._positions[at]) for at, name in enumerate(self.expected)]))
 
     def explained(self) -> tuple[list[ExplainedCall], int]:
-        """What became of each expected call, and how many are left out for want of room."""
+        """Return the fate of each expected call, and how many did not fit the limit of explanations."""
         lines = [line for line in self.lines if line.expected >= 0]
         calls = [self._explained_call(line) for line in lines[: self._room // _LEAST]]
         sizes = [_weight(call.name) + _weight(call.text) + _size(call.differences) for call in calls]
@@ -301,7 +301,7 @@ class Comparison:
         position = self._positions[nearest]
         if not differences and column < 0:
             return ExplainedCall(name, False, f"call {position + 1} is like it, but paired with another", position)
-        said = told(differences) or "not recorded"
+        said = difference_text(differences) or "not recorded"
         return ExplainedCall(name, False, f"nearest is call {position + 1}: {said}", position, differences)
 
     def _nearest(self, index: int) -> int:
@@ -315,7 +315,7 @@ class Comparison:
         )
 
 
-def told(differences: Sequence[Difference]) -> str:
+def difference_text(differences: Sequence[Difference]) -> str:
     """Differences in one line; of many, the first ones."""
     said = "; ".join(map(str, differences[:_MOST_TOLD]))
     return said if len(differences) <= _MOST_TOLD else f"{said}; … and {len(differences) - _MOST_TOLD} more"
@@ -334,7 +334,7 @@ def _weight(text: str | None) -> int:
 
 
 def _fitting(sizes: Sequence[int], room: int) -> int:
-    """How many things of these sizes, and the least that each takes, there is room for."""
+    """Return how many things of these sizes, and the least that each takes, there is room for."""
     if sum(sizes) + _LEAST * len(sizes) <= room:
         return len(sizes)
     return sum(total <= room for total in accumulate(size + _LEAST for size in sizes))

@@ -149,7 +149,7 @@ def _least_and_most(selection: Selection, name: str) -> tuple[int, float]:
 
 
 def _holds_between(check: Check, least: int, most: float) -> bool | None:
-    """Whether a count holds for every number of calls between two; `None` where it holds for some of them."""
+    """Return whether a count holds for every number of calls between two; `None` where it holds for some of them."""
     _, _, holds, number = check
     # A comparison changes its answer next to its number only.
     tried = {holds(count, number) for count in (least, most, *range(number - 1, number + 2)) if least <= count <= most}

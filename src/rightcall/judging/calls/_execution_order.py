@@ -64,7 +64,7 @@ class ExecutionOrderConfig(Config):
 
     @property
     def mode(self) -> Mode:
-        """The mode that the flags stand for."""
+        """The mode that the flags select."""
         return "exact" if self.should_exact_match else "ordering" if self.should_consider_ordering else "set"
 
 
@@ -156,7 +156,7 @@ class Scorer(Protocol):
     """Anything that scores an example."""
 
     def score(self, example: Example) -> EvaluationResult:
-        """What the scorer says of an example."""
+        """Return the score of an example."""
 
 
 class ExecutionOrderScorer:
@@ -182,7 +182,7 @@ class ExecutionOrderScorer:
         self._evaluator = ExecutionOrderEvaluator("ExecutionOrder", config, limits=limits)
 
     def score(self, example: Example) -> EvaluationResult:
-        """What the scorer says of an example.
+        """Return the score of an example.
 
         Raises:
             CriteriaError: the expected actions are not a list of names, or are empty where that has no score.
@@ -194,7 +194,7 @@ class ExecutionOrderScorer:
 
 
 class ExampleResult(msgspec.Struct, frozen=True):
-    """What all scorers say of one example. It passes when every one of them passes."""
+    """The scores of one example. It passes when every one of them passes."""
 
     example: Example
     results: tuple[EvaluationResult, ...]

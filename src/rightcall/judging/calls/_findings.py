@@ -10,27 +10,27 @@ import msgspec
 from rightcall.errors import shown
 from rightcall.values.results import Finding, nth_text, order_phrase
 
-from ._comparison import Comparison, Line, told
+from ._comparison import Comparison, Line, difference_text
 
 MOST_FINDINGS = 30
 _MOST_NAMES = 1_000
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """What counts as wrong: calls in another order, calls nobody expected, expected calls that were not made."""
+    """Which differences are findings: another order, calls that are not expected, expected calls that were not made."""
 
     order: bool = False
     extras: bool = False
     missing: bool = True
 
     def is_broken_by(self, line: Line) -> bool:
-        """Whether a line of an alignment is wrong by this rule."""
+        """Return whether a line of an alignment is wrong by this rule."""
         wrong = {"mismatch": True, "missing": self.missing, "extra": self.extras, "moved": self.order}
         return wrong.get(line.kind, False)
 
 
 class Subject(msgspec.Struct, frozen=True):
-    """What a comparison is about, in the words of its findings."""
+    """The words for a comparison in its findings."""
 
     path: str
     """The key of the criteria that lists the expected calls."""
@@ -41,7 +41,7 @@ class Subject(msgspec.Struct, frozen=True):
 
 
 def find(comparison: Comparison, rule: Rule, subject: Subject) -> tuple[Finding, ...]:
-    """What is wrong by a rule, in the order of the alignment, up to thirty of them."""
+    """Return the findings by a rule, in the order of the alignment, at most thirty."""
     wrong = [line for line in comparison.lines if rule.is_broken_by(line)]
     findings = [_finding(comparison, line, rule, subject) for line in wrong[:MOST_FINDINGS]]
     if len(wrong) > len(findings):
@@ -71,7 +71,7 @@ def _sentence(comparison: Comparison, line: Line, rule: Rule, subject: Subject) 
     if line.kind == "moved":
         text = comparison.expected_call(line.expected).text if comparison.expected.count(name) > 1 else name
         return "RC103", f"`{text}` was called {_out_of_order(comparison, line)}", None
-    said = told(comparison.differences(line.expected, line.actual))
+    said = difference_text(comparison.differences(line.expected, line.actual))
     if not said:
         return "RC301", f"`{name}`: {subject.unknown}", None
     call = comparison.selection.calls[line.actual]

@@ -89,7 +89,7 @@ class ForbiddenAccount(msgspec.Struct, frozen=True):
         return self._named(_columns(self.relation.possible) - _columns(self.relation.sure))
 
     def justify(self) -> Justification:
-        """What is forbidden, and what was called all the same."""
+        """Return what is forbidden, and which of it was called."""
         return ForbiddenToolsJustification(
             forbidden=[pattern.name for pattern in self.plan.expected.patterns[:_MOST_LISTED]],
             made=[call.text for call in self.made()[:_MOST_LISTED]],

@@ -148,7 +148,7 @@ _BELOW_ONE = math.nextafter(1.0, 0.0)
 
 
 def bound_turn(expected: ExpectedCalls, selection: Selection, match_type: MatchType, limits: Limits) -> Judged:
-    """Whether the calls surely follow the rule, and whether they may.
+    """Return whether the calls surely follow the rule, and whether they may.
 
     Raises:
         LimitError: more comparisons than the limits allow.
@@ -167,7 +167,7 @@ def bound_grade(expected: ExpectedCalls, selection: Selection, match_type: Match
     if turn.surely_passes():
         return Judged(1.0, 1.0)
     low, high = turn.shares()
-    # A share of 1.0 means that the turn passes; a bound is no promise of that.
+    # A share of 1.0 means that the turn passes; a bound does not promise that.
     return Judged(min(low, _BELOW_ONE), high if turn.may_pass() else min(high, _BELOW_ONE))
 
 

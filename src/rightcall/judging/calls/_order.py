@@ -31,7 +31,7 @@ from ._sequences import is_surely_exact, least_in_order, may_be_exact
 
 
 class ToolCallOrderEvaluationCriteria(Criteria):
-    """The names of the expected tools, in order; a tool expected twice stands there twice."""
+    """The names of the expected tools, in order; a tool expected twice is listed twice."""
 
     tool_calls_order: NotEmpty[tuple[ToolName, ...]]
 
@@ -65,7 +65,7 @@ class OrderPlan(msgspec.Struct, frozen=True):
         return self.ids.keys()
 
     def numbered(self, names: Iterable[str]) -> list[int]:
-        """The numbers of actual names; those that nobody expects share one."""
+        """Return the numbers of actual names; all that are not expected share one."""
         return list(map(self.ids.get, names, repeat(len(self.ids))))
 
 
@@ -146,5 +146,5 @@ class OrderAccount(ComparisonAccount):
         )
 
     def find(self) -> tuple[Finding, ...]:
-        """Calls that are missing or out of order and, where the order is strict, those nobody expected."""
+        """Calls that are missing or out of order and, where the order is strict, those not expected."""
         return find(self.comparison, Rule(order=True, extras=self.strict), Subject("tool_calls_order"))

@@ -30,7 +30,7 @@ class ExpectedOutput(UserModel):
     name: ToolName
     output: Any
     id: StrictStr | None = None
-    """The id of the tool, where tools are told apart as UiPath does."""
+    """The id of the tool, for comparing tools by id, as UiPath does."""
 
 
 class ToolCallOutputEvaluationCriteria(Criteria):
@@ -51,7 +51,7 @@ class ToolCallOutputEvaluator(PairingEvaluator[ToolCallOutputEvaluatorConfig, To
     """The share of expected outputs that the expected tools gave back.
 
     Expected outputs and actual calls are paired, as many as can be; the score is pairs divided by outputs expected.
-    Outputs are compared as values: text that reads as an object or a list, in JSON or in Python, stands for it.
+    Outputs are compared as values: text that reads as an object or a list, in JSON or in Python, is read as one.
     Order does not count; the same output expected twice must be given twice; nothing called scores 0.0. Strict, the
     score is 1.0 if every expected output is paired, else 0.0. An empty expectation is an error.
     """

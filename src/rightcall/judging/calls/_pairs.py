@@ -61,7 +61,7 @@ class PatternPlan(msgspec.Struct, frozen=True):
         return cls(expected, expected.name_set, len(patterns), expected.spends)
 
     def scope(self, *, others: bool = False, finds_calls: bool = False) -> CallScope:
-        """What a verdict depends on that follows from which calls satisfy which of these patterns, in any order."""
+        """Return the scope of a verdict that follows from which calls satisfy which patterns, in any order."""
         patterns = tuple(self.expected.patterns)
         return CallScope(self.expected.name_set, patterns, others=others, finds_calls=finds_calls)
 
@@ -83,7 +83,7 @@ class PairingEvaluator(Evaluator[ConfigT, CriteriaT, PatternPlan]):
     """Whether the score falls as calls grow that pair with nothing."""
 
     def rule(self, actual: int) -> Rule:
-        """What counts as wrong where so many calls were made."""
+        """Return which differences are findings where so many calls were made."""
         return Rule()
 
     @abstractmethod
@@ -158,7 +158,7 @@ class PairingAccount(ComparisonAccount):
         return self.evaluator.justify(self.comparison, self.paired.low, expected, actual)
 
     def find(self) -> tuple[Finding, ...]:
-        """What is wrong by the evaluator's rule."""
+        """Return the findings by the evaluator's rule."""
         rule = self.evaluator.rule(len(self.selection.calls))
         return find(self.comparison, rule, self.evaluator.subject)
 

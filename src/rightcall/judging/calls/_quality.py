@@ -34,7 +34,7 @@ class QualityConfig(Config):
 
 
 class QualityEvaluator(PairingEvaluator[QualityConfig, ExpectedCallsCriteria]):
-    """What precision, recall and F1 share: expected and actual calls, paired as many as can be."""
+    """The base of precision, recall and F1: a largest pairing of expected with actual calls."""
 
     subject = Subject("expected")
     justification_type = PairingJustification

@@ -1,4 +1,4 @@
-"""Sequences of calls held against expected ones, where the trace leaves open which they are or how they are ordered."""
+"""Compare sequences of calls where the trace leaves open which calls there are, or their order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def least_in_order(rows: Sequence[Row], selection: Selection) -> int:
 
 
 def is_surely_exact(rows: Sequence[Row], selection: Selection) -> bool:
-    """Whether the calls surely are the expected ones, one by one: no more, no less, and in order."""
+    """Return whether the calls surely are the expected ones, one by one: no more, no less, and in order."""
     doubts = selection.doubts
     if len(rows) != len(selection.calls) or (doubts is not None and (doubts.members or doubts.missing)):
         return False
@@ -29,7 +29,7 @@ def is_surely_exact(rows: Sequence[Row], selection: Selection) -> bool:
 
 
 def may_be_exact(rows: list[Row], selection: Selection) -> bool:
-    """Whether the calls may be the expected ones, one by one.
+    """Return whether the calls may be the expected ones, one by one.
 
     `rows` has, for each expected call, the places of the selected calls that may satisfy it.
     """
@@ -42,7 +42,7 @@ def may_be_exact(rows: list[Row], selection: Selection) -> bool:
 
 
 def covers_all(rows: list[Row], selection: Selection) -> bool:
-    """Whether expected calls and those that were surely made may all be paired, in whatever order."""
+    """Return whether expected calls and those that were surely made may all be paired, in whatever order."""
     doubts = selection.doubts
     members = doubts.members if doubts is not None else frozenset()
     # A pairing of all rows and one of all sure columns can always be made one that pairs both (Mendelsohn, Dulmage).

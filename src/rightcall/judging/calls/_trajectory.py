@@ -231,7 +231,7 @@ class TrajectoryAccount(msgspec.Struct):
         )
 
     def find(self) -> tuple[Finding, ...]:
-        """What is wrong by the match type, turn by turn."""
+        """Return the findings by the match type, turn by turn."""
         match_type = self.plan.match_type
         rule = Rule(
             order=match_type in ("EXACT", "IN_ORDER"),

@@ -1,4 +1,4 @@
-"""Evaluators that may have to wait: for a model that judges, or for code of the user's."""
+"""Evaluators that wait for something: a model that judges, or the user's code."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DEFAULT_TIMEOUT = 60.0
 
 
 class Execution(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of one run of an agent when it is judged."""
+    """One run of an agent, with what its case says."""
 
     trajectory: Trajectory
     case_id: str = ""
@@ -48,12 +48,12 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def output(self) -> Any:
-        """What the agent gave back in the end."""
+        """The agent's final answer."""
         return self.trajectory.output
 
 
 class AsyncConfig(Config):
-    """How an evaluator judges that may have to wait."""
+    """The configuration of an evaluator that waits."""
 
     timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = DEFAULT_TIMEOUT
     """Seconds that one evaluation may take."""
@@ -64,7 +64,7 @@ CriteriaT = TypeVar("CriteriaT", bound=Criteria)
 
 
 class AsyncEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
-    """Judges executions by one rule that takes its time. A subclass has `assess`, and keeps no state between calls.
+    """Judges executions by a rule that waits for something. A subclass has `assess`, and keeps no state between calls.
 
     An evaluation that raises, takes longer than `timeout`, or gives back anything but a result with a score from 0.0
     to 1.0, is an error: never a score. Nothing is asked about a trajectory whose trace has no tool data, unless
@@ -77,12 +77,12 @@ class AsyncEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
 
     @property
     def lane(self) -> tuple[str, int] | None:
-        """What evaluators share that must not be asked by many at once, and by how many it may be; none by default."""
+        """A resource that evaluators share and how many may use it at once, such as one endpoint; `None` by default."""
         return None
 
     @abstractmethod
     async def assess(self, execution: Execution, criteria: CriteriaT) -> EvaluationResult:
-        """What this evaluator says of an execution, of which the criteria have chosen the calls.
+        """Judge an execution whose calls the criteria have chosen.
 
         Make results with `scored`, `broken` and `unmeasured`. Whatever is raised becomes an error, RC402.
         """
@@ -93,7 +93,7 @@ class AsyncEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
         criteria: CriteriaT,
         on_start: Callable[[asyncio.Task[EvaluationResult]], None] = lambda task: None,
     ) -> EvaluationResult:
-        """The result of an execution, within the time limit. `on_start` is told which task is at work."""
+        """Judge an execution within the time limit. `on_start` is called with the task at work."""
         import asyncio
 
         started = perf_counter()
@@ -104,7 +104,7 @@ class AsyncEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
         task = asyncio.ensure_future(self._attempt(_narrowed(execution, chosen), criteria))
         on_start(task)
         try:
-            # Not `wait_for`: whoever is cancelled and goes on all the same must not be waited for.
+            # Not `wait_for`, which waits until a cancelled task ends: one that ignores its cancellation would never.
             await asyncio.wait({task}, timeout=self.config.timeout)
         finally:
             task.cancel()
@@ -117,7 +117,7 @@ class AsyncEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
         trajectory: Trajectory | Iterable[str | Mapping[str, Any] | ToolCall],
         criteria: Mapping[str, Any] | CriteriaT | None = None,
     ) -> EvaluationResult:
-        """What this evaluator says of a trajectory. It returns when there is an answer, or none came in time.
+        """Judge a trajectory, and return when there is an answer or the time is over.
 
         Raises:
             CriteriaError: the criteria are wrong or missing.
@@ -136,7 +136,7 @@ class AsyncEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
         agent_execution: AgentExecution,
         evaluation_criteria: Mapping[str, Any] | CriteriaT | None = None,
     ) -> EvaluationResult:
-        """What this evaluator says of an execution, in the calling style of UiPath's documents."""
+        """Judge an execution, in the calling style of UiPath's documents."""
         execution = Execution(
             trajectory=agent_execution.trajectory,
             input=agent_execution.agent_input,
@@ -152,7 +152,7 @@ class AsyncEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
         findings: tuple[Finding, ...] = (),
         warnings: tuple[str, ...] = (),
     ) -> EvaluationResult:
-        """A result with a score, held against the threshold."""
+        """Return a result with a score, passed or failed by the threshold."""
         return EvaluationResult(
             evaluator=self.id,
             verdict="passed" if score >= self.config.threshold else "failed",
@@ -174,7 +174,7 @@ class AsyncEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
         return self._error(code, reason, execution.trajectory, trace=traceback, justification=justification)
 
     def unmeasured(self, execution: Execution, reason: str) -> EvaluationResult:
-        """A result without a score: what it depends on was not recorded."""
+        """Return a result without a score: what it depends on was not recorded."""
         return EvaluationResult(
             evaluator=self.id,
             verdict="not_measured",
@@ -188,16 +188,16 @@ class AsyncEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
         return msgspec.structs.replace(result, explanation=Explanation(Explained(None, reasons)))
 
     def timed_out(self, execution: Execution, reason: str = "") -> EvaluationResult:
-        """The result of an evaluation that took too long."""
+        """Return the result of an evaluation that took too long."""
         late = f"{self.id!r} gave no answer within {self.config.timeout:g} s"
         return self.broken(execution, "RC404", f"{late}: {reason}" if reason else late)
 
     def compile(self, criteria: CriteriaT) -> NoPlan:
-        """Nothing: criteria are looked at when there is something to judge."""
+        """Return an empty plan: criteria are read when there is something to judge."""
         return NoPlan()
 
     def measure(self, selection: Selection, plan: NoPlan) -> Measurement:
-        """Not asked: who waits gives a result, not a measurement."""
+        """Not called: `assess` gives a result, not a measurement."""
         raise NotImplementedError
 
     def _answer(self, task: asyncio.Task[EvaluationResult], execution: Execution) -> EvaluationResult:
@@ -208,7 +208,7 @@ class AsyncEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
         return task.result()
 
     async def _attempt(self, execution: Execution, criteria: CriteriaT) -> EvaluationResult:
-        """What `assess` says, whatever it does."""
+        """Return what `assess` returns, or an error where it raises."""
         try:
             return self._checked(execution, await self.assess(execution, criteria))
         except LimitError as problem:
@@ -220,7 +220,7 @@ class AsyncEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
 
     def _checked(self, execution: Execution, result: Any) -> EvaluationResult:
         if not isinstance(result, EvaluationResult):
-            return self.broken(execution, "RC402", f"{self.id!r} gave back {shown(result)}, which is no result")
+            return self.broken(execution, "RC402", f"{self.id!r} gave back {shown(result)}, which is not a result")
         if result.verdict in ("passed", "failed") and not is_score(result.score):
             return self.broken(execution, "RC402", f"{self.id!r} gave the score {shown(result.score)}; one is 0 to 1")
         return result
@@ -236,7 +236,7 @@ def _told(problem: BaseException) -> str:
 
 
 def is_score(value: object) -> bool:
-    """Whether a value is a score: a number from 0 to 1. NaN is none."""
+    """Return whether a value is a score: a number from 0 to 1. NaN is not."""
     return isinstance(value, (int, float)) and 0.0 <= value <= 1.0
 
 

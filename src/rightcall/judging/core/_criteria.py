@@ -79,7 +79,7 @@ class ExpectedCall(UserModel):
     name: ToolName
     args: Any = None
     id: StrictStr | None = None
-    """The id of the tool, where tools are told apart as UiPath does."""
+    """The id of the tool, for comparing tools by id, as UiPath does."""
 
     @field_validator("args")
     @classmethod
@@ -98,7 +98,7 @@ Call = Annotated[ExpectedCall, BeforeValidator(_call_from_name)]
 
 
 class Criteria(UserModel):
-    """What an evaluator compares a trajectory with; every kind of criteria can narrow down the calls it looks at."""
+    """The expectation of an evaluator. Every kind of criteria can narrow down the calls it is about."""
 
     ignore_tools: Listed[tuple[ToolName, ...]] = ()
     """Names of tools whose calls are left out."""
@@ -128,7 +128,7 @@ class Criteria(UserModel):
 
     @cached_property
     def plans(self) -> dict[Any, Any]:
-        """What evaluators compiled from these criteria, by evaluator."""
+        """The compiled form of these criteria, by evaluator."""
         return {}
 
 
@@ -136,7 +136,7 @@ _DERIVED = ("plans", "takes_all")
 
 
 def _without_plans(copied: Criteria) -> Criteria:
-    """A copy may be changed, and then what was compiled is no longer true of it."""
+    """Drop what was compiled: a copy may be changed."""
     for name in _DERIVED:
         copied.__dict__.pop(name, None)
     return copied

@@ -22,7 +22,7 @@ _NONE: frozenset[int] = frozenset()
 
 
 class Doubts(msgspec.Struct, frozen=True):
-    """What is not known about selected calls. Indices and ranges are those of the selection."""
+    """The facts about selected calls that are not known. Indices and ranges are those of the selection."""
 
     members: frozenset[int] = _NONE
     """Calls of which the trace does not say whether the criteria are about them."""
@@ -47,7 +47,8 @@ class Doubts(msgspec.Struct, frozen=True):
 
 
 def membership(call: ToolCall, criteria: Criteria) -> bool | None:
-    """Whether criteria are about a call; `None` where the trace does not record what that depends on."""
+    """Return whether criteria are about a call; `None` where the trace does not record what that depends on."""
+    # What is recorded is asked first: it may rule a call out although something else was not recorded.
     if call.name in criteria.ignore_tools or (criteria.top_level and call.parent_id is not None):
         return False
     if criteria.agent is not None and call.agent is not None and call.agent != criteria.agent:
@@ -138,6 +139,8 @@ def arrangements(size: int, doubts: Doubts, most: int) -> Iterator[list[int]] | 
 
     What a trace does not have at all cannot be listed.
     """
+    # Both are cut off before they are multiplied: beyond `most` the exact number does not matter, and that of a few
+    # thousand calls has thousands of digits.
     count = 2 ** min(len(doubts.members), 30) * prod(
         [factorial(min(end - first, 12)) for first, end in doubts.unordered]
     )
@@ -156,6 +159,7 @@ def _arrangements(size: int, doubts: Doubts) -> Iterator[list[int]]:
     pieces += [[(index,)] for index in range(position, size)]
     doubtful = sorted(doubts.members)
     left_out = [set(chosen) for count in range(len(doubtful) + 1) for chosen in combinations(doubtful, count)]
+    # The recorded order with all calls comes first: results are explained by the first world.
     for order in product(*pieces):
         whole = list(chain.from_iterable(order))
         yield from ([index for index in whole if index not in left] for left in left_out)

@@ -1,4 +1,4 @@
-"""What all evaluators have in common: criteria in, a result out, and nothing raised in between."""
+"""The base of all evaluators: criteria and a trajectory in, a result out, whatever is raised in between."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
     reads_calls: bool = True
     """Whether the verdict depends on the calls that were made."""
     waits: ClassVar[bool] = False
-    """Whether it may have to wait for somebody, so that several of them are asked at once."""
+    """Whether it waits for something outside, so that several of them run at once."""
     fingerprint: str = ""
-    """Changes when what judges does, where that is code of the user's."""
+    """Changes whenever the code that judges changes, where that is the user's."""
     config_type: ClassVar[type[Any]]
     criteria_type: ClassVar[type[Any]]
     justification_type: ClassVar[type[Justification] | UnionType]
@@ -113,9 +113,9 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         self._default = self._default_criteria()
 
     def criteria(self, value: Mapping[str, Any] | CriteriaT | None = None) -> CriteriaT:
-        """Criteria, checked and compiled, to be given to `evaluate` as often as there are trajectories.
+        """Return criteria, checked and compiled, for any number of calls of `evaluate`.
 
-        `None` stands for the default criteria of the configuration.
+        `None` means the default criteria of the configuration.
 
         Raises:
             CriteriaError: they are wrong, or there is no default.
@@ -130,6 +130,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             self._check_ids(criteria)
             if both := plan.names & set(criteria.ignore_tools):
                 raise CriteriaError(f"criteria of {self.id!r}: {shown(min(both))} is both expected and ignored")
+            # The plan is kept with the criteria: evaluators have no state, and it goes when the criteria go.
             criteria.plans[self] = plan
         return criteria
 
@@ -138,7 +139,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         trajectory: Trajectory | Iterable[str | Mapping[str, Any] | ToolCall],
         criteria: Mapping[str, Any] | CriteriaT | None = None,
     ) -> EvaluationResult:
-        """What this evaluator says of a trajectory, given as one or as anything `Trajectory.of` takes.
+        """Judge a trajectory, given as one or as anything `Trajectory.of` takes.
 
         Raises:
             CriteriaError: the criteria are wrong or missing.
@@ -154,6 +155,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
                 trajectory = self._naming(checked).renamed(trajectory)
             if len(trajectory.calls) > self._most_calls or plan.size > self._most_calls:
                 raise LimitError(f"{max(len(trajectory.calls), plan.size):,} calls; the limit is {self._most_calls:,}")
+            # The frameworks' own calls count only where they are expected, hence the names.
             selection = select(trajectory, checked, plan.names)
             # Entering a budget takes a tenth of the time of a plain comparison, which needs none.
             if getattr(plan, "spends", False):
@@ -163,7 +165,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
                 measured = self._measured(selection, plan)
         except LimitError as problem:
             return self._error("RC401", f"limit exceeded: {problem}", trajectory, perf_counter() - started)
-        except Exception as problem:  # noqa: BLE001 - a fault costs this result, never the run; it is no score
+        except Exception as problem:  # noqa: BLE001 - a fault costs this result, never the run, and is not a score
             reason = f"{type(problem).__name__} while judging: {problem}"
             return self._error("RC402", reason, trajectory, perf_counter() - started, traceback.format_exc())
         return self._result(measured, trajectory, perf_counter() - started)
@@ -182,7 +184,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         return self.criteria(criteria).plans[self] if plan is None else plan
 
     def given_up(self, trajectory: Trajectory, seconds: float) -> EvaluationResult:
-        """The result of an evaluation that was not waited for any longer."""
+        """Return the result of an evaluation that took too long."""
         return self._error("RC404", f"{self.id!r} gave no answer within {seconds:g} s", trajectory, seconds)
 
     async def validate_and_evaluate_criteria(
@@ -190,31 +192,32 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         agent_execution: AgentExecution,
         evaluation_criteria: Mapping[str, Any] | CriteriaT | None = None,
     ) -> EvaluationResult:
-        """What this evaluator says of an execution: `evaluate`, in the calling style of UiPath's documents."""
+        """Judge an execution: `evaluate`, in the calling style of UiPath's documents."""
         return self.evaluate(agent_execution.trajectory, evaluation_criteria)
 
     @abstractmethod
     def compile(self, criteria: CriteriaT) -> PlanT:
-        """Criteria in the form that is quick to compare with. Raises `CriteriaError`."""
+        """Return the criteria in the form that is quick to compare with. Raises `CriteriaError`."""
 
     @abstractmethod
     def measure(self, selection: Selection, plan: PlanT) -> Measurement:
-        """The score of the selected calls, from 0.0 to 1.0. There are no doubts about which calls these are."""
+        """Return the score of the selected calls, from 0.0 to 1.0, about which there are no doubts."""
 
     def bound(self, selection: Selection, plan: PlanT) -> Measurement:
-        """The bounds of the score where the trace leaves open which calls were made, or in which order.
+        """Return the bounds of the score where the trace leaves open which calls were made, or in which order.
 
-        Every way to fill that in is judged, where they are few. An evaluator that knows its bounds otherwise says so.
+        Every way to fill that in is measured, where they are few. One that can compute its bounds overrides this.
         """
         worlds = selection.worlds()
         if worlds is None:
             return self.estimate(selection, plan)
+        # One of these worlds is what happened, so its score is between the lowest and the highest of all.
         measured = [self.measure(world, plan) for world in worlds]
         low, high = min([each.low for each in measured]), max([each.high for each in measured])
         return Measurement(low, high, measured[0].account, measured[0].warnings)
 
     def estimate(self, selection: Selection, plan: PlanT) -> Measurement:
-        """Bounds that surely hold, where there are too many ways to fill in what the trace leaves open."""
+        """Return bounds that surely hold, where there are too many ways to fill in what the trace leaves open."""
         return Measurement(0.0, 1.0, Explained())
 
     def _measured(self, selection: Selection, plan: PlanT) -> Measurement:
@@ -224,7 +227,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         bounds = self.bound(selection, plan)
         if (bounds.low >= self._threshold) == (bounds.high >= self._threshold):
             return bounds
-        # What one of many ways to fill in the trace would be blamed for is no finding: say what is not known.
+        # A finding of one of many ways to fill in the trace would be a guess: report what is not known instead.
         return msgspec.structs.replace(bounds, account=_InDoubt(bounds.account, doubts.reasons))
 
     def _check_ids(self, criteria: CriteriaT) -> None:
@@ -233,7 +236,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             self._naming(criteria)
         elif any([getattr(each, "id", None) is not None for each in _expected_tools(criteria)]):
             raise CriteriaError(
-                f"criteria of {self.id!r}: 'id' stands beside 'tool_names: uipath' in the evaluator's configuration"
+                f"criteria of {self.id!r}: 'id' needs 'tool_names: uipath' in the evaluator's configuration"
             )
 
     def _naming(self, criteria: CriteriaT) -> Naming:
@@ -248,6 +251,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
 
     def _result(self, measured: Measurement, trajectory: Trajectory, seconds: float) -> EvaluationResult:
         low, high, threshold = measured.low, measured.high, self._threshold
+        # The verdict is known where both bounds are on one side of the threshold, however far apart they are.
         passed = low >= threshold
         if passed != (high >= threshold):
             return self._not_measured(measured, trajectory, seconds)
@@ -314,7 +318,7 @@ def _expected_tools(criteria: Criteria) -> Iterable[Any]:
 
 
 class _InDoubt(msgspec.Struct, frozen=True):
-    """The account of a result that depends on what the trace leaves open about its calls: it tells what that is."""
+    """The account of a result that depends on what the trace leaves open: its findings are what is not known."""
 
     account: Explainer
     unknown: tuple[Finding, ...]
@@ -337,6 +341,6 @@ class _Unmeasured(msgspec.Struct, frozen=True):
 
     def find(self) -> tuple[Finding, ...]:
         found = self.account.find()
-        # That calls were not understood says it all.
+        # RC304 already says why nothing was measured.
         is_told = any([finding.code == "RC304" for finding in found])
         return found if is_told else (Finding("RC301", self.reason), *found)

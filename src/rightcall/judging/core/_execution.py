@@ -12,7 +12,7 @@ from rightcall.values.trajectory import Trajectory
 
 
 class AgentExecution(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """What an agent was given, what it gave back, and the OpenTelemetry spans it left."""
+    """One run of an agent: its input, its output and its OpenTelemetry spans."""
 
     agent_input: Any = None
     agent_output: Any = None
@@ -33,7 +33,7 @@ class AgentExecution(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def trajectory(self) -> Trajectory:
         """The tool calls in the spans, read once."""
-        # The readers are many modules; whoever judges lists of calls needs none of them.
+        # Reading spans takes many modules, and judging lists of calls needs none of them.
         from rightcall.reading import read_spans
 
         read = read_spans(self.agent_trace)

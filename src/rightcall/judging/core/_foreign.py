@@ -25,24 +25,24 @@ _FILE = re.compile(r"(file://)?(?P<file>.+\.py):(?P<name>[A-Za-z_]\w*(\.[A-Za-z_
 
 
 def is_code(type_id: str) -> bool:
-    """Whether a type is code: `file.py:Name`, `file://file.py:Name`, or the name of an entry point."""
+    """Return whether a type is code: `file.py:Name`, `file://file.py:Name`, or the name of an entry point."""
     return names_file(type_id) or type_id in installed_evaluators()
 
 
 def names_file(type_id: str) -> bool:
-    """Whether a type is code in a file. Looking for entry points takes a while, this does not."""
+    """Return whether a type is code in a file. Looking for entry points takes a while, this does not."""
     return type_id.startswith("file://") or split_code(type_id) is not None
 
 
 def split_code(type_id: str) -> tuple[str, str] | None:
-    """The file and the name in it that a type stands for; none where it stands for something else."""
+    """Return the file and the name in it that a type names; `None` where it names something else."""
     found = _FILE.fullmatch(type_id)
     return (found["file"], found["name"]) if found else None
 
 
 @cache
 def installed_evaluators() -> dict[str, EntryPoint]:
-    """The evaluators that installed packages bring, by name. Nothing is imported of them."""
+    """Return the evaluators that installed packages have, by name, without importing them."""
     from importlib.metadata import entry_points
 
     return {each.name: each for each in entry_points(group=GROUP)}
@@ -81,15 +81,15 @@ UNAVAILABLE: dict[str, str] = {
 
 
 def unavailable(type_id: str) -> str | None:
-    """Why an evaluator that is known by name is not there; none where it is not known."""
+    """Return why an evaluator that is known by name is not there; `None` where it is not known."""
     known = UNAVAILABLE.get(type_id.removeprefix("uipath-"))
     return CODE_OF_YOURS if known is None and names_file(type_id) else known
 
 
 class UnavailableEvaluator(Evaluator[Config, Criteria, NoPlan]):
-    """Stands for an evaluator that is not available yet: every result of it is an error that says so, by name.
+    """Takes the place of an evaluator that is not available yet: every result is an error that says so, by name.
 
-    It has neither configuration nor criteria: nobody could say whether they are right.
+    It has neither configuration nor criteria: there is nothing to check them by.
 
     Raises:
         ConfigurationError: `type_id` is not that of an evaluator known to be unavailable.

@@ -20,9 +20,9 @@ ValueT = TypeVar("ValueT")
 
 
 async def in_thread(work: Callable[[], ValueT]) -> ValueT:
-    """What a function gives back, or raises, that may take its time.
+    """Run a function in a thread, and return or raise what it does.
 
-    One that never returns keeps its thread, which nobody can kill; it does not keep the process from ending.
+    One that never returns keeps its thread, which Python cannot kill; it does not keep the process from ending.
     """
     import asyncio
 
@@ -53,7 +53,7 @@ def _hand_over(
     try:
         loop.call_soon_threadsafe(settled)
     except RuntimeError:
-        return  # the loop is closed: nobody waits any more
+        return  # the loop is closed: no result is waited for any more
 
 
 CONCURRENCY = 16
@@ -156,7 +156,7 @@ class _Job:
         self.started: float | None = None
 
     def is_late(self, now: float) -> bool:
-        """Whether its own time limit should have ended it long ago."""
+        """Return whether its own time limit should have ended it long ago."""
         return self.started is not None and now - self.started > self.evaluator.config.timeout + _GRACE
 
     def begun(self, task: asyncio.Task[EvaluationResult]) -> None:
@@ -171,7 +171,7 @@ class _Room:
 
         self._owner = owner
         self._loop = asyncio.new_event_loop()
-        # What is left behind by an evaluator that was given up is nobody's business.
+        # Complaints about tasks of an evaluator that was given up would only confuse.
         self._loop.set_exception_handler(lambda loop, context: None)
         self._seats = asyncio.Semaphore(concurrency)
         self._lanes: dict[tuple[str, int] | None, asyncio.Semaphore] = {}
@@ -191,7 +191,7 @@ class _Room:
         return asyncio.current_task(self._loop)
 
     def leave(self) -> None:
-        """End as soon as whoever blocks the loop lets go of it."""
+        """End as soon as the code that blocks the loop lets go of it."""
         self._loop.call_soon_threadsafe(self._loop.stop)
 
     def close(self) -> None:
@@ -231,7 +231,7 @@ class _Room:
             job.started = monotonic()
             try:
                 result = await job.evaluator.evaluate_execution(job.execution, job.criteria, job.begun)
-            except Exception as problem:  # noqa: BLE001 - whoever waits for the answer is told
+            except Exception as problem:  # noqa: BLE001 - it becomes the answer
                 self._owner.settle(job, self, problem)
                 return
         self._owner.settle(job, self, result)

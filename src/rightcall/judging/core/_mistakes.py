@@ -1,4 +1,4 @@
-"""Data that users write, and what they are told of their mistakes in it."""
+"""Models of data that users write, and messages about mistakes in it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _parse(model: type[ModelT], value: Any, error: type[RightcallError], subject
 
 
 def mistakes(model: type[BaseModel], problem: ValidationError) -> list[tuple[tuple[str | int, ...], str]]:
-    """What is wrong with data that a user wrote: the place of each mistake, and a sentence with what would be right."""
+    """Return the place of each mistake in data that a user wrote, and a sentence with what would be right."""
     return [(details["loc"], _reason(model, details)) for details in problem.errors(include_url=False)]
 
 

@@ -21,7 +21,7 @@ _LONGEST = 64
 
 
 class Naming(msgspec.Struct, frozen=True):
-    """The expected tools, by what calls of theirs are known by."""
+    """The expected tools, by id and by name."""
 
     by_id: dict[str, str]
     by_name: dict[str, str]

@@ -1,4 +1,4 @@
-"""Evaluators of all cases together: each case is a row, and what they come to is one result."""
+"""Evaluators of all cases together: each case is a row, and all rows together have one result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rightcall.values.results import Classification, Verdict
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of one case, or one repeat of it, when all are looked at together."""
+    """One case, or one repeat of it, as an evaluator of all cases sees it."""
 
     case_id: str
     repeat: int = 0
@@ -30,7 +30,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
-    """What all rows come to: a score, or why there is none."""
+    """The result of all rows: a score, or why there is none."""
 
     score: float | None = None
     reason: str = ""
@@ -40,13 +40,13 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RowTally(Protocol):
-    """What has been seen of rows so far."""
+    """The rows counted so far."""
 
     def add(self, seen: Any) -> None:
         """Take what was seen of one more row."""
 
     def conclude(self) -> Conclusion:
-        """What they come to."""
+        """Return the result of all rows."""
 
 
 class OverallEvaluator(ABC):
@@ -57,7 +57,7 @@ class OverallEvaluator(ABC):
 
     @abstractmethod
     def see(self, row: Row) -> Any:
-        """What counts of a row. It is called in whatever process judges the case."""
+        """Return what counts of a row. It is called in the process that judges the case."""
 
     @abstractmethod
     def tally(self) -> RowTally:

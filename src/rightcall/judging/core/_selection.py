@@ -95,7 +95,7 @@ class Selection(msgspec.Struct, frozen=True):
         return self._at(self._best_order(rows, limits))
 
     def most_in_order(self, rows: Sequence[Row], limits: Limits) -> int:
-        """How many expected calls can be met in order, in the best order that may be theirs."""
+        """Return how many expected calls can be met in order, in the best order that may be theirs."""
         places = {index: place for place, index in enumerate(self._best_order(rows, limits))}
         moved = [sorted([places[index] for index in row]) for row in rows]
         return len(related_subsequence(moved, len(self.calls)))
@@ -190,7 +190,7 @@ def _explained(trajectory: Trajectory, criteria: Criteria, doubts: Doubts, calls
 
 
 def _is_inside(inner: Range, ranges: Sequence[Range]) -> bool:
-    """Whether a range lies in one of others: what is not known there does not count either."""
+    """Return whether a range lies in one of others: what is not known there does not count either."""
     return any([first <= inner[0] and inner[1] <= end for first, end in ranges])
 
 

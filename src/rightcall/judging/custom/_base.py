@@ -21,7 +21,7 @@ from ._judgement import Judgement
 
 
 class BaseEvaluationCriteria(BaseModel):
-    """What is expected of one case, to be subclassed. Keys are written in snake_case or camelCase."""
+    """The expectation of one case, to be subclassed. Keys are written in snake_case or camelCase."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
 
@@ -40,7 +40,7 @@ class BaseEvaluatorConfig(BaseModel, Generic[CriteriaT]):
 
 
 class BaseEvaluatorJustification(BaseModel):
-    """What was expected and what was found, in words, to be subclassed."""
+    """The expected and the actual behaviour in words, to be subclassed."""
 
     expected: str
     actual: str
@@ -72,7 +72,7 @@ JustificationT = TypeVar("JustificationT")
 
 
 class BaseEvaluator(ABC, Generic[CriteriaT, ConfigT, JustificationT]):
-    """Judges executions by rules of the user's own, in the calling style of UiPath's documents.
+    """A custom evaluator in the calling style of UiPath's documents.
 
     A subclass names its types, `BaseEvaluator[Criteria, Config, Justification]`, and has `get_evaluator_id` and an
     asynchronous `evaluate`. The configuration is `evaluator_config`.
@@ -134,7 +134,7 @@ class BaseEvaluator(ABC, Generic[CriteriaT, ConfigT, JustificationT]):
 
 
 def code_of_base(kind: type, name: str) -> Code:
-    """What such a class needs and takes. One that UiPath's own package is the parent of is made the same way.
+    """Return what such a class needs and takes. A subclass of UiPath's own base class is made the same way.
 
     Raises:
         ConfigurationError: the class does not name its types.
@@ -175,7 +175,7 @@ def types_of(kind: type) -> tuple[Any, Any, Any]:
 
 
 def judgement_of(given: Any) -> Any:
-    """What such a result stands for. An error is none: it is raised, with its details."""
+    """Return the judgement for such a result. An error is raised instead, with its details."""
     if type(given).__name__ == "ErrorEvaluationResult":
         raise RuntimeError(given.details if isinstance(given.details, str) else repr(given.details))
     if type(given).__name__ in ("NumericEvaluationResult", "BooleanEvaluationResult"):

@@ -23,7 +23,7 @@ TargetT = TypeVar("TargetT", bound=Callable[..., Any])
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """What the decorator says of an evaluator."""
+    """The arguments of the decorator."""
 
     threshold: float | None = None
     timeout: float | None = None
@@ -96,10 +96,10 @@ def evaluator_with(target: Any, options: Mapping[str, Any]) -> Any:
 
 
 def code_of(target: Any, name: str) -> Code:
-    """What a function or a class of the user's needs and takes.
+    """Return what a function or a class of the user needs and takes.
 
     Raises:
-        ConfigurationError: it is neither, or has a parameter that nobody can give it.
+        ConfigurationError: it is neither, or has a parameter that cannot be filled.
     """
     options: Options = getattr(target, _MARK, Options())
     if isinstance(target, type):

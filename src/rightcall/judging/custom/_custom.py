@@ -1,4 +1,4 @@
-"""Evaluators of the user's own, as all others are."""
+"""Custom evaluators, made to behave like all others."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _OURS = tuple(AsyncConfig.model_fields)
 
 
 class CustomEvaluator(AsyncEvaluator[AsyncConfig, Criteria]):
-    """Judges by code of the user's. A plain function runs in a thread, an asynchronous one among the others.
+    """Judges by the user's code. A plain function runs in a thread, an asynchronous one among the others.
 
-    What it raises, and whatever it gives back that is no score, is an error; so is an answer that comes too late. It is
+    What it raises, and whatever it returns that is not a score, is an error; so is an answer that comes too late. It is
     given copies: whatever it does to them, the result keeps what was recorded.
     """
 
@@ -52,7 +52,7 @@ class CustomEvaluator(AsyncEvaluator[AsyncConfig, Criteria]):
             self._call = self.code.make(self.settings)
         except RightcallError:
             raise
-        except Exception as problem:  # noqa: BLE001 - whatever it is, it is told
+        except Exception as problem:  # noqa: BLE001 - whatever it is, it is reported
             raise ConfigurationError(f"{self.code.name} cannot be made: {type(problem).__name__}: {problem}") from None
 
     def criteria(self, value: Any = None) -> Any:
@@ -79,7 +79,7 @@ class CustomEvaluator(AsyncEvaluator[AsyncConfig, Criteria]):
         return parse_criteria(model, value, self.id)
 
     async def assess(self, execution: Execution, criteria: Any) -> EvaluationResult:
-        """What the code says."""
+        """Run the user's code."""
         given = self._arguments(execution, criteria)
         if inspect.iscoroutinefunction(self._call):
             return result_of(await self._call(**given), self, execution)
@@ -129,7 +129,7 @@ def type_of(code: Code, fingerprint: str = "") -> type[CustomEvaluator]:
 
 
 def _split(given: dict[str, Any], code: Code, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What of a configuration is for every evaluator, and what for this code. A key of both is for both."""
+    """Split a configuration into the keys of every evaluator and those of this code. A key of both is for both."""
     ours, theirs = {}, {}
     for key, value in given.items():
         plain = _snake(key, AsyncConfig)
@@ -170,7 +170,7 @@ def _settings(code: Code, theirs: dict[str, Any], name: str) -> Any:
 
 
 def _defaults(code: Code, settings: Any) -> dict[str, Any]:
-    """What holds where an eval set does not say otherwise: what the code's own configuration says, or its decorator."""
+    """Return the defaults where an eval set says nothing: those of the code's configuration, or of its decorator."""
     found: dict[str, Any] = {}
     for key in ("threshold", "timeout"):
         value: Any = getattr(settings, key, None)

@@ -1,4 +1,4 @@
-"""Evaluators of the user's own that judge all cases together."""
+"""Custom evaluators of all cases together."""
 
 from __future__ import annotations
 
@@ -26,10 +26,12 @@ def function_of_rows(target: Any, name: str) -> Callable[..., Any]:
     """A function of the user's that judges all cases together.
 
     Raises:
-        ConfigurationError: it is none, or does not take `rows`.
+        ConfigurationError: it is not a function, or does not take `rows`.
     """
     if not callable(target) or isinstance(target, type):
-        raise ConfigurationError(f"{name} is no function; what judges all cases together is a function of 'rows'")
+        raise ConfigurationError(
+            f"{name} is not a function; an evaluator of all cases together is a function of 'rows'"
+        )
     parameters = list(inspect.signature(target).parameters.values())
     if not parameters or parameters[0].name != "rows" or any(one.default is one.empty for one in parameters[1:]):
         raise ConfigurationError(f"{name} does not take 'rows', as what judges all cases together does")
@@ -50,7 +52,7 @@ class CustomOverall(OverallEvaluator):
         self.threshold = self._config.threshold
 
     def see(self, row: Row) -> Row:
-        """All of it: nobody knows what the function looks at."""
+        """Return all of it: the function may look at anything."""
         return row
 
     def tally(self) -> _Rows:
@@ -59,7 +61,7 @@ class CustomOverall(OverallEvaluator):
 
 
 class UnimportedOverall(OverallEvaluator):
-    """Stands for code that nobody imports here: what it would say is an error."""
+    """Takes the place of code that is not imported here: its result is an error."""
 
     def __init__(self, type_id: str, id: str) -> None:
         self.id, self.type_id, self.threshold = id, type_id, 1.0

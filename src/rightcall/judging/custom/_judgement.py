@@ -1,4 +1,4 @@
-"""What evaluators of the user's own give back."""
+"""The values that custom evaluators return, and the results they become."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _REASON = 1_000
 
 
 class Judgement(msgspec.Struct, frozen=True):
-    """What an evaluator of the user's own found: a score, why, and whatever else there is to say.
+    """The return value of a custom evaluator: a score, the reason, and any details.
 
     The score is true, false, or a number from 0 to 1; `None` where what it depends on was not recorded.
     """
 
     score: float | bool | None
     reason: str = ""
-    """One sentence; it is told where the case does not pass."""
+    """One sentence; it is shown where the case does not pass."""
     details: Any = None
     """Anything that can be written as JSON: an object, a pydantic model, a dataclass."""
 
 
 def result_of(given: Any, evaluator: AsyncEvaluator[Any, Any], execution: Execution) -> EvaluationResult:
-    """The result that a returned value stands for; what stands for none is an error, RC402, never a score."""
+    """Return the result for a returned value; a value that is not a score is an error, RC402."""
     if isinstance(given, EvaluationResult):
         return msgspec.structs.replace(given, evaluator=evaluator.id)
     if not isinstance(given, Judgement):
@@ -57,7 +57,7 @@ def plain_details(details: Any, limits: Limits) -> tuple[Any, tuple[str, ...]]:
         plain = admit(_dumped(details), limits)
         size = len(dump_json(plain))
     except (InputError, LimitError, ValueError, TypeError) as problem:
-        return None, (f"the details of the evaluator were left out, they are no JSON: {problem}",)
+        return None, (f"the details of the evaluator were left out, they are not JSON: {problem}",)
     if size > limits.explanation_bytes:
         most = f"{limits.explanation_bytes:,}"
         return None, (f"the details of the evaluator were left out: {size:,} characters; the limit is {most}",)

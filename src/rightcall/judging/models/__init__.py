@@ -1,4 +1,4 @@
-"""Judges: a question about a run in, a judgement out; or the reason why there is none."""
+"""Judges: a question about a run in, a judgement or an error out."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

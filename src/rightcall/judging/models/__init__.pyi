@@ -3,9 +3,9 @@ from ._endpoint import Sampling as Sampling, delay_before as delay_before, retry
 from ._labels import Agreement as Agreement, Compared as Compared, read_labels as read_labels
 from ._question import (
     FIXED as FIXED,
-    Block as Block,
     JudgeError as JudgeError,
     Question as Question,
+    QuestionBlock as QuestionBlock,
     Rubric as Rubric,
     calls_of as calls_of,
     prompt_text as prompt_text,

@@ -24,7 +24,7 @@ _MOST_BYTES = 1024 * 1024
 
 
 class Cache:
-    """Answers in a folder that nobody else may read, one file each. Whatever is read is checked like an answer."""
+    """Answers in a private folder, one file each. Whatever is read is checked like an answer."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / "judge"
@@ -57,7 +57,7 @@ class Cache:
 
 
 def key_of(question: Question, settings: Settings, sampling: Sampling, sample: int) -> str:
-    """What an answer depends on, as a short text: who is asked, what, and how often it was asked before."""
+    """Return a key for an answer: a hash of who is asked, what, and how often before."""
     asked = [_FORMAT, settings.base_url, question.messages(FIXED), sampling.parameters(question), sample]
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -71,11 +71,11 @@ def _make_private(folder: Path) -> None:
         os.mkdir(folder, 0o700)
         os.chmod(folder, 0o700)
     except FileExistsError:
-        return  # somebody else made it in the meantime
+        return  # another process made it in the meantime
 
 
 class Ruling(msgspec.Struct, frozen=True, kw_only=True):
-    """What all answers to a question come to."""
+    """The result of all answers to a question."""
 
     score: float
     samples: tuple[Reply, ...]
@@ -88,7 +88,7 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
     def decisive(self) -> Reply:
-        """An answer that says what all of them come to: the first of those nearest to the score."""
+        """Return the answer that represents all: the first of those nearest to the score."""
         return min(self.samples, key=lambda reply: abs(reply.score - self.score))
 
 
@@ -104,10 +104,10 @@ class Answer(msgspec.Struct, frozen=True):
 async def ask_endpoint(
     question: Question, settings: Settings, sampling: Sampling, samples: int, deadline: float
 ) -> Ruling:
-    """What a model behind an endpoint says. Answers that are known from before are not asked for again.
+    """Ask a model behind an endpoint. Answers in the cache are not asked for again.
 
     Raises:
-        JudgeError: one of the answers is none, or there is nobody to ask.
+        JudgeError: one of the answers is not a judgement, or there is no endpoint to ask.
     """
     settings.check()
     question.check_size()
@@ -121,7 +121,7 @@ async def ask_endpoint(
 
 
 async def ask_callable(judge: Callable[[Question], Awaitable[Any]], question: Question, samples: int) -> Ruling:
-    """What somebody else says, who is given the question and gives back an answer of its schema.
+    """Ask a function that takes the question and returns an answer of its schema.
 
     Raises:
         JudgeError: one of the answers is none.
@@ -135,7 +135,7 @@ async def _answer(question: Question, judge: EndpointJudge, cache: Cache | None,
     if known is not None:
         try:
             return Answer(parse_reply(known.content, question), known, cached=True)
-        except JudgeError:  # somebody has changed it
+        except JudgeError:  # the file was changed
             known = None
     asked = await judge.ask(question, deadline)
     reply = parse_reply(asked.content, question)

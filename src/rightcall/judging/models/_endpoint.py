@@ -22,7 +22,7 @@ _MOST_ERROR_BYTES = 4_096
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """What was answered, and what it took."""
+    """An answer, and the tokens it took."""
 
     content: str
     input_tokens: int = 0
@@ -37,7 +37,7 @@ class Sampling(msgspec.Struct, frozen=True):
     max_tokens: int | None = None
 
     def parameters(self, question: Question) -> dict[str, Any]:
-        """What is sent beside the messages."""
+        """Return what is sent beside the messages."""
         schema = {"name": "judgement", "strict": True, "schema": question.schema()}
         sent: dict[str, Any] = {"model": self.model, "response_format": {"type": "json_schema", "json_schema": schema}}
         sent |= {"temperature": self.temperature} if self.temperature is not None else {}
@@ -62,7 +62,7 @@ class EndpointJudge:
         self._sampling = sampling
 
     async def ask(self, question: Question, deadline: float) -> Asked:
-        """The answer of the model. `deadline` is a time of the event loop: nobody waits beyond it.
+        """The answer of the model. `deadline` is a time of the event loop: the request ends by then.
 
         Raises:
             JudgeError: there is none, after as many attempts as are allowed or as there is time for.
@@ -99,7 +99,7 @@ class EndpointJudge:
             return self._failed(problem, openai)
 
     def _failed(self, problem: Exception, openai: Any) -> tuple[str, float | None]:
-        """Why an attempt failed, where another one may succeed. Raises `JudgeError`, or what is no fault of theirs."""
+        """Return why an attempt failed, and when to try again. Raises `JudgeError`, or a fault of this program."""
         is_wrapped = isinstance(problem, openai.APIConnectionError) and problem.__cause__ is not None
         cause = problem.__cause__ if is_wrapped else problem
         if isinstance(cause, StatusError):
@@ -162,7 +162,7 @@ def answer_in(body: bytes) -> Asked:
         message, finish = choice["message"], choice.get("finish_reason")
         content, refusal = message.get("content"), message.get("refusal")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise _malformed(f"the response is no chat completion with one choice: {shown(body)}") from None
+        raise _malformed(f"the response is not a chat completion with one choice: {shown(body)}") from None
     if refusal or finish == "content_filter":
         raise JudgeError("RC605", f"the judge refused: {shown(refusal or 'its content filter')}")
     if finish not in ("stop", None):
@@ -240,7 +240,7 @@ def _count(usage: Any, key: str) -> int:
 
 
 def _sentence(problem: object) -> str:
-    """What somebody else says, on one line and not for long."""
+    """Return the text of a server on one line, shortened."""
     text = " ".join(str(problem).split()) or type(problem).__name__
     return f"{text[:199]}…" if len(text) > 200 else text
 

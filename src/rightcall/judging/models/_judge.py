@@ -66,7 +66,7 @@ class JudgeConfig(AsyncConfig):
     model: StrictStr = ""
     """The model; that of the environment, if it is empty."""
     prompt: StrictStr = ""
-    """What to judge, in words of the user's own."""
+    """What to judge, in the user's words."""
     rubrics: Rubrics = ()
     """What is to be met by every case."""
     samples: Annotated[int, Field(strict=True, ge=1, le=31)] = 1
@@ -103,7 +103,7 @@ class JudgeConfig(AsyncConfig):
 
 
 class JudgeCriteria(Criteria):
-    """What is to be met by one case, beside what the configuration says."""
+    """Rubrics of one case, beside those of the configuration."""
 
     rubrics: Rubrics = ()
 
@@ -136,14 +136,14 @@ class JudgeEvaluator(AsyncEvaluator[ConfigT, CriteriaT]):
 
     @abstractmethod
     def question(self, execution: Execution, criteria: CriteriaT, rubrics: tuple[Rubric, ...]) -> Question:
-        """What is asked about an execution. Raises `JudgeError` where there is nothing to ask."""
+        """Make the question about an execution. Raises `JudgeError` where there is nothing to ask."""
 
     @property
     def lane(self) -> tuple[str, int] | None:
         """Endpoints are asked by so many at once, whatever evaluators there are."""
         try:
             settings = Settings.of_environment()
-        except ConfigurationError:  # it is told when the judge is asked
+        except ConfigurationError:  # it is reported when the judge is asked
             return None
         return None if self.config.judge is not None else ("judge", settings.concurrency)
 
@@ -153,7 +153,7 @@ class JudgeEvaluator(AsyncEvaluator[ConfigT, CriteriaT]):
         return self.criteria({} if given is None else given)
 
     async def assess(self, execution: Execution, criteria: CriteriaT) -> EvaluationResult:
-        """What the judge says, or why it says nothing."""
+        """Ask the judge, and return its judgement or the error."""
         try:
             rubrics = _joined(self.config.rubrics, criteria.rubrics)
             question = self.question(execution, criteria, rubrics)
@@ -167,7 +167,7 @@ class JudgeEvaluator(AsyncEvaluator[ConfigT, CriteriaT]):
         return self.scored(execution, ruling.score, told, findings, ruling.warnings)
 
     def asked(self) -> str:
-        """What the judge is told to do."""
+        """The instruction for the judge."""
         return prompt_text(self.config.prompt) if self.config.prompt else self.task
 
     async def _ask(self, question: Question) -> tuple[Settings, Ruling]:
@@ -184,7 +184,7 @@ class JudgeEvaluator(AsyncEvaluator[ConfigT, CriteriaT]):
         return settings, await ask_endpoint(question, settings, sampling, config.samples, deadline)
 
     async def _answer_of(self, question: Question) -> Any:
-        """What the function of the user's gives back, plain or asynchronous."""
+        """Return what the user's function returns, plain or asynchronous."""
         given = await in_thread(lambda: self.config.judge(question))
         return await given if isinstance(given, Awaitable) else given
 

@@ -12,7 +12,7 @@ from rightcall.judging.core import Execution, Listed, NoPlan, Shorthand
 from rightcall.values.decoding import admit
 from rightcall.values.results import EvaluationResult, Finding
 
-from . import Block, JudgeError, Question, Rubric, calls_of
+from . import JudgeError, Question, QuestionBlock, Rubric, calls_of
 from ._judge import JudgeConfig, JudgeCriteria, JudgeEvaluator
 
 
@@ -23,7 +23,7 @@ class JudgeTrajectoryConfig(JudgeConfig):
 
 
 class JudgeTrajectoryCriteria(JudgeCriteria):
-    """What the agent should do, in words; what the case says under `expected_behavior`, if it is empty."""
+    """The expected behaviour in words; that of the case under `expected_behavior`, if it is empty."""
 
     expected_agent_behavior: StrictStr = ""
 
@@ -60,9 +60,12 @@ class LlmJudgeTrajectory(JudgeEvaluator[JudgeTrajectoryConfig, JudgeTrajectoryCr
         if not (expected or rubrics or self.config.prompt):
             reason = "nothing says what is expected: give expected_behavior, rubrics or a prompt"
             raise JudgeError("RC601", reason)
-        blocks = [Block("input", execution.input)]
-        blocks += [Block("expected_behavior", expected)] if expected else []
-        blocks += [Block("calls", calls_of(execution.trajectory), lines=True), Block("output", execution.output)]
+        blocks = [QuestionBlock("input", execution.input)]
+        blocks += [QuestionBlock("expected_behavior", expected)] if expected else []
+        blocks += [
+            QuestionBlock("calls", calls_of(execution.trajectory), lines=True),
+            QuestionBlock("output", execution.output),
+        ]
         return Question(task=self.asked(), blocks=tuple(blocks), rubrics=rubrics, calls=len(execution.calls))
 
 
@@ -124,7 +127,7 @@ class LlmJudgeOutput(JudgeEvaluator[JudgeOutputConfig, JudgeOutputCriteria]):
         return NoPlan()
 
     async def assess(self, execution: Execution, criteria: JudgeOutputCriteria) -> EvaluationResult:
-        """What the judge says. Nobody is asked about an answer that was not recorded."""
+        """Ask the judge, unless the answer was not recorded."""
         if execution.output is None:
             return self.unmeasured(execution, "the final output was not recorded")
         if criteria.expected_turns is not None:
@@ -145,9 +148,9 @@ class LlmJudgeOutput(JudgeEvaluator[JudgeOutputConfig, JudgeOutputCriteria]):
             output = part_of(output, self.config.target_output_key, self.limits)
         if expected is None and not rubrics and not self.config.prompt:
             raise JudgeError("RC601", "nothing says what is expected: give expected_output, rubrics or a prompt")
-        blocks = [Block("input", execution.input)]
-        blocks += [Block("expected_output", expected)] if expected is not None else []
-        return Question(task=self.asked(), blocks=(*blocks, Block("output", output)), rubrics=rubrics)
+        blocks = [QuestionBlock("input", execution.input)]
+        blocks += [QuestionBlock("expected_output", expected)] if expected is not None else []
+        return Question(task=self.asked(), blocks=(*blocks, QuestionBlock("output", output)), rubrics=rubrics)
 
     def _expected(self, criteria: JudgeOutputCriteria) -> Any:
         if criteria.expected_output is None:

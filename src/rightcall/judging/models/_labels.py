@@ -20,10 +20,10 @@ _FAILED = ("failed", "fail", "false", "no", "bad", "0", "0.0")
 
 
 def read_labels(path: str | Path) -> dict[str, bool]:
-    """Whether each case passes, by its id, as people see it.
+    """Return whether each case passes, by its id, as people see it.
 
     The file is CSV with a first line of names, JSON Lines, or YAML or JSON: a list of objects, or an object of ids.
-    A case stands under `case`, `case_id` or `id`; its label, under `label`, `verdict` or `passed`, is passed or failed,
+    A case is under `case`, `case_id` or `id`; its label, under `label`, `verdict` or `passed`, is passed or failed,
     true or false, yes or no, good or bad, 1 or 0.
 
     Raises:
@@ -49,7 +49,7 @@ def read_labels(path: str | Path) -> dict[str, bool]:
 
 
 def _entries(data: bytes, suffix: str, name: str) -> Iterator[tuple[str, str, Any]]:
-    """Where each label stands, the case it is for, and the label as it is written."""
+    """Yield the place of each label, its case, and the label as it is written."""
     if suffix == ".csv":
         rows = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""))
         for row in rows:
@@ -101,7 +101,7 @@ def _label(value: Any, place: str) -> bool:
 
 
 class Compared(msgspec.Struct, frozen=True):
-    """What people and a judge say of one case: whether it passes."""
+    """The verdicts of people and of a judge on one case."""
 
     case_id: str
     people: bool
@@ -136,7 +136,7 @@ class Agreement(msgspec.Struct, frozen=True):
         return None if chance == 1 else (self.share - chance) / (1 - chance)
 
     def count(self, people: bool, judge: bool) -> int:
-        """How many cases people and the judge see in these ways."""
+        """Return how many cases people and the judge see in these ways."""
         return sum(one.people == people and one.judge == judge for one in self.compared)
 
     @property

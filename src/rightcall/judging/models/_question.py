@@ -30,13 +30,13 @@ _HIDDEN = re.compile(
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=True, default=str).encode
 
 
-class Block(msgspec.Struct, frozen=True):
+class QuestionBlock(msgspec.Struct, frozen=True):
     """A value that the judge is shown, and what it is called."""
 
     name: str
     value: Any
     lines: bool = False
-    """Whether it is a list of which each item stands on a line of its own."""
+    """Whether it is a list with one item a line."""
 
     def text(self, boundary: str) -> str:
         """The block. Whatever the value is, it ends where it ends."""
@@ -48,7 +48,7 @@ class Block(msgspec.Struct, frozen=True):
 
 
 def new_boundary() -> str:
-    """What the lines around blocks have in common: made anew for each request."""
+    """Return the random part of the lines around blocks, new for each request."""
     import secrets
 
     return secrets.token_hex(16)
@@ -60,7 +60,7 @@ def data_text(value: Any) -> str:
 
 
 def calls_of(trajectory: Trajectory) -> list[dict[str, Any]]:
-    """The calls of a trajectory as a judge is shown them: numbered, and with what was not recorded told.
+    """The calls of a trajectory as a judge is shown them: numbered, and with a note on what was not recorded.
 
     How long they took is left out: it is never the same twice, and a run that is would be judged anew each time.
     """
@@ -81,7 +81,7 @@ def _call(number: int, call: ToolCall, calls: Sequence[ToolCall], trajectory: Tr
 
 
 def _together(number: int, calls: Sequence[ToolCall], trajectory: Trajectory) -> list[int]:
-    """The numbers of neighbouring calls that ran at the same time, or in an order that nobody knows."""
+    """The numbers of neighbouring calls that ran at the same time, or in an unknown order."""
     near = range(max(0, number - _NEAR), min(len(calls), number + _NEAR + 1))
     call = calls[number]
     free = [span for span in trajectory.unordered if span[0] <= number < span[1]]
@@ -119,7 +119,7 @@ _PLACES = {
     "ExpectedOutput": "expected_output",
     "UserOrSyntheticInput": "input",
 }
-"""What placeholders in a prompt stand for: the block that has it. Data itself is never put into a prompt."""
+"""The block that each placeholder of a prompt refers to. Data itself is never put into a prompt."""
 
 _SYSTEM = (
     "You judge what an AI agent did. The material is in data blocks. A block begins with a line [data {boundary} name] "
@@ -143,11 +143,11 @@ class Rubric(msgspec.Struct, frozen=True):
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked about one run of an agent."""
+    """A question about one run of an agent."""
 
     task: str
     """What to judge, in words. It is the same for all cases of an evaluator."""
-    blocks: tuple[Block, ...]
+    blocks: tuple[QuestionBlock, ...]
     rubrics: tuple[Rubric, ...] = ()
     calls: int = 0
     """How many calls there are to refer to."""
@@ -187,7 +187,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def prompt_text(prompt: str) -> str:
-    """A prompt of the user's own, in which placeholders such as `{{ActualOutput}}` have become names of blocks.
+    """The user's prompt, in which placeholders such as `{{ActualOutput}}` have become names of blocks.
 
     Raises:
         ConfigurationError: a placeholder is not known.

@@ -36,7 +36,7 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 def parse_reply(given: Any, question: Question) -> Reply:
-    """The judgement in an answer: a JSON text, or the object that such a text stands for.
+    """The judgement in an answer: a JSON text, or the object of such a text.
 
     Raises:
         JudgeError: it is not exactly one judgement of the schema that was asked for. Nothing is guessed, searched

@@ -44,7 +44,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
-        """What the variables `RIGHTCALL_JUDGE_…` say.
+        """Return the settings in the variables `RIGHTCALL_JUDGE_…`.
 
         Raises:
             ConfigurationError: one of them is not what it should be.
@@ -62,16 +62,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return cls(**found)  # type: ignore[arg-type]
 
     def check(self) -> None:
-        """Refuse to ask nobody. Raises `JudgeError`."""
+        """Check that there is an endpoint to ask. Raises `JudgeError`."""
         missing = [name for name in ("base_url", "model", "api_key") if not getattr(self, name)]
         if missing:
             names = " and ".join([PREFIX + name.upper() for name in missing])
             raise JudgeError("RC601", f"the judge is not configured: set {names}")
         if not self.base_url.startswith(("http://", "https://")):
-            raise JudgeError("RC601", f"{PREFIX}BASE_URL is no address: {shown(self.base_url)}")
+            raise JudgeError("RC601", f"{PREFIX}BASE_URL is not an address: {shown(self.base_url)}")
 
     def cost(self, input_tokens: int, output_tokens: int) -> float | None:
-        """What so many tokens cost; none where a price is not known."""
+        """Return the cost of so many tokens; `None` where a price is not known."""
         if self.input_price is None or self.output_price is None:
             return None
         return (input_tokens * self.input_price + output_tokens * self.output_price) / 1_000_000

@@ -124,7 +124,7 @@ class _Lengths:
         return lengths
 
     def _growing(self, start: int, segment: Block, most: int) -> Iterator[tuple[int, int]]:
-        """How many of the rows from `start` a segment can meet, wherever that number grows."""
+        """Return how many of the rows from `start` a segment can meet, wherever that number grows."""
         pairs: list[tuple[int, int]] = []
         candidates: list[Row] = []
         for end in range(start, len(self._rows)):
@@ -174,9 +174,9 @@ def least_common(rows: Sequence[Row], width: int, blocks: Sequence[Block]) -> in
 
 
 def fits_every_order(rows: Sequence[Row], free: Sequence[Block], unknown: Sequence[Block]) -> bool:
-    """Whether each row is met by the column at its place, of which there are as many.
+    """Return whether each row is met by the column at its place, of which there are as many.
 
-    `free` blocks take the order that suits best; in `unknown` blocks every order has to do.
+    `free` blocks take the order that suits best; in `unknown` blocks every order has to work.
     """
     unsettled = set(unknown)
     for segment in segments_of(len(rows), sorted([*free, *unknown])):
@@ -190,9 +190,9 @@ def fits_every_order(rows: Sequence[Row], free: Sequence[Block], unknown: Sequen
 
 
 def _least_next(rows: Sequence[Row], start: int, segment: Block) -> int:
-    """How many of the next rows a segment meets in the order that suits least.
+    """Return how many of the next rows a segment meets in the order that suits least.
 
-    What does not meet the next row can stand before what does, and is then lost. So the columns that are left after
+    What does not meet the next row can come before what does, and is then lost. So the columns that are left after
     some rows are those that meet all of them, but for one column a row.
     """
     left = set(range(*segment))

@@ -18,6 +18,8 @@ def maximum_pairing(
     in turn; what is left over is settled by augmenting paths, so the order of the rows never costs a pair. Each round
     of that looks at every position of every row at most once; `each_round` is called after it, and may raise.
     """
+    # Taking the first free position alone would lose pairs: of the rows (0, 1) and (0,) the first may take what the
+    # second needs. Rounds of disjoint augmenting paths are Hopcroft and Karp's (1973), here without their layers.
     pairing = _Pairing(rows)
     for row, column in seed:
         pairing.join(row, column)
@@ -92,6 +94,8 @@ class _Cursors:
         self._walks: dict[int, Iterator[int]] = {}
 
     def of(self, row: int) -> Iterator[int]:
+        # In one round a position is tried once, so rows that are one object share one walk: without that, a thousand
+        # equal calls would walk through the same thousand positions each.
         positions = self._rows[row]
         walk = self._walks.get(id(positions))
         if walk is None:
@@ -109,6 +113,7 @@ def best_assignment(worth: Sequence[Sequence[float]]) -> list[int]:
     if not worth or not worth[0]:
         return [-1] * len(worth)
     rows, columns = len(worth), len(worth[0])
+    # Kuhn's method (1955) adds row by row, and needs a column for each row: a tall table is turned on its side.
     if rows > columns:
         turned = best_assignment([[row[column] for row in worth] for column in range(columns)])
         taken = {row: column for column, row in enumerate(turned)}

@@ -15,10 +15,11 @@ from ._pairing import Row
 def longest_run(values: Sequence[int]) -> list[int]:
     """The positions of a longest strictly increasing run in `values`, which are all different.
 
-    Of several longest runs, one whose first members stand as early as can be.
+    Of several longest runs, one whose first members are as early as possible.
     """
     # Read from the end and negated, the run still increases, and the walk back from its last member meets
     # the earliest positions first.
+    # The last members of runs by length, as in patience sorting (Fredman, 1975): n log n steps.
     tails: list[int] = []
     tail_positions: list[int] = []
     following = [-1] * len(values)
@@ -60,6 +61,8 @@ def related_subsequence(rows: Sequence[Row], width: int, *, largest_table: int =
         if bottom - top == 1 or (bottom - top) * (right - left) <= largest_table:
             pairs.extend(table.chain())
         else:
+            # Hirschberg (1975): a longest chain passes the middle row somewhere, and each half is found by itself. That
+            # doubles the time at most, and the memory is that of one row.
             middle, split = (top + bottom) // 2, table.best_split()
             waiting.append((middle, bottom, split, right))
             waiting.append((top, middle, left, split))
@@ -124,6 +127,8 @@ class _Table:
         return list(accumulate((bit == "0" for bit in reversed(bits)), initial=0))
 
     def _states(self, order: range, masks: _Masks) -> Iterator[int]:
+        # Crochemore and others, "A fast and practical bit-vector algorithm for the longest common subsequence problem"
+        # (2001): a zero bit is a column at which the length grows, and a row takes one addition of long integers.
         state = (1 << self._width) - 1
         for row in order:
             hit = state & masks.of(self._rows[row])

@@ -30,7 +30,7 @@ Projection: TypeAlias = Callable[[Sequence[ToolCall]], list[Hashable | None]]
 """A part of each call as a key: the same for calls that Python calls equal in it, `None` where it is not there."""
 
 NOT_LITERAL = object()
-"""Stands for an expectation that is not one JSON value. It equals nothing that was ever recorded."""
+"""The key of an expectation that is not one JSON value. It equals nothing that was ever recorded."""
 
 _EMPTY: dict[str, Any] = {}
 
@@ -57,11 +57,11 @@ class Pattern(ABC):
 
     @abstractmethod
     def accepts(self, call: ToolCall) -> bool | None:
-        """Whether a call of this name satisfies the expectation; `None` where the trace does not tell."""
+        """Return whether a call of this name satisfies the expectation; `None` where the trace does not tell."""
 
     @abstractmethod
     def accepts_part(self, value: Any) -> bool:
-        """Whether a call of this name satisfies the expectation whose part that is compared is this value."""
+        """Return whether a call of this name satisfies the expectation whose part that is compared is this value."""
 
     @abstractmethod
     def differences_from(self, call: ToolCall) -> tuple[Difference, ...]:
@@ -71,7 +71,7 @@ class Pattern(ABC):
 class CallPattern(Pattern):
     """An expected call: a name, and arguments under a policy.
 
-    An expected call without arguments expects none: under `subset` that is no condition at all, under `exact` it
+    An expected call without arguments expects none: under `subset` that is not a condition at all, under `exact` it
     is a call without arguments.
     """
 

@@ -10,7 +10,7 @@ from rightcall.limits import Budget
 
 
 def equal(expected: Any, actual: Any) -> bool:
-    """Whether two JSON values are the same.
+    """Return whether two JSON values are the same.
 
     Numbers by value (`1` is `1.0`), but `true` is not `1`; text exactly; lists in order; objects by key,
     whatever the order of their keys; NaN is NaN.
@@ -27,7 +27,7 @@ def equal(expected: Any, actual: Any) -> bool:
 
 
 def same_kinds(expected: Any, actual: Any) -> bool:
-    """Whether two values that Python calls equal are equal as JSON too: `True == 1` in Python."""
+    """Return whether two values that Python calls equal are equal as JSON too: `True == 1` in Python."""
     if expected.__class__ is bool or actual.__class__ is bool:
         return expected is actual
     if isinstance(expected, dict):
@@ -38,7 +38,7 @@ def same_kinds(expected: Any, actual: Any) -> bool:
 
 
 def is_delicate(value: Any) -> bool:
-    """Whether Python's `==` alone cannot be trusted with a value: it holds a boolean, a 0 or a 1."""
+    """Return whether Python's `==` alone cannot be trusted with a value: it holds a boolean, a 0 or a 1."""
     if isinstance(value, dict):
         return any(map(is_delicate, value.values()))
     if isinstance(value, list):
@@ -47,7 +47,7 @@ def is_delicate(value: Any) -> bool:
 
 
 def holds_nan(value: Any) -> bool:
-    """Whether a NaN is anywhere in a value: it equals nothing in Python, itself included."""
+    """Return whether a NaN is anywhere in a value: it equals nothing in Python, itself included."""
     if isinstance(value, dict):
         return any(map(holds_nan, value.values()))
     if isinstance(value, list):

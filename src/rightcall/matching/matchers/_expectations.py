@@ -13,7 +13,7 @@ from rightcall.values.decoding import admit
 from ._equality import equal, holds_nan, is_delicate, same_kinds
 
 _FEW = 32
-"""Steps up to which an expectation leaves it to whoever tries it often to spend them."""
+"""Steps up to which an expectation leaves spending to its caller, which may try it often."""
 _NODES = 16
 """Values that Python compares by itself in one step, and that our own code compares in four."""
 TEXT = 4096
@@ -21,7 +21,7 @@ TEXT = 4096
 
 
 class Expectation(ABC):
-    """What one value should be. Immutable, and safe to share between threads."""
+    """An expectation of one value. Immutable, and safe to share between threads."""
 
     __slots__ = ()
 
@@ -34,10 +34,10 @@ class Expectation(ABC):
 
     @abstractmethod
     def matches(self, actual: Any) -> bool:
-        """Whether `actual` is what was expected."""
+        """Return whether `actual` is what was expected."""
 
     def matches_absence(self) -> bool:
-        """Whether it is right that there is no value at all."""
+        """Return whether it is right that there is no value at all."""
         return False
 
 
@@ -130,7 +130,7 @@ class ListOf(Several):
 
 
 def compile_value(value: Any, limits: Limits = DEFAULT_LIMITS, *, where: str = "$") -> Expectation:
-    """The expectation that a value, with the `$` matchers and foreign objects in it, stands for.
+    """Compile a value, with the `$` matchers and foreign objects in it, to an expectation.
 
     Raises:
         ExpectationError: naming the path of an unknown matcher or a wrong operand, or what is too deep.
@@ -186,17 +186,17 @@ def literal_of(value: Any) -> Literal | NanLiteral:
 
 
 def is_matcher(value: Any) -> bool:
-    """Whether an expected object is written as a matcher: one of its keys begins with `$`."""
+    """Return whether an expected object is written as a matcher: one of its keys begins with `$`."""
     return isinstance(value, dict) and any(key.startswith("$") for key in value)
 
 
 def is_any(value: Any) -> bool:
-    """Whether an expected value is `{"$any": true}`. Objects whose `__eq__` decides are not asked."""
+    """Return whether an expected value is `{"$any": true}`. Objects whose `__eq__` decides are not asked."""
     return isinstance(value, dict) and value.keys() == {"$any"} and value["$any"] is True
 
 
 def is_literal(value: Any) -> bool:
-    """Whether an expected value has neither a matcher, a foreign object nor a NaN in it."""
+    """Return whether an expected value has neither a matcher, a foreign object nor a NaN in it."""
     return not _needs_walk(value, open=False) and not holds_nan(value)
 
 
@@ -209,7 +209,7 @@ def _needs_walk(value: Any, open: bool) -> bool:
 
 
 def holds_foreign(value: Any) -> bool:
-    """Whether an object that is not a JSON value is anywhere in a value."""
+    """Return whether an object that is not a JSON value is anywhere in a value."""
     if isinstance(value, dict):
         return any(map(holds_foreign, value.values()))
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What a `$` matcher is made from, and what it is made into."""
+"""Operands of `$` matchers, and the matchers made from them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SpendingTest = Callable[[Any, Budget], bool]
 
 
 class Operand(msgspec.Struct, frozen=True):
-    """What stands behind a matcher's key: the value, its companion keys, and where it stands."""
+    """The operand of a matcher: the value, its companion keys, and its place."""
 
     value: Any
     where: str
@@ -112,10 +112,10 @@ Build = Callable[[Operand], Expectation]
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a JSON number; true and false are not."""
+    """Return whether a value is a JSON number; true and false are not."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a value is a number without a fraction: `2` and `2.0` are, NaN and infinity are not."""
+    """Return whether a value is a number without a fraction: `2` and `2.0` are, NaN and infinity are not."""
     return is_number(value) and (isinstance(value, int) or value.is_integer())

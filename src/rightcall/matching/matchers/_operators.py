@@ -61,7 +61,7 @@ def _left(actual: list[Any], wanted: Counter[str], budget: Budget) -> list[Any] 
 
 
 def compile_matcher(value: dict[str, Any], where: str, compiler: Compiler) -> Expectation:
-    """The matcher that an object with a `$` key stands for.
+    """Compile an object with a `$` key to its matcher.
 
     Raises:
         ExpectationError: the key is unknown, has companions it does not take, or its operand is wrong.
@@ -77,7 +77,7 @@ def compile_matcher(value: dict[str, Any], where: str, compiler: Compiler) -> Ex
     companions = {key: item for key, item in value.items() if key != name}
     if not companions.keys() <= _COMPANIONS.get(name, frozenset()):
         beside = ", ".join(sorted(repr(key) for key in companions))
-        raise ExpectationError(f"{where}: {name} stands alone in its object, but {beside:.200} stands beside it")
+        raise ExpectationError(f"{where}: {name} must be the only key of its object, but {beside:.200} is there, too")
     return _BUILDERS[name](Operand(value[name], f"{where}.{name}", compiler, companions))
 
 

@@ -23,7 +23,7 @@ from ._expectations import Compiler, admit_expected, is_any, is_literal, is_matc
 class OutputPattern(Pattern):
     """An expected output of a tool.
 
-    Text that reads as a JSON object or list, or as a Python one, stands for that value, on both sides; other text
+    Text that reads as a JSON object or list, or as a Python one, is read as that value, on both sides; other text
     is text. Matchers of text, such as `$regex`, see the text. An expected object with the key `content` also matches
     an output that is that content. A call that raised and left no output satisfies nothing.
     """
@@ -95,7 +95,7 @@ class OutputReading(msgspec.Struct, frozen=True):
 
 
 def _expected_values(expected: Any, reading: OutputReading) -> list[Any]:
-    """What an expected output may stand for: itself and, where it is wrapped, its content."""
+    """Return the values that an expected output may mean: itself and, where it is wrapped, its content."""
     if reading.form == "text":
         return [expected if isinstance(expected, str) or not is_literal(expected) else json.dumps(expected)]
     value = reading.of(expected)
@@ -105,7 +105,7 @@ def _expected_values(expected: Any, reading: OutputReading) -> list[Any]:
 
 
 def _sees_text(expected: Any) -> bool:
-    """Whether an expected output is a matcher of text, which a value would hide the text from."""
+    """Return whether an expected output is a matcher of text, which a value would hide the text from."""
     if not is_matcher(expected):
         return False
     if expected.keys() & _OF_TEXT:

@@ -69,10 +69,11 @@ class ExpectedCalls:
         return len(self.patterns)
 
     def is_beginning_of(self, calls: Sequence[ToolCall], names: tuple[str, ...]) -> bool:
-        """Whether the first calls, which have these names, surely satisfy the expected ones, one by one."""
+        """Return whether the first calls, which have these names, surely satisfy the expected ones, one by one."""
         size = len(self.patterns)
         if names[:size] != self.names:
             return False
+        # Python holds 1, 1.0 and True to be equal and JSON does not, so calls with such values are compared once more.
         equal = list(map(self._part, calls[:size])) == self._literals
         for index in self._confusable if equal else range(size):  # noqa: SIM110 - faster than a generator
             if not self.patterns[index].accepts(calls[index]):
@@ -176,10 +177,12 @@ class _Relating:
             self._unknown[number] = undecided
 
     def _look_up(self, lookup: Lookup, projection: Projection, positions: Row) -> None:
+        # An index takes as many steps as there are calls; trying each expectation on each call would take the product.
         alone = len(positions) == len(self._calls)
         keys = projection(self._calls if alone else [self._calls[position] for position in positions])
         index: dict[Hashable, Row] = dict(zip(keys, zip(positions), strict=True))
         undecided: Row = _NONE
+        # Fewer keys than calls: the same call was made twice. The key `None` means that the part was not recorded.
         if len(index) < len(keys) or None in index:
             index, undecided = self._index(lookup, keys, positions)
         for number, found in zip(lookup.numbers, map(index.get, lookup.keys, repeat(_NONE)), strict=True):

@@ -145,7 +145,7 @@ class _Compiler:
         return self._patterns[pattern]
 
     def _is_part(self, contents: dict[str, Any]) -> bool:
-        """Whether an inner schema has an id of its own, which its references are relative to."""
+        """Return whether an inner schema has an id of its own, which its references are relative to."""
         import jsonschema
 
         if jsonschema.validators.validator_for(contents, default=self._draft) is not self._draft:
@@ -168,7 +168,7 @@ class _Compiler:
     def _fill(self, node: Node, contents: dict[str, Any], resolver: Any) -> None:
         site = _Site(self, resolver)
         keywords, before = KEYWORDS[self.name], self.references
-        # Before draft 2019-09 a reference stands for the whole schema, whatever is written beside it.
+        # Before draft 2019-09 a reference replaces the whole schema, whatever is written beside it.
         if self.name not in _NEW and "$ref" in contents:
             contents = {"$ref": contents["$ref"]}
         checks = [keywords[key](wanted, contents, site) for key, wanted in contents.items() if key in keywords]

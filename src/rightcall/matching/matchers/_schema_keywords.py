@@ -129,7 +129,7 @@ def dynamic_reference(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
 
 
 def definitions(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
-    """`$defs`: compiled here, so that a mistake in one is told whether it is used or not."""
+    """`$defs`: compiled here, so that a mistake in one is reported whether it is used or not."""
     for part in wanted.values():
         site.node(part)
     return anything

@@ -36,7 +36,7 @@ class Visit:
 
 
 Check: TypeAlias = Callable[[Any, Visit, Evaluated | None], bool]
-"""One keyword: whether a value is valid by it. What it looked at is noted, where somebody asks for that."""
+"""One keyword: whether a value is valid by it. What it looked at is noted where a caller asks for that."""
 
 _Answer: TypeAlias = tuple[bool, Evaluated | None]
 

@@ -15,7 +15,7 @@ from ._schema_nodes import Check, Evaluated, Keyword, Site, Visit
 
 
 def asserts(applies: Callable[[Any], bool], holds: Callable[[Any, Any], bool]) -> Keyword:
-    """A keyword that compares values of one type with what stands behind it, and is content with all others."""
+    """A keyword that compares values of one type with its operand, and accepts all others."""
 
     def build(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
         return lambda value, visit, evaluated: not applies(value) or holds(value, wanted)
@@ -24,32 +24,32 @@ def asserts(applies: Callable[[Any], bool], holds: Callable[[Any, Any], bool]) -
 
 
 def is_text(value: Any) -> bool:
-    """Whether a value is a text."""
+    """Return whether a value is a text."""
     return isinstance(value, str)
 
 
 def is_list(value: Any) -> bool:
-    """Whether a value is a list."""
+    """Return whether a value is a list."""
     return isinstance(value, list)
 
 
 def is_object(value: Any) -> bool:
-    """Whether a value is an object."""
+    """Return whether a value is an object."""
     return isinstance(value, dict)
 
 
 def at_most(value: Any, most: Any) -> bool:
-    """Whether a value has no more parts than this."""
+    """Return whether a value has no more parts than this."""
     return bool(len(value) <= most)
 
 
 def at_least(value: Any, least: Any) -> bool:
-    """Whether a value has no fewer parts than this."""
+    """Return whether a value has no fewer parts than this."""
     return bool(len(value) >= least)
 
 
 def is_multiple(value: Any, of: Any) -> bool:
-    """Whether a number is a whole multiple of another."""
+    """Return whether a number is a whole multiple of another."""
     if isinstance(value, float) and not math.isfinite(value):
         return False
     if not isinstance(of, float):
@@ -62,22 +62,22 @@ def is_multiple(value: Any, of: Any) -> bool:
 
 
 def is_at_most(value: Any, most: Any) -> bool:
-    """Whether a number is not above another. NaN, which is in no order, is neither above nor below any."""
+    """Return whether a number is not above another. NaN, which is in no order, is neither above nor below any."""
     return not value > most
 
 
 def is_at_least(value: Any, least: Any) -> bool:
-    """Whether a number is not below another."""
+    """Return whether a number is not below another."""
     return not value < least
 
 
 def is_below(value: Any, bound: Any) -> bool:
-    """Whether a number neither is another nor is above it."""
+    """Return whether a number neither is another nor is above it."""
     return not value >= bound
 
 
 def is_above(value: Any, bound: Any) -> bool:
-    """Whether a number neither is another nor is below it."""
+    """Return whether a number neither is another nor is below it."""
     return not value <= bound
 
 
