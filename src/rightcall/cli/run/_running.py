@@ -24,7 +24,7 @@ from .._stopping import Stopping
 from ._judgements import CaseJudged, Event, Judgements, Waiting
 from ._listeners import Counts, JournalListener, Listener, ProgressListener, SpanListener
 from ._options import RunOptions
-from ._plan import RunPlan
+from ._plan import PlannedRun
 
 _INTERRUPTED = 130
 _NOT_KEPT = 2
@@ -40,7 +40,7 @@ class Running:
     """
 
     def __init__(self, options: RunOptions, telling: Telling | None = None) -> None:
-        self._plan = RunPlan(options)
+        self._plan = PlannedRun(options)
         self._options = self._plan.options
         self._telling = telling or Telling.of(msgspec.structs.asdict(self._options))
         overall = Overall(self._plan.chosen.eval_set.overall)
