@@ -119,6 +119,18 @@ def test_help_loads_neither_pydantic_nor_rich_nor_an_evaluator() -> None:
     assert run(code).splitlines()[-1] == "[]"
 
 
+@pytest.mark.parametrize("command", ["run", "score", "show"])
+def test_the_help_of_a_command_does_not_load_its_body(command: str) -> None:
+    code = (
+        f"import sys, rightcall.cli; sys.argv = ['rightcall', '{command}', '--help']\n"
+        "try:\n    rightcall.cli.main()\nexcept SystemExit:\n    pass\n"
+        "print([name for name in ('pydantic', 'rich', 'msgspec', 'rightcall.reading', 'rightcall.judging', "
+        "'rightcall.cases', 'rightcall.scale', 'rightcall.running.runner') if name in sys.modules])"
+    )
+
+    assert run(code).splitlines()[-1] == "[]"
+
+
 def test_judging_loads_no_server_database_network_or_terminal_code() -> None:
     code = (
         "import sys, rightcall\n"

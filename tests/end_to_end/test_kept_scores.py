@@ -98,7 +98,7 @@ def test_kept_scores_are_accepted_unless_they_belong_to_no_eval_set(traces: Path
     done = rightcall("accept", "last", cwd=traces)
 
     assert done.returncode == 2
-    assert "of no eval set" in done.stderr
+    assert "not an eval set" in done.stderr
 
 
 def test_the_configuration_of_a_project_says_what_is_scored_and_how(traces: Path) -> None:

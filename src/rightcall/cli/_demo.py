@@ -20,7 +20,7 @@ from rightcall.running.project import load_configuration
 from rightcall.values.results import CaseResult, EvaluationResult, call_text
 from rightcall.values.trajectory import Trajectory
 
-from ._formats import Telling
+from ._formats import Output
 from ._project import AGENT_FILE, EVALSET_FILE, project_files, write_files
 from ._terminal import Screen
 from .run._options import RunOptions
@@ -87,13 +87,13 @@ def _run() -> int:
     return Running(RunOptions(names=[], configuration=configuration, given=[]), _TotalsOnly()).run()
 
 
-class _TotalsOnly(Telling):
+class _TotalsOnly(Output):
     """Prints nothing of single results."""
 
     def __init__(self) -> None:
         super().__init__(["concise"], None, 0)
 
-    def tell(self, result: CaseResult) -> None:
+    def show(self, result: CaseResult) -> None:
         """Nothing."""
 
 

@@ -78,7 +78,7 @@ format_options = options(
 )
 
 
-class Telling:
+class Output:
     """Where the results of one command go: without secrets, unless `redacts` is false.
 
     Raises:
@@ -114,7 +114,7 @@ class Telling:
         self._screen = Screen()
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Telling:
+    def of(cls, given: Mapping[str, Any]) -> Output:
         """Return it as the options of a command ask for it. Raises as above."""
         return cls(
             given["formats"],
@@ -131,7 +131,7 @@ class Telling:
             return "all"
         return "bad" if "full" in self._printed else ""
 
-    def tell(self, result: CaseResult) -> None:
+    def show(self, result: CaseResult) -> None:
         """Print what is to be said of one result as soon as it is there."""
         if "concise" in self._printed and not result.passed:
             from msgspec.structs import replace

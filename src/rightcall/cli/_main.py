@@ -96,9 +96,9 @@ def _rightcall(context: click.Context) -> None:
     argument is wrong. Without a command it shows the state of the project.
     """
     if context.invoked_subcommand is None:
-        from ._status import tell_standing
+        from ._status import print_status
 
-        context.exit(tell_standing())
+        context.exit(print_status())
 
 
 def main() -> None:

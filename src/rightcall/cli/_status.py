@@ -45,7 +45,7 @@ class Project(NamedTuple):
     runs: list[RunSummary]
 
 
-def tell_standing() -> int:
+def print_status() -> int:
     """Print the state of the project of the current folder, or the ways in outside of one; return the exit code."""
     project = _project()
     if project is None:

@@ -33,6 +33,6 @@ class Stopping:
             signal.signal(each, handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.is_asked:
+        if self.is_asked:  # the second signal: stopping in good order takes too long
             raise KeyboardInterrupt
         self.is_asked = True

@@ -19,6 +19,7 @@ from ._errors import print_error
 _INTERRUPTED = 130
 _PAUSE = 0.3
 _SETTLING = 0.1
+# Polling, and not inotify or kqueue: it works on network disks and in containers, and needs no package.
 _SHARE = 30
 """A look at the files is followed by a pause of at least so many times its length: watching takes 3 % of a core."""
 _MOST_FILES = 20_000

@@ -20,6 +20,7 @@ def new_file(path: str) -> Iterator[IO[str]]:
     Raises:
         RightcallError: it cannot be written.
     """
+    # Beside the file, because a rename is atomic within one file system only (rename(2), EXDEV).
     unfinished = f"{path}.{os.getpid()}.part"
     try:
         with open(unfinished, "w", encoding="utf-8", opener=_private) as file:

@@ -172,6 +172,7 @@ class _Worker:
         """Have it do a task; with none, it ends."""
         self.task = task
         try:
+            # In a tuple, so that a task that is None is not the sign to end.
             self.connection.send(None if task is None else (task.what,))
         except OSError:
             return  # it died just now, which is heard where its news are
@@ -198,6 +199,7 @@ def _work(
     """Do tasks until there are no more, or the process that started this one has died."""
     # A terminal sends SIGINT to the whole group; the process that was asked for the work decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Not the handler of the command, which a fork inherits: it would note the signal and go on.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     sys.stdout = sys.stderr  # custom evaluators may print, and standard output is the result of the command
     if ours is not None:
@@ -218,5 +220,5 @@ def _work(
 
 def _end_with(life: Connection[Any, Any]) -> None:
     """End this process at once, whatever it does, when the process that started it has ended."""
-    life.poll(None)
+    life.poll(None)  # it becomes readable when the last copy of the other end is closed, also by SIGKILL
     os._exit(1)

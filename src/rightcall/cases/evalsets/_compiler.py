@@ -199,7 +199,7 @@ class Compiler:
             config = config | {key: self._find_code.target(value) for key, value in code.items()}
         if code or kind.type_id not in EVALUATORS:
             return kind(name, config, limits=self._limits)
-        key = (kind, name, dump_json(config))
+        key = (kind, name, dump_json(config) if config else "")
         if key not in self._shared:
             self._shared[key] = kind(name, config, limits=self._limits)
         return self._shared[key]

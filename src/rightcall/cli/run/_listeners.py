@@ -21,7 +21,7 @@ from rightcall.values.redaction import redacted, redacted_value
 from rightcall.values.results import Aggregates, CaseResult, Tally, measures_of
 from rightcall.values.trajectory import KeptSpans
 
-from .._formats import Telling
+from .._formats import Output
 from .._progress import Progress
 from ._judgements import CaseJudged, Event
 from ._options import RunOptions
@@ -167,10 +167,10 @@ class JournalListener:
     """Writes each result to the journal, and shows it when it is on the disk and not before."""
 
     def __init__(
-        self, journal: Journal, digests: Mapping[str, str], telling: Telling, progress: Progress, *, redacts: bool
+        self, journal: Journal, digests: Mapping[str, str], output: Output, progress: Progress, *, redacts: bool
     ) -> None:
         self._journal, self._digests, self._redacts = journal, digests, redacts
-        self._telling, self._progress = telling, progress
+        self._output, self._progress = output, progress
         self._unshown: list[CaseResult] = []
 
     def __call__(self, event: Event) -> None:
@@ -191,7 +191,7 @@ class JournalListener:
 
     def _show(self) -> None:
         for result in self._unshown:
-            self._telling.tell(result)
+            self._output.show(result)
         self._unshown.clear()
 
 

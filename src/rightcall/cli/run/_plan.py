@@ -19,7 +19,7 @@ from ._options import RunOptions
 from ._targets import Chosen, choose
 
 
-class RunPlan:
+class PlannedRun:
     """The cases to run, and the folder they are kept in.
 
     Raises:

@@ -17,14 +17,14 @@ from rightcall.values.redaction import redacted_overall
 from rightcall.values.results import CaseResult, OverallResult, Totals
 
 from .._errors import print_error
-from .._formats import Telling
+from .._formats import Output
 from .._progress import Progress
 from .._stdout_guard import stdout_guard
 from .._stopping import Stopping
 from ._judgements import CaseJudged, Event, Judgements, Waiting
 from ._listeners import Counts, JournalListener, Listener, ProgressListener, SpanListener
 from ._options import RunOptions
-from ._plan import RunPlan
+from ._plan import PlannedRun
 
 _INTERRUPTED = 130
 _NOT_KEPT = 2
@@ -39,10 +39,10 @@ class Running:
         RightcallError: what is asked cannot be run.
     """
 
-    def __init__(self, options: RunOptions, telling: Telling | None = None) -> None:
-        self._plan = RunPlan(options)
+    def __init__(self, options: RunOptions, output: Output | None = None) -> None:
+        self._plan = PlannedRun(options)
         self._options = self._plan.options
-        self._telling = telling or Telling.of(msgspec.structs.asdict(self._options))
+        self._output = output or Output.of(msgspec.structs.asdict(self._options))
         overall = Overall(self._plan.chosen.eval_set.overall)
         self._counts = Counts(self._plan.cases, overall, self._options.min_repeat_pass)
         self._spans = SpanListener(self._options.spans, redacts=bool(self._options.redact))
@@ -62,7 +62,7 @@ class Running:
             else:
                 self._is_complete, self._overall = True, self._counts.overall.results()
         totals = self._counts.tally.totals()
-        self._telling.finish(self._report(totals, monotonic() - began))
+        self._output.finish(self._report(totals, monotonic() - began))
         if self._trouble is not None:
             print_error(self._trouble)
         if stopping.is_asked:
@@ -97,7 +97,7 @@ class Running:
     def _begin(self, progress: Progress) -> JournalListener:
         run, journal = self._plan.begin()
         self._spans.begin(run)
-        return JournalListener(journal, self._plan.digests, self._telling, progress, redacts=bool(self._options.redact))
+        return JournalListener(journal, self._plan.digests, self._output, progress, redacts=bool(self._options.redact))
 
     def _events(self, stopping: Stopping) -> Generator[Event, None, None]:
         """The events of the runner and, after each, the results of evaluators that have finished by then."""

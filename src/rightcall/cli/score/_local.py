@@ -16,7 +16,7 @@ from rightcall.scale.request import Request
 from rightcall.values.results import Aggregates, CaseResult, OverallResult, Totals, Verdict, worst
 
 from .._errors import print_error
-from .._formats import Telling
+from .._formats import Output
 from .._options import sources_of
 from .._stdout_guard import stdout_guard
 
@@ -77,12 +77,12 @@ class LocalScoring:
 
     def __init__(self, request: Request, options: dict[str, Any]) -> None:
         self._request, self._options = request, options
-        self._telling = Telling.of(options)
+        self._output = Output.of(options)
         self._verdicts: dict[str, Verdict] = {}
         self._aggregates = Aggregates()
         self._warnings: Counter[str] = Counter()
         self._sources = sources_of(options, request)
-        evidence = "all" if options["keep"] else self._telling.wants_results
+        evidence = "all" if options["keep"] else self._output.wants_results
         self._scoring = Scoring(request, self._sources, workers=options["workers"], evidence=evidence)
         self._saved: SavedRun | None = None
         self._is_complete = True
@@ -105,7 +105,7 @@ class LocalScoring:
             if self._saved is not None:
                 evaluators = self._aggregates.by_evaluator()
                 self._saved.finish(totals, evaluators, seconds, is_complete=self._is_complete, overall=self._overall)
-            self._telling.finish(self._report(spool, totals, seconds))
+            self._output.finish(self._report(spool, totals, seconds))
         return exit_code(totals.exit_code, self._overall) or (2 if self._sources.unreadable else 0)
 
     def _taken(self) -> Iterator[Scored]:
@@ -117,7 +117,7 @@ class LocalScoring:
                 self._verdicts[result.case_id] = worst((before, result.verdict))
                 self._aggregates.add(scored.measures)
                 self._warnings.update(result.notes)
-                self._telling.tell(result)
+                self._output.show(result)
                 yield scored
                 if self._options["fail_fast"] and not result.passed:
                     self._is_complete = False
@@ -125,7 +125,7 @@ class LocalScoring:
 
     def _keep(self, scored: Scored, spool: Spool) -> None:
         """Keep a result until all are there and, with `--keep`, for good."""
-        wanted = self._telling.wants_results
+        wanted = self._output.wants_results
         if wanted == "all" or (wanted == "bad" and not scored.result.passed):
             spool.add(scored)
         if self._options["keep"]:

@@ -30,11 +30,13 @@ class Calls:
 
     def __init__(self, batch: pa.RecordBatch, wanted: Iterable[str]) -> None:
         self._column = batch.column("calls")
+        # A slice of a batch keeps the offsets and values of the whole: both are cut to what belongs to its rows.
         offsets = _integers(self._column.offsets)
         first, end = offsets[0], offsets[-1]
         self._values = self._column.values.slice(first, end - first)
         self._bounds = [offset - first for offset in offsets] if first else offsets
         names = self._field("name") if pa.types.is_struct(self._values.type) else self._values
+        # With "encode" a null is a value of the dictionary, so that `indices` has no nulls and is plain memory.
         self._encoded = names.dictionary_encode("encode")
         self.vocabulary: list[str | None] = self._encoded.dictionary.to_pylist()
         """The names that occur."""

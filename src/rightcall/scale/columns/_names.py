@@ -120,6 +120,8 @@ class _Faults:
 
     def of(self, key: bytes, common: bytes) -> Causes:
         """The faults of calls of expected names, given also with blanks for those that are not in place."""
+        # `translate` with bytes to delete is a set difference in C. For five names and ten calls it takes a quarter of
+        # the time of a loop over the names.
         absent = self._once.translate(None, key)
         moved = self._once.translate(None, absent + common) if self._scope.order else b""
         if self._repeated:
@@ -149,6 +151,7 @@ class _Faults:
 
     def _sorted(self, codes: bytes) -> bytes:
         """Codes in the order of their names, each once."""
+        # All without (all without these) is these, in the order of all.
         return self._all.translate(None, self._all.translate(None, codes))
 
 

@@ -127,6 +127,7 @@ class Outcomes:
     def _flat(self, causes: Sequence[Causes]) -> pa.Array:
         if len(self._causes) > _NARROW:
             return pa.array(chain.from_iterable(causes), pa.int32())
+        # Numbers below 256 are a byte each, so that no Python integer is made for them.
         joined = b"".join(map(bytes, causes))
         return pa.Array.from_buffers(pa.uint8(), len(joined), [None, pa.py_buffer(joined)])
 

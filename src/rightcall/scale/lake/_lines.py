@@ -101,6 +101,8 @@ def _calls(calls: Any) -> list[dict[str, Any]] | None:
 def _lines(stream: IO[bytes], begin: int, end: int) -> Iterator[tuple[int, bytes]]:
     """The lines that begin in a range, each with where; of one that is too long, more than the limit allows."""
     if begin:
+        # A line belongs to the range in which it begins. One byte earlier, because a line that begins exactly at
+        # `begin` would else be taken for the end of the line before.
         stream.seek(begin - 1)
         place = begin - 1 + len(stream.readline())
     else:
@@ -110,6 +112,7 @@ def _lines(stream: IO[bytes], begin: int, end: int) -> Iterator[tuple[int, bytes
         if not line:
             return
         length = len(line)
+        # The rest of a line that is too long is passed over in pieces: it may be larger than memory.
         while len(line) > _LONGEST and not line.endswith(b"\n"):
             rest = stream.readline(_CHUNK)
             length += len(rest)
@@ -157,6 +160,7 @@ def _converter(field: Any) -> Callable[[Any], Any]:
     kind = _KINDS.get(str(field.type))
 
     def converted(value: Any) -> Any:
+        # `type() is`, not `isinstance`: a bool is an int in Python, and not in a column.
         if type(value) is kind and (kind is not int or -_MOST <= value < _MOST):
             return _text(value) if kind is str else value
         if field.name in _NAMES and type(value) is int:

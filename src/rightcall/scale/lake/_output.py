@@ -28,8 +28,11 @@ SUMMARY = "_summary.json"
 _LOCK = "_lock"
 _ROOM = "_spans"
 _GROUP = 65_536
+"""Rows in a row group. It is fixed, so that the same rows make the same bytes whatever batches they came in."""
 _ATTEMPTS, _PAUSE = 40, 0.05
+"""Two seconds in all: longer than the workers of a killed command take to end."""
 _PART = re.compile(rf"\.(?:{NAME.pattern}|{re.escape(SUMMARY)})\.\d+\.part", re.ASCII)
+# EFBIG, ENOSPC and, on Linux, EDQUOT: what a user can do something about.
 _FULL = (27, 28, 122)
 
 
@@ -54,7 +57,7 @@ class Output:
         if not self.place.is_local:
             yield
             return
-        import fcntl
+        import fcntl  # Windows has none, and no command there gets this far
 
         with self._telling():
             descriptor = os.open(os.path.join(self.place.path, _LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -102,6 +105,8 @@ class Output:
         schema = SCORES.with_metadata({KEY: fingerprint.encode()})
         if self.place.is_local:
             return self._write_here(name, schema, batches)
+        # An object appears when its upload is complete, and never in part: written in memory first, it needs no rename,
+        # which object stores have not got (https://arrow.apache.org/docs/python/filesystems.html).
         sink = pa.BufferOutputStream()
         rows = _write_table(sink, schema, batches)
         self.put(name, sink.getvalue())

@@ -92,6 +92,7 @@ def telling(address: str) -> Iterator[None]:
 
 def reason(problem: BaseException) -> str:
     """What a store or the system said, on one line."""
+    # Arrow's text has its own detail behind the system's ("[errno 2] …. Detail: …"), on several lines.
     number = getattr(problem, "errno", None)
     text = os.strerror(number) if isinstance(number, int) else str(problem)
     return " ".join(text.split())[:500] or type(problem).__name__
@@ -103,6 +104,8 @@ def _system(scheme: str, store: str, query: str) -> tuple[Any, str]:
 
     Arrow parses the address as a URI, in which a space or an umlaut is a mistake, so it is shown the store alone.
     """
+    # The variables of the AWS SDKs (https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html), which
+    # Arrow's own client does not read in all of its versions.
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     if scheme == "s3://" and endpoint and "endpoint_override" not in query:
         protocol, _, host = endpoint.rpartition("://")

@@ -18,6 +18,7 @@ RUN = "rightcall.run"
 
 _HELD_BYTES = 32 << 20
 _SMALLEST_PIECE = 128 << 10
+"""Bytes that each bucket gets at a time, on average: a file is opened and closed for each piece."""
 
 
 class Spilling:
@@ -64,6 +65,7 @@ class Spilling:
         import pyarrow as pa
 
         count = len(self._paths)
+        # Not `hash`, which is another one in every process (PYTHONHASHSEED): the same run is in the same bucket always.
         numbers = [crc32(run.encode("utf-8", "replace")) % count for run in table.column(RUN).to_pylist()]
         order = sorted(range(len(numbers)), key=numbers.__getitem__)
         table = table.combine_chunks().take(pa.array(order, pa.int64()))
@@ -97,6 +99,7 @@ def _stream(table: pa.Table) -> Any:
     import pyarrow as pa
 
     sink = pa.BufferOutputStream()
+    # The cheapest codec there is, because each piece is read once and removed; a build of Arrow may come without it.
     packing = "lz4" if pa.Codec.is_available("lz4") else None
     with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression=packing)) as writer:
         writer.write_table(table)

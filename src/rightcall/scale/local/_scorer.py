@@ -101,6 +101,7 @@ class Scorer:
         self, named: Iterable[tuple[NameT, Case | None, Trajectory]]
     ) -> Iterator[tuple[NameT, Scored | Unmatched]]:
         """The results of trajectories whose cases are known. Those whose evaluators wait are judged side by side."""
+        # A deque of what was submitted keeps the order of the files, whichever evaluator finishes first.
         waiting: deque[tuple[NameT, Case | None, Trajectory, Future[CaseResult] | None]] = deque()
         problem = None
         try:

@@ -1,0 +1,72 @@
+"""The options of commands say what the rooms below can do, though they do not load them."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from rightcall.cases.verdicts import CASE_ATTRIBUTE, Join
+from rightcall.cli import _options
+from rightcall.cli._configured import configurable
+from rightcall.cli._options import GroupedCommand, option
+from rightcall.judging.models import PREFIX
+from rightcall.reading import INPUT_FORMATS, Grouping, Reading
+from rightcall.scale.request import Choice
+
+
+def test_the_choices_are_those_of_readers_and_eval_sets() -> None:
+    assert _options.INPUT_FORMATS == INPUT_FORMATS
+    assert get_args(Grouping) == _options.GROUPINGS
+    assert get_args(Join) == _options.JOINS
+    assert _options.CASE_ATTRIBUTE == CASE_ATTRIBUTE
+
+
+def test_answers_of_judges_are_ignored_by_the_variable_that_judges_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(f"{PREFIX}CACHE", raising=False)
+
+    @click.command()
+    @_options.no_cache_option
+    def command() -> None:
+        import os
+
+        click.echo(os.environ.get(f"{PREFIX}CACHE"))
+
+    assert CliRunner(env={f"{PREFIX}CACHE": None}).invoke(command, ["--no-cache"]).output == "off\n"
+
+
+def test_every_field_of_a_reading_comes_from_an_option() -> None:
+    given = {"input_format": "otlp", "grouping": "trace", "case_attribute": "case", "max_size": 9}
+
+    assert given.keys() == set(Reading.__struct_fields__)
+    assert _options.reading_of({**given, "other": 1}) == Reading(**given)  # type: ignore[arg-type]
+
+
+def test_every_field_of_a_request_comes_from_an_option() -> None:
+    given = {"evalset": "a.yaml", "cases": ("a*",), "tags": ("slow",), "join": "trace", "trust": True}
+
+    made = _options.request_of(given, case_ids=frozenset("a"))
+
+    defaults = Choice()
+    assert [field for field in Choice.__struct_fields__ if getattr(made, field) == getattr(defaults, field)] == []
+    assert made.evalset == "a.yaml"
+
+
+def test_help_lists_options_in_sections_in_the_same_order_always() -> None:
+    @click.command(cls=GroupedCommand)
+    @option("Output", "--keep", is_flag=True)
+    @option("What", "--evalset")
+    def command() -> None: ...
+
+    shown = CliRunner().invoke(command, ["--help"]).output
+
+    assert [line for line in shown.splitlines() if line.endswith(":")] == ["What:", "Output:", "Other:"]
+
+
+def test_a_project_configures_what_run_and_score_have_in_common_with_their_options() -> None:
+    known = configurable()
+
+    assert {"agent", "evalset", "case", "format", "group_by", "max_size", "no_cache", "timeout"} <= known
+    assert known.isdisjoint({"traces", "names", "out", "engine", "failed", "resume", "watch", "help"})
