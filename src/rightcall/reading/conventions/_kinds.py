@@ -117,15 +117,10 @@ def groups_of(span: Span) -> _Keys:
 
 
 def kind_of(span: Span) -> Kind:
-    """What a span stands for; found out once, however often it is asked."""
-    kind: Kind | None = span.kind
-    if kind is None:
-        said = kind_in_name(span)
-        kind = _found_out({**span.attributes, **said}) if said else _by_attributes(span.attributes)
-        if kind is None:
-            kind = _by_name(span)
-        span.kind = kind
-    return kind
+    """What a span stands for."""
+    said = kind_in_name(span)
+    kind = _found_out({**span.attributes, **said}) if said else _by_attributes(span.attributes)
+    return _by_name(span) if kind is None else kind
 
 
 def _learn(keys: _Keys) -> Shape:

@@ -18,7 +18,7 @@ from rightcall.values.decoding import decode_json
 
 from ._otlp import events_in, otlp_span
 
-_NO_PARENT = ("0" * 16, "", None)
+_NO_PARENT = ("0" * 16, "")
 _FAILED = 2
 _NO_EVENTS = msgspec.Raw(b"[]")
 _TRACE_ID_LENGTH = 32
@@ -32,11 +32,15 @@ class _Status(msgspec.Struct, frozen=True):
 _NO_STATUS = _Status()
 
 
-class _Span(Span, gc=False):
-    """A span as it is decoded. `_finished` makes a usual one of it, which is cheaper than making another."""
-
-    attributes: tuple[Attribute, ...] = ()  # type: ignore[assignment]
-    events: msgspec.Raw = _NO_EVENTS  # type: ignore[assignment]
+class _Span(msgspec.Struct, gc=False, rename="camel"):
+    name: str
+    trace_id: str = ""
+    span_id: str | None = None
+    parent_span_id: str | None = None
+    start_time_unix_nano: int | None = None
+    end_time_unix_nano: int | None = None
+    attributes: tuple[Attribute, ...] = ()
+    events: msgspec.Raw = _NO_EVENTS
     status: _Status = _NO_STATUS
 
 
@@ -126,19 +130,23 @@ def span_in(raw: bytes, scope: str) -> Span:
         return _span_tolerantly(raw, scope)
 
 
-def _finished(span: Any, scope: str) -> Span:
-    held = span.attributes
-    shape = shape_of(tuple([attribute.key for attribute in held]))
-    span.attributes = RawAttributes(shape, shape.places, held)
-    # One text for all spans of a trace, rather than one for each.
-    span.trace_id, span.scope = intern(span.trace_id.lower()), scope
-    span.events = LazyEvents(_raw_events, span.events) if span.events != _NO_EVENTS else ()
-    span.parent_id = None if span.parent_id in _NO_PARENT else span.parent_id.lower()
-    span.span_id = span.span_id.lower() if span.span_id else None
-    status = span.status
-    if status is not _NO_STATUS:
-        span.failed, span.description = status.code == _FAILED, status.message
-    return span  # type: ignore[no-any-return]
+def _finished(span: _Span, scope: str) -> Span:
+    shape = shape_of(tuple([attribute.key for attribute in span.attributes]))
+    parent, status = span.parent_span_id, span.status
+    return Span(
+        span.name,
+        # One string for all spans of a trace, rather than one for each.
+        intern(span.trace_id.lower()),
+        span.span_id.lower() if span.span_id else None,
+        None if parent is None or parent in _NO_PARENT else parent.lower(),
+        span.start_time_unix_nano,
+        span.end_time_unix_nano,
+        RawAttributes(shape, shape.places, span.attributes),  # type: ignore[arg-type]
+        status.code == _FAILED,
+        status.message,
+        scope,
+        LazyEvents(_raw_events, span.events) if span.events != _NO_EVENTS else (),
+    )
 
 
 def _span_tolerantly(raw: bytes, scope: str) -> Span:

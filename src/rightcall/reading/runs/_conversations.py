@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rightcall.reading.conventions import CallShape, Role
 from rightcall.reading.messages import Conversation, Requests, SpanMessages
-from rightcall.reading.spans import LogRecord, Span
+from rightcall.reading.spans import LogRecord
 
 from ._notes import NotUnderstood
+from ._read_span import ReadSpan
 from ._span_tree import Tree
 from ._turns import Turns
 
@@ -16,13 +17,13 @@ from ._turns import Turns
 class Conversations:
     """The conversations of a run, by the span that carries them."""
 
-    def __init__(self, spans: Sequence[Span], roles: Mapping[int, Role], logs: Iterable[LogRecord]) -> None:
+    def __init__(self, spans: Sequence[ReadSpan], roles: Mapping[int, Role], logs: Iterable[LogRecord]) -> None:
         self._spans, self._roles, self._logs = spans, roles, logs
         self._messages = SpanMessages()
         self._carried: dict[int, Conversation] = {}
         self._logged: list[Conversation] | None = None
 
-    def of(self, span: Span) -> Conversation:
+    def of(self, span: ReadSpan) -> Conversation:
         """What a span says, or else the log records that belong to it."""
         carried = self._carried_by(span)
         if carried or span.span_id is None:
@@ -45,7 +46,7 @@ class Conversations:
             requests.is_placed = placed.get(said.span_id, True)
             requests.add(said.input, said.output, context, said.start_ns, said.end_ns, turn or 0, said.of_model)
 
-    def _carried_by(self, span: Span) -> Conversation:
+    def _carried_by(self, span: ReadSpan) -> Conversation:
         known = self._carried.get(id(span))
         if known is None:
             known = self._carried[id(span)] = self._messages.in_span(span, self._roles.get(id(span)))

@@ -6,7 +6,9 @@ from collections.abc import Container
 from typing import Literal
 
 from rightcall.reading.conventions import CONVERSATION_KEYS, GROUP_KEYS, SESSION_KEYS, groups_of
-from rightcall.reading.spans import Span, once_each
+from rightcall.reading.spans import Span
+
+from ._read_span import ReadSpan, once_each
 
 Grouping = Literal["auto", "conversation", "session", "trace", "file"]
 GROUPINGS = ("auto", "conversation", "session", "trace", "file")
@@ -31,20 +33,18 @@ class Traces:
     def __init__(self, grouping: Grouping) -> None:
         self._grouping = grouping
         self._keys = _KEYS[grouping]
-        self._spans: dict[str, list[Span]] = {}
+        self._spans: dict[str, list[ReadSpan]] = {}
         self._above: dict[str, str] = {}
         self._by_conversation: dict[str, str] = {}
         self._united: set[tuple[str, str]] = set()
 
-    def add(self, span: Span) -> None:
-        """Take in a span."""
+    def add(self, span: ReadSpan) -> None:
+        """Take in a span. What it says of conversations is taken in by `unite`."""
         trace = "" if self._grouping == "file" else span.trace_id
         held = self._spans.get(trace)
         if held is None:
             held = self._spans[trace] = []
         held.append(span)
-        if groups_of(span):
-            self.unite(span)
 
     @property
     def has_spans(self) -> bool:
@@ -74,7 +74,7 @@ class Traces:
         """The traces that stand for several."""
         return {self.top(trace) for trace in self._above}
 
-    def runs(self) -> list[list[Span]]:
+    def runs(self) -> list[list[ReadSpan]]:
         """The spans of each run, in order of the first start."""
         united: dict[str, list[str]] = {}
         for trace in self._spans:
@@ -84,7 +84,7 @@ class Traces:
         runs.sort(key=begin_of)
         return runs
 
-    def part_with(self, names: Container[str]) -> list[list[Span]]:
+    def part_with(self, names: Container[str]) -> list[list[ReadSpan]]:
         """The spans of each run that is known by these traces and conversations only; they are held no longer."""
         others = {self.top(trace) for trace in self._spans if trace not in names}
         others.update([self.top(trace) for trace, value in self._united if value not in names])
@@ -104,17 +104,17 @@ class Traces:
         """How many spans are held."""
         return sum(map(len, self._spans.values()))
 
-    def taken(self) -> dict[str, list[Span]]:
+    def taken(self) -> dict[str, list[ReadSpan]]:
         """The spans held, by trace; they are held no longer."""
         spans, self._spans = self._spans, {}
         return spans
 
 
-def begin_of(run: list[Span]) -> int:
+def begin_of(run: list[ReadSpan]) -> int:
     """When a run began; after all others if nothing says it."""
     return min((span.start_ns for span in run if span.start_ns is not None), default=1 << 80)
 
 
-def end_of(run: list[Span]) -> int:
+def end_of(run: list[ReadSpan]) -> int:
     """When a run ended."""
     return max((span.end_ns for span in run if span.end_ns is not None), default=0)

@@ -23,8 +23,9 @@ from rightcall.reading.messages import (
     turns_in_log,
     writer_of,
 )
-from rightcall.reading.spans import NOTHING, LogRecord, Span, outcome
+from rightcall.reading.spans import NOTHING, LogRecord, outcome
 
+from ._read_span import ReadSpan
 from ._span_tree import Tree
 
 _JSON = "application/json"
@@ -65,7 +66,7 @@ KEYS = frozenset({*_INPUT, *_OUTPUT})
 """Attributes that say what a span was given and gave back."""
 
 _LAST = 1 << 80
-Found = Callable[["_Speakers", Span], Any]
+Found = Callable[["_Speakers", ReadSpan], Any]
 
 
 def question(messages: list[Any]) -> str | None:
@@ -79,7 +80,7 @@ def answer(messages: list[Any]) -> str | None:
 
 
 def asked_and_answered(
-    spans: Sequence[Span], roles: Mapping[int, Role], tree: Tree, logs: Iterable[LogRecord] = ()
+    spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree, logs: Iterable[LogRecord] = ()
 ) -> tuple[Any, Any]:
     """What the user asked and what the answer was, of the spans of a run or of one of its turns; None if unknown.
 
@@ -95,7 +96,7 @@ def asked_and_answered(
     return None if given is NOTHING else given, None if returned is NOTHING else returned
 
 
-def has_answer(span: Span) -> bool:
+def has_answer(span: ReadSpan) -> bool:
     """Whether a span says what it gave back."""
     if not _OUTPUT.keys().isdisjoint(span.attributes.keys()):
         return True
@@ -106,11 +107,13 @@ def has_answer(span: Span) -> bool:
 class _Speakers:
     """The agents and models of a run that are not inside of calls, and the chains around them."""
 
-    def __init__(self, spans: Sequence[Span], roles: Mapping[int, Role], tree: Tree, logs: Iterable[LogRecord]) -> None:
+    def __init__(
+        self, spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree, logs: Iterable[LogRecord]
+    ) -> None:
         self._parents = {span.span_id: span.parent_id for span in spans if span.span_id}
         self.roles = roles
-        self._known: dict[str | None, Span] = {}
-        self._inside: dict[int, list[Span]] = {}
+        self._known: dict[str | None, ReadSpan] = {}
+        self._inside: dict[int, list[ReadSpan]] = {}
         self._logs: dict[str | None, list[LogRecord]] = {}
         for record in logs:
             self._logs.setdefault(record.span_id, []).append(record)
@@ -133,7 +136,7 @@ class _Speakers:
         """What the latest of the topmost spans says, or those that ran beside it."""
         return self._found(self._tops, find, _ends_last)
 
-    def messages(self, span: Span) -> dict[str, list[Any]]:
+    def messages(self, span: ReadSpan) -> dict[str, list[Any]]:
         """The messages that a span and its log records carry, by the side they stand on."""
         found: dict[str, list[Any]] = {"input": [], "output": []}
         is_model = self.roles.get(id(span)) == "model"
@@ -147,7 +150,7 @@ class _Speakers:
                 found[side] += messages
         return found
 
-    def _found(self, level: list[Span], find: Found, order: Callable[[Span], tuple[int, int]]) -> Any:
+    def _found(self, level: list[ReadSpan], find: Found, order: Callable[[ReadSpan], tuple[int, int]]) -> Any:
         for span in _beside_the_first(sorted(level, key=order)):
             found = find(self, span)
             if found is not NOTHING and (level is self._tops or isinstance(found, str)):
@@ -157,7 +160,7 @@ class _Speakers:
                 return found
         return NOTHING
 
-    def _speaks(self, span: Span) -> bool:
+    def _speaks(self, span: ReadSpan) -> bool:
         if span.kind.__class__ is CallShape:
             return False
         if id(span) in self.roles:
@@ -166,7 +169,7 @@ class _Speakers:
             return False
         return str(span.attributes.get("openinference.span.kind", "")).lower() not in _HELPERS
 
-    def _above(self, span: Span) -> Span | None:
+    def _above(self, span: ReadSpan) -> ReadSpan | None:
         """The nearest agent or model around a span; where there is none, the topmost span around it that speaks."""
         above, seen, found = span.parent_id, {span.span_id}, None
         while above is not None and above not in seen:
@@ -178,13 +181,13 @@ class _Speakers:
             above = self._parents.get(above)
         return found
 
-    def _roots(self, tops: list[Span]) -> list[Span]:
+    def _roots(self, tops: list[ReadSpan]) -> list[ReadSpan]:
         """Those of the topmost spans that stand for a run: not a model that was asked beside an agent."""
         runs = [span for span in tops if self.roles.get(id(span)) == "agent" or id(span) in self._inside]
         return runs or tops
 
 
-def _question(speakers: _Speakers, span: Span) -> Any:
+def _question(speakers: _Speakers, span: ReadSpan) -> Any:
     if speakers.roles.get(id(span)) != "model":
         found = _first_value(span, _INPUT, given_in)
         if found is not NOTHING:
@@ -195,11 +198,11 @@ def _question(speakers: _Speakers, span: Span) -> Any:
     return asked or _of_model(speakers, span, given_in)
 
 
-def _last_word(speakers: _Speakers, span: Span) -> Any:
+def _last_word(speakers: _Speakers, span: ReadSpan) -> Any:
     return question_in(speakers.messages(span)["input"]) or NOTHING
 
 
-def _answer(speakers: _Speakers, span: Span) -> Any:
+def _answer(speakers: _Speakers, span: ReadSpan) -> Any:
     messages = speakers.messages(span)
     said = answer_in(messages["output"]) or (answer_in(messages["input"]) if not messages["output"] else None)
     if speakers.roles.get(id(span)) != "model":
@@ -210,7 +213,7 @@ def _answer(speakers: _Speakers, span: Span) -> Any:
     return said.rstrip("\n") if said else _of_model(speakers, span, returned_in)
 
 
-def _of_model(speakers: _Speakers, span: Span, find: Callable[[Any, bool], Any]) -> Any:
+def _of_model(speakers: _Speakers, span: ReadSpan, find: Callable[[Any, bool], Any]) -> Any:
     """What a model's span says where it keeps no messages; of what it keeps only texts are for people."""
     if speakers.roles.get(id(span)) != "model":
         return NOTHING
@@ -218,11 +221,11 @@ def _of_model(speakers: _Speakers, span: Span, find: Callable[[Any, bool], Any])
     return next((found for found in _values(span, keys, find) if isinstance(found, str)), NOTHING)
 
 
-def _first_value(span: Span, keys: Mapping[str, str], find: Callable[[Any, bool], Any]) -> Any:
+def _first_value(span: ReadSpan, keys: Mapping[str, str], find: Callable[[Any, bool], Any]) -> Any:
     return next(_values(span, keys, find), NOTHING)
 
 
-def _values(span: Span, keys: Mapping[str, str], find: Callable[[Any, bool], Any]) -> Iterator[Any]:
+def _values(span: ReadSpan, keys: Mapping[str, str], find: Callable[[Any, bool], Any]) -> Iterator[Any]:
     attributes = span.attributes
     for key, kind in keys.items():
         held = attributes.get(key)
@@ -243,7 +246,7 @@ def _body(record: LogRecord) -> Mapping[str, Any]:
     return record.body if isinstance(record.body, Mapping) else {}
 
 
-def _beside_the_first(level: list[Span]) -> list[Span]:
+def _beside_the_first(level: list[ReadSpan]) -> list[ReadSpan]:
     """The first of some spans and those that ran at the same time."""
     if len(level) < 2:
         return level
@@ -252,19 +255,19 @@ def _beside_the_first(level: list[Span]) -> list[Span]:
     return [span for span in level if span is first or (_start(span) < end and start < _end(span))]
 
 
-def _begins_first(span: Span) -> tuple[int, int]:
+def _begins_first(span: ReadSpan) -> tuple[int, int]:
     return _start(span), -_end(span)
 
 
-def _ends_last(span: Span) -> tuple[int, int]:
+def _ends_last(span: ReadSpan) -> tuple[int, int]:
     return -_end(span), _start(span)
 
 
-def _start(span: Span) -> int:
+def _start(span: ReadSpan) -> int:
     return _LAST if span.start_ns is None else span.start_ns
 
 
-def _end(span: Span) -> int:
+def _end(span: ReadSpan) -> int:
     return _start(span) if span.end_ns is None else span.end_ns
 
 

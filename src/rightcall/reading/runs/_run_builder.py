@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import msgspec
+
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.reading.conventions import CONVENTIONS, CallShape, Role, reads_like_error
 from rightcall.reading.messages import Log, Requests, exchanges_of
-from rightcall.reading.spans import NOTHING, CallRecord, LogRecord, Span, once_each
+from rightcall.reading.spans import NOTHING, CallRecord, LogRecord, Span
 from rightcall.values.trajectory import NOT_UNDERSTOOD, NOT_UNDERSTOOD_NOTE, ToolCall, Trajectory
 
 from ._call_order import group_by_time, number_groups, ordered, unsettled
@@ -16,7 +18,8 @@ from ._conversations import Conversations
 from ._input_output import GivenLog, asked_and_answered, asked_and_answered_in
 from ._merge import join, made_and_withheld, withheld_call, without_duplicates
 from ._notes import NotUnderstood, Warnings
-from ._span_calls import read_call
+from ._read_span import ReadSpan, once_each
+from ._span_calls import read_span
 from ._span_tree import Tree
 from ._turns import Turns, turns_in
 from ._usage import usage_of
@@ -46,11 +49,11 @@ class RunBuilder:
     def __init__(
         self, limits: Limits = DEFAULT_LIMITS, keep: tuple[str, ...] = (), tools_are_seen: bool = False
     ) -> None:
-        self.spans: list[Span] = []
+        self.spans: list[ReadSpan] = []
         self.logs: list[LogRecord] = []
         self.log = Log()
         self._given_logs: list[GivenLog] = []
-        self._turns: list[list[Span]] = []
+        self._turns: list[list[ReadSpan]] = []
         self._limits = limits
         self._keep = keep
         self._tools_are_seen = tools_are_seen
@@ -67,7 +70,7 @@ class RunBuilder:
         doubtful = [record for record in records if record.unread]
         records = [record for record in records if not record.unread] if doubtful else records
         held = [record.span for record in doubtful if record.span]
-        tree = Tree(spans, roles, frozenset(map(id, [*held, *[span for span in spans if span.record is not None]])))
+        tree = Tree(spans, roles, frozenset(map(id, [*held, *[span for span in spans if span.call and not span.kind]])))
         records = _placed(records, tree, roles)
         self._not_understood.note_twins(records)
         conversations = Conversations(spans, roles, self.logs)
@@ -107,8 +110,7 @@ class RunBuilder:
 
     def add(self, span: Span) -> None:
         """Take in a span."""
-        read_call(span, self._limits, self._keep)
-        self.spans.append(span)
+        self.spans.append(read_span(span, self._limits, self._keep))
 
     def add_log(self, said: GivenLog) -> None:
         """Take in a log of messages that an agent gave back."""
@@ -129,7 +131,7 @@ class RunBuilder:
 
     def _complete(
         self,
-        spans: list[Span],
+        spans: list[ReadSpan],
         records: list[CallRecord],
         turns: Turns,
         tree: Tree,
@@ -158,7 +160,7 @@ class RunBuilder:
         return unseen
 
     def _asked_and_answered(
-        self, spans: list[Span], roles: Mapping[int, Role], turns: Turns, tree: Tree
+        self, spans: list[ReadSpan], roles: Mapping[int, Role], turns: Turns, tree: Tree
     ) -> list[tuple[Any, Any]]:
         """What the user asked and what the answer was, of each turn."""
         said = self._all_logs()
@@ -193,7 +195,7 @@ class RunBuilder:
         self._warnings.add("tool data", NO_TOOL_DATA)
         return "none"
 
-    def _shows_all_turns(self, turns: Turns, tool_data: str, spans: list[Span]) -> bool:
+    def _shows_all_turns(self, turns: Turns, tool_data: str, spans: list[ReadSpan]) -> bool:
         """Whether each turn would show its calls: by tools that are traced, or by messages of its own."""
         if turns.count == 1 or self._tools_are_seen:
             return True
@@ -220,25 +222,23 @@ class RunBuilder:
             )
 
 
-def _classified(spans: list[Span]) -> tuple[list[CallRecord], dict[int, Role]]:
+def _classified(spans: list[ReadSpan]) -> tuple[list[CallRecord], dict[int, Role]]:
     """The calls of spans, in order, and the roles of the other spans that have one."""
     records: list[CallRecord] = []
     roles: dict[int, Role] = {}
     for span in spans:
         kind = span.kind
-        if kind.__class__ is CallShape:
-            record, span.record = span.record, None
-            if record is not None:
-                record.span = span
-                records.append(record)
+        if isinstance(kind, CallShape):
+            if span.call is not None:
+                records.append(msgspec.structs.replace(span.call, span=span))
         elif kind:
             roles[id(span)] = kind
-        elif span.record is not None:
-            records.append(span.record)
+        elif span.call is not None:
+            records.append(span.call)
     return ordered(records), roles
 
 
-def _kept(spans: list[Span], keys: tuple[str, ...]) -> dict[str, Any]:
+def _kept(spans: list[ReadSpan], keys: tuple[str, ...]) -> dict[str, Any]:
     """The attributes asked for, each from the first span that has it."""
     found: dict[str, Any] = {}
     for key in keys:

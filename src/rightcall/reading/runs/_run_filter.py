@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from rightcall.reading.conventions import CallShape, Role, kind_of
-from rightcall.reading.spans import NOTHING, CallRecord, Span, topmost
+from rightcall.reading.conventions import CallShape, Role
+from rightcall.reading.spans import NOTHING, topmost
 
 from ._grouping import begin_of, end_of
 from ._input_output import asked_and_answered, has_answer
+from ._read_span import ReadSpan
 from ._span_tree import Tree
 
 _MOST_OPEN = 64
 
 
-def united_by_calls(runs: list[list[Span]]) -> list[list[Span]]:
+def united_by_calls(runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
     """The runs, each with those that one of its calls started.
 
     That is decided for each two of them, so that what else lies in a source makes no difference: the one began and
@@ -29,19 +30,19 @@ def united_by_calls(runs: list[list[Span]]) -> list[list[Span]]:
             above[inner] = outer
     if not above:
         return runs
-    united: dict[int, list[Span]] = {}
+    united: dict[int, list[ReadSpan]] = {}
     for index, run in enumerate(runs):
         united.setdefault(_top(index, above), []).extend(run)
     return list(united.values())
 
 
-def _held(runs: list[list[Span]]) -> Iterator[tuple[int, list[tuple[int, Span]]]]:
+def _held(runs: list[list[ReadSpan]]) -> Iterator[tuple[int, list[tuple[int, ReadSpan]]]]:
     """Those of the runs that ran inside of calls of others, with these calls."""
-    starts: list[tuple[int, int, int, Span | None]] = []
+    starts: list[tuple[int, int, int, ReadSpan | None]] = []
     for index, run in enumerate(runs):
         starts.append((begin_of(run), 1, index, None))
         starts += [(span.start_ns or 0, 0, index, span) for span in _leaf_calls(run)]
-    open_calls: list[tuple[int, Span]] = []
+    open_calls: list[tuple[int, ReadSpan]] = []
     for start, _, index, call in sorted(starts, key=lambda entry: entry[:3]):
         open_calls = [entry for entry in open_calls if (entry[1].end_ns or 0) > start][-_MOST_OPEN:]
         if call is not None:
@@ -53,28 +54,28 @@ def _held(runs: list[list[Span]]) -> Iterator[tuple[int, list[tuple[int, Span]]]
             yield index, holders
 
 
-def _leaf_calls(run: list[Span]) -> list[Span]:
+def _leaf_calls(run: list[ReadSpan]) -> list[ReadSpan]:
     """The calls of a run in which neither a call nor an agent nor a model was seen."""
     parents = {span.span_id: span.parent_id for span in run}
     busy: set[str | None] = set()
     for span in run:
-        above = span.parent_id if kind_of(span) else None
+        above = span.parent_id if span.kind else None
         while above is not None and above not in busy:
             busy.add(above)
             above = parents.get(above)
-    return [span for span in run if isinstance(kind_of(span), CallShape) and span.span_id not in busy]
+    return [span for span in run if isinstance(span.kind, CallShape) and span.span_id not in busy]
 
 
-def _holds(call: Span, begin: int, end: int) -> bool:
+def _holds(call: ReadSpan, begin: int, end: int) -> bool:
     return call.start_ns is not None and call.end_ns is not None and call.start_ns < begin and end < call.end_ns
 
 
-def _may_be_of(run: list[Span], call: Span) -> bool:
+def _may_be_of(run: list[ReadSpan], call: ReadSpan) -> bool:
     """Whether nothing that was recorded speaks against it that a call started a run."""
-    record = call.record
-    if not isinstance(record, CallRecord):
+    record = call.call
+    if record is None:
         return False
-    roles: dict[int, Role] = {id(span): kind for span in run if (kind := kind_of(span)) in ("agent", "model")}
+    roles: dict[int, Role] = {id(span): kind for span in run if (kind := span.kind) in ("agent", "model")}
     asked, answered = asked_and_answered(run, roles, Tree(run, roles))
     compared = [
         _has(held, said) for held, said in ((record.args, asked), (record.output, answered)) if _is_known(held, said)
@@ -106,12 +107,12 @@ _CREATION = "create_agent"
 _OPERATION = "gen_ai.operation.name"
 
 
-def without_creations(runs: list[list[Span]]) -> list[list[Span]]:
+def without_creations(runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
     """The runs, however they are grouped, but for traces in which an agent was made and nothing else was done."""
     return [run for run in runs if not run or not all([_is_creation(span) for span in run])]
 
 
-def whole_runs(runs: list[list[Span]]) -> list[list[Span]]:
+def whole_runs(runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
     """Runs in their own right: with an agent or a model at work in them, or with calls.
 
     A trace that ran inside a call of another is part of it. Where traces are nothing but calls (MCP servers trace each
@@ -136,10 +137,10 @@ class RunFilter:
     def __init__(self) -> None:
         self.begun: set[tuple[str, str]] = set()
         """How runs with an agent or a model at work begin: the names and scopes of their topmost spans."""
-        self.waiting: list[list[Span]] = []
+        self.waiting: list[list[ReadSpan]] = []
         """Runs with nothing of an agent in them, which count if others turn out to begin as they do."""
 
-    def counted(self, runs: list[list[Span]]) -> list[list[Span]]:
+    def counted(self, runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
         """Those that count as far as is known; others wait."""
         working = [is_at_work(run) for run in runs]
         for run, is_working in zip(runs, working, strict=True):
@@ -157,13 +158,13 @@ class RunFilter:
         """Whether a run counts that waited, by how it begins; all do where no agent was seen at work."""
         return not self.begun or not self.begun.isdisjoint(roots)
 
-    def late(self) -> list[list[Span]]:
+    def late(self) -> list[list[ReadSpan]]:
         """Those that waited and count after all."""
         waiting, self.waiting = self.waiting, []
         return [run for run in waiting if self.count(roots_of(run))]
 
 
-def roots_of(run: list[Span]) -> set[tuple[str, str]]:
+def roots_of(run: list[ReadSpan]) -> set[tuple[str, str]]:
     """How a run begins: the names and scopes of its topmost spans; where all have one around them, of its first.
 
     What makes an agent is never a run, however it begins.
@@ -173,28 +174,28 @@ def roots_of(run: list[Span]) -> set[tuple[str, str]]:
     return _tops_of(run)
 
 
-def _is_creation(span: Span) -> bool:
+def _is_creation(span: ReadSpan) -> bool:
     return span.name.startswith(_CREATION) or span.attributes.get(_OPERATION) == _CREATION
 
 
-def _tops_of(run: list[Span]) -> set[tuple[str, str]]:
+def _tops_of(run: list[ReadSpan]) -> set[tuple[str, str]]:
     return {(span.name, span.scope) for span in topmost(run) or run[:1]}
 
 
-def is_at_work(run: list[Span]) -> bool:
+def is_at_work(run: list[ReadSpan]) -> bool:
     """Whether a trace is a run of something: a model answered in it, an agent ran, or something else made calls.
 
     An agent's span that gave nothing back, with nothing known inside, is what is left of another run. Calls that MCP
     alone shows were made by an agent somewhere else.
     """
-    kinds = [kind_of(span) for span in run]
+    kinds = [span.kind for span in run]
     calls = [kind for kind in kinds if isinstance(kind, CallShape)]
     agents = [span for span, kind in zip(run, kinds, strict=True) if kind == "agent"]
     if "model" in kinds or len(agents) > 1 or (agents and (calls or has_answer(agents[0]))):
         return True
     made = any(call.convention.name != _MCP for call in calls)
-    return made and any(kind_of(span) == "" for span in topmost(run))
+    return made and any(span.kind == "" for span in topmost(run))
 
 
-def _has_calls(run: list[Span]) -> bool:
-    return any(isinstance(kind_of(span), CallShape) for span in run)
+def _has_calls(run: list[ReadSpan]) -> bool:
+    return any(isinstance(span.kind, CallShape) for span in run)

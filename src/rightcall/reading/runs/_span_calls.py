@@ -33,6 +33,7 @@ from rightcall.reading.spans import (
 )
 
 from ._input_output import KEYS
+from ._read_span import ReadSpan
 
 _LONGEST_PLACEHOLDER = 20
 _PARAMETERS = "tool.parameters"
@@ -48,26 +49,48 @@ _DEFERRALS = {"ApprovalRequired": "approval was asked for", "CallDeferred": "def
 _REDACTED = re.compile(r"details are redacted", re.I)
 
 
-def read_call(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> None:
-    """Leave the call that a span records, if it does, with the span, which then lets go of what is in the call.
+def read_span(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> ReadSpan:
+    """Read what a span stands for and the call it records, and let go of what only the call needed.
 
-    The sooner that is done, the less is held. A span that says nothing of calls lets go of everything. The attributes
-    to `keep` stay, as do those of a root, which say what the run was given.
+    The sooner that is done, the less is held. A span that has nothing to do with calls lets go of everything. The
+    attributes to `keep` stay, as do those of a root, which say what the run was given.
     """
-    shape = kind_of(span)
-    if shape.__class__ is CallShape:
-        record = _record_of(span, shape, limits)
-        if record is not None:
-            # A span and a record that hold each other would never be freed; the run puts them together.
-            record.span = None
-            span.record = record
-    elif not shape and (tool := _tool_of(span)) is not None:
-        span.record = CallRecord(tool, unread=_described(span, "which may be a call"))
-    elif shape or span.events or message_attributes(span.attributes) or not KEYS.isdisjoint(span.attributes.keys()):
-        return
-    attributes = span.attributes
-    if span.parent_id is not None and attributes.keys().isdisjoint(keep):
-        span.said, span.attributes, span.events = len(attributes), _NO_ATTRIBUTES, ()
+    kind = kind_of(span)
+    call: CallRecord | None = None
+    is_done = True
+    if kind.__class__ is CallShape:
+        call = _record_of(span, kind, limits)
+        if call is not None:
+            call.span = None
+    elif not kind and (tool := _tool_of(span)) is not None:
+        call = CallRecord(tool, unread=_described(span, "which may be a call"))
+    else:
+        is_done = not (kind or span.events or _says_more(span))
+    attributes, events = span.attributes, span.events
+    count = len(attributes)
+    if is_done and span.parent_id is not None and attributes.keys().isdisjoint(keep):
+        attributes, events = _NO_ATTRIBUTES, ()
+    return ReadSpan(
+        span.name,
+        span.trace_id,
+        span.span_id,
+        span.parent_id,
+        span.start_ns,
+        span.end_ns,
+        attributes,
+        span.failed,
+        span.description,
+        span.scope,
+        events,
+        kind,
+        call,
+        count,
+    )
+
+
+def _says_more(span: Span) -> bool:
+    """Whether a span holds messages, or what an agent was given or gave back."""
+    return bool(message_attributes(span.attributes)) or not KEYS.isdisjoint(span.attributes.keys())
 
 
 def _record_of(span: Span, shape: CallShape, limits: Limits) -> CallRecord | None:

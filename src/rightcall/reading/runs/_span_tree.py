@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
 import msgspec
@@ -34,7 +34,9 @@ _NOWHERE = _Surroundings()
 class Tree:
     """Spans of one run by their ids, with the calls some of them stand for."""
 
-    def __init__(self, spans: list[Span], roles: Mapping[int, Role], doubtful: frozenset[int] = frozenset()) -> None:
+    def __init__(
+        self, spans: Sequence[Span], roles: Mapping[int, Role], doubtful: frozenset[int] = frozenset()
+    ) -> None:
         self._spans = {span.span_id: span for span in spans if span.span_id}
         self._parents = {span.span_id: span.parent_id for span in spans if span.span_id}
         self.has_parents = any([span.parent_id is not None for span in spans])

@@ -13,6 +13,7 @@ from rightcall.reading.messages import Conversation, Exchange, message_attribute
 from rightcall.reading.spans import Span
 
 from ._input_output import GIVEN
+from ._read_span import ReadSpan
 from ._span_tree import Tree
 
 _NAMES = ("gen_ai.agent.name", "agent.name", "agent_name", "graph.node.id")
@@ -26,14 +27,14 @@ class UserRequest(msgspec.Struct):
     A request is what has a question of its own, or is an agent with a name; outside of these, each use of a model.
     """
 
-    span: Span
+    span: ReadSpan
     agent: str
     """The name of the agent; empty where none is known."""
-    path: tuple[Span, ...]
+    path: tuple[ReadSpan, ...]
     """The spans around it, from the inside."""
     begin: int
     end: int
-    models: list[Span]
+    models: list[ReadSpan]
 
     def begin_after(self, last: UserRequest) -> int:
         """When the request began, with those spans around it that were not around the last one."""
@@ -45,13 +46,13 @@ class UserRequest(msgspec.Struct):
 class UserRequests:
     """The requests of a run that are neither inside of one another nor inside of a call."""
 
-    def __init__(self, spans: Sequence[Span], roles: Mapping[int, Role], tree: Tree) -> None:
-        self._spans: dict[str | None, Span] = {span.span_id: span for span in spans if span.span_id}
-        self._outermost: dict[int, Span | None] = {}
+    def __init__(self, spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree) -> None:
+        self._spans: dict[str | None, ReadSpan] = {span.span_id: span for span in spans if span.span_id}
+        self._outermost: dict[int, ReadSpan | None] = {}
         self._ends: dict[int, int] = {}
         self._roles, self._tree = roles, tree
 
-    def of(self, at_work: Iterable[Span]) -> list[UserRequest]:
+    def of(self, at_work: Iterable[ReadSpan]) -> list[UserRequest]:
         """The requests for which agents and models were at work, in order."""
         requests: dict[int, UserRequest] = {}
         for span in sorted(at_work, key=lambda span: (span.start_ns or 0, -end_of(span))):
@@ -67,7 +68,7 @@ class UserRequests:
                 request.models.append(span)
         return sorted(requests.values(), key=lambda request: request.begin)
 
-    def end_of_work(self, span: Span) -> int:
+    def end_of_work(self, span: ReadSpan) -> int:
         """When the work was over that a span of an agent or a model stands for.
 
         An agent is at work no longer than the agents around it: the span of a generator ends when the generator is
@@ -76,14 +77,14 @@ class UserRequests:
         end = end_of(span)
         return end if self._roles[id(span)] == "model" else min(end, self._first_end(span))
 
-    def _request(self, span: Span) -> UserRequest:
+    def _request(self, span: ReadSpan) -> UserRequest:
         path = tuple(self._around(span))
         return UserRequest(span, _own_name(span, self._roles), path, span.start_ns or 0, end_of(span), [])
 
-    def _request_around(self, span: Span) -> Span | None:
+    def _request_around(self, span: ReadSpan) -> ReadSpan | None:
         """The outermost request around a span, or the span where it is one itself."""
-        way: list[Span] = []
-        found: Span | None = None
+        way: list[ReadSpan] = []
+        found: ReadSpan | None = None
         for each in (span, *self._around(span)):
             if id(each) in self._outermost:
                 found = self._outermost[id(each)]
@@ -93,9 +94,9 @@ class UserRequests:
             found = self._outermost[id(each)] = found or (each if self._is_request(each) else None)
         return found
 
-    def _first_end(self, span: Span) -> int:
+    def _first_end(self, span: ReadSpan) -> int:
         """When the first of the agents ended that a span is, or is inside of."""
-        way: list[Span] = []
+        way: list[ReadSpan] = []
         end = _NEVER
         for each in chain((span,), self._around(span)):
             if id(each) in self._ends:
@@ -108,11 +109,11 @@ class UserRequests:
             self._ends[id(each)] = end
         return end
 
-    def _model_around(self, span: Span) -> Span:
+    def _model_around(self, span: ReadSpan) -> ReadSpan:
         """The outermost model around a model: one use of it, seen by several instrumentations."""
         return [span, *[each for each in self._around(span) if self._roles.get(id(each)) == "model"]][-1]
 
-    def _around(self, span: Span) -> Iterator[Span]:
+    def _around(self, span: ReadSpan) -> Iterator[ReadSpan]:
         seen = {span.span_id}
         above = self._spans.get(span.parent_id)
         while above is not None and above.span_id not in seen:
@@ -120,13 +121,13 @@ class UserRequests:
             yield above
             above = self._spans.get(above.parent_id)
 
-    def _is_request(self, span: Span) -> bool:
+    def _is_request(self, span: ReadSpan) -> bool:
         if self._roles.get(id(span)) == "model" or span.kind.__class__ is CallShape:
             return False
         return bool(_own_name(span, self._roles)) or not GIVEN.isdisjoint(span.attributes.keys())
 
 
-def _own_name(span: Span, roles: Mapping[int, Role]) -> str:
+def _own_name(span: ReadSpan, roles: Mapping[int, Role]) -> str:
     """The name that an agent's span has in an attribute; empty where it has none.
 
     The name of the span itself does not count: it may be that of a trace which a framework puts around its runs.
@@ -137,12 +138,12 @@ def _own_name(span: Span, roles: Mapping[int, Role]) -> str:
     return named or (span.name if span.name.startswith(_INVOKED) else "")
 
 
-def end_of(span: Span) -> int:
+def end_of(span: ReadSpan) -> int:
     """When a span ended; one that never did, when it began."""
     return max(span.end_ns or 0, span.start_ns or 0)
 
 
-ReadMessages = Callable[[Span], Conversation]
+ReadMessages = Callable[[ReadSpan], Conversation]
 """Reads the messages that a span carries."""
 
 
@@ -176,9 +177,9 @@ class Turns(msgspec.Struct, frozen=True):
             return 0
         return None if time_ns is None or self.given is not None else bisect_right(self.begins, time_ns)
 
-    def parted(self, spans: Iterable[Span]) -> list[list[Span]]:
+    def parted(self, spans: Iterable[ReadSpan]) -> list[list[ReadSpan]]:
         """The spans of each turn, without those that reach over several."""
-        parts: list[list[Span]] = [[] for _ in range(self.count)]
+        parts: list[list[ReadSpan]] = [[] for _ in range(self.count)]
         for span in spans:
             turn = self.of(span)
             further = self.traces.get(span.trace_id, ())[1:]
@@ -188,14 +189,14 @@ class Turns(msgspec.Struct, frozen=True):
         return parts
 
 
-def turns_in(spans: Sequence[Span], roles: Mapping[int, Role], tree: Tree, read: ReadMessages) -> Turns:
+def turns_in(spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree, read: ReadMessages) -> Turns:
     """The turns that spans show.
 
     Traces of one conversation that follow one another, with an agent or model at work in them, are turns; one that
     began while another ran, such as a sub-agent's, is of the same turn. Inside of one trace, requests that follow one
     another are turns where the user said something new for the later one.
     """
-    traces: dict[str, list[Span]] = {}
+    traces: dict[str, list[ReadSpan]] = {}
     for span in spans:
         if id(span) in roles and span.start_ns is not None:
             traces.setdefault(span.trace_id, []).append(span)
@@ -214,14 +215,16 @@ def turns_in(spans: Sequence[Span], roles: Mapping[int, Role], tree: Tree, read:
     return Turns(count=len(begins) + 1, begins=tuple(sorted(begins)), traces=begun, is_known=is_known, ends=ends)
 
 
-def _are_all_known(spans: Sequence[Span], roles: Mapping[int, Role], traces: Mapping[str, Sequence[Span]]) -> bool:
+def _are_all_known(
+    spans: Sequence[ReadSpan], roles: Mapping[int, Role], traces: Mapping[str, Sequence[ReadSpan]]
+) -> bool:
     """Whether all spans of models and agents have a time, and those with messages say what they stand for."""
     if sum([id(span) in roles for span in spans]) > sum(map(len, traces.values())):
         return False
     return bool(traces) or sum([bool(message_attributes(span.attributes)) for span in spans]) < 2
 
 
-def _begins_of_traces(traces: Iterable[Sequence[Span]], ends: Mapping[int, int]) -> Iterator[int]:
+def _begins_of_traces(traces: Iterable[Sequence[ReadSpan]], ends: Mapping[int, int]) -> Iterator[int]:
     times = sorted([(min(map(_start, trace)), max([ends[id(span)] for span in trace])) for trace in traces])
     latest = times[0][1]
     for begin, end in times[1:]:
@@ -230,7 +233,7 @@ def _begins_of_traces(traces: Iterable[Sequence[Span]], ends: Mapping[int, int])
         latest = max(latest, end)
 
 
-def _start(span: Span) -> int:
+def _start(span: ReadSpan) -> int:
     return span.start_ns or 0
 
 
@@ -273,7 +276,7 @@ def _is_asked_anew(last: UserRequest, request: UserRequest, read: ReadMessages) 
     return len(words) > len(shared) and _follows_work(now)
 
 
-def _first_said(models: Iterable[Span], read: ReadMessages) -> list[Exchange]:
+def _first_said(models: Iterable[ReadSpan], read: ReadMessages) -> list[Exchange]:
     return next((said.input for span in models if (said := read(span)).input), [])
 
 

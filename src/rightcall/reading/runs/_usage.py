@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rightcall.reading.conventions import CallShape, Role
-from rightcall.reading.spans import Span
 from rightcall.values.trajectory import Usage
 
 from ._input_output import KEYS
+from ._read_span import ReadSpan
 
 _INPUT = (
     "gen_ai.usage.input_tokens",
@@ -35,7 +35,7 @@ _MOST_TOKENS = 10**_MOST_DIGITS
 """More than that nobody pays for: a count beyond it is a mistake in the trace."""
 
 
-def usage_of(spans: Sequence[Span], roles: Mapping[int, Role]) -> Usage | None:
+def usage_of(spans: Sequence[ReadSpan], roles: Mapping[int, Role]) -> Usage | None:
     """What a run took; none where its spans do not say.
 
     Agents repeat the sum of what their models took, and two instrumentations may record one call of a model, one
@@ -54,7 +54,7 @@ def usage_of(spans: Sequence[Span], roles: Mapping[int, Role]) -> Usage | None:
     return None if usage == Usage() else usage
 
 
-def _without_those_around(spent: Sequence[Span], spans: Sequence[Span]) -> list[Span]:
+def _without_those_around(spent: Sequence[ReadSpan], spans: Sequence[ReadSpan]) -> list[ReadSpan]:
     parents = {span.span_id: span.parent_id for span in spans if span.span_id is not None}
     around: set[str] = set()
     for span in spent:
@@ -65,13 +65,13 @@ def _without_those_around(spent: Sequence[Span], spans: Sequence[Span]) -> list[
     return [span for span in spent if span.span_id is None or span.span_id not in around]
 
 
-def _once_each(spent: Sequence[Span], counted: Mapping[int, Counts]) -> Sequence[Span]:
+def _once_each(spent: Sequence[ReadSpan], counted: Mapping[int, Counts]) -> Sequence[ReadSpan]:
     """The spans without those that a span of another instrumentation stands for already."""
     scopes = {span.scope for span in spent}
     if len(scopes) < 2:
         return spent
-    kept: list[Span] = []
-    waiting: dict[tuple[Counts, str], deque[Span]] = defaultdict(deque)
+    kept: list[ReadSpan] = []
+    waiting: dict[tuple[Counts, str], deque[ReadSpan]] = defaultdict(deque)
     for span in sorted(spent, key=lambda span: span.start_ns or 0):
         counts = counted[id(span)]
         twins = [waiting[counts, scope] for scope in scopes if scope != span.scope]
@@ -81,7 +81,7 @@ def _once_each(spent: Sequence[Span], counted: Mapping[int, Counts]) -> Sequence
     return kept
 
 
-def _take_twin(queue: deque[Span], span: Span) -> bool:
+def _take_twin(queue: deque[ReadSpan], span: ReadSpan) -> bool:
     """Whether a span that is waiting was still running when this one began; it then waits no longer."""
     while queue and (queue[0].end_ns or 0) <= (span.start_ns or 0):
         queue.popleft()
@@ -92,7 +92,7 @@ def _counts(attributes: Mapping[str, Any]) -> Counts:
     return _first(attributes, _INPUT), _first(attributes, _OUTPUT)
 
 
-def _is_of_agent(span: Span) -> bool:
+def _is_of_agent(span: ReadSpan) -> bool:
     return bool(span.kind) or not KEYS.isdisjoint(span.attributes.keys())
 
 
@@ -111,7 +111,7 @@ def _sum(figures: Collection[int | None]) -> int | None:
     return sum(known) if known and len(known) == len(figures) else None
 
 
-def _extent(spans: Sequence[Span]) -> int | None:
+def _extent(spans: Sequence[ReadSpan]) -> int | None:
     """From the first beginning to the last end; none where a span has no times, or they go backwards.
 
     Calls of tools alone do not tell how long the agent took that made them, nor do the servers of MCP that answer them.

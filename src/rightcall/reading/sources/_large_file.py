@@ -11,8 +11,8 @@ import msgspec
 
 from rightcall.errors import InputError, LimitError
 from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.reading.runs import Grouping, Warnings, keys_of, roots_of
-from rightcall.reading.spans import OtherDocument, Span
+from rightcall.reading.runs import Grouping, ReadSpan, Warnings, keys_of, roots_of
+from rightcall.reading.spans import OtherDocument
 from rightcall.values.trajectory import Trajectory
 
 from ._document_reader import DocumentReader, is_otlp_line
@@ -199,11 +199,11 @@ class Rest:
                 )
 
 
-def _traces_of(runs: list[list[Span]]) -> set[str]:
+def _traces_of(runs: list[list[ReadSpan]]) -> set[str]:
     return {span.trace_id for run in runs for span in run}
 
 
-def _waiting(runs: list[list[Span]], lines: list[LeftLine]) -> list[Waiting]:
+def _waiting(runs: list[list[ReadSpan]], lines: list[LeftLine]) -> list[Waiting]:
     wanted = _traces_of(runs)
     by_trace: dict[str, list[LeftLine]] = {}
     for line in lines:

@@ -11,19 +11,22 @@ from typing import IO, Any
 
 from rightcall.errors import InputError
 from rightcall.limits import Limits
+from rightcall.reading.conventions import groups_of
 from rightcall.reading.formats import span_in
 from rightcall.reading.messages import Log, has_messages, logs_in
 from rightcall.reading.runs import (
     Grouping,
+    ReadSpan,
     RunBuilder,
     RunFilter,
     Traces,
     Warnings,
-    read_call,
+    once_each,
+    read_span,
     whole_runs,
     without_creations,
 )
-from rightcall.reading.spans import Item, LogRecord, OtherDocument, PackedSpan, Span, once_each
+from rightcall.reading.spans import Item, LogRecord, OtherDocument, PackedSpan, Span
 from rightcall.values.trajectory import Trajectory
 
 from ._document_reader import LOOKED_FOR, Budget
@@ -103,8 +106,9 @@ class RunCollector:
         """Take in the items of a document."""
         for item in items:
             if isinstance(item, Span):
-                self._traces.add(item)
-                read_call(item, self._limits, self._keep)
+                if groups_of(item):
+                    self._traces.unite(item)
+                self._traces.add(read_span(item, self._limits, self._keep))
             else:
                 self._add_other(item)
 
@@ -138,7 +142,7 @@ class RunCollector:
         runs = whole_runs(runs) if self._grouping == "auto" else runs
         yield from self.trajectories_of(runs, warnings, alone=len(runs) == 1)
 
-    def everything(self, name: str, warnings: Warnings) -> tuple[list[Span], list[LogRecord], list[Log]]:
+    def everything(self, name: str, warnings: Warnings) -> tuple[list[ReadSpan], list[LogRecord], list[Log]]:
         """All spans, log records and messages of a source that is one run.
 
         Raises:
@@ -152,7 +156,7 @@ class RunCollector:
         spans = [span for run in self._traces.runs() for span in run]
         return spans, self._logs_of(self._logs), []
 
-    def part_with(self, names: Container[str]) -> list[list[Span]]:
+    def part_with(self, names: Container[str]) -> list[list[ReadSpan]]:
         """The runs that are known by these traces and conversations only; they are held no longer.
 
         There are none once spans have been put aside.
@@ -168,12 +172,14 @@ class RunCollector:
         """The traces and conversations by which the runs held are known."""
         return self._traces.names()
 
-    def counted(self, runs: list[list[Span]]) -> list[list[Span]]:
+    def counted(self, runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
         """Those of some runs of a large source that count for what is in them; others wait."""
         runs = without_creations(runs)
         return self.run_filter.counted(runs) if self._grouping == "auto" else runs
 
-    def trajectories_of(self, runs: list[list[Span]], warnings: Warnings, alone: bool = False) -> Iterator[Trajectory]:
+    def trajectories_of(
+        self, runs: list[list[ReadSpan]], warnings: Warnings, alone: bool = False
+    ) -> Iterator[Trajectory]:
         """The trajectories of runs, each made when it is asked for. To one that is `alone` all log records belong."""
         runs.reverse()
         while runs:
@@ -204,24 +210,23 @@ class RunCollector:
     def _logs_of(self, traces: Iterable[str]) -> list[LogRecord]:
         return [record for trace in traces for record in self._logs.get(trace, ())] if self._logs else []
 
-    def _spilled(self) -> Iterator[list[list[Span]]]:
+    def _spilled(self) -> Iterator[list[list[ReadSpan]]]:
         """The runs of each part of the spill; last those whose traces lie in several parts."""
-        several, scattered = self._traces.tops(), dict[str, list[Span]]()
-        in_memory: dict[int, list[Span]] = {}
+        several, scattered = self._traces.tops(), dict[str, list[ReadSpan]]()
+        in_memory: dict[int, list[ReadSpan]] = {}
         for trace, spans in self._traces.taken().items():
             in_memory.setdefault(part_of_trace(trace), []).extend(spans)
         for part, put_aside in self._spill.spans():
-            runs: dict[str, list[Span]] = {}
+            runs: dict[str, list[ReadSpan]] = {}
             for span in in_memory.pop(part, ()):
                 self._sort(span, runs, scattered, several)
-            for span in put_aside:
-                read_call(span, self._limits, self._keep)
-                self._sort(span, runs, scattered, several)
+            for packed in put_aside:
+                self._sort(read_span(packed, self._limits, self._keep), runs, scattered, several)
             yield self.counted([once_each(run) for run in runs.values()])
         yield [*self.counted([once_each(run) for run in scattered.values()]), *self.run_filter.late()]
 
     def _sort(
-        self, span: Span, runs: dict[str, list[Span]], scattered: dict[str, list[Span]], several: set[str]
+        self, span: ReadSpan, runs: dict[str, list[ReadSpan]], scattered: dict[str, list[ReadSpan]], several: set[str]
     ) -> None:
         top = self._traces.top(span.trace_id)
         (scattered if top in several else runs).setdefault(top, []).append(span)

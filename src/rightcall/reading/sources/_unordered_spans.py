@@ -9,7 +9,16 @@ from typing import Any
 from rightcall.errors import ConfigurationError, UnknownNameError, nearest
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.reading.conventions import groups_of
-from rightcall.reading.runs import GROUPINGS, Grouping, RunBuilder, RunFilter, Traces, read_call, without_creations
+from rightcall.reading.runs import (
+    GROUPINGS,
+    Grouping,
+    ReadSpan,
+    RunBuilder,
+    RunFilter,
+    Traces,
+    read_span,
+    without_creations,
+)
 from rightcall.reading.spans import Span
 from rightcall.reading.tables import UNREADABLE
 from rightcall.values.trajectory import Trajectory
@@ -40,14 +49,13 @@ class UnorderedSpans:
             self._traces.add(span)
         self._runs = without_creations(self._traces.runs())
 
-    def _taken(self, span: Span) -> Span:
+    def _taken(self, span: Span) -> ReadSpan:
         """A span without what its call has taken: the sooner that is done, the less is held."""
         if UNREADABLE in span.attributes:
             self._troubles.setdefault(span.trace_id, set()).add(str(span.attributes.get(UNREADABLE)))
         if groups_of(span):
             self._traces.unite(span)
-        read_call(span, self._limits, self._keep)
-        return span
+        return read_span(span, self._limits, self._keep)
 
     def begun(self) -> Beginnings:
         """How those of the runs begin in which an agent or a model was at work."""
@@ -71,7 +79,7 @@ class UnorderedSpans:
             troubles = {text for trace in traces for text in self._troubles.get(trace, ())}
             yield run.trajectory(sorted(troubles)[:_MOST_TROUBLES])
 
-    def _counted(self, begun: Beginnings) -> list[list[Span]]:
+    def _counted(self, begun: Beginnings) -> list[list[ReadSpan]]:
         runs, self._runs = self._runs, []
         if not self._sorts:
             return runs
@@ -94,25 +102,25 @@ def check_grouping(grouping: str) -> None:
         raise ConfigurationError("spans in tables are not grouped by file; give trace, conversation or session")
 
 
-def _in_order(spans: list[Span]) -> list[Span]:
+def _in_order(spans: list[ReadSpan]) -> list[ReadSpan]:
     """Spans in an order that depends on nothing but themselves."""
     spans.sort(key=_place)
-    ordered: list[Span] = []
+    ordered: list[ReadSpan] = []
     for _, group in groupby(spans, _place):
         together = list(group)
         ordered += together if len(together) == 1 else sorted(together, key=_content)
     return ordered
 
 
-def _place(span: Span) -> tuple[Any, ...]:
+def _place(span: ReadSpan) -> tuple[Any, ...]:
     start, end = span.start_ns, span.end_ns
     return _LAST if start is None else start, 0 if end is None else -end, span.trace_id, span.span_id or ""
 
 
-def _content(span: Span) -> str:
+def _content(span: ReadSpan) -> str:
     """What a span says, its call included: of two that are alike in this it is all one which is first."""
     events = [(event.name, event.time_ns, _items(event.attributes)) for event in span.events]
-    own = (span.parent_id, span.name, span.scope, span.failed, span.description, span.said, span.record)
+    own = (span.parent_id, span.name, span.scope, span.failed, span.description, span.attribute_count, span.call)
     return repr((own, _items(span.attributes), events))
 
 

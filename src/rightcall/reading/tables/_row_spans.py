@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from rightcall.errors import InputError, shown
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.reading.formats import is_mlflow_trace, mlflow_spans, otlp_span
@@ -86,10 +88,9 @@ def _span(
         "status": status if isinstance(status, Mapping) else {"code": status, "message": message},
     }
     span = otlp_span(document, _scope_name(scope, troubles, limits))
-    if events and events not in _NO_EVENTS:
-        span.events = _read(_events_in, events, troubles, limits) or ()
-    span.attributes = marked(attributes, troubles[0]) if troubles else attributes  # type: ignore[assignment]
-    return span
+    found = _read(_events_in, events, troubles, limits) if events and events not in _NO_EVENTS else None
+    held = marked(attributes, troubles[0]) if troubles else attributes
+    return msgspec.structs.replace(span, attributes=held, events=found or ())
 
 
 def _cells(batch: pa.RecordBatch, columns: SpanColumns, field: str) -> Iterable[Any]:
