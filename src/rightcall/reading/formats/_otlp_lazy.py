@@ -1,7 +1,7 @@
-"""OTLP/JSON in its usual spelling, decoded no further than needed.
+"""A fast path for OTLP/JSON in its usual spelling.
 
-Model spans repeat whole conversations, and most of a file is never looked at: attribute values stay undecoded until
-somebody asks for them. Whatever is spelled otherwise is left to the tolerant reader of OTLP.
+Model spans repeat whole conversations, and most of a file is never looked at, so attribute values stay undecoded until
+they are used. Any other spelling is left to the tolerant reader, `_otlp.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ._otlp import events_in, otlp_span
 _NO_PARENT = ("0" * 16, "")
 _FAILED = 2
 _NO_EVENTS = msgspec.Raw(b"[]")
-_TRACE_ID_LENGTH = 32
+_TRACE_ID_LENGTH = 32  # hexadecimal digits; ids of another length are base64, which the tolerant reader decodes
 
 
 class _Status(msgspec.Struct, frozen=True):
@@ -83,7 +83,7 @@ class _Request(msgspec.Struct, rename="camel"):
     resource_spans: list[_ResourceSpans]
 
 
-# Times are written as text, being longer than JSON's numbers; not being strict turns them into integers.
+# Protobuf's JSON mapping writes 64-bit integers, such as times, as strings; `strict=False` converts them.
 _request_decoder = msgspec.json.Decoder(_Request, strict=False)
 _raw_request_decoder = msgspec.json.Decoder(_RawRequest)
 _header_decoder = msgspec.json.Decoder(_Header)
@@ -93,7 +93,8 @@ _any_events_decoder = msgspec.json.Decoder(list[dict[str, Any]])
 
 
 def decode_request(line: bytes) -> list[Span] | None:
-    """The spans of one OTLP/JSON request in its usual spelling, decoded no further than needed; else none."""
+    """Return the spans of an OTLP/JSON request with undecoded attributes; None if the spelling is not the usual one."""
+    # RecursionError is msgspec's answer to nesting beyond Python's limit; the tolerant reader reports it.
     try:
         request = _request_decoder.decode(line)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
@@ -108,7 +109,7 @@ def decode_request(line: bytes) -> list[Span] | None:
 
 
 def split_request(line: bytes) -> list[PackedSpan] | None:
-    """The spans of one OTLP/JSON request in its usual spelling, undecoded; else none."""
+    """Return the undecoded spans of an OTLP/JSON request; None if the spelling is not the usual one."""
     try:
         request = _raw_request_decoder.decode(line)
         spans = [
@@ -123,7 +124,7 @@ def split_request(line: bytes) -> list[PackedSpan] | None:
 
 
 def span_in(raw: bytes, scope: str) -> Span:
-    """The span that `split_request` left undecoded, in any spelling."""
+    """Decode a span that `split_request` returned, in any spelling."""
     try:
         return _finished(_span_decoder.decode(raw), scope)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):

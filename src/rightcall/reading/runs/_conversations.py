@@ -1,4 +1,4 @@
-"""What was said in a run: the messages that its spans and log records carry, each read once."""
+"""The conversations of a run: the messages in its spans and log records, each read once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ._turns import Turns
 
 
 class Conversations:
-    """The conversations of a run, by the span that carries them."""
+    """The conversations of a run, by span."""
 
     def __init__(self, spans: Sequence[ReadSpan], roles: Mapping[int, Role], logs: Iterable[LogRecord]) -> None:
         self._spans, self._roles, self._logs = spans, roles, logs
@@ -24,14 +24,14 @@ class Conversations:
         self._logged: list[Conversation] | None = None
 
     def of(self, span: ReadSpan) -> Conversation:
-        """What a span says, or else the log records that belong to it."""
+        """Return the conversation in a span, or in the log records of the span."""
         carried = self._carried_by(span)
         if carried or span.span_id is None:
             return carried
         return next((said for said in self._by_logs() if said.span_id == span.span_id), carried)
 
     def add_to(self, requests: Requests, turns: Turns, tree: Tree, not_understood: NotUnderstood) -> None:
-        """Tell what was asked for in each conversation, as far as spans and log records show it."""
+        """Add every conversation to the requests: models' before agents', in order of time."""
         held = [(span, self._carried_by(span)) for span in self._spans if span.kind.__class__ is not CallShape]
         found = [(said, turns.of(span)) for span, said in held if said]
         turn_of = {span.span_id: turns.of(span) for span in self._spans} if self._by_logs() else {}
@@ -59,9 +59,9 @@ class Conversations:
 
 
 def _note_copies(conversations: Iterable[Conversation]) -> None:
-    """Take a model's span for the agent's, where it lists calls that models inside of it ask for, and more.
+    """Demote a model's span that lists calls of the models inside it, and more, to an agent's.
 
-    It lists at once what the others ask for one after another (Vercel).
+    Vercel's outer span lists at once what the inner ones ask for one after the other.
     """
     asked = [(said, _asked_for(said)) for said in conversations if said.of_model]
     fewest: dict[str, int] = {}

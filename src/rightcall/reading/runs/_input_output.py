@@ -39,7 +39,7 @@ _INPUT: dict[str, str] = {
     "gen_ai.prompt": _JSON,
     "openai_agents.input": "",
 }
-"""Attributes with what a span was given, and which other says that it is JSON, if it is not JSON always."""
+"""Attributes with the input of a span, and the attribute that says whether it is JSON, or that it always is."""
 
 _OUTPUT: dict[str, str] = {
     "output.value": "output.mime_type",
@@ -55,39 +55,39 @@ _OUTPUT: dict[str, str] = {
     "openai_agents.output": "",
 }
 _OF_MODELS = ("output", "response", "input", "raw_input")
-"""Where Logfire keeps what models are given and give back."""
+"""Where Logfire keeps the input and output of models."""
 
 _HELPERS = frozenset({"retriever", "embedding", "reranker", "guardrail", "evaluator", "prompt"})
 _CONVERSATIONS = frozenset({"pydantic_ai.all_messages", "all_messages_events"})
 GIVEN = frozenset(_INPUT)
-"""Attributes that say what a span was given."""
+"""Attributes with the input of a span."""
 
 KEYS = frozenset({*_INPUT, *_OUTPUT})
-"""Attributes that say what a span was given and gave back."""
+"""Attributes with the input or output of a span."""
 
-_LAST = 1 << 80
+_LAST = 1 << 80  # after every time in nanoseconds, for spans without a start
 Found = Callable[["_Speakers", ReadSpan], Any]
 
 
 def question(messages: list[Any]) -> str | None:
-    """The text of the first message of the user."""
+    """Return the text of the first message of the user."""
     return next((text for message in messages if writer_of(message) == "user" and (text := text_of(message))), None)
 
 
 def answer(messages: list[Any]) -> str | None:
-    """The text of the last message, where the model wrote it and asked for nothing more in it."""
+    """Return the text of the last message, if the model wrote it and it asks for no call."""
     return answer_in(messages)
 
 
 def asked_and_answered(
     spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree, logs: Iterable[LogRecord] = ()
 ) -> tuple[Any, Any]:
-    """What the user asked and what the answer was, of the spans of a run or of one of its turns; None if unknown.
+    """Return the question and the answer of a run, or of one of its turns; None if unknown.
 
-    What was done inside of calls does not count. A span whose parent is not among these is a topmost one, and spans
-    that say nothing of agents are looked through. Of several topmost ones the question is that of the one which began
-    first, the answer that of the one which ended last. Where one does not say it itself, its agents and models do: what
-    those were given that is no text is a framework's own.
+    Spans inside calls do not count. A span is topmost if its parent is not among these; spans that have nothing to do
+    with agents are skipped. Of several topmost spans the first to begin has the question, the last to end the answer.
+    If such a span does not record it, its agents and models do, if it is text: other values there are a framework's
+    internals.
     """
     speakers = _Speakers(spans, roles, tree, logs)
     given, returned = speakers.first(_question), speakers.last(_answer)
@@ -97,7 +97,7 @@ def asked_and_answered(
 
 
 def has_answer(span: ReadSpan) -> bool:
-    """Whether a span says what it gave back."""
+    """Whether a span records an output."""
     if not _OUTPUT.keys().isdisjoint(span.attributes.keys()):
         return True
     carried = [key for holder in message_attributes(span.attributes) for key in holder.keys if holder.side == "output"]
@@ -105,7 +105,7 @@ def has_answer(span: ReadSpan) -> bool:
 
 
 class _Speakers:
-    """The agents and models of a run that are not inside of calls, and the chains around them."""
+    """The agents and models of a run that are not inside calls, and the chains around them."""
 
     def __init__(
         self, spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree, logs: Iterable[LogRecord]
@@ -129,15 +129,15 @@ class _Speakers:
         self._tops = self._roots(tops)
 
     def first(self, find: Found) -> Any:
-        """What the earliest of the topmost spans says, or those that ran beside it."""
+        """Return what is found in the earliest topmost span, or in those that ran at the same time."""
         return self._found(self._tops, find, _begins_first)
 
     def last(self, find: Found) -> Any:
-        """What the latest of the topmost spans says, or those that ran beside it."""
+        """Return what is found in the latest topmost span, or in those that ran at the same time."""
         return self._found(self._tops, find, _ends_last)
 
     def messages(self, span: ReadSpan) -> dict[str, list[Any]]:
-        """The messages that a span and its log records carry, by the side they stand on."""
+        """Return the messages of a span and its log records, by side."""
         found: dict[str, list[Any]] = {"input": [], "output": []}
         is_model = self.roles.get(id(span)) == "model"
         for holder in message_attributes(span.attributes):
@@ -170,7 +170,7 @@ class _Speakers:
         return str(span.attributes.get("openinference.span.kind", "")).lower() not in _HELPERS
 
     def _above(self, span: ReadSpan) -> ReadSpan | None:
-        """The nearest agent or model around a span; where there is none, the topmost span around it that speaks."""
+        """Return the nearest agent or model around a span, or the topmost span around it with an input or output."""
         above, seen, found = span.parent_id, {span.span_id}, None
         while above is not None and above not in seen:
             known = self._known.get(above)
@@ -182,7 +182,7 @@ class _Speakers:
         return found
 
     def _roots(self, tops: list[ReadSpan]) -> list[ReadSpan]:
-        """Those of the topmost spans that stand for a run: not a model that was asked beside an agent."""
+        """Return the topmost spans that are runs: not a model that was used beside an agent."""
         runs = [span for span in tops if self.roles.get(id(span)) == "agent" or id(span) in self._inside]
         return runs or tops
 
@@ -193,7 +193,7 @@ def _question(speakers: _Speakers, span: ReadSpan) -> Any:
         if found is not NOTHING:
             return found
     messages = speakers.messages(span)["input"]
-    # Where more was said after it, the last word of the user may be a framework's that asks to try again.
+    # If more follows it, the last text of the user may be a framework's that asks the model to try again.
     asked = question_in(messages) if messages and writer_of(messages[-1]) == "user" else None
     return asked or _of_model(speakers, span, given_in)
 
@@ -208,13 +208,13 @@ def _answer(speakers: _Speakers, span: ReadSpan) -> Any:
     if speakers.roles.get(id(span)) != "model":
         found = _first_value(span, _OUTPUT, returned_in)
         if found is not NOTHING:
-            # A model that is to answer by an object does so by a call, whose arguments Pydantic AI writes as text.
+            # A model with an output schema answers by a call, whose arguments Pydantic AI records as text.
             return found if said or not any(messages.values()) else outcome(found, keeps_quotes=True)
     return said.rstrip("\n") if said else _of_model(speakers, span, returned_in)
 
 
 def _of_model(speakers: _Speakers, span: ReadSpan, find: Callable[[Any, bool], Any]) -> Any:
-    """What a model's span says where it keeps no messages; of what it keeps only texts are for people."""
+    """Return the text in a model's span that has no messages; other values in it are not for the user."""
     if speakers.roles.get(id(span)) != "model":
         return NOTHING
     keys = {**(_INPUT if find is given_in else _OUTPUT), **dict.fromkeys(_OF_MODELS, _JSON)}
@@ -236,7 +236,7 @@ def _values(span: ReadSpan, keys: Mapping[str, str], find: Callable[[Any, bool],
 
 
 def _is_about_response(found: Any, attributes: Mapping[str, Any]) -> bool:
-    """Whether an output only names the model's response: Phoenix makes one of `gen_ai.response.id` and its like."""
+    """Whether an output only repeats `gen_ai.response.…` attributes: Phoenix makes one of these."""
     if found.__class__ is not dict or not found:
         return False
     return all([held is not None and held == attributes.get(f"gen_ai.response.{key}") for key, held in found.items()])
@@ -247,7 +247,7 @@ def _body(record: LogRecord) -> Mapping[str, Any]:
 
 
 def _beside_the_first(level: list[ReadSpan]) -> list[ReadSpan]:
-    """The first of some spans and those that ran at the same time."""
+    """Return the first of some spans, and those that ran at the same time."""
     if len(level) < 2:
         return level
     first = level[0]
@@ -272,17 +272,17 @@ def _end(span: ReadSpan) -> int:
 
 
 class GivenLog(msgspec.Struct, frozen=True):
-    """A log of messages: a whole conversation, or all there was of one when a turn ended."""
+    """A log of messages: a whole conversation, or the conversation up to the end of a turn."""
 
     log: Log
     turn: int | None = None
-    """The turn at whose end it was given back; none where it is a whole conversation."""
+    """The turn at whose end it was returned; None for a whole conversation."""
     asked: str | None = None
-    """What the user asked in that turn, where that is known."""
+    """What the user asked in that turn, if known."""
 
 
 def asked_and_answered_in(messages: list[Any]) -> list[tuple[Any, Any]]:
-    """What the user asked and what the answer was, of each turn of a log; at least of one."""
+    """Return the question and the answer of each turn of a log; at least one pair."""
     turns = turns_in_log(exchanges_of(messages))
     if not turns or turns[-1] in (None, 0):
         return [(question(messages), answer(messages))]

@@ -7,7 +7,7 @@ from rightcall.reading.spans import CallRecord, Span
 
 
 class ReadSpan(Span, frozen=True, gc=False):
-    """A span, what it stands for, and the call read from it.
+    """A span with its kind and the call read from it.
 
     Attributes and events that only the call needed are gone: model spans repeat whole conversations, and a run holds
     all of its spans until it ends.

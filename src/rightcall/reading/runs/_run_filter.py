@@ -13,15 +13,15 @@ from ._input_output import asked_and_answered, has_answer
 from ._read_span import ReadSpan
 from ._span_tree import Tree
 
-_MOST_OPEN = 64
+_MOST_OPEN = 64  # calls in progress that are compared with a run: bounds the work for n parallel calls
 
 
 def united_by_calls(runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
-    """The runs, each with those that one of its calls started.
+    """Add to each run the runs that one of its calls started.
 
-    That is decided for each two of them, so that what else lies in a source makes no difference: the one began and
-    ended inside of a call of the other, in which nothing else of an agent was seen, and inside of no other call; and
-    what it was asked or answered is what the call was given or gave back, where both were recorded.
+    Each pair is decided by itself, so what else is in a source makes no difference. The inner run began and ended
+    inside one call of the outer run, and inside no other call; that call shows nothing else of an agent; and the inner
+    run's question or answer is in the call's arguments or output.
     """
     above: dict[int, int] = {}
     for inner, holders in _held(runs):
@@ -37,7 +37,7 @@ def united_by_calls(runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
 
 
 def _held(runs: list[list[ReadSpan]]) -> Iterator[tuple[int, list[tuple[int, ReadSpan]]]]:
-    """Those of the runs that ran inside of calls of others, with these calls."""
+    """Yield the runs that ran inside calls of others, with these calls."""
     starts: list[tuple[int, int, int, ReadSpan | None]] = []
     for index, run in enumerate(runs):
         starts.append((begin_of(run), 1, index, None))
@@ -55,7 +55,7 @@ def _held(runs: list[list[ReadSpan]]) -> Iterator[tuple[int, list[tuple[int, Rea
 
 
 def _leaf_calls(run: list[ReadSpan]) -> list[ReadSpan]:
-    """The calls of a run in which neither a call nor an agent nor a model was seen."""
+    """Return the calls of a run without a call, an agent or a model inside."""
     parents = {span.span_id: span.parent_id for span in run}
     busy: set[str | None] = set()
     for span in run:
@@ -71,7 +71,7 @@ def _holds(call: ReadSpan, begin: int, end: int) -> bool:
 
 
 def _may_be_of(run: list[ReadSpan], call: ReadSpan) -> bool:
-    """Whether nothing that was recorded speaks against it that a call started a run."""
+    """Whether a run's question or answer, as far as recorded, is that of a call."""
     record = call.call
     if record is None:
         return False
@@ -88,7 +88,7 @@ def _is_known(held: Any, said: Any) -> bool:
 
 
 def _has(held: Any, said: Any) -> bool:
-    """Whether a value is, or has in it, what was said."""
+    """Whether a value is, or contains, what was said."""
     if isinstance(held, str) and isinstance(said, str):
         return said.strip() in held or (bool(held.strip()) and held.strip() in said)
     if isinstance(held, dict):
@@ -108,17 +108,16 @@ _OPERATION = "gen_ai.operation.name"
 
 
 def without_creations(runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
-    """The runs, however they are grouped, but for traces in which an agent was made and nothing else was done."""
+    """Drop traces in which an agent was only created, whatever the grouping."""
     return [run for run in runs if not run or not all([_is_creation(span) for span in run])]
 
 
 def whole_runs(runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
-    """Runs in their own right: with an agent or a model at work in them, or with calls.
+    """Return the runs among traces: those with an agent or a model at work, or with calls.
 
-    A trace that ran inside a call of another is part of it. Where traces are nothing but calls (MCP servers trace each
-    call by itself), the source is one run. Traces with nothing of an agent in them, such as the creation of one or the
-    check whether a server lives, are left out beside others that have; unless they begin as one of those does, being a
-    run that made no call.
+    A trace inside a call of another is part of it. If all traces consist of calls only (MCP servers trace each call
+    separately), the source is one run. Traces that show no agent, such as health checks of a server, are left out
+    beside others that do; unless they have the same roots as one of those, and so are a run that made no call.
     """
     if len(runs) < 2:
         return runs
@@ -132,16 +131,16 @@ def whole_runs(runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
 
 
 class RunFilter:
-    """Which runs of a large source count, some of them being seen before others."""
+    """Decides which runs of a large source count, while some of it has not been seen yet."""
 
     def __init__(self) -> None:
         self.begun: set[tuple[str, str]] = set()
-        """How runs with an agent or a model at work begin: the names and scopes of their topmost spans."""
+        """The roots of runs with an agent or a model at work: names and scopes of their topmost spans."""
         self.waiting: list[list[ReadSpan]] = []
-        """Runs with nothing of an agent in them, which count if others turn out to begin as they do."""
+        """Runs that show no agent, which count if runs with the same roots turn up."""
 
     def counted(self, runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
-        """Those that count as far as is known; others wait."""
+        """Return the runs that count as far as is known; the others wait."""
         working = [is_at_work(run) for run in runs]
         for run, is_working in zip(runs, working, strict=True):
             if is_working:
@@ -155,19 +154,19 @@ class RunFilter:
         return counted
 
     def count(self, roots: Iterable[tuple[str, str]]) -> bool:
-        """Whether a run counts that waited, by how it begins; all do where no agent was seen at work."""
+        """Whether a waiting run counts, by its roots; all do if no agent was seen at work."""
         return not self.begun or not self.begun.isdisjoint(roots)
 
     def late(self) -> list[list[ReadSpan]]:
-        """Those that waited and count after all."""
+        """Remove all waiting runs, and return those that count."""
         waiting, self.waiting = self.waiting, []
         return [run for run in waiting if self.count(roots_of(run))]
 
 
 def roots_of(run: list[ReadSpan]) -> set[tuple[str, str]]:
-    """How a run begins: the names and scopes of its topmost spans; where all have one around them, of its first.
+    """Return the roots of a run: names and scopes of its topmost spans, or of its first span if parents form a cycle.
 
-    What makes an agent is never a run, however it begins.
+    The creation of an agent is never a run, so it has none.
     """
     if any(_is_creation(span) for span in run):
         return set()
@@ -183,10 +182,10 @@ def _tops_of(run: list[ReadSpan]) -> set[tuple[str, str]]:
 
 
 def is_at_work(run: list[ReadSpan]) -> bool:
-    """Whether a trace is a run of something: a model answered in it, an agent ran, or something else made calls.
+    """Whether a trace shows a run: a model answered, an agent ran, or something else made calls.
 
-    An agent's span that gave nothing back, with nothing known inside, is what is left of another run. Calls that MCP
-    alone shows were made by an agent somewhere else.
+    An agent's span without an output and without known spans inside is the rest of another run. Calls that only MCP
+    shows were made by an agent elsewhere.
     """
     kinds = [span.kind for span in run]
     calls = [kind for kind in kinds if isinstance(kind, CallShape)]

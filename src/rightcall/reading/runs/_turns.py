@@ -18,33 +18,33 @@ from ._span_tree import Tree
 
 _NAMES = ("gen_ai.agent.name", "agent.name", "agent_name", "graph.node.id")
 _INVOKED = ("invoke_agent ", "agent_run [")
-_NEVER = 1 << 80
+_NEVER = 1 << 80  # after every time in nanoseconds
 
 
 class UserRequest(msgspec.Struct):
-    """A span that stands for one request, and the models that were at work for it.
+    """A span of one request of the user, or of the program around the agent, and the models at work for it.
 
-    A request is what has a question of its own, or is an agent with a name; outside of these, each use of a model.
+    A request is a span with an input, or an agent with a name; outside of these, each use of a model.
     """
 
     span: ReadSpan
     agent: str
-    """The name of the agent; empty where none is known."""
+    """The name of the agent; empty if unknown."""
     path: tuple[ReadSpan, ...]
-    """The spans around it, from the inside."""
+    """The spans around it, innermost first."""
     begin: int
     end: int
     models: list[ReadSpan]
 
     def begin_after(self, last: UserRequest) -> int:
-        """When the request began, with those spans around it that were not around the last one."""
+        """Return when the request began, with the spans around it that were not around the last one."""
         shared = {id(span) for span in last.path}
         own = [span.start_ns for span in self.path if id(span) not in shared and span.start_ns is not None]
         return min([self.begin, *own])
 
 
 class UserRequests:
-    """The requests of a run that are neither inside of one another nor inside of a call."""
+    """The requests of a run that are inside neither each other nor a call."""
 
     def __init__(self, spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree) -> None:
         self._spans: dict[str | None, ReadSpan] = {span.span_id: span for span in spans if span.span_id}
@@ -53,7 +53,7 @@ class UserRequests:
         self._roles, self._tree = roles, tree
 
     def of(self, at_work: Iterable[ReadSpan]) -> list[UserRequest]:
-        """The requests for which agents and models were at work, in order."""
+        """Return the requests for which agents and models were at work, in order."""
         requests: dict[int, UserRequest] = {}
         for span in sorted(at_work, key=lambda span: (span.start_ns or 0, -end_of(span))):
             if self._tree.enclosing(span) is not None:
@@ -69,10 +69,10 @@ class UserRequests:
         return sorted(requests.values(), key=lambda request: request.begin)
 
     def end_of_work(self, span: ReadSpan) -> int:
-        """When the work was over that a span of an agent or a model stands for.
+        """Return when the work of an agent or a model was over.
 
-        An agent is at work no longer than the agents around it: the span of a generator ends when the generator is
-        thrown away, which may be turns later.
+        An agent works no longer than the agents around it: the span of a generator ends when the generator is
+        collected, which may be turns later.
         """
         end = end_of(span)
         return end if self._roles[id(span)] == "model" else min(end, self._first_end(span))
@@ -82,7 +82,7 @@ class UserRequests:
         return UserRequest(span, _own_name(span, self._roles), path, span.start_ns or 0, end_of(span), [])
 
     def _request_around(self, span: ReadSpan) -> ReadSpan | None:
-        """The outermost request around a span, or the span where it is one itself."""
+        """Return the outermost request around a span, the span included."""
         way: list[ReadSpan] = []
         found: ReadSpan | None = None
         for each in (span, *self._around(span)):
@@ -95,7 +95,7 @@ class UserRequests:
         return found
 
     def _first_end(self, span: ReadSpan) -> int:
-        """When the first of the agents ended that a span is, or is inside of."""
+        """Return the earliest end of the agents around a span, the span included."""
         way: list[ReadSpan] = []
         end = _NEVER
         for each in chain((span,), self._around(span)):
@@ -110,7 +110,7 @@ class UserRequests:
         return end
 
     def _model_around(self, span: ReadSpan) -> ReadSpan:
-        """The outermost model around a model: one use of it, seen by several instrumentations."""
+        """Return the outermost model around a model: one use of it, recorded by several instrumentations."""
         return [span, *[each for each in self._around(span) if self._roles.get(id(each)) == "model"]][-1]
 
     def _around(self, span: ReadSpan) -> Iterator[ReadSpan]:
@@ -128,9 +128,9 @@ class UserRequests:
 
 
 def _own_name(span: ReadSpan, roles: Mapping[int, Role]) -> str:
-    """The name that an agent's span has in an attribute; empty where it has none.
+    """Return the name of an agent in an attribute of its span; empty if there is none.
 
-    The name of the span itself does not count: it may be that of a trace which a framework puts around its runs.
+    The name of the span itself does not count: frameworks put a span with the name of a workflow around their runs.
     """
     if roles.get(id(span)) != "agent":
         return ""
@@ -139,12 +139,12 @@ def _own_name(span: ReadSpan, roles: Mapping[int, Role]) -> str:
 
 
 def end_of(span: ReadSpan) -> int:
-    """When a span ended; one that never did, when it began."""
+    """Return when a span ended, or when it began if it never did."""
     return max(span.end_ns or 0, span.start_ns or 0)
 
 
 ReadMessages = Callable[[ReadSpan], Conversation]
-"""Reads the messages that a span carries."""
+"""Returns the messages of a span."""
 
 
 class Turns(msgspec.Struct, frozen=True):
@@ -154,31 +154,31 @@ class Turns(msgspec.Struct, frozen=True):
     begins: tuple[int, ...] = ()
     """When each turn but the first began."""
     traces: Mapping[str, tuple[int, ...]] = {}
-    """For each trace in which there was work when it began, and when each further turn inside of it did."""
+    """For each trace with an agent or model at work: when that began, and when each further turn in it did."""
     is_known: bool = True
-    """Whether these are all: where it is not known whether the user spoke in between, no call has a turn."""
+    """Whether these are all. If the user may have written in between, no call has a turn."""
     given: Mapping[int, int] | None = None
-    """The turn of each span, by its identity, where turns were told apart while they ran; then no times are known."""
+    """The turn of each span by `id()`, if turns were recorded one by one; then there are no times."""
     ends: Mapping[int, int] = {}
-    """When the work of each agent and model was over, by the identity of its span; the span may have ended later."""
+    """When the work of each agent and model was over, by `id()` of its span, which may have ended later."""
 
     def of(self, span: Span) -> int | None:
-        """The turn of a span; none where that cannot be told."""
+        """Return the turn of a span; None if unknown."""
         if self.given is not None:
             return self.given.get(id(span))
         begun = self.traces.get(span.trace_id)
         if begun is None or self.count == 1 or span.start_ns is None:
             return self.at(span.start_ns)
-        return self.at(max(begun[0], span.start_ns))  # what is around the work of a trace began before it
+        return self.at(max(begun[0], span.start_ns))  # spans around the work of a trace began before it
 
     def at(self, time_ns: int | None) -> int | None:
-        """The turn that was under way at a time."""
+        """Return the turn at a time."""
         if self.count == 1:
             return 0
         return None if time_ns is None or self.given is not None else bisect_right(self.begins, time_ns)
 
     def parted(self, spans: Iterable[ReadSpan]) -> list[list[ReadSpan]]:
-        """The spans of each turn, without those that reach over several."""
+        """Return the spans of each turn, without those that extend over several."""
         parts: list[list[ReadSpan]] = [[] for _ in range(self.count)]
         for span in spans:
             turn = self.of(span)
@@ -190,11 +190,11 @@ class Turns(msgspec.Struct, frozen=True):
 
 
 def turns_in(spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree, read: ReadMessages) -> Turns:
-    """The turns that spans show.
+    """Find the turns that spans show.
 
-    Traces of one conversation that follow one another, with an agent or model at work in them, are turns; one that
-    began while another ran, such as a sub-agent's, is of the same turn. Inside of one trace, requests that follow one
-    another are turns where the user said something new for the later one.
+    Consecutive traces of one conversation with an agent or model at work are turns; a trace that began while another
+    ran, such as a sub-agent's, is of the same turn. Inside one trace, consecutive requests are turns if the user wrote
+    something new for the later one.
     """
     traces: dict[str, list[ReadSpan]] = {}
     for span in spans:
@@ -218,7 +218,7 @@ def turns_in(spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree, r
 def _are_all_known(
     spans: Sequence[ReadSpan], roles: Mapping[int, Role], traces: Mapping[str, Sequence[ReadSpan]]
 ) -> bool:
-    """Whether all spans of models and agents have a time, and those with messages say what they stand for."""
+    """Whether all spans of models and agents have a time, and spans with messages have a known kind."""
     if sum([id(span) in roles for span in spans]) > sum(map(len, traces.values())):
         return False
     return bool(traces) or sum([bool(message_attributes(span.attributes)) for span in spans]) < 2
@@ -238,14 +238,14 @@ def _start(span: ReadSpan) -> int:
 
 
 def _begins_of_requests(requests: Sequence[UserRequest], read: ReadMessages) -> tuple[list[int], bool]:
-    """When each turn but the first began, by the requests of a trace; and whether that could be told of all."""
+    """Return when each turn but the first began, by the requests of a trace, and whether that is known for all."""
     begins, is_sure = [], True
     told = (
         [request for request in requests if request.agent or _first_said(request.models, read)]
         if len(requests) > 1
         else requests
     )
-    requests = told or requests  # a model without messages beside others with them is one for embeddings, or the like
+    requests = told or requests  # a model without messages beside others with some makes embeddings, or the like
     latest = requests[0].end if requests else 0
     for last, request in pairwise(requests):
         begin = request.begin_after(last)
@@ -258,10 +258,10 @@ def _begins_of_requests(requests: Sequence[UserRequest], read: ReadMessages) -> 
 
 
 def _is_asked_anew(last: UserRequest, request: UserRequest, read: ReadMessages) -> bool | None:
-    """Whether the user said something between two requests; none where that cannot be told.
+    """Whether the user wrote something between two requests; None if unknown.
 
-    A hand-off, the next agent of a team or the next step of a graph is given what the user said before. Where messages
-    do not tell, the same agent that is asked again, by nothing that is itself a request, is asked by the user.
+    A hand-off, the next agent of a team or the next step of a graph gets what the user wrote before. If messages do not
+    show it, the same agent asked again, with no request around it, is asked by the user.
     """
     same_agent = True if request.agent and request.agent == last.agent else None
     before, now = _first_said(reversed(last.models), read), _first_said(request.models, read)
@@ -281,7 +281,7 @@ def _first_said(models: Iterable[ReadSpan], read: ReadMessages) -> list[Exchange
 
 
 def _follows_work(said: Sequence[Exchange]) -> bool:
-    """Whether the agent was at work in a conversation before the last words of the user."""
+    """Whether the agent was at work before the last text of the user."""
     since_work = False
     for exchange in reversed(said):
         if exchange.is_of_user:

@@ -1,4 +1,4 @@
-"""What a run took, by its spans: how long it ran, and how many tokens its models were given and gave back."""
+"""The duration of a run, and the tokens of its models."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ _OUTPUT = (
     "ai.usage.completionTokens",
 )
 Counts = tuple[int | None, int | None]
-"""Tokens that a model was given, and that it gave back."""
+"""Input and output tokens of a model."""
 
 _MCP = "mcp"
 _MOST_DIGITS = 15
 _MOST_TOKENS = 10**_MOST_DIGITS
-"""More than that nobody pays for: a count beyond it is a mistake in the trace."""
+"""A larger count is a mistake in the trace."""
 
 
 def usage_of(spans: Sequence[ReadSpan], roles: Mapping[int, Role]) -> Usage | None:
-    """What a run took; none where its spans do not say.
+    """Return the usage of a run; None if its spans do not record any.
 
-    Agents repeat the sum of what their models took, and two instrumentations may record one call of a model, one
-    around the other. So a span counts only if none of the spans inside it has a count of its own. Of two such spans
-    that different instrumentations made at the same time, with the same counts, one counts.
+    Agents repeat the sum of their models, and two instrumentations may record one call of a model, one around the
+    other. So a span counts only if no span inside it has a count. Of two such spans by different instrumentations, at
+    the same time and with the same counts, one counts.
     """
     counted = {id(span): _counts(span.attributes) for span in spans if id(span) in roles}
     spent = [span for span in spans if counted.get(id(span), (None, None)) != (None, None)]
@@ -66,7 +66,7 @@ def _without_those_around(spent: Sequence[ReadSpan], spans: Sequence[ReadSpan]) 
 
 
 def _once_each(spent: Sequence[ReadSpan], counted: Mapping[int, Counts]) -> Sequence[ReadSpan]:
-    """The spans without those that a span of another instrumentation stands for already."""
+    """Return the spans without duplicates by another instrumentation."""
     scopes = {span.scope for span in spent}
     if len(scopes) < 2:
         return spent
@@ -82,7 +82,7 @@ def _once_each(spent: Sequence[ReadSpan], counted: Mapping[int, Counts]) -> Sequ
 
 
 def _take_twin(queue: deque[ReadSpan], span: ReadSpan) -> bool:
-    """Whether a span that is waiting was still running when this one began; it then waits no longer."""
+    """Remove a waiting span that was still running when this one began; return whether there was one."""
     while queue and (queue[0].end_ns or 0) <= (span.start_ns or 0):
         queue.popleft()
     return bool(queue) and queue.popleft() is not None
@@ -112,11 +112,10 @@ def _sum(figures: Collection[int | None]) -> int | None:
 
 
 def _extent(spans: Sequence[ReadSpan]) -> int | None:
-    """From the first beginning to the last end; none where a span has no times, or they go backwards.
+    """Return the time from the first start to the last end; None if a span has no times, or they go backwards.
 
-    Calls of tools alone do not tell how long the agent took that made them, nor do the servers of MCP that answer them.
-    Servers and queues around the agent took longer than it did: where anything else says what it stands for, they do
-    not count.
+    Tool calls alone do not show how long their agent took, nor do the MCP servers that answer them. Servers and queues
+    around the agent take longer than it does, so they count only if no span of an agent, a model or a call is there.
     """
     if all([span.kind.__class__ is CallShape for span in spans]):
         return None

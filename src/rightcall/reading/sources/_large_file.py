@@ -1,4 +1,8 @@
-"""A large file of OTLP lines, read block by block, so that no more of it is held than its runs need."""
+"""Read a large file of OTLP lines block by block, holding no more of it than the open runs need.
+
+A first pass (`_survey.py`) finds which traces are within one block. Those are read in any order and in any process;
+lines of traces that go on in another block are left to `Rest`, which reads them again in order.
+"""
 
 from __future__ import annotations
 
@@ -20,29 +24,30 @@ from ._run_collector import RunCollector
 from ._survey import Block, Piece, blocks_of, marks_of, parts_of, pieces_of
 
 _LARGE = 1 << 25
+# 32 MiB, two blocks: below that there is nothing to gain from reading a file twice.
 
 
 class LeftLine(msgspec.Struct, frozen=True):
-    """A line with traces that other blocks go on with."""
+    """A line with traces that continue in other blocks."""
 
     start: int
     size: int
     number: int
     traces: frozenset[str] | None = None
-    """Those traces; none where it is all that are in the line."""
+    """Those traces; None for all traces of the line."""
 
 
 class Waiting(msgspec.Struct, frozen=True):
-    """A run within a block that has nothing of an agent in it, and counts if others begin as it does."""
+    """A run within a block that shows no agent at work. It counts if other runs have the same roots."""
 
     roots: frozenset[tuple[str, str]]
     lines: list[LeftLine]
 
 
 class LargeFile(msgspec.Struct, frozen=True):
-    """A file of OTLP lines, one request a line, and how it is to be read.
+    """A file of OTLP lines, one request per line, and how to read it.
 
-    Each block can be read by itself, in any order and in any process; what its runs have in other blocks is left to
+    Each block can be read by itself, in any order and in any process. Runs that continue in other blocks are left to
     `Rest`, which takes the blocks in order.
     """
 
@@ -53,7 +58,7 @@ class LargeFile(msgspec.Struct, frozen=True):
     limits: Limits = DEFAULT_LIMITS
 
     def trajectories(self) -> Iterator[Trajectory]:
-        """The trajectories of all runs, in the order in which they end."""
+        """Yield the trajectories of all runs, in the order in which they end."""
         rest = Rest(self)
         for block in self.blocks:
             reading = BlockReading(self, block)
@@ -71,9 +76,9 @@ def large_file(
     parts: int = 1,
     each: Callable[..., Iterable[list[Piece]]] = map,
 ) -> LargeFile | None:
-    """The file at a path, if it is large, plain, and made of lines of OTLP.
+    """Return the file at a path, if it is large, not compressed, and made of lines of OTLP.
 
-    It is looked over first, in so many parts; `each` maps a function to them, as `map` does, or as a pool does.
+    The first pass is done in `parts` parts; `each` maps a function to them, as `map` does, or the `map` of a pool.
 
     Raises:
         InputError: the file cannot be read.
@@ -91,7 +96,7 @@ def large_file(
         surveys = each(partial(_survey, path, marks, limits.text_bytes), places)
         blocks = blocks_of([piece for pieces in surveys for piece in pieces])
     except LimitError:
-        return None
+        return None  # the ordinary reader reports the line that is too long, with its number
     except OSError as problem:
         raise InputError(f"{path}: {problem.strerror or problem}") from None
     return LargeFile(path, blocks, grouping, keep, limits)
@@ -103,24 +108,25 @@ def _survey(path: str, marks: tuple[bytes, ...], longest_line: int, place: tuple
 
 
 class BlockReading:
-    """One block while it is read: the runs that lie within it, and the lines with parts of others."""
+    """Reads one block: the runs within it, and the lines with parts of other runs."""
 
     def __init__(self, file: LargeFile, block: Block) -> None:
         self.warnings = Warnings()
         self.left: list[LeftLine] = []
-        """The lines left to others, once the trajectories have been asked for."""
+        """The lines with parts of other runs; filled by `trajectories`."""
         self.waiting: list[Waiting] = []
-        """The runs of which others have to say whether they count, likewise."""
+        """The runs that count only if others have the same roots; filled by `trajectories`."""
         self.begun: set[tuple[str, str]] = set()
-        """How the runs of agents begin that lie within the block."""
+        """The roots of the runs within the block that show an agent at work."""
         self._file, self._block = file, block
 
     def trajectories(self) -> Iterator[Trajectory]:
-        """The trajectories of the runs within the block."""
+        """Yield the trajectories of the runs within the block."""
         file, block = self._file, self._block
         if not block.whole:
             self.left = [LeftLine(start, len(line), number) for start, number, line in self._lines()]
             return iter(())
+        # A block is held whole, so this budget is never spent.
         collector = RunCollector(file.grouping, file.keep, file.limits, held_bytes=block.end)
         lines = self._collect(collector)
         collector.warn_of_loose(file.path, self.warnings)
@@ -132,7 +138,7 @@ class BlockReading:
         return collector.trajectories_of(runs, self.warnings)
 
     def _collect(self, collector: RunCollector) -> list[LeftLine]:
-        """Take in all lines; which traces are in each."""
+        """Collect all lines; return which traces are in each."""
         documents = DocumentReader(self._file.path, self._file.limits, self.warnings, collector.budget)
         lines = []
         for start, number, line in self._lines():
@@ -153,7 +159,7 @@ class BlockReading:
 
 
 class Rest:
-    """The runs of a file that lie in several of its blocks."""
+    """The runs of a file that are spread over several of its blocks."""
 
     def __init__(self, file: LargeFile) -> None:
         self._file = file
@@ -166,7 +172,7 @@ class Rest:
     def after(
         self, block: Block, left: list[LeftLine], waiting: list[Waiting], begun: set[tuple[str, str]]
     ) -> Iterator[Trajectory]:
-        """Take in what a block left; the trajectories of the runs that end in it."""
+        """Add the lines a block left, and yield the trajectories of the runs that end in it."""
         self._take(left)
         self._waiting += waiting
         self._collector.run_filter.begun |= begun
@@ -176,7 +182,7 @@ class Rest:
         return self._collector.trajectories_of(ended, self._warnings)
 
     def trajectories(self) -> Iterator[Trajectory]:
-        """The trajectories of the runs that are still open after the last block, and of those that count after all."""
+        """Yield the trajectories of the runs open after the last block, and of waiting runs that count after all."""
         for waiting in self._waiting:
             if self._collector.run_filter.count(waiting.roots):
                 self._take(waiting.lines)

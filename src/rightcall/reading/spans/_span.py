@@ -1,4 +1,4 @@
-"""A span and a log record, whatever container they came in."""
+"""Spans and log records, independent of their container."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 
 class Event(msgspec.Struct, frozen=True, gc=False):
-    """Something a span recorded while it ran, such as an exception or a message."""
+    """An event of a span, such as an exception or a message."""
 
     name: str
     attributes: Mapping[str, Any]
@@ -34,7 +34,7 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     description: str = ""
     """The message of its status."""
     scope: str = ""
-    """Which instrumentation made it; empty where the container does not say."""
+    """The instrumentation that made it; empty if the container does not say."""
     events: Iterable[Event] = ()
 
 
@@ -60,29 +60,29 @@ class LogRecord(msgspec.Struct):
 
 
 class OtherDocument(msgspec.Struct, frozen=True):
-    """A document that is no span: a message, or a list of them."""
+    """A document that is not a span: a message, or a list of messages."""
 
     document: Any
 
 
 class PackedSpan(msgspec.Struct, gc=False):
-    """A span of OTLP that nobody has decoded yet."""
+    """A span of OTLP, not decoded yet."""
 
     trace_id: str
     scope: str
     raw: bytes
 
     def may_be_grouped(self) -> bool:
-        """Whether the span may name a conversation or a session."""
+        """Whether the span may name a conversation or session: every such key contains one of these words."""
         return b"conversation" in self.raw or b"session" in self.raw or b"thread_id" in self.raw
 
 
 Item = Span | PackedSpan | LogRecord | OtherDocument
-"""What a container yields."""
+"""Everything a container can yield."""
 
 
 class LazyEvents:
-    """Events of a span that are decoded when somebody asks, since few spans' events matter."""
+    """Events of a span, decoded on first use: most are never looked at."""
 
     __slots__ = ("_decode", "_held")
 
