@@ -1,7 +1,7 @@
 """Read a large file of OTLP lines block by block, holding no more of it than the open runs need.
 
 A first pass (`_survey.py`) finds which traces are within one block. Those are read in any order and in any process;
-lines of traces that go on in another block are left to `Rest`, which reads them again in order.
+lines of traces that go on in another block are left to `SplitRuns`, which reads them again in order.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rightcall.values.trajectory import Trajectory
 
 from ._document_reader import DocumentReader, is_otlp_line
 from ._run_collector import RunCollector
-from ._survey import Block, Piece, blocks_of, marks_of, parts_of, pieces_of
+from ._survey import FileBlock, Piece, blocks_of, marks_of, parts_of, pieces_of
 
 _LARGE = 1 << 25
 # 32 MiB, two blocks: below that there is nothing to gain from reading a file twice.
@@ -37,7 +37,7 @@ class LeftLine(msgspec.Struct, frozen=True):
     """Those traces; None for all traces of the line."""
 
 
-class Waiting(msgspec.Struct, frozen=True):
+class WaitingRun(msgspec.Struct, frozen=True):
     """A run within a block that shows no agent at work. It counts if other runs have the same roots."""
 
     roots: frozenset[tuple[str, str]]
@@ -48,20 +48,20 @@ class LargeFile(msgspec.Struct, frozen=True):
     """A file of OTLP lines, one request per line, and how to read it.
 
     Each block can be read by itself, in any order and in any process. Runs that continue in other blocks are left to
-    `Rest`, which takes the blocks in order.
+    `SplitRuns`, which takes the blocks in order.
     """
 
     path: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[FileBlock, ...]
     grouping: Grouping = "auto"
     keep: tuple[str, ...] = ()
     limits: Limits = DEFAULT_LIMITS
 
     def trajectories(self) -> Iterator[Trajectory]:
         """Yield the trajectories of all runs, in the order in which they end."""
-        rest = Rest(self)
+        rest = SplitRuns(self)
         for block in self.blocks:
-            reading = BlockReading(self, block)
+            reading = BlockReader(self, block)
             yield from reading.trajectories()
             yield from rest.after(block, reading.left, reading.waiting, reading.begun)
         yield from rest.trajectories()
@@ -107,14 +107,14 @@ def _survey(path: str, marks: tuple[bytes, ...], longest_line: int, place: tuple
         return pieces_of(stream, *place, marks, longest_line)
 
 
-class BlockReading:
+class BlockReader:
     """Reads one block: the runs within it, and the lines with parts of other runs."""
 
-    def __init__(self, file: LargeFile, block: Block) -> None:
+    def __init__(self, file: LargeFile, block: FileBlock) -> None:
         self.warnings = Warnings()
         self.left: list[LeftLine] = []
         """The lines with parts of other runs; filled by `trajectories`."""
-        self.waiting: list[Waiting] = []
+        self.waiting: list[WaitingRun] = []
         """The runs that count only if others have the same roots; filled by `trajectories`."""
         self.begun: set[tuple[str, str]] = set()
         """The roots of the runs within the block that show an agent at work."""
@@ -158,7 +158,7 @@ class BlockReading:
                 number += 1
 
 
-class Rest:
+class SplitRuns:
     """The runs of a file that are spread over several of its blocks."""
 
     def __init__(self, file: LargeFile) -> None:
@@ -167,10 +167,10 @@ class Rest:
         self._warnings = Warnings()
         self._documents = DocumentReader(file.path, file.limits, self._warnings, self._collector.budget)
         self._ended: set[str] = set()
-        self._waiting: list[Waiting] = []
+        self._waiting: list[WaitingRun] = []
 
     def after(
-        self, block: Block, left: list[LeftLine], waiting: list[Waiting], begun: set[tuple[str, str]]
+        self, block: FileBlock, left: list[LeftLine], waiting: list[WaitingRun], begun: set[tuple[str, str]]
     ) -> Iterator[Trajectory]:
         """Add the lines a block left, and yield the trajectories of the runs that end in it."""
         self._take(left)
@@ -209,14 +209,14 @@ def _traces_of(runs: list[list[ReadSpan]]) -> set[str]:
     return {span.trace_id for run in runs for span in run}
 
 
-def _waiting(runs: list[list[ReadSpan]], lines: list[LeftLine]) -> list[Waiting]:
+def _waiting(runs: list[list[ReadSpan]], lines: list[LeftLine]) -> list[WaitingRun]:
     wanted = _traces_of(runs)
     by_trace: dict[str, list[LeftLine]] = {}
     for line in lines:
         for trace in wanted.intersection(line.traces or ()):
             by_trace.setdefault(trace, []).append(msgspec.structs.replace(line, traces=frozenset([trace])))
     return [
-        Waiting(frozenset(roots_of(run)), [line for trace in _traces_of([run]) for line in by_trace[trace]])
+        WaitingRun(frozenset(roots_of(run)), [line for trace in _traces_of([run]) for line in by_trace[trace]])
         for run in runs
     ]
 

@@ -29,7 +29,7 @@ _TRACE = re.compile(rb'(?:Id|_id)"\s*:\s*"([^"\\]{1,64})"')
 _VALUE = re.compile(rb'\s*,\s*"value"\s*:\s*\{\s*"stringValue"\s*:\s*"([^"\\]*)"\s*\}')
 
 
-class Block(msgspec.Struct, frozen=True):
+class FileBlock(msgspec.Struct, frozen=True):
     """Consecutive lines of a file.
 
     Names are ids of traces, conversations and sessions. A conversation whose key the survey did not look for is in no
@@ -55,7 +55,7 @@ class Piece(msgspec.Struct):
     mentioned: set[str] = set()
 
 
-def blocks_of(pieces: Iterable[Piece]) -> tuple[Block, ...]:
+def blocks_of(pieces: Iterable[Piece]) -> tuple[FileBlock, ...]:
     """Turn the pieces of a file into blocks, in order."""
     held = _with_whole_end(list(pieces))
     first: dict[str, int] = {}
@@ -68,8 +68,8 @@ def blocks_of(pieces: Iterable[Piece]) -> tuple[Block, ...]:
     return tuple([_block(piece, lines[number], number, first, last) for number, piece in enumerate(held)])
 
 
-def _block(piece: Piece, line: int, number: int, first: dict[str, int], last: dict[str, int]) -> Block:
-    return Block(
+def _block(piece: Piece, line: int, number: int, first: dict[str, int], last: dict[str, int]) -> FileBlock:
+    return FileBlock(
         piece.start,
         piece.end,
         line,
