@@ -1,4 +1,4 @@
-"""Readers turn traces and logs of messages into trajectories."""
+"""Read traces and logs of messages as trajectories."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

@@ -10,15 +10,15 @@ from ._read import (
 from .runs._grouping import Grouping as Grouping
 from .sources._bytes import bounded as bounded, check_not_server as check_not_server, check_size as check_size
 from .sources._large_file import (
-    BlockReading as BlockReading,
+    BlockReader as BlockReader,
     LargeFile as LargeFile,
     LeftLine as LeftLine,
-    Rest as Rest,
-    Waiting as Waiting,
+    SplitRuns as SplitRuns,
+    WaitingRun as WaitingRun,
     large_file as large_file,
 )
 from .sources._raw_spans import raw_span as raw_span, raw_spans as raw_spans, read_raw_spans as read_raw_spans
-from .sources._survey import Block as Block
+from .sources._survey import FileBlock as FileBlock
 from .sources._unordered_spans import (
     Beginnings as Beginnings,
     UnorderedSpans as UnorderedSpans,

@@ -1,4 +1,4 @@
-"""Reading: from a file, bytes, spans or messages to trajectories."""
+"""The front door of reading: files, bytes, spans or messages in, trajectories out."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ INPUT_FORMATS = (*(container.name for container in CONTAINERS), MESSAGES)
 """Names for `input_format`."""
 
 METADATA = (CASE,)
-"""Attributes of spans that are kept in the metadata, unless others are asked for."""
+"""Attributes of spans that are copied to a trajectory's metadata by default."""
 
 Source = str | os.PathLike[str] | bytes | IO[bytes] | Mapping[str, Any] | Sequence[Any]
 
@@ -46,23 +46,23 @@ def read(
     metadata_attributes: tuple[str, ...] = METADATA,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Iterator[Trajectory]:
-    """The trajectories in a source: a path, bytes, a file object, or a document already decoded.
+    """Read the trajectories in a source: a path, bytes, a file object, or a document already decoded.
 
-    The format is told from the content, never from a name: OTLP as JSON or protobuf, spans of the OpenTelemetry
-    SDK, Zipkin, Jaeger, Tempo, Phoenix, MLflow, OpenAI Agents, or a log of messages; plain or packed with gzip or
-    zstd. A list of paths or bytes is read as one source, so that log records may lie beside their spans.
+    The format is detected from the content, never from a file name: OTLP as JSON or protobuf, spans of the
+    OpenTelemetry SDK, Zipkin, Jaeger, Tempo, Phoenix, MLflow, OpenAI Agents, or a log of messages; plain or compressed
+    with gzip or zstd. A list of paths or bytes is read as one source, so log records and spans may be in two files.
 
     Args:
         source: What to read.
-        input_format: One of `INPUT_FORMATS`, where the content alone would be taken for something else.
+        input_format: One of `INPUT_FORMATS`, to override detection.
         grouping: What makes a run: `trace`, `conversation`, `session` or `file`. By default traces of one
             conversation or session are one run.
-        max_size: The most bytes to read, unpacked; no limit by default.
-        metadata_attributes: Attributes of spans to keep in each trajectory's metadata.
+        max_size: The most bytes to read, decompressed; no limit by default.
+        metadata_attributes: Attributes of spans to copy to each trajectory's metadata.
         limits: The budgets for what is decoded.
 
     Raises:
-        InputError: the source is missing, in no format known, or exceeds a limit.
+        InputError: the source is missing, of an unknown format, or exceeds a limit.
         UnknownNameError: `input_format` or `grouping` is unknown.
         MissingExtraError: the format needs a package that is not installed.
     """
@@ -112,14 +112,13 @@ def read_spans(
     metadata_attributes: tuple[str, ...] = METADATA,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Trajectory:
-    """The trajectory of spans: objects of the OpenTelemetry SDK, or dicts of any container.
+    """Read spans as one trajectory: objects of the OpenTelemetry SDK, or dicts of any container.
 
-    All spans are taken for one run. No spans, or spans without a call, give a trajectory without calls. A log of
-    `messages` of the same run completes the calls: with what their spans did not record, and with calls that no span
-    shows.
+    All spans belong to one run. Without spans, or with spans that record no call, the trajectory has no calls. A log of
+    `messages` of the same run adds what the spans did not record, and calls that no span shows.
 
     Raises:
-        InputError: something among the spans is not a span, or the messages are of no format known.
+        InputError: an item is not a span, or the messages are of an unknown format.
     """
     if isinstance(spans, (str, bytes)) or not isinstance(spans, Iterable):
         raise InputError(f"spans are a list of spans, not {shown(spans)}")
@@ -131,7 +130,7 @@ def read_spans(
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
-    """What was recorded of one turn while it ran."""
+    """The recording of one turn."""
 
     spans: Iterable[Any] = ()
     """Objects of the OpenTelemetry SDK, or dicts of any container."""
@@ -150,19 +149,19 @@ def read_turns(
     tools_are_seen: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Trajectory:
-    """The trajectory of one run, recorded turn by turn.
+    """Read one run that was recorded turn by turn.
 
-    Calls that a turn shows again, in a model's prompt or in a log of the conversation so far, are those of earlier
-    turns, or were made before the run.
+    A call that a later turn repeats, in a prompt or in a log of the conversation so far, is counted in the turn that
+    made it, or not at all if it was made before the run.
 
     Args:
-        turns: What was recorded of each.
-        is_conversation: Whether these are the turns. If not, there is one of these, and what it shows decides.
-        tools_are_seen: Whether calls would be among the spans, had there been any.
+        turns: The recordings, in order.
+        is_conversation: Whether each recording is a turn. If not, there is one recording, and its content decides.
+        tools_are_seen: Whether tools are traced, so that no tool span means no call.
         limits: The budgets for what is decoded.
 
     Raises:
-        InputError: something among the spans is not a span, or messages or documents are of no format known.
+        InputError: an item is not a span, or messages or documents are of an unknown format.
     """
     run = RunBuilder(limits, METADATA, tools_are_seen)
     warnings = Warnings()
@@ -185,12 +184,12 @@ def read_turns(
 
 
 def read_messages(messages: Any, *, limits: Limits = DEFAULT_LIMITS) -> Trajectory:
-    """The trajectory of a log of messages, in any format known: OpenAI, Anthropic, Gemini, LangChain and others.
+    """Read a log of messages of any known format: OpenAI, Anthropic, Gemini, LangChain and others.
 
-    Messages are plain values, or the objects that SDKs give back.
+    Messages are plain values, or the objects that SDKs return.
 
     Raises:
-        InputError: these are no messages of a known format.
+        InputError: these are not messages of a known format.
     """
     run = RunBuilder(limits)
     run.log = _checked_log(messages, limits)
@@ -255,4 +254,4 @@ def _add_documents(run: RunBuilder, document: Any, position: int) -> None:
         elif isinstance(item, LogRecord):
             run.logs.append(item)
         else:
-            raise InputError(f"spans[{position}] is a {type(document).__name__} and no span of a known container")
+            raise InputError(f"spans[{position}] is a {type(document).__name__} and not a span of a known container")

@@ -314,7 +314,7 @@ def test_no_rows_give_no_trajectories() -> None:
     ("columns", "problem"),
     [
         ({"id": ["a"], "body": ["b"]}, "looked for columns of spans .* there are id, body"),
-        ({"id": ["a"], "calls": [["search"]]}, "no table of spans"),
+        ({"id": ["a"], "calls": [["search"]]}, "not a table of spans"),
         ({**ROWS, "attributes": [{"metadata": b"", "value": b""}] * 2}, "VARIANT; write it as JSON text"),
         ({**ROWS, "trace_id": [1.5, 2.5]}, "ids of traces are double .* should be text"),
     ],

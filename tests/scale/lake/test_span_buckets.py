@@ -251,7 +251,7 @@ def test_what_cannot_be_read_or_written_is_told_with_its_name(tmp_path: Path) ->
         ParquetSpans(str(damaged))
     with pytest.raises(InputError, match=r"missing\.parquet"):
         ParquetSpans(str(tmp_path / "missing.parquet"))
-    with pytest.raises(InputError, match=r"other\.parquet: no table of spans"):
+    with pytest.raises(InputError, match=r"other\.parquet: not a table of spans"):
         span_buckets([ParquetSpans(str(tmp_path / "other.parquet"))], str(tmp_path), 1)
     with pytest.raises(InputError, match="bucket-00000"):
         span_buckets([table], str(tmp_path / "nowhere"), 1)

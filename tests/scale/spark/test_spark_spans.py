@@ -111,7 +111,7 @@ def test_tables_of_spans_are_scored_as_they_are_without_spark(spark: SparkSessio
 
 
 def test_a_frame_that_has_no_spans_is_refused(spark: SparkSession) -> None:
-    with pytest.raises(InputError, match="no table of spans"):
+    with pytest.raises(InputError, match="not a table of spans"):
         trajectories(spark.sql("select id, id as name from range(3)"))
     with pytest.raises(ConfigurationError, match="not grouped by file"):
         trajectories(spark.sql("select id from range(3)"), grouping="file")

@@ -1,4 +1,4 @@
-"""What a span stands for, by the conventions of instrumentations."""
+"""Conventions of instrumentations: which spans are tool calls, models and agents."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

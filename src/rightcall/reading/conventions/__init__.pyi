@@ -11,6 +11,7 @@ from ._kinds import (
     GROUP_KEYS as GROUP_KEYS,
     SESSION_KEYS as SESSION_KEYS,
     CallShape as CallShape,
+    Kind as Kind,
     groups_of as groups_of,
     is_like_call as is_like_call,
     kind_of as kind_of,

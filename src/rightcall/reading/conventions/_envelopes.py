@@ -46,9 +46,9 @@ def mcp_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> An
 
 
 def python_call(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """A Python call kept as `{"args": […], "kwargs": {…}}`: positional arguments have no names of their own.
+    """A Python call kept as `{"args": […], "kwargs": {…}}`: positional arguments have no names.
 
-    Where the span carries the tool's parameters, their order names them; else nothing certain is known.
+    If the span has the tool's parameters, their order gives the names; otherwise the arguments are not known.
     """
     if not isinstance(value, dict) or not value or not value.keys() <= {"args", "kwargs", "sanitize_inputs_outputs"}:
         return value
@@ -124,7 +124,7 @@ def llamaindex_output(value: Any, call: CallRecord, attributes: Mapping[str, Any
 
 
 def adk_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """Google ADK: `{"id", "name", "response"}` around; `{"result": x}` for what is no object; `{"error": …}`."""
+    """Google ADK: `{"id", "name", "response"}` around; `{"result": x}` for x not an object; `{"error": …}`."""
     if isinstance(value, dict) and value.keys() == {"id", "name", "response"}:
         value = value["response"]
     if not isinstance(value, dict):
@@ -156,12 +156,12 @@ def mcp_result(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> A
 
 
 def content_blocks(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """Blocks `{"type": "text", "text": …}`, as Anthropic and MCP have them: one stands for its text."""
+    """Blocks `{"type": "text", "text": …}`, as in Anthropic and MCP; a single block becomes its text."""
     return _unblocked(value, _is_text_block)
 
 
 def converse_blocks(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """Blocks `{"json": …}` and `{"text": …}`, as Bedrock's Converse and Strands have them."""
+    """Blocks `{"json": …}` and `{"text": …}`, as in Bedrock's Converse and Strands."""
     return _unblocked(value, _is_converse_block)
 
 
@@ -174,10 +174,10 @@ def uipath_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -
 
 
 def foreign_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """Arguments in a wrapping of a framework whose convention the span does not follow: they are not known.
+    """Drop arguments in the wrapping of a framework whose convention the span does not follow.
 
-    A span that has lost the mark of its convention is read by another, which leaves such a wrapping on. Spans of our
-    own decorators have no mark to lose, and hold values as they are.
+    A span that lost the mark of its convention is read by another one, which would take the wrapping for arguments.
+    Spans of our own decorators have no mark to lose, and hold values as they are.
     """
     if _OWN_SCOPE in call.layers or not isinstance(value, dict):
         return value
@@ -186,7 +186,7 @@ def foreign_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -
 
 
 def foreign_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """The same for what a call gave back."""
+    """Drop outputs in such a wrapping."""
     if _OWN_SCOPE in call.layers:
         return value
     inner = value["output"] if isinstance(value, dict) and value.keys() == {"output"} else value
@@ -261,7 +261,9 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-# Version-bound by nature: each phrase is what a framework writes where a tool raised and nothing else shows it.
+# What frameworks write for the model when a tool raises, where the span does not show it. The phrases depend on their
+# versions: LangGraph's ToolNode ("Error: … Please fix your mistakes."), Pydantic AI ("Fix the errors and try again."),
+# OpenAI Agents ("An error occurred while running the tool").
 _PHRASES = re.compile(
     r"\s*(?:"
     r"Error: "
@@ -279,5 +281,5 @@ _ENDINGS = ("Fix the errors and try again.", "Please fix your mistakes.")
 
 
 def reads_like_error(output: str) -> bool:
-    """Whether the text of an output is one that frameworks write for a tool that raised."""
+    """Whether an output reads like the error text that a framework writes for a tool that raised."""
     return _PHRASES.match(output) is not None or output.rstrip().endswith(_ENDINGS)

@@ -1,7 +1,7 @@
-"""What a span stands for: a tool call by some convention, a model, an agent, or nothing of interest.
+"""Classify a span: a tool call by some convention, a model, an agent, or something else.
 
-Traces repeat a few shapes of spans over and over. So what the names of a span's attributes say is worked out once
-per shape and remembered; per span only the few values that decide are looked at.
+Traces repeat a few shapes of spans over and over. What the names of a span's attributes imply is worked out once per
+shape and cached; per span only the few values that decide are looked at.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from ._tool_calls import (
     kind_in_name,
 )
 
+# The caches are cleared when they are full: hostile traces may have any number of shapes.
 _MOST_SHAPES = 4096
 _MOST_DECIDED = 1024
 CONVERSATION_KEYS = ("gen_ai.conversation.id", "traceloop.association.properties.conversation_id")
@@ -54,7 +55,7 @@ _OF_CALLS = (
     "tool.arguments",
     "tool_arguments",
 )
-"""Beginnings of attributes that only calls have."""
+"""Prefixes of attributes that only calls have."""
 _AGENT = ("gen_ai.agent.name", "agent.name")
 _MARKS = [mark for convention in CONVENTIONS for mark in convention.marks]
 _VALUED = ROLE_VALUES | {key for key, wanted in _MARKS if wanted}
@@ -72,11 +73,11 @@ class CallShape(msgspec.Struct, frozen=True):
     args: tuple[str, ...]
     output: tuple[str, ...]
     may_fail: bool
-    """There are attributes that may say that the call failed."""
+    """Whether there are attributes that may say that the call failed."""
     wanted: tuple[str, ...]
     """Attributes that make the span a call only if they are not empty."""
     dialect: str
-    """What tells its instrumentation from others where the scope is not known."""
+    """The name of its instrumentation, if the scope is not known."""
 
 
 Kind = CallShape | Role | Literal[""]
@@ -85,47 +86,42 @@ _Keys = tuple[str, ...]
 
 
 class Shape(msgspec.Struct):
-    """What is known of spans with the same attributes."""
+    """What is known about spans with the same attribute names."""
 
     places: dict[str, int]
-    """Where each attribute stands in the span's list of them."""
+    """The position of each attribute in the span's list."""
     deciding: _Keys
-    """The attributes whose values tell what such a span stands for."""
+    """The attributes whose values decide the kind of such a span."""
     deciding_places: tuple[int, ...]
     tools: _Keys
-    """Its attributes that are called like the name of a tool, in whatever convention."""
+    """Attributes that are named like a tool's name, in any convention."""
     groups: _Keys
-    """Its attributes with the id of a conversation or session."""
+    """Attributes with the id of a conversation or session."""
     decided: dict[Any, Kind | None]
     message_attributes: Any = None
-    """Which of its attributes hold messages, once somebody has looked."""
+    """Which attributes hold messages; filled by the package `messages`, which is above this one."""
 
 
 _shapes: dict[_Keys, Shape] = {}
 
 
 def shape_of(keys: _Keys) -> Shape:
-    """What is known of spans whose attributes have these keys, in this order."""
+    """Return what is known about spans with these attribute names, in this order."""
     return _shapes.get(keys) or _learn(keys)
 
 
 def groups_of(span: Span) -> _Keys:
-    """The attributes of a span that have the id of a conversation or session."""
+    """Return the attributes of a span with the id of a conversation or session."""
     attributes: Any = span.attributes
     shape: Shape = attributes.shape if attributes.__class__ is RawAttributes else shape_of(tuple(attributes))
     return shape.groups
 
 
 def kind_of(span: Span) -> Kind:
-    """What a span stands for; found out once, however often it is asked."""
-    kind: Kind | None = span.kind
-    if kind is None:
-        said = kind_in_name(span)
-        kind = _found_out({**span.attributes, **said}) if said else _by_attributes(span.attributes)
-        if kind is None:
-            kind = _by_name(span)
-        span.kind = kind
-    return kind
+    """Classify a span: a call, an agent, a model, or neither (an empty text)."""
+    said = kind_in_name(span)
+    kind = _found_out({**span.attributes, **said}) if said else _by_attributes(span.attributes)
+    return _by_name(span) if kind is None else kind
 
 
 def _learn(keys: _Keys) -> Shape:
@@ -145,22 +141,22 @@ def _tool_keys(keys: _Keys) -> _Keys:
 
 
 def is_like_call(span: Span) -> bool:
-    """Whether a span has an attribute that only calls have, in whatever convention."""
+    """Whether a span has an attribute that only calls have, in any convention."""
     return any([key.startswith(_OF_CALLS) for key in span.attributes])
 
 
 def tools_of(span: Span) -> _Keys:
-    """The attributes of a span that are called like the name of a tool."""
+    """Return the attributes of a span that are named like a tool's name."""
     attributes: Any = span.attributes
     shape: Shape = attributes.shape if attributes.__class__ is RawAttributes else shape_of(tuple(attributes))
     return shape.tools
 
 
 def _by_attributes(attributes: Any) -> Kind | None:
-    """What attributes say about a span; None where its name has to."""
+    """Classify a span by its attributes; None if its name has to decide."""
     shape: Shape
     if attributes.__class__ is RawAttributes:
-        # Undecoded values are as good as decoded ones to tell spans apart.
+        # The cache is keyed by undecoded values: equal bytes are equal values, and decoding them costs more.
         held, shape = attributes.held, attributes.shape
         places = shape.deciding_places
         values = tuple([bytes(held[place].value) for place in places]) if places else ()
@@ -174,7 +170,8 @@ def _by_attributes(attributes: Any) -> Kind | None:
     except TypeError:
         return _found_out(attributes)
     found = _found_out(attributes)
-    # Some marks want any value but an empty one: what a span with an empty one is says nothing about others.
+    # Some marks accept any value but an empty one, and their values are not part of the cache's key. So what was found
+    # for a span with an empty one does not hold for others, and is not cached.
     if not any([key in _WANTED and attributes.get(key) in (None, "") for key in shape.places]):
         if len(shape.decided) >= _MOST_DECIDED:
             shape.decided.clear()

@@ -46,13 +46,13 @@ _NAMES: dict[str, Role] = {
 }
 _PREFIXES: dict[str, Role] = {"invoke_agent ": "agent", "agent_run [": "agent"}
 ROLE_VALUES = frozenset(_VALUES)
-"""Attributes whose values tell the role of a span."""
+"""Attributes whose values decide the role of a span."""
 
 _KEYS = frozenset({*_VALUES, *_PRESENT})
 
 
 def role_by_attributes(attributes: Mapping[str, Any]) -> Role | None:
-    """Whether attributes say that a span stands for an agent, or else for a model."""
+    """Return the role that attributes give a span. `agent` wins: agents often have attributes of their model."""
     found: Role | None = None
     for key in attributes:
         if key in _KEYS:
@@ -66,7 +66,7 @@ def role_by_attributes(attributes: Mapping[str, Any]) -> Role | None:
 
 
 def role_by_name(name: str) -> Role | None:
-    """Whether a span's name says that it stands for a model or an agent."""
+    """Return the role that a span's name gives it."""
     found = _NAMES.get(name)
     return found or next((role for prefix, role in _PREFIXES.items() if name.startswith(prefix)), None)
 
@@ -83,21 +83,21 @@ _NAMED_SPAN = re.compile(
     r"invoke_agent (?P<semantic>.+)|agent_run \[(?P<adk>.+)\]|(?P<method>.+)\.(?:on_messages_stream|_execute_core|run)"
 )
 _CLASS = re.compile(r"[A-Z]\w*(?:Agent|Team)|Agent|Team")
-"""What stands for an agent that nobody gave a name."""
+"""Class names, which frameworks use for agents without a name."""
 
 _NODE = "langgraph_node"
 _BY_SPAN = ("openinference.span.kind", "langfuse.observation.type", "mlflow.spanType", "langsmith.span.kind")
-"""Attributes of conventions by which a span is called as its agent is."""
+"""Attributes of conventions in which the span of an agent has the agent's name."""
 
 _OPERATION = "gen_ai.operation.name"
-"""Where this stands, a server may have added the others: such a span is not called as its agent is."""
+"""If a span has this one, a server may have added the others, and the span's name is not the agent's."""
 
 _ANY = frozenset({"agent", "Agent", "LangGraph", "Agent workflow", "AgentExecutor"})
 _LOGFIRE = "Agent run: {name!r}"
 
 
 def agent_name(span: Span) -> str | None:
-    """The name of the agent that a span stands for; none where it has none, as the workflow around agents."""
+    """Return the name of the agent of a span; None if it has none, like the workflow around agents."""
     attributes = span.attributes
     for key in _NAME_KEYS:
         held = attributes.get(key)
@@ -127,7 +127,7 @@ def _is_called_as_agent(span: Span) -> bool:
 
 
 def _is_node(span: Span) -> bool:
-    """Whether a span is a node of a graph, whatever the graph is called."""
+    """Whether a span is a node of a LangGraph graph."""
     attributes = span.attributes
     if _NODE in str(attributes.get("metadata", "")):
         return True

@@ -1,7 +1,7 @@
-"""Every convention for tool calls in spans: which attribute marks one, and where its fields are.
+"""The table of conventions for tool calls in spans: which attributes mark a call, and where its fields are.
 
-A new convention is a new row. Rows are tried from the top, so the ones that need more marks come first; a row
-with `call=False` says that a span so marked is no call, whatever follows.
+A new convention is a new row. Rows are tried from the top, so rows with more marks come first. A row with `call=False`
+says that a span with these marks is not a call, whatever the rows below it say.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ class Convention(msgspec.Struct, frozen=True):
 
     name: str
     marks: Marks
-    """Attributes that must be there, with their values; None stands for any."""
+    """Attributes that must be there, with their values; None for any value."""
     call: bool = True
     tool: tuple[str, ...] = ()
-    """Attributes with the tool's name, best first; failing all, the span's name has it."""
+    """Attributes with the tool's name, best first; without any, the span's name has it."""
     call_id: tuple[str, ...] = ()
     tool_id: tuple[str, ...] = ()
     args: tuple[str, ...] = ()
     output: tuple[str, ...] = ()
     args_event: tuple[str, str] | None = None
-    """The event and its attribute with the arguments, where they are not in attributes."""
+    """The event and its attribute with the arguments, if they are not in attributes of the span."""
     output_event: tuple[str, str] | None = None
     failure: Marks = ()
     """Attributes that say the call failed, whatever its status."""
@@ -59,19 +59,19 @@ class Convention(msgspec.Struct, frozen=True):
     unwrap_args: tuple[Envelope, ...] = ()
     unwrap_output: tuple[Envelope, ...] = ()
     unwrap_said: tuple[Envelope, ...] = ()
-    """What comes off outputs that messages tell."""
+    """Wrappings of outputs in messages."""
     encoded: bool = False
-    """Outputs are always written as JSON, so `21.5` is a number and `"21.5"` a text."""
+    """Whether outputs are always JSON, so that `21.5` is a number and `"21.5"` a text."""
     keeps_quotes: bool = False
-    """Outputs that are text are the text as it is, even in quotes."""
+    """Whether a text output is taken as it is, even in quotes."""
     setting: str = ""
-    """What records arguments and outputs that are missing."""
+    """The setting that makes producers record arguments and outputs; shown in a warning if they are missing."""
     dialect: str = ""
-    """What it shares with conventions that one instrumentation may mix; its own name if nothing."""
+    """A name shared by conventions that one instrumentation may mix; by default the convention's own name."""
 
 
 SPAN_NAMES = ("execute_tool ", "tools/call ", "Tool: ", "anthropic.custom_tool_use ", "running tool: ")
-"""What stands before the tool's name in the names of spans."""
+"""Prefixes of the tool's name in names of spans."""
 
 _EXECUTE = ("gen_ai.operation.name", "execute_tool")
 _OPERATIONS = {
@@ -79,13 +79,13 @@ _OPERATIONS = {
     "anthropic.custom_tool_use ": dict([_EXECUTE]),
     "invoke_agent ": {_EXECUTE[0]: "invoke_agent"},
 }
-"""What the names of spans begin with, and the attribute that says the same."""
+"""Prefixes of names of spans, and the attribute that says the same."""
 
 MERGED = "(merged)"
-"""What stands for the tool in the name of the span that ADK puts around what several calls gave back."""
+"""The tool's name in the span that ADK writes for the merged responses of parallel calls."""
 
 _ENTITIES = frozenset({"workflow", "agent", "task", "tool"})
-"""What the names of OpenLLMetry's spans end with."""
+"""Suffixes of names of OpenLLMetry's spans."""
 _KINDS = frozenset(
     {
         "gen_ai.operation.name",
@@ -95,7 +95,7 @@ _KINDS = frozenset(
         "langfuse.observation.type",
     }
 )
-"""Attributes that say what a span stands for."""
+"""Attributes with the kind of a span."""
 
 _STATUS = (("gen_ai.tool.status", "error"), ("tool.status", "error"))
 _ADK = (
@@ -180,7 +180,7 @@ PLAIN = Convention(
     unwrap_output=(uipath_output, foreign_output),
     keeps_quotes=True,
 )
-"""UiPath's rule, and the simplest: any span with a tool's name."""
+"""UiPath's rule, the simplest: any span with a tool's name."""
 
 CONVENTIONS = (
     Convention("synthesized", marks=(("tool.synthesized", "true"),), call=False),
@@ -216,7 +216,7 @@ CONVENTIONS = (
         unwrap_output=(llamaindex_output,),
         setting="TRACELOOP_TRACE_CONTENT=true",
     ),
-    # UiPath's decorators mark tools as OpenInference does, write every output as JSON, and wrap it as UiPath does.
+    # UiPath's decorators mark tools as OpenInference does, but write every output as JSON, in UiPath's wrapping.
     msgspec.structs.replace(
         PLAIN, name="uipath", marks=(("span_type", "tool"), ("tool.name", None)), encoded=True, keeps_quotes=False
     ),
@@ -242,7 +242,7 @@ CONVENTIONS = (
         )
         for mark in (*_STRANDS, ("tool.call_id", None))
     ),
-    # Before OpenInference, because Phoenix marks what it was sent by others as OpenInference does.
+    # Before OpenInference, because Phoenix adds OpenInference's marks to the spans of others.
     msgspec.structs.replace(
         GEN_AI,
         name="anthropic",
@@ -319,7 +319,7 @@ CONVENTIONS = (
     ),
     Convention("openai-agents, hand-off", marks=(("openai_agents.type", "handoff"), ("openai_agents.to_agent", None))),
     PLAIN,
-    # Last, because MLflow marks what it was sent by others in its own way, too.
+    # Last, because MLflow adds its marks to the spans of others.
     Convention(
         "mlflow",
         marks=(("mlflow.spanType", "tool"),),
@@ -335,7 +335,7 @@ _BY_NAME = msgspec.structs.replace(GEN_AI, name="gen_ai, by the span's name", ma
 
 
 def convention_by_attributes(attributes: Mapping[str, Any]) -> Convention | None:
-    """The first convention whose marks a span's attributes have; it may say that the span is no call."""
+    """Return the first convention whose marks a span has; it may say that the span is not a call."""
     rows: list[int] = []
     for key in attributes:
         if key in _ROWS:
@@ -347,14 +347,14 @@ def convention_by_attributes(attributes: Mapping[str, Any]) -> Convention | None
 
 
 def convention_by_name(span: Span) -> Convention | None:
-    """The convention of a span that only its name makes a call: pydantic-ai 0.0 says no more than that."""
+    """Return the convention of a span that is a call by its name alone, as in pydantic-ai 0.0."""
     return _BY_NAME if span.name == "running tool" and "gen_ai.tool.name" in span.attributes else None
 
 
 def kind_in_name(span: Span) -> Mapping[str, str]:
-    """What the name of a span says of its kind, as an attribute, where no attribute says it.
+    """Return the kind in a span's name as an attribute, if no attribute has it.
 
-    ADK 1 leaves a span without attributes where the tool raised. The name of a span is the one thing that always stays.
+    ADK 1 leaves a span without attributes if the tool raised; the name is all there is.
     """
     name = span.name
     said = next((said for operation, said in _OPERATIONS.items() if name.startswith(operation)), None)
@@ -371,14 +371,14 @@ def _says_kind(span: Span) -> bool:
 
 
 def dialect_of(convention: Convention, attributes: Mapping[str, Any]) -> str:
-    """The dialect in which a call was recorded: Phoenix adds OpenInference's to spans of another."""
+    """Return the dialect in which a call was recorded. Phoenix adds OpenInference's to spans of others."""
     if convention.dialect == OPENINFERENCE.dialect and has_value(attributes.get(_EXECUTE[0]), _EXECUTE[1]):
         return GEN_AI.dialect
     return convention.dialect or convention.name
 
 
 def has_value(value: Any, wanted: str | None) -> bool:
-    """Whether an attribute's value is the one wanted, letter case and quotes aside; None wants any."""
+    """Whether an attribute has the wanted value, ignoring case and quotes; None accepts any value but an empty one."""
     if wanted is None:
         return value is not None and value != ""
     if value.__class__ is bool:
@@ -393,4 +393,4 @@ for _row, _convention in enumerate(CONVENTIONS):
 WRAPPED_IN_MESSAGES: dict[str, tuple[Envelope, ...]] = {
     each.name: each.unwrap_said for each in CONVENTIONS if each.unwrap_said
 }
-"""What comes off outputs that messages tell, by the convention of the call's span."""
+"""Wrappings of outputs in messages, by the convention of the call's span."""

@@ -1,4 +1,4 @@
-"""Containers of spans: OTLP, Jaeger, Zipkin, MLflow and the SDK's own objects."""
+"""Containers of spans: OTLP, Jaeger, Zipkin, MLflow, and objects of the OpenTelemetry SDK."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

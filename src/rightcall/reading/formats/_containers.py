@@ -1,4 +1,4 @@
-"""Every container of spans: what tells it apart, and how its spans are had."""
+"""The table of containers: how each is recognised, and how its spans are read."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from ._exports import (
     dataframe_span,
     is_agents_span,
     is_dataframe_row,
+    is_jaeger,
     is_mlflow_trace,
+    is_zipkin_span,
+    jaeger_spans,
     mlflow_spans,
+    zipkin_span,
 )
-from ._jaeger_zipkin import is_jaeger, is_zipkin_span, jaeger_spans, zipkin_span
 from ._otlp import is_otlp, otlp_items
 from ._sdk import is_live_span, is_sdk_span, live_span, sdk_span
 
 MESSAGES = "messages"
-"""The format that is no container of spans: a log of messages."""
+"""The name of the one format that is not a container of spans: a log of messages."""
 
 
 class Container(msgspec.Struct, frozen=True):
@@ -37,6 +40,7 @@ def _alone(make: Callable[[Any], Item]) -> Callable[[Any], Iterable[Item]]:
     return lambda document: (make(document),)
 
 
+# Tried from the top. MLflow comes first because its traces hold spans of OTLP and of the SDK.
 CONTAINERS = (
     Container("mlflow", is_mlflow_trace, mlflow_spans),
     Container("jaeger", is_jaeger, jaeger_spans),
@@ -50,7 +54,7 @@ CONTAINERS = (
 
 
 def items_of(document: Any, input_format: str | None = None) -> Iterator[Item]:
-    """The spans and log records of a decoded document; what is none of these comes back loose."""
+    """Yield the spans and log records of a decoded document, and anything else as an `OtherDocument`."""
     if isinstance(document, list):
         if not any([_container(item, input_format) or is_live_span(item) for item in document]):
             yield OtherDocument(document)

@@ -1,4 +1,4 @@
-"""Spans that other programs export: OpenAI Agents, Phoenix (dataframes), MLflow."""
+"""Spans in the JSON of other programs: OpenAI Agents, Phoenix (dataframes), MLflow, Jaeger, Zipkin v2."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from rightcall.errors import InputError
-from rightcall.reading.spans import Span, nanoseconds, plain_attributes, span_id
+from rightcall.reading.spans import Event, Span, nanoseconds, plain_attributes, span_id
 from rightcall.values.decoding import decode_json, decode_text
 
 from ._otlp import is_otlp_span, otlp_span
@@ -24,7 +24,7 @@ def is_agents_span(document: Any) -> bool:
 
 
 def agents_spans(document: Mapping[str, Any]) -> Iterator[Span]:
-    """The span of an object exported by the OpenAI Agents SDK; a trace object is none.
+    """Yield the span of an object exported by the OpenAI Agents SDK; a trace object has none.
 
     Its data become attributes named `openai_agents.…`.
     """
@@ -54,7 +54,7 @@ def is_dataframe_row(document: Any) -> bool:
 
 
 def dataframe_span(row: Mapping[str, Any]) -> Span:
-    """The span of one row of Phoenix's dataframe."""
+    """Return the span of one row of Phoenix's dataframe."""
     attributes = {
         key[len(_ATTRIBUTES) :]: _cell(value)
         for key, value in row.items()
@@ -86,7 +86,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _cell(value: Any) -> Any:
-    # A CSV holds lists and objects as Python writes them; texts that only look like JSON stay texts.
+    # pandas writes lists and objects to CSV as Python's `repr`. Other texts stay texts, even if they look like JSON.
     if isinstance(value, str) and value[:2] in ("[{", "[]", "['"):
         try:
             return decode_text(value)
@@ -100,11 +100,11 @@ def _time(value: Any) -> Any:
 
 
 _OWN = "mlflow."
-"""What MLflow's own attributes begin with: those are JSON text in every form of its traces."""
+"""Prefix of MLflow's own attributes, which are JSON text in every form of its traces."""
 
 
 def is_mlflow_trace(document: Any) -> bool:
-    """Whether a document is a trace of MLflow, or an answer of its server with one or several."""
+    """Whether a document is a trace of MLflow, or a response of its server with one or several."""
     if not isinstance(document, Mapping):
         return False
     if isinstance(document.get("data"), Mapping):
@@ -113,7 +113,7 @@ def is_mlflow_trace(document: Any) -> bool:
 
 
 def mlflow_spans(document: Mapping[str, Any]) -> Iterator[Span]:
-    """The spans of a trace of MLflow."""
+    """Yield the spans of a trace of MLflow."""
     for trace in _answered(document):
         yield from (otlp_span(span, "") for span in trace["spans"] if is_otlp_span(span))
     data = document.get("data")
@@ -125,7 +125,7 @@ def mlflow_spans(document: Mapping[str, Any]) -> Iterator[Span]:
 
 
 def _answered(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The traces in an answer of MLflow's server: `traces/get` has one, `traces/batchGet` several."""
+    """Yield the traces in a response of MLflow's server: `traces/get` has one, `traces/batchGet` several."""
     several = document.get("traces")
     for held in (document, document.get("trace"), *(several if isinstance(several, list) else ())):
         if isinstance(held, Mapping) and "trace_info" in held and isinstance(held.get("spans"), list):
@@ -133,7 +133,7 @@ def _answered(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _decoded(span: Span) -> Span:
-    """A span without the JSON that `to_json` makes of each attribute, so that conventions find what was recorded."""
+    """Undo the JSON encoding that `to_json` applies to each attribute, so that conventions find what was recorded."""
     attributes = {key: _value(key, held) for key, held in plain_attributes(span.attributes).items()}
     return msgspec.structs.replace(span, attributes=attributes)
 
@@ -146,6 +146,124 @@ def _value(key: str, held: Any) -> Any:
     except InputError:
         return held
     if key.startswith(_OWN):
-        # An attribute of MLflow's own that came from elsewhere was JSON text before it was made JSON text.
+        # An `mlflow.…` attribute that another tracer sent was JSON text already, and is now encoded twice.
         return value if isinstance(value, str) and value[:1] in ('"', "{", "[") else held
     return value
+
+
+_MICROSECOND = 1_000  # in nanoseconds; both formats count microseconds
+
+
+def is_jaeger(document: Any) -> bool:
+    """Whether a document is Jaeger's, as its UI and its API export it: one trace or a list of them."""
+    if not isinstance(document, Mapping):
+        return False
+    data = document.get("data")
+    if isinstance(data, list) and data:
+        return all(is_jaeger(trace) for trace in data)
+    spans = document.get("spans")
+    return "traceID" in document and isinstance(spans, list)
+
+
+def jaeger_spans(document: Mapping[str, Any]) -> Iterator[Span]:
+    """Yield the spans of a Jaeger document."""
+    traces = document["data"] if isinstance(document.get("data"), list) else [document]
+    for trace in traces:
+        yield from (_jaeger_span(span) for span in trace["spans"] if isinstance(span, Mapping))
+
+
+def _jaeger_span(span: Mapping[str, Any]) -> Span:
+    tags = _fields(span.get("tags"))
+    start = nanoseconds(span.get("startTime"), _MICROSECOND)
+    duration = nanoseconds(span.get("duration"), _MICROSECOND)
+    name = span.get("operationName")
+    return Span(
+        name=name if isinstance(name, str) else "",
+        trace_id=span_id(span.get("traceID")) or "",
+        span_id=span_id(span.get("spanID")),
+        parent_id=_jaeger_parent(span),
+        start_ns=start,
+        end_ns=None if start is None or duration is None else start + duration,
+        attributes=tags,
+        failed=tags.get("otel.status_code") == "ERROR" or tags.get("error") is True,
+        description=str(tags.get("otel.status_description") or ""),
+        scope=str(tags.get("otel.scope.name") or tags.get("otel.library.name") or ""),
+        events=_log_events(span.get("logs")),
+    )
+
+
+def _jaeger_parent(span: Mapping[str, Any]) -> str | None:
+    references = span.get("references")
+    for reference in references if isinstance(references, list) else ():
+        # FOLLOWS_FROM refers to a predecessor, not a parent (OpenTracing specification, "References between Spans").
+        if isinstance(reference, Mapping) and reference.get("refType") == "CHILD_OF":
+            return span_id(reference.get("spanID"))
+    return span_id(span.get("parentSpanID"))
+
+
+def _log_events(logs: Any) -> list[Event]:
+    found = []
+    for log in logs if isinstance(logs, list) else ():
+        fields = _fields(log.get("fields")) if isinstance(log, Mapping) else {}
+        name = fields.pop("event", None)
+        if isinstance(name, str):
+            found.append(Event(name, fields))
+    return found
+
+
+def _fields(fields: Any) -> dict[str, Any]:
+    return {
+        field["key"]: field.get("value")
+        for field in (fields if isinstance(fields, list) else ())
+        if isinstance(field, Mapping) and isinstance(field.get("key"), str)
+    }
+
+
+def is_zipkin_span(document: Any) -> bool:
+    """Whether a document is one span of Zipkin's v2 format."""
+    return isinstance(document, Mapping) and {"traceId", "id"} <= document.keys() and "spanId" not in document
+
+
+def zipkin_span(document: Mapping[str, Any]) -> Span:
+    """Return a Zipkin span. Its tags are all text, the scope and the status among them."""
+    tags = document.get("tags")
+    tags = dict(tags) if isinstance(tags, Mapping) else {}
+    start = nanoseconds(document.get("timestamp"), _MICROSECOND)
+    duration = nanoseconds(document.get("duration"), _MICROSECOND)
+    name = document.get("name")
+    failure = tags.get("error")
+    return Span(
+        name=name if isinstance(name, str) else "",
+        trace_id=span_id(document.get("traceId")) or "",
+        span_id=span_id(document.get("id")),
+        parent_id=span_id(document.get("parentId")),
+        start_ns=start,
+        end_ns=None if start is None or duration is None else start + duration,
+        attributes=tags,
+        failed=str(tags.get("otel.status_code", "")).upper() == "ERROR",
+        description=failure if isinstance(failure, str) else "",
+        scope=str(tags.get("otel.scope.name") or tags.get("otel.library.name") or ""),
+        events=_annotations(document.get("annotations")),
+    )
+
+
+def _annotations(annotations: Any) -> list[Event]:
+    found = []
+    for annotation in annotations if isinstance(annotations, list) else ():
+        value = annotation.get("value") if isinstance(annotation, Mapping) else None
+        if isinstance(value, str):
+            found.append(_annotation(value))
+    return found
+
+
+def _annotation(value: str) -> Event:
+    # Exporters of OpenTelemetry write {"exception": {its attributes}} (specification, "OpenTelemetry to Zipkin
+    # Transformation", Events); others only the name.
+    if value.startswith("{"):
+        try:
+            decoded = decode_json(value)
+        except InputError:
+            decoded = {}
+        for name, attributes in decoded.items() if isinstance(decoded, dict) else ():
+            return Event(name, attributes if isinstance(attributes, dict) else {})
+    return Event(value, {})

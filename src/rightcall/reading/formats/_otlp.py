@@ -1,4 +1,8 @@
-"""OTLP as JSON: spans and log records, as exporters and the collector write them."""
+"""OTLP as JSON: spans and log records, as exporters and the collector write them.
+
+This reader is tolerant: camelCase and snake_case, ids in hexadecimal or base64, enums as numbers or names, broken parts
+left out. `_otlp_lazy.py` reads the usual spelling, faster.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,7 @@ from rightcall.reading.spans import (
     span_id,
 )
 
+# `batches` is Tempo's name for `resourceSpans`, `instrumentationLibrarySpans` OTLP's for `scopeSpans` before 0.15.
 _SPAN_LISTS = ("resourceSpans", "resource_spans", "batches")
 _LOG_LISTS = ("resourceLogs", "resource_logs")
 _SCOPE_LISTS = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans", "scopeLogs", "scope_logs")
@@ -24,7 +29,7 @@ _FAILED = frozenset({2, "2", "STATUS_CODE_ERROR", "ERROR", "Error"})
 
 
 def is_otlp(document: Any) -> bool:
-    """Whether a document is OTLP, or one of the wrappings servers put around it."""
+    """Whether a document is OTLP, bare or wrapped as servers do."""
     if not isinstance(document, Mapping):
         return False
     if any(isinstance(document.get(key), list) for key in (*_SPAN_LISTS, *_LOG_LISTS)):
@@ -35,14 +40,14 @@ def is_otlp(document: Any) -> bool:
 
 
 def is_otlp_span(document: Any) -> bool:
-    """Whether a document is one span as OTLP spells it."""
+    """Whether a document is one span of OTLP."""
     return isinstance(document, Mapping) and bool(
         {"startTimeUnixNano", "start_time_unix_nano"} & document.keys() and "name" in document
     )
 
 
 def otlp_items(document: Mapping[str, Any]) -> Iterator[Item]:
-    """Spans and log records of an OTLP document in any spelling, broken parts left out."""
+    """Yield the spans and log records of an OTLP document, without broken parts."""
     if isinstance(document.get("trace"), Mapping) and not is_otlp_span(document):
         yield from otlp_items(document["trace"])
         return
@@ -53,7 +58,7 @@ def otlp_items(document: Mapping[str, Any]) -> Iterator[Item]:
 
 
 def spans_in(document: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str, Any]]:
-    """Every span of an OTLP document, undecoded, with the name of its scope and with its resource."""
+    """Yield every span of an OTLP document, undecoded, with the name of its scope and its resource."""
     if is_otlp_span(document):
         yield document, "", None
         return
@@ -69,7 +74,7 @@ def spans_in(document: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], s
 
 
 def otlp_span(span: Mapping[str, Any], scope: str) -> Span:
-    """One span of OTLP, in camelCase or snake_case."""
+    """Return one span of OTLP."""
     status = span.get("status")
     status = status if isinstance(status, Mapping) else {}
     events = span.get("events")
@@ -89,7 +94,7 @@ def otlp_span(span: Mapping[str, Any], scope: str) -> Span:
 
 
 def events_in(events: list[Any]) -> list[Event]:
-    """Events of OTLP, in any spelling."""
+    """Return events of OTLP."""
     return [
         Event(_text(event.get("name")), plain_attributes(event.get("attributes")), _event_time(event))
         for event in events

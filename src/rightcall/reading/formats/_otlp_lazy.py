@@ -1,7 +1,7 @@
-"""OTLP/JSON in its usual spelling, decoded no further than needed.
+"""A fast path for OTLP/JSON in its usual spelling.
 
-Model spans repeat whole conversations, and most of a file is never looked at: attribute values stay undecoded until
-somebody asks for them. Whatever is spelled otherwise is left to the tolerant reader of OTLP.
+Model spans repeat whole conversations, and most of a file is never looked at, so attribute values stay undecoded until
+they are used. Any other spelling is left to the tolerant reader, `_otlp.py`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from rightcall.values.decoding import decode_json
 
 from ._otlp import events_in, otlp_span
 
-_NO_PARENT = ("0" * 16, "", None)
+_NO_PARENT = ("0" * 16, "")
 _FAILED = 2
 _NO_EVENTS = msgspec.Raw(b"[]")
-_TRACE_ID_LENGTH = 32
+_TRACE_ID_LENGTH = 32  # hexadecimal digits; ids of another length are base64, which the tolerant reader decodes
 
 
 class _Status(msgspec.Struct, frozen=True):
@@ -32,11 +32,15 @@ class _Status(msgspec.Struct, frozen=True):
 _NO_STATUS = _Status()
 
 
-class _Span(Span, gc=False):
-    """A span as it is decoded. `_finished` makes a usual one of it, which is cheaper than making another."""
-
-    attributes: tuple[Attribute, ...] = ()  # type: ignore[assignment]
-    events: msgspec.Raw = _NO_EVENTS  # type: ignore[assignment]
+class _Span(msgspec.Struct, gc=False, rename="camel"):
+    name: str
+    trace_id: str = ""
+    span_id: str | None = None
+    parent_span_id: str | None = None
+    start_time_unix_nano: int | None = None
+    end_time_unix_nano: int | None = None
+    attributes: tuple[Attribute, ...] = ()
+    events: msgspec.Raw = _NO_EVENTS
     status: _Status = _NO_STATUS
 
 
@@ -79,7 +83,7 @@ class _Request(msgspec.Struct, rename="camel"):
     resource_spans: list[_ResourceSpans]
 
 
-# Times are written as text, being longer than JSON's numbers; not being strict turns them into integers.
+# Protobuf's JSON mapping writes 64-bit integers, such as times, as strings; `strict=False` converts them.
 _request_decoder = msgspec.json.Decoder(_Request, strict=False)
 _raw_request_decoder = msgspec.json.Decoder(_RawRequest)
 _header_decoder = msgspec.json.Decoder(_Header)
@@ -89,7 +93,8 @@ _any_events_decoder = msgspec.json.Decoder(list[dict[str, Any]])
 
 
 def decode_request(line: bytes) -> list[Span] | None:
-    """The spans of one OTLP/JSON request in its usual spelling, decoded no further than needed; else none."""
+    """Return the spans of an OTLP/JSON request with undecoded attributes; None if the spelling is not the usual one."""
+    # RecursionError is msgspec's answer to nesting beyond Python's limit; the tolerant reader reports it.
     try:
         request = _request_decoder.decode(line)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
@@ -104,7 +109,7 @@ def decode_request(line: bytes) -> list[Span] | None:
 
 
 def split_request(line: bytes) -> list[PackedSpan] | None:
-    """The spans of one OTLP/JSON request in its usual spelling, undecoded; else none."""
+    """Return the undecoded spans of an OTLP/JSON request; None if the spelling is not the usual one."""
     try:
         request = _raw_request_decoder.decode(line)
         spans = [
@@ -119,26 +124,30 @@ def split_request(line: bytes) -> list[PackedSpan] | None:
 
 
 def span_in(raw: bytes, scope: str) -> Span:
-    """The span that `split_request` left undecoded, in any spelling."""
+    """Decode a span that `split_request` returned, in any spelling."""
     try:
         return _finished(_span_decoder.decode(raw), scope)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return _span_tolerantly(raw, scope)
 
 
-def _finished(span: Any, scope: str) -> Span:
-    held = span.attributes
-    shape = shape_of(tuple([attribute.key for attribute in held]))
-    span.attributes = RawAttributes(shape, shape.places, held)
-    # One text for all spans of a trace, rather than one for each.
-    span.trace_id, span.scope = intern(span.trace_id.lower()), scope
-    span.events = LazyEvents(_raw_events, span.events) if span.events != _NO_EVENTS else ()
-    span.parent_id = None if span.parent_id in _NO_PARENT else span.parent_id.lower()
-    span.span_id = span.span_id.lower() if span.span_id else None
-    status = span.status
-    if status is not _NO_STATUS:
-        span.failed, span.description = status.code == _FAILED, status.message
-    return span  # type: ignore[no-any-return]
+def _finished(span: _Span, scope: str) -> Span:
+    shape = shape_of(tuple([attribute.key for attribute in span.attributes]))
+    parent, status = span.parent_span_id, span.status
+    return Span(
+        span.name,
+        # One string for all spans of a trace, rather than one for each.
+        intern(span.trace_id.lower()),
+        span.span_id.lower() if span.span_id else None,
+        None if parent is None or parent in _NO_PARENT else parent.lower(),
+        span.start_time_unix_nano,
+        span.end_time_unix_nano,
+        RawAttributes(shape, shape.places, span.attributes),  # type: ignore[arg-type]
+        status.code == _FAILED,
+        status.message,
+        scope,
+        LazyEvents(_raw_events, span.events) if span.events != _NO_EVENTS else (),
+    )
 
 
 def _span_tolerantly(raw: bytes, scope: str) -> Span:

@@ -1,4 +1,4 @@
-"""OTLP as protobuf: one request, or several, each with its length before it."""
+"""OTLP as protobuf: one request, or several, each after its length."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from rightcall.errors import InputError, MissingExtraError
 from rightcall.reading.spans import Event, Item, LazyEvents, Span, span_id
 
 _FAILED = 2
-_REQUEST_TAG = 0x0A
+_REQUEST_TAG = 0x0A  # field 1, wire type 2 (a length follows)
 _LENGTH_BYTES = 4
 
 
 def looks_like_protobuf(head: bytes) -> bool:
-    """Whether bytes can be an OTLP request: its only field is number 1, with a length."""
+    """Whether bytes can be an OTLP request: its only field is number 1."""
+    # 0x0A is a newline, too: after it JSON has white space or an opening character, a request the length of its field.
     return head[:1] == b"\x0a" and not head[1:2].isspace() and head[1:2] not in (b"{", b"[", b'"')
 
 
 def looks_like_framed_protobuf(head: bytes) -> bool:
-    """Whether bytes can be requests of the collector's file exporter, each after its length in four bytes."""
+    """Whether bytes can be requests of the collector's file exporter, each after four bytes of length."""
     return len(head) > _LENGTH_BYTES and head[0] < 4 and head[_LENGTH_BYTES] == _REQUEST_TAG
 
 
 def protobuf_items(data: bytes, where: str) -> Iterator[Item]:
-    """The spans of OTLP protobuf bytes.
+    """Yield the spans of OTLP protobuf bytes.
 
     Raises:
         MissingExtraError: `opentelemetry-proto` is not installed.
@@ -34,7 +35,7 @@ def protobuf_items(data: bytes, where: str) -> Iterator[Item]:
 
 
 def protobuf_spans(data: bytes, where: str) -> Iterator[tuple[Any, str, Any]]:
-    """The messages of spans in OTLP protobuf bytes, each with the name of its scope and with its resource.
+    """Yield the protobuf messages of spans, each with the name of its scope and its resource.
 
     Raises:
         MissingExtraError: `opentelemetry-proto` is not installed.
@@ -76,7 +77,7 @@ def _parsed(data: bytes, where: str) -> Any:
 
 
 def protobuf_span(span: Any, scope: str) -> Span:
-    """One message of a span."""
+    """Return the span of a protobuf message."""
     return Span(
         name=span.name,
         trace_id=span.trace_id.hex(),

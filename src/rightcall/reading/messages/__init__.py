@@ -1,4 +1,4 @@
-"""Messages of models: their formats, and the requests and results in them."""
+"""Messages of models: their formats, and the requested calls and results in them."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

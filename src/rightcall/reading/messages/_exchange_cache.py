@@ -1,4 +1,4 @@
-"""Messages that spans carry, read as exchanges: each message once, however often prompts repeat it."""
+"""Read the messages of spans as exchanges, each message once, however often prompts repeat it."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _members_in = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 class ExchangeCache:
-    """What the messages of one run say.
+    """The exchanges of one run, cached by the bytes of their messages.
 
-    A prompt holds the whole conversation so far, so a run of n turns carries its first message n times. To know a
-    message by its bytes costs a fraction of reading it.
+    A prompt repeats the whole conversation so far, so n model calls hold the first message n times: reading each would
+    be quadratic. Splitting a list into undecoded messages and looking them up costs a fraction of decoding them.
     """
 
     def __init__(self) -> None:
         self._known: dict[Hashable, Exchange] = {}
 
     def in_text(self, text: str) -> list[Exchange]:
-        """The exchanges of messages given as JSON text; none where it is no JSON."""
+        """Return the exchanges of messages in JSON text; none if it is not JSON."""
         pieces = _messages_in(text)
         if pieces is not None:
             return [self._of_piece(piece) for piece in pieces if piece.startswith(b"{")]
@@ -42,14 +42,14 @@ class ExchangeCache:
             return []
 
     def of(self, document: Any) -> list[Exchange]:
-        """The exchanges of messages already decoded; none where they are neither a list nor an object."""
+        """Return the exchanges of decoded messages; none if they are neither a list nor an object."""
         if not isinstance(document, (list, dict)):
             return []
         found = [_read(message) for message in messages_of(document) if isinstance(message, dict)]
         return found if len(found) > 1 else unless_others(found)
 
     def of_leaves(self, names: tuple[str, ...], raw: tuple[bytes, ...], values: Iterable[Any]) -> Exchange:
-        """The exchange of a message given leaf by leaf: their names inside the message, their bytes, their values."""
+        """Return the exchange of a message given leaf by leaf: paths, undecoded values, decoded values."""
         key = (names, raw)
         known = self._known.get(key)
         if known is None:
@@ -64,9 +64,9 @@ class ExchangeCache:
 
 
 def unless_others(said: list[Exchange]) -> list[Exchange]:
-    """What messages say; of objects that are not messages, only what is called like a call or is one.
+    """Return the exchanges; if none is a message, doubts remain only about objects that look like a call.
 
-    Attributes of models hold other things than messages, too, and those are in no format.
+    Attributes of models hold other things than messages, too, and those have no format.
     """
     if has_messages([exchange.message for exchange in said]):
         return said
@@ -80,7 +80,7 @@ def _as_object(exchange: Exchange) -> Exchange:
 
 
 def _messages_in(text: str) -> list[bytes] | None:
-    """The messages in a JSON text, each undecoded; none where they have to be looked for in what is decoded."""
+    """Return the undecoded messages in a JSON text; None if the text has to be decoded to find them."""
     try:
         first = text[:1]
         if first == "{":

@@ -1,4 +1,4 @@
-"""What a run was given and gave back, taken out of what frameworks record in its place: states, results, messages."""
+"""Find the input and output of a run in what frameworks record for them: states, results, lists of messages."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _WRITTEN_DEPTH = 3
 _WRITTEN_OBJECT = re.compile(
     r"<[\w.]+ object at 0x|<?(?:\w+=)?(?:(?:[A-Z][a-z0-9]+){2,}\(\w+=|[A-Z]\w*\(\w+=.*[)>]\s*\Z)", re.S
 )
-"""An object as Python writes it, such as `StopEvent(result=…)`."""
+"""The `repr` of a Python object, such as `StopEvent(result=…)`."""
 
 _LISTS = ("messages", "choices", "generations", "contents")
-"""Where a state or an answer of a model has its messages."""
+"""Keys of the messages in a state or in a model's response."""
 
 _WRAPPINGS: tuple[tuple[str, frozenset[str]], ...] = (
     ("outputs", frozenset({"kwargs"})),
@@ -28,15 +28,15 @@ _WRAPPINGS: tuple[tuple[str, frozenset[str]], ...] = (
     ("response", frozenset({"current_agent_name"})),
     ("new_message", frozenset({"invocation_id"})),
 )
-"""Under which key OpenLLMetry, AutoGen, LlamaIndex and ADK keep the thing itself, and what tells their objects."""
+"""Keys under which OpenLLMetry, AutoGen, LlamaIndex and ADK wrap the value, and the other keys of the wrapper."""
 
 _CONTENTS = frozenset({"content", "parts", "contents", "blocks", "tool_calls"})
 _TASKS = frozenset({"stream", "reset", "cancellation_token"})
-"""What stands beside the `task` of smolagents and AutoGen."""
+"""Keys beside the `task` of smolagents and AutoGen."""
 
 
 def question_in(messages: list[Any]) -> str | None:
-    """The last thing that the user said in messages: what came before it was said in earlier turns."""
+    """Return the last text of the user: earlier ones belong to earlier turns."""
     for message in reversed(messages):
         text = written_text(message) if isinstance(message, str) else _said_by_user(message)
         if text:
@@ -45,7 +45,7 @@ def question_in(messages: list[Any]) -> str | None:
 
 
 def answer_in(messages: list[Any]) -> str | None:
-    """The text of the last message, where the model wrote it and asked for nothing more in it."""
+    """Return the text of the last message, if the model wrote it and it asks for no call."""
     last = messages[-1] if messages else None
     if isinstance(last, list) and last:
         last = last[-1]  # LangChain's generations: a list of answers for each prompt
@@ -58,7 +58,7 @@ def answer_in(messages: list[Any]) -> str | None:
 
 
 def given_in(held: Any, encoded: bool = False) -> Any:
-    """What the user asked, in what a span says that it was given; `NOTHING` where that cannot be told."""
+    """Return the user's question in the recorded input of a span; `NOTHING` if it cannot be found."""
     value = outcome(held, encoded=encoded, keeps_quotes=not encoded)
     if isinstance(value, list):
         found = _in_messages(value, question_in)
@@ -68,9 +68,9 @@ def given_in(held: Any, encoded: bool = False) -> Any:
 
 
 def returned_in(held: Any, encoded: bool = False) -> Any:
-    """The answer to the user, in what a span says that it gave back; `NOTHING` where that cannot be told.
+    """Return the answer to the user in the recorded output of a span; `NOTHING` if it cannot be found.
 
-    A text that is no state stays the text it is, unless the producer writes everything `encoded` as JSON.
+    A text that is not a state is returned as it is, unless the producer writes every value `encoded` as JSON.
     """
     value = outcome(held, encoded=encoded, keeps_quotes=not encoded)
     found = _returned_in_value(value, 0)
@@ -116,7 +116,7 @@ def _given_in_object(value: dict[str, Any], depth: int) -> Any:
 
 
 def _given_in_call(value: Mapping[str, Any]) -> Any:
-    """What a function was called with: its only argument, else its named ones, else nothing that has a name."""
+    """Return what a function was called with: its only argument, or its named ones."""
     positional, named = value["args"], value["kwargs"]
     if not isinstance(positional, list) or not isinstance(named, dict):
         return NOTHING
@@ -126,7 +126,7 @@ def _given_in_call(value: Mapping[str, Any]) -> Any:
 
 
 def _only_text(value: dict[str, Any]) -> Any:
-    """The text that is all an object holds: the question, under whatever name the function gave its parameter."""
+    """Return the only value of an object if it is a text: the question, whatever the parameter is called."""
     held = list(value.values())
     return held[0] if len(held) == 1 and isinstance(held[0], str) else value
 
@@ -143,7 +143,7 @@ def _said_by_user(message: Any) -> str | None:
 
 
 def _messages_of(value: dict[str, Any]) -> list[Any] | None:
-    """The messages that an object holds, if it is one that holds messages; one that is a message holds itself."""
+    """Return the messages that an object holds, or the object itself in a list if it is a message."""
     keys = (*_LISTS, "output") if value.get("object") == "response" else _LISTS
     for key in keys:
         held = value.get(key)
@@ -169,7 +169,7 @@ def _is_message(value: Any) -> bool:
 
 
 def _is_written(value: Any, depth: int = 0) -> bool:
-    """Whether a value is, or has in it, an object that only Python could read again."""
+    """Whether a value is, or contains, the `repr` of an object."""
     if isinstance(value, str):
         return _WRITTEN_OBJECT.match(value) is not None
     if depth >= _WRITTEN_DEPTH or not isinstance(value, (dict, list)):
@@ -178,12 +178,12 @@ def _is_written(value: Any, depth: int = 0) -> bool:
 
 
 def _is_event(value: Mapping[str, Any]) -> bool:
-    """An event of ADK, which has no content where the run broke off."""
+    """Whether a value is an event of ADK, which has no content if the run broke off."""
     return {"author", "invocation_id"} <= value.keys()
 
 
 def _wrapped(value: Mapping[str, Any]) -> Any:
-    """The thing itself in an object of a framework's; none where it is no such object."""
+    """Return the value inside a framework's wrapper; None if this is not one."""
     for key, beside in _WRAPPINGS:
         if key in value and beside <= value.keys():
             return value[key]

@@ -1,4 +1,4 @@
-"""Which messages of a source are one conversation."""
+"""Split the documents of a source into logs: the messages of one conversation each."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ._parts import is_step, part_of
 from ._unknown_calls import hidden_call, steps_beside
 
 _WHOLE = ("messages", "conversation", "history", "contents", "traj", "events", "steps")
-"""Keys under which an object holds a whole conversation; other lists of messages are what one request gave back."""
+"""Keys under which an object holds a whole conversation; other lists of messages are the response to one request."""
 
 _ANSWERS = ("response", "completion", "output", "choices", "generations", "result")
-"""Keys that hold what the model gave back, in logs of requests."""
+"""Keys of the model's response, in logs of requests."""
 
 _IDS = ("trace_id", "conversation_id", "session_id", "id")
 
@@ -25,24 +25,24 @@ class Log(msgspec.Struct, frozen=True):
 
     messages: list[Any] = []
     snapshots: tuple[list[Any], ...] = ()
-    """The conversation as some of its events repeat it."""
+    """The conversation so far, as some of its events repeat it."""
     id: str | None = None
     about: Mapping[str, Any] = {}
-    """What else the object says that holds the messages."""
+    """The object that holds the messages."""
     steps: str = ""
-    """What shows, beside the messages, that an agent took steps in words of its own."""
+    """A description of steps beside the messages that were not read as calls; empty if there are none."""
     nested: str = ""
-    """What holds other conversations beside the messages, such as those of sub-agents."""
+    """A description of other conversations beside the messages, such as those of sub-agents."""
 
     def __bool__(self) -> bool:
         return bool(self.messages or self.snapshots)
 
 
 def logs_in(documents: list[Any]) -> tuple[list[Log], int]:
-    """The conversations in the documents or lines of a source, and how many of these hold no messages.
+    """Return the conversations in the documents or lines of a source, and how many of these hold no messages.
 
-    A line or an item of a list that holds a list of messages, or is one, is a conversation of its own. Lines that are
-    single messages or events are one conversation together, which an event among them may repeat.
+    A line or list item that is, or holds, a list of messages is a conversation. Lines that are single messages or
+    events are one conversation together, which an event among them may repeat.
     """
     if len(documents) == 1 and isinstance(documents[0], list) and any([_is_whole(item) for item in documents[0]]):
         documents = documents[0]
@@ -56,7 +56,7 @@ def logs_in(documents: list[Any]) -> tuple[list[Log], int]:
 
 
 def _is_whole(item: Any) -> bool:
-    """Whether an item is a conversation itself, as opposed to a message or an event of one."""
+    """Whether an item is a whole conversation, not a message or an event of one."""
     if isinstance(item, list):
         return not item or (all([isinstance(each, dict) for each in item]) and has_messages(item))
     if not isinstance(item, dict) or "role" in item or part_of(item) is not None or is_step(item):
@@ -65,7 +65,7 @@ def _is_whole(item: Any) -> bool:
 
 
 def _held(item: Mapping[str, Any]) -> list[Any] | None:
-    """The messages that an object holds; none where it is not a conversation."""
+    """Return the messages that an object holds; None if it is not a conversation."""
     lists = [item[key] for key in _WHOLE if isinstance(item.get(key), list)]
     found = next((messages_of(held) for held in lists if held and has_messages(messages_of(held))), None)
     return [] if found is None and lists and not any(lists) else found
@@ -80,7 +80,7 @@ def _log(document: Any) -> Log:
 
 
 def _beside(document: Mapping[str, Any], messages: list[Any]) -> tuple[str, str]:
-    """What an object holds beside its messages: steps in words of an agent's own, and other conversations."""
+    """Describe what an object holds beside its messages: steps of an agent, and other conversations."""
     written = document.get("trajectory_format")
     steps = steps_beside(document, messages)
     if isinstance(written, str) and written.startswith("mini-swe-agent") and messages:

@@ -1,4 +1,4 @@
-"""Where spans and log records carry messages of the model."""
+"""Find the messages of models in the attributes and events of spans, and in log records."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _WHOLE: dict[str, Side] = {
     "llm.input_messages": "input",
     "llm.output_messages": "output",
 }
-"""Attributes that hold messages, whatever the span is."""
+"""Attributes that hold messages on spans of any kind."""
 
 _OF_MODELS: dict[str, Side] = {
     "mlflow.spanInputs": "input",
@@ -49,7 +49,7 @@ _OF_MODELS: dict[str, Side] = {
 """Attributes that hold messages on spans of a model, and other things elsewhere."""
 
 _PLAIN: dict[str, Side] = {"input.value": "input", "output.value": "output"}
-"""Attributes that on spans of a model hold its messages as the framework has them, if nothing else tells of calls."""
+"""Attributes that on spans of a model hold its messages in a framework's format, used if no other has calls."""
 
 _NUMBERED: dict[str, Side] = {
     "llm.input_messages.": "input",
@@ -57,7 +57,7 @@ _NUMBERED: dict[str, Side] = {
     "gen_ai.prompt.": "input",
     "gen_ai.completion.": "output",
 }
-"""Beginnings of attributes that hold messages leaf by leaf: `llm.input_messages.0.message.role`."""
+"""Prefixes of attributes that hold messages leaf by leaf: `llm.input_messages.0.message.role`."""
 
 _EVENTS: dict[str, Side] = {
     "gen_ai.system.message": "input",
@@ -71,7 +71,7 @@ _WRITERS = {
     "gen_ai.assistant.message": "assistant",
     "gen_ai.tool.message": "tool",
 }
-"""Who wrote the message of an event that does not say so."""
+"""The roles of messages in events that have none."""
 
 _DETAILS = "gen_ai.client.inference.operation.details"
 
@@ -82,15 +82,15 @@ class MessageAttributes(msgspec.Struct, frozen=True):
     side: Side
     keys: tuple[str, ...]
     only_models: bool = False
-    """They hold messages on spans of a model only."""
+    """Whether they hold messages on spans of a model only."""
     beginning: str = ""
-    """What the names of attributes begin with that hold a leaf each."""
+    """The prefix of attributes that hold a leaf each; empty if one attribute holds all messages."""
     messages: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
-    """For each message the names of its leaves inside it, and the attributes that hold them."""
+    """For each message the paths of its leaves, and the attributes that hold them."""
 
 
 class Conversation(msgspec.Struct):
-    """What the messages say that one span or its log records carry: those the model was given, then those it gave."""
+    """The messages of one span or of its log records: those the model was given, and those it returned."""
 
     input: list[Exchange] = []
     output: list[Exchange] = []
@@ -103,14 +103,14 @@ class Conversation(msgspec.Struct):
         return bool(self.input or self.output)
 
     def add(self, side: Side, exchanges: Iterable[Exchange]) -> None:
-        """Take in messages of one side, but for answers, whichever side they stand on."""
+        """Add messages of one side; answers of the model go to the output, whichever side they are on."""
         place = self.input if side == "input" else self.output
         for exchange in exchanges:
             (self.output if exchange.answers else place).append(exchange)
 
 
 def message_attributes(attributes: Any) -> tuple[MessageAttributes, ...]:
-    """Those attributes of a span that hold messages."""
+    """Return the attributes of a span that hold messages; found once per shape."""
     shape = attributes.shape if attributes.__class__ is RawAttributes else shape_of(tuple(attributes))
     if shape.message_attributes is None:
         shape.message_attributes = _find_attributes(attributes)
@@ -119,13 +119,13 @@ def message_attributes(attributes: Any) -> tuple[MessageAttributes, ...]:
 
 
 class SpanMessages:
-    """Where the spans and log records of one run carry messages."""
+    """Reads the messages in the spans and log records of one run."""
 
     def __init__(self) -> None:
         self._exchanges = ExchangeCache()
 
     def in_span(self, span: Span, role: Role | None) -> Conversation:
-        """The messages a span carries in its attributes and events; an empty conversation if none."""
+        """Return the messages in a span's attributes and events; an empty conversation if there are none."""
         found = Conversation([], [], span.span_id, span.start_ns, span.end_ns, role == "model")
         attributes: Any = span.attributes
         told: dict[Side, list[list[Exchange]]] = {}
@@ -142,7 +142,7 @@ class SpanMessages:
         return found
 
     def in_logs(self, records: Iterable[LogRecord]) -> list[Conversation]:
-        """The messages of log records, those of one span together."""
+        """Return the messages of log records, those of one span together."""
         by_span: dict[tuple[str, str | None], Conversation] = {}
         for record in sorted(records, key=lambda record: record.time_ns or 0):
             key = (record.trace_id, record.span_id)
@@ -168,7 +168,7 @@ class SpanMessages:
         return self._exchanges.of(unnested((key[start:], attributes.get(key)) for key in holder.keys))
 
     def _add_plain(self, told: dict[Side, list[list[Exchange]]], attributes: Any) -> None:
-        # MLflow copies these into attributes that are read as messages; so they are messages before it does, too.
+        # MLflow copies these to attributes that are read as messages. The result has to be the same without MLflow.
         for key, side in _PLAIN.items():
             if key in attributes and not any([_tells_calls(said) for said in told.get(side, ())]):
                 said = self._said(attributes.get(key))
@@ -194,9 +194,10 @@ class SpanMessages:
 
 
 def _weight(said: list[Exchange]) -> tuple[int, int, int]:
-    """How much messages tell. Attributes of one span tell the same conversation, each in the words of a convention.
+    """How much messages show: calls and results, recorded values, messages.
 
-    Servers add theirs to what was recorded: MLflow `mlflow.spanInputs`, Phoenix `llm.input_messages`.
+    Attributes of one span repeat the same conversation by several conventions, and servers add theirs: MLflow
+    `mlflow.spanInputs`, Phoenix `llm.input_messages`. The fullest one is used.
     """
     calls = [call for exchange in said for call in exchange.calls]
     results = [result for exchange in said for result in exchange.results]
@@ -209,7 +210,7 @@ def _tells_calls(said: list[Exchange]) -> bool:
 
 
 def messages_in(attributes: Any, holder: MessageAttributes) -> list[Any]:
-    """The messages that a holder holds, as they are."""
+    """Return the messages in attributes as they are, not read as exchanges."""
     if not holder.beginning:
         held = attributes.get(holder.keys[0])
         if isinstance(held, str):
@@ -224,7 +225,7 @@ def messages_in(attributes: Any, holder: MessageAttributes) -> list[Any]:
 
 
 def messages_in_event(name: str, body: Mapping[str, Any], attributes: Mapping[str, Any]) -> dict[Side, list[Any]]:
-    """The messages in an event of a span, or in a log record with a body, by the side they stand on."""
+    """Return the messages in an event of a span or in a log record, by side."""
     if name == _DETAILS:
         keys: dict[Side, str] = {"input": "gen_ai.input.messages", "output": "gen_ai.output.messages"}
         return {side: messages_in(attributes, MessageAttributes(side, (key,))) for side, key in keys.items()}
@@ -233,7 +234,7 @@ def messages_in_event(name: str, body: Mapping[str, Any], attributes: Mapping[st
 
 
 def _find_attributes(keys: Iterable[str]) -> tuple[MessageAttributes, ...]:
-    """The carriers among the names of attributes."""
+    """Find the attributes that hold messages among some names."""
     whole: list[MessageAttributes] = []
     numbered: dict[str, list[str]] = {}
     for key in keys:
@@ -249,13 +250,13 @@ def _find_attributes(keys: Iterable[str]) -> tuple[MessageAttributes, ...]:
 
 
 def _numbered_attributes(beginning: str, keys: tuple[str, ...]) -> MessageAttributes:
-    """What holds messages leaf by leaf, sorted by message where every key says which message it is part of."""
+    """Group attributes that hold a leaf each by message, if every key has the number of its message."""
     messages: dict[str, list[tuple[str, str]]] = {}
     for key in keys:
         number, _, name = key[len(beginning) :].partition(".")
         messages.setdefault(number, []).append((name, key))
     if any([number.isdecimal() for number in messages]):
-        # OpenLLMetry tells of a prompt beside its messages, too: `gen_ai.prompt.prompt_filter_results`.
+        # OpenLLMetry has other attributes under the same prefix: `gen_ai.prompt.prompt_filter_results`.
         messages = {number: leaves for number, leaves in messages.items() if number.isdecimal()}
         keys = tuple([key for leaves in messages.values() for _, key in leaves])
     regular = all([number.isdecimal() for number in messages]) and all([name for name, _ in chain(*messages.values())])

@@ -1,4 +1,4 @@
-"""A log of messages as exchanges: what the model asked for at once, and what came back."""
+"""Read messages as exchanges: the calls one message asks for, and the results it holds."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ _HOLDERS = (
     "tool_responses",
 )
 _SAID = ("content", "parts", "text", "message", "data", "kwargs", "items", "contents")
-"""Keys of a message that hold what it says."""
+"""Keys of a message that hold its content."""
 _DEPTH = 6
 _ANSWER = "gen_ai.choice"
 _REFUSED = "User rejected tool use"
-"""What Claude Code notes beside the result of a call that was not carried out."""
+"""Claude Code's note beside the result of a call that was not carried out."""
 _USER = frozenset({"user", "human"})
 _MODEL = frozenset({"assistant", "model", "ai", "agent"})
 
@@ -88,32 +88,32 @@ class Exchange:
         self.calls: list[CallRecord] = []
         self.results: list[CallRecord] = []
         self.of_user: list[CallRecord] = []
-        """Calls that a simulated user made."""
+        """Calls of a simulated user."""
         self.role = ""
         self.item = False
-        """The message is one call or result itself, not a message around them."""
+        """Whether the message is itself a call or result, not a message around some."""
         self.parent_id: str | None = None
-        """The id of the call whose sub-agent wrote the message (Claude)."""
+        """The id of the call whose sub-agent wrote the message (Claude Code)."""
         self.answers = False
-        """The message is the model's answer, though it stands among those the model was given (Pydantic AI)."""
+        """Whether the message is the model's answer, though it is listed in the input (Pydantic AI)."""
         self.unread = ""
-        """What in the message may be a call that was not understood."""
+        """A description of what may be a call and was not understood."""
         self.acts = False
-        """The message asks for a call in the words of its text, or has what such a call gave back."""
+        """Whether the text asks for a call, or holds the result of such a call (ReAct and the like)."""
 
     @property
     def is_of_user(self) -> bool:
-        """Whether the user says something in the message."""
+        """Whether the message is the user's."""
         return not self.calls and not self.results and self.parent_id is None and self.writer == "user"
 
     @property
     def is_silent(self) -> bool:
-        """Whether the message is the user's and what it says was not recorded."""
+        """Whether the message is the user's and its content was not recorded."""
         return self.is_of_user and not any([self.message.get(key) is not None for key in _SAID])
 
     @property
     def is_of_agent(self) -> bool:
-        """Whether the message shows the agent at work: its model's words, a call, or what came of one."""
+        """Whether the message shows the agent at work: text of its model, a call, or a result."""
         return bool(self.calls or self.results) or self.writer == "model"
 
     @property
@@ -125,14 +125,14 @@ class Exchange:
 
     @property
     def text(self) -> str:
-        """What the message says to people; empty where it says nothing."""
+        """The text of the message; empty if there is none."""
         if self._text is None:
             self._text = text_of(self.message) or ""
         return self._text
 
 
 def messages_of(document: Any) -> list[Any]:
-    """The messages of a document: a list of them, an object that holds such a list, or one message."""
+    """Return the messages of a document: a list of messages, an object with such a list, or one message."""
     if isinstance(document, list):
         if len(document) == 1 and isinstance(document[0], list):
             return messages_of(document[0])
@@ -148,9 +148,9 @@ def messages_of(document: Any) -> list[Any]:
 
 
 def exchanges_of(messages: Iterable[Any]) -> list[Exchange]:
-    """What happens in each message, in order; messages without calls and results count too.
+    """Read each message, in order; messages without calls and results count, too.
 
-    A line that a log repeats, known by its `uuid` (Claude Code), says nothing new.
+    A line that a log repeats, with the same `uuid` (Claude Code), is read once.
     """
     found: list[Exchange] = []
     known = set[str]()
@@ -166,15 +166,15 @@ def exchanges_of(messages: Iterable[Any]) -> list[Exchange]:
 
 
 def no_message(item: Any) -> Exchange:
-    """What happens in an item that is not a message: perhaps a call, where it holds objects."""
+    """Read an item that is not a message; a list of objects may be calls."""
     exchange = Exchange()
     if isinstance(item, list) and any([isinstance(each, dict) for each in item]):
-        exchange.unread = "a list in the place of a message"
+        exchange.unread = "a list instead of a message"
     return exchange
 
 
 def exchange_of(message: Mapping[str, Any]) -> Exchange:
-    """What happens in one message."""
+    """Read one message."""
     exchange = Exchange(message)
     exchange.role = _role(message)
     parent = message.get("parent_tool_use_id")
@@ -215,7 +215,7 @@ def _read_parts(exchange: Exchange, found: _Parts) -> None:
 
 
 def _part_with_calls_of_user(exchange: Exchange) -> None:
-    """Take the calls of a simulated user from those of the agent (tau2-bench)."""
+    """Separate the calls of a simulated user from those of the agent (tau2-bench)."""
     is_user = exchange.role in _USER
     exchange.of_user = [
         call for call in exchange.calls if call.name and (call.of_user or (is_user and not exchange.item))
@@ -231,7 +231,7 @@ def _acts(message: Mapping[str, Any], role: str) -> bool:
 
 
 def _texts(message: Mapping[str, Any]) -> Iterator[str]:
-    """The texts in a message: its content, or the blocks of it."""
+    """Yield the texts in a message: its content, or the blocks of it."""
     for holder in (message, *[message.get(key) for key in ("message", "data")]):
         held = holder.get("content", holder.get("parts", holder.get("text"))) if isinstance(holder, dict) else None
         for block in held if isinstance(held, list) else [held]:
@@ -241,14 +241,15 @@ def _texts(message: Mapping[str, Any]) -> Iterator[str]:
 
 
 def has_messages(messages: list[Any]) -> bool:
-    """Whether these are messages at all: something in them has a role, a part or a step of a known format."""
+    """Whether these are messages: at least one of them has a role, a part or a step of a known format."""
+    # A log of a million lines is recognised by its first thousand.
     return any(isinstance(message, dict) and _is_message(message) for message in messages[:1000])
 
 
 def _once(calls: list[tuple[CallRecord, _Place]]) -> list[CallRecord]:
-    """The calls of one message, those that it repeats in another place counted once.
+    """Return the calls of one message, once if the message repeats them in another place.
 
-    An id that calls of one list share is the id of none of them.
+    If calls of one list share an id, it identifies none of them.
     """
     if len(calls) < 2:
         return [call for call, _ in calls]
@@ -268,24 +269,24 @@ def _once(calls: list[tuple[CallRecord, _Place]]) -> list[CallRecord]:
 
 
 def _others(calls: list[CallRecord], listed: list[CallRecord]) -> list[CallRecord]:
-    """Those calls among a message's content that its list of calls has not: LangChain lists no tools of a server."""
+    """Return the calls in a message's content that its list lacks: LangChain does not list tools run by a server."""
     names, ids = {call.name for call in listed}, {call.call_id for call in listed}
     return [call for call in calls if call.call_id and call.call_id not in ids and call.name not in names]
 
 
 class _Place(NamedTuple):
-    """A call or result in a message, its format, and where it stands."""
+    """A call or result in a message, its format, and where it is."""
 
     document: Mapping[str, Any]
     part: Part
     listed: bool
-    """Whether it stands in the message's list of calls."""
+    """Whether it is in the message's list of calls."""
     among: int
     """The number of the list that it is an item of."""
 
 
 class _Parts:
-    """What is found in a message: calls and results, and the first item that may be one and is of no known format."""
+    """The calls and results found in a message, and the first item that may be one and is of no known format."""
 
     __slots__ = ("lists", "parts", "unread")
 
@@ -320,7 +321,7 @@ def _find_parts(document: Mapping[str, Any], found: _Parts, depth: int, listed: 
 
 
 def _find_in_list(key: str, items: list[Any], found: _Parts, depth: int, written: bool) -> None:
-    """Find the parts in a list; one that is `written` as JSON text may be what the model answered."""
+    """Find the parts in a list; one `written` as JSON text may be the answer of the model."""
     found.lists += 1
     among = found.lists
     for item in items:

@@ -1,4 +1,4 @@
-"""Who wrote a message, and what it says to people: its text without calls, results and thoughts."""
+"""The author of a message, and its text without calls, results and thoughts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _RESULT = re.compile(r" tool_call_id='")
 
 
 def writer_of(message: Any) -> Writer:
-    """Whether the user or the model wrote a message; neither for instructions, results and what is not known."""
+    """Return whether the user or the model wrote a message; empty for instructions, results and unknown authors."""
     message = _unwrapped(message)
     if not isinstance(message, Mapping):
         return ""
@@ -53,7 +53,7 @@ def writer_of(message: Any) -> Writer:
 
 
 def text_of(message: Any) -> str | None:
-    """What a message says to people; none where it says nothing."""
+    """Return the text of a message; None if there is none."""
     message = _unwrapped(message)
     if not isinstance(message, Mapping):
         return None
@@ -62,7 +62,7 @@ def text_of(message: Any) -> str | None:
 
 
 def asks_for_calls(message: Any) -> bool:
-    """Whether a message names calls in a list of its own, of whatever format."""
+    """Whether a message has a list of calls, of any format."""
     message = _unwrapped(message)
     if not isinstance(message, Mapping):
         return False
@@ -70,7 +70,7 @@ def asks_for_calls(message: Any) -> bool:
 
 
 def written_text(message: str) -> str | None:
-    """The text of a LangChain message as Python writes it; none of one that asks for calls or is a result."""
+    """Return the text in the `repr` of a LangChain message; None if it asks for calls or is a result."""
     found = _WRITTEN.match(message)
     if found is None or _ASKS.search(message, found.end()) or _RESULT.search(message, found.end()):
         return None
@@ -82,7 +82,7 @@ def written_text(message: str) -> str | None:
 
 
 def is_pair(message: Any) -> bool:
-    """Whether a message is a pair of its writer and its text, as LangChain takes them."""
+    """Whether a message is a pair of role and text, as LangChain accepts them."""
     return (
         isinstance(message, list)
         and len(message) == 2
@@ -92,7 +92,7 @@ def is_pair(message: Any) -> bool:
 
 
 def _unwrapped(message: Any) -> Any:
-    """The message inside of what libraries put around it, with what the wrapping says of its writer."""
+    """Return the message inside the wrappings of libraries, with the role that a wrapping gives it."""
     if is_pair(message):
         return {"role": message[0], "content": message[1]}
     for _ in range(_WRAPPINGS):

@@ -1,7 +1,7 @@
-"""Every format of messages: what a requested call and a result look like in it.
+"""The table of message formats: what a requested call and a result look like in each.
 
-A new format is a few new rows. Rows are tried from the top on every part of a message. Names with dots lead into
-inner objects; where a field goes by several names, they stand between bars, best first.
+A new format is a few new rows. Rows are tried from the top on every part of a message. Names with dots are paths into
+inner objects; alternative names of a field are separated by bars, best first.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ class Part(msgspec.Struct, frozen=True):
     format: str
     kind: Kind
     marks: tuple[tuple[str, Any], ...]
-    """Keys that must be there, with their values; a type stands for any value of it, a function for
-    those it accepts, None for any at all."""
+    """Keys that must be there, with their values: a type for any value of it, a function for those it
+    accepts, None for any at all."""
     name: tuple[str, ...]
     id: tuple[str, ...]
     value: tuple[str, ...]
-    """Where the arguments are, or the output."""
+    """Where the arguments or the output are."""
     failure: tuple[tuple[str, Any], ...] = ()
-    """Keys that say the call failed, with their values; None stands for any that is not empty."""
+    """Keys that say the call failed, with their values; None for any value that is not empty."""
     message: tuple[str, ...] = ()
-    """Where the text of the error, or the reason of the refusal, is; failing all, the output is the error."""
+    """Where the error message or the reason of a refusal is; without one, the output is the error."""
     refusal: tuple[tuple[str, Any, str], ...] = ()
-    """Keys that say the call was not carried out, with their values, and the reason to give if there is none."""
+    """Keys that say the call was not carried out, with their values, and the default reason."""
     unwrap: tuple[Envelope, ...] = ()
     output: tuple[str, ...] = ()
-    """Where a call that holds its result, too, has it."""
+    """Where the output is, if the call holds its result, too."""
 
 
 def typed_value(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
@@ -86,7 +86,7 @@ def _result(
 
 
 def _is_plain_text(content: Any) -> bool:
-    """Whether content is an output itself; Strands keeps a message's blocks of Converse as JSON text there."""
+    """Whether content is an output; Strands puts a message's Converse blocks there, as JSON text."""
     return isinstance(content, str) and not content.startswith('[{"tool')
 
 

@@ -9,9 +9,9 @@ from rightcall.reading.spans import NOTHING, PLACEHOLDERS, CallRecord, Unparsabl
 
 from ._part_formats import PARTS, Part
 
-_MOST_SHAPES = 4096
+_MOST_SHAPES = 4096  # the cache is cleared when it is full: hostile logs may have any number of shapes
 _CALLS = frozenset({"tool_call", "tool_use", "function_call"})
-"""Types of blocks that are calls."""
+"""Types of blocks of calls."""
 _PARTIAL = Part(
     "a call without a name or arguments",
     "call",
@@ -20,17 +20,18 @@ _PARTIAL = Part(
     id=("id", "call_id", "tool_call.id", "tool_call.call_id"),
     value=("arguments", "function.arguments", "tool_call.arguments", "tool_call.function.arguments"),
 )
+# Only types that a row asks for are part of a shape, so that a log with any number of types has few shapes.
 _TYPES = frozenset([wanted for part in PARTS for key, wanted in part.marks if key == "type"])
 
 _Marks = tuple[tuple[str, Any], ...]
 _Shape = tuple[Any, ...]
-"""The type of an object, if it is one that a row asks for, and its keys."""
+"""The type of an object, if a row asks for it, and the keys."""
 
 _rows: dict[_Shape, tuple[tuple[Part, _Marks], ...]] = {}
 
 
 def part_of(document: Mapping[str, Any]) -> Part | None:
-    """The first row a part of a message fits."""
+    """Return the first row that fits a part of a message."""
     kind = document.get("type")
     shape = (kind if kind.__class__ is str and kind in _TYPES else None, *document)
     rows = _rows.get(shape)
@@ -41,7 +42,7 @@ def part_of(document: Mapping[str, Any]) -> Part | None:
 
 
 def read_part(document: Mapping[str, Any], part: Part) -> CallRecord | None:
-    """What a part says: a record of a requested call, or of a result. None if it is unusable."""
+    """Read a part as a record of a requested call or of a result; None if it has no usable name."""
     name = _first(document, part.name)
     if part.kind == "call" and part is not _PARTIAL and not (isinstance(name, str) and name):
         return None
@@ -50,7 +51,7 @@ def read_part(document: Mapping[str, Any], part: Part) -> CallRecord | None:
     record.call_id = call_id if isinstance(call_id, str) and call_id and call_id not in PLACEHOLDERS else None
     record.of_user = document.get("requestor") == "user"
     record.withheld = _refusal(document, part)
-    # Arguments of a call without a name may be made up (MLflow).
+    # MLflow makes up arguments for calls without a name.
     held = _first(document, part.value) if part.value and (name is not NOTHING or part.kind == "result") else NOTHING
     if part.kind == "call":
         _take_args(record, held)
@@ -62,7 +63,7 @@ def read_part(document: Mapping[str, Any], part: Part) -> CallRecord | None:
 
 
 def partial_part(key: str, item: Any) -> Part | None:
-    """The format of a call that has an id, and whose name or arguments were not recorded: others may tell them."""
+    """Return the format of a call with an id but without name or arguments, which other messages may have."""
     held = _inside(item, "tool_call") if isinstance(item, Mapping) else NOTHING
     held = item if held is NOTHING else held
     if not isinstance(held, Mapping) or not (key == "tool_calls" or held.get("type") in _CALLS):
@@ -72,7 +73,7 @@ def partial_part(key: str, item: Any) -> Part | None:
 
 
 def _refusal(document: Mapping[str, Any], part: Part) -> str:
-    """Why a call was not carried out, where the part says that it was not; else an empty text."""
+    """Return why a call was not carried out, if the part says that it was not; otherwise an empty text."""
     for key, wanted, default in part.refusal:
         if _failed(_inside(document, key), wanted):
             reason = _first(document, part.message)
@@ -81,9 +82,9 @@ def _refusal(document: Mapping[str, Any], part: Part) -> str:
 
 
 def _learn(shape: _Shape) -> tuple[tuple[Part, _Marks], ...]:
-    """The rows that objects of a shape may fit, each with the marks that the shape does not settle.
+    """Find the rows that objects of a shape may fit, each with the marks that the shape does not decide.
 
-    Messages repeat few shapes, so it is found out once for each.
+    Messages repeat few shapes, so a part is compared with two or three rows instead of all sixty.
     """
     if len(_rows) >= _MOST_SHAPES:
         _rows.clear()
@@ -169,7 +170,7 @@ def is_step(message: Mapping[str, Any]) -> bool:
 
 
 def read_step(step: Mapping[str, Any]) -> tuple[list[CallRecord], list[CallRecord]]:
-    """The calls of a step, and its result where there was one call: what several calls observed is one text."""
+    """Return the calls of a step, and its result if it has one call: several calls share one text of observations."""
     calls = _calls(step.get("tool_calls"))
     output = step.get("model_output_message")
     if not calls and isinstance(output, dict):

@@ -1,4 +1,4 @@
-"""Which turn each message of a prompt was said in: the one place that tells history from what is new."""
+"""Find the turn of each message of a prompt: the one place that separates history from what is new."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ import msgspec
 from ._message_exchange import Exchange
 
 BEFORE = -1
-"""The turn of what was said before the run began."""
+"""The turn of messages from before the run."""
 
-_MOST_THREADS = 64
+_MOST_PROMPTS = 64  # prompts kept per context; each new one is compared with all of them
 
 
 class _KnownPrompt(msgspec.Struct, frozen=True):
-    """A conversation as a model was shown it: what the user said, and in which turn."""
+    """A prompt seen before: the texts of the user in it, and their turns."""
 
     texts: tuple[str, ...]
     turns: tuple[int, ...]
 
 
 class PromptHistory:
-    """The conversations of a run that models were shown so far.
+    """The prompts of a run seen so far.
 
-    A prompt repeats the conversation, so what it holds was said in earlier turns as well as in this one, and before
-    the run began: in earlier turns of a session, or in examples. Prompts are recognised by what the user says in them:
-    one that goes on where a known one ends has only its end from this turn. Whatever else a prompt holds (instructions,
-    cut results, a history that forgets its beginning) may differ each time.
+    A prompt repeats the conversation, so its messages are from this turn, from earlier ones, or from before the run
+    (earlier turns of a session, examples). Prompts are recognised by the texts of the user in them: in one that
+    continues a known prompt, only the continuation is from this turn. The rest of a prompt (instructions, truncated
+    results, a history without its beginning) may differ each time.
     """
 
     def __init__(self) -> None:
@@ -43,14 +43,14 @@ class PromptHistory:
         asked: str | None = None,
         answer: Sequence[Exchange] = (),
     ) -> list[int]:
-        """The turn of each message that was shown in a turn, in the order of the messages.
+        """Return the turn of each message of a prompt, in order.
 
         Args:
             said: The messages.
-            turn: The turn in which they were shown.
-            context: Inside of which call the conversation was held.
-            asked: What the user asked in this turn, where that is known.
-            answer: What the model answered to the messages, which later prompts repeat after them.
+            turn: The turn of the prompt.
+            context: The call inside which the conversation was held.
+            asked: What the user asked in this turn, if known.
+            answer: What the model answered, which later prompts repeat after these messages.
         """
         words = _places(said)
         if not words:
@@ -64,20 +64,20 @@ class PromptHistory:
         return _spread(turns, words, len(said))
 
     def remember(self, said: Sequence[Exchange], turns: Sequence[int | None]) -> None:
-        """Keep a conversation whose turns are known."""
+        """Remember a conversation whose turns are known."""
         words = _places(said)
         if words:
             known = self._known.setdefault(None, [])
             _remember(_KnownPrompt(words_of(said), tuple([turns[place] or 0 for place in words])), known)
 
     def is_known(self, context: Hashable) -> bool:
-        """Whether any conversation was shown in a context."""
+        """Whether a prompt of this context was seen."""
         return bool(self._known.get(context) or self._wordless.get(context))
 
     def _turns_without_words(
         self, said: Sequence[Exchange], turn: int, context: Hashable, answer: Sequence[Exchange]
     ) -> list[int]:
-        """The turns of messages without any of the user: those with which a known prompt begins are of its turns."""
+        """Return the turns of a prompt without texts of the user, by the known prompt with the longest common start."""
         known = self._wordless.setdefault(context, [])
         best: list[int] = []
         for others, turns in known:
@@ -85,7 +85,7 @@ class PromptHistory:
             best = turns[:count] if count > len(best) else best
         found = [*best, *[turn] * (len(said) - len(best))]
         known.append(((*said, *answer), [*found, *[turn] * len(answer)]))
-        del known[:-_MOST_THREADS]
+        del known[:-_MOST_PROMPTS]
         return found
 
 
@@ -103,18 +103,18 @@ def _turns_of_words(
         return (*found, *new)
     asked_at = max([place for place, text in enumerate(texts) if text == asked], default=len(texts) - 1)
     since = steps[asked_at]
-    # Where earlier turns showed other conversations, what this one begins with is of none of them; and what a call's
-    # own conversation begins with is older than the call.
+    # If earlier turns had other conversations, the beginning of this one is from none of them; and the beginning of a
+    # conversation inside a call is older than the call.
     earliest = turn if known or is_inner else 0
     turns = [turn - max(step - since, 0) for step in steps]
     return tuple([each if each >= earliest else BEFORE for each in turns])
 
 
 def turns_in_log(said: Sequence[Exchange], asked: str | None = None) -> list[int | None]:
-    """The turn of each message of a log that is a whole conversation: the words of the user begin them.
+    """Return the turn of each message of a log that is a whole conversation: a text of the user begins a turn.
 
-    What stands before the first words is of no turn. Where it is known what was `asked` first, the words before that
-    were said before the run began.
+    Messages before the first such text have no turn. If it is known what was `asked` first, texts before it are from
+    before the run.
     """
     words = _places(said)
     if not words:
@@ -126,7 +126,7 @@ def turns_in_log(said: Sequence[Exchange], asked: str | None = None) -> list[int
 
 
 def falls_silent(said: Sequence[Exchange]) -> bool:
-    """Whether a message of the user that follows the agent's work has nothing in it, not even an empty text."""
+    """Whether a message of the user after the agent's work has no content, not even an empty text."""
     is_at_work = False
     for exchange in said:
         if is_at_work and exchange.is_silent:
@@ -138,11 +138,11 @@ def falls_silent(said: Sequence[Exchange]) -> bool:
 def doubtful_places(
     said: Sequence[Exchange], turns: Sequence[int], models_tell: bool, is_first: bool
 ) -> frozenset[int]:
-    """Which calls may be of this run, though they seem older: those that no answer to the user followed.
+    """Return the calls that may be of this run though they look older: those that no answer to the user followed.
 
-    Frameworks speak as the user, too, to have a model try again. Models that were asked before then show that the run
-    had begun; where their spans are missing, or only that of the agent is left, nothing does. And nothing tells how old
-    calls are in the first prompt of all, if the user says nothing in it.
+    Frameworks also write as the user, to make a model try again. Then earlier model spans show that the run had begun;
+    if those are missing, or only the agent's span is left, nothing does. And nothing shows the age of calls in the very
+    first prompt if it has no text of the user.
     """
     if is_first and not any([exchange.is_of_user for exchange in said]):
         return frozenset(range(len(said)))
@@ -160,12 +160,15 @@ def doubtful_places(
 
 
 def words_of(said: Iterable[Exchange]) -> tuple[str, ...]:
-    """What the user says in messages."""
+    """Return the texts of the user in messages."""
     return tuple([exchange.text for exchange in said if exchange.is_of_user])
 
 
 def words_shared(known: tuple[str, ...], texts: tuple[str, ...]) -> range | None:
-    """Which words of a known prompt another begins with: all up to either's end, but for forgotten ones."""
+    """Return which texts of a known prompt another one begins with, up to the end of either; None if it does not.
+
+    The other one may have lost texts at its beginning.
+    """
     for start, text in enumerate(known):
         if texts and text == texts[0]:
             count = min(len(known) - start, len(texts))
@@ -179,7 +182,7 @@ def _places(said: Sequence[Exchange]) -> list[int]:
 
 
 def _steps_after(said: Sequence[Exchange], words: Sequence[int]) -> list[int]:
-    """For each word of the user how often the agent was at work, and the user spoke again, after it."""
+    """For each text of the user, count how often the agent worked and the user wrote again after it."""
     steps = [0] * len(words)
     for place in range(len(words) - 2, -1, -1):
         between = said[words[place] + 1 : words[place + 1]]
@@ -188,27 +191,28 @@ def _steps_after(said: Sequence[Exchange], words: Sequence[int]) -> list[int]:
 
 
 def _continued(texts: tuple[str, ...], known: Sequence[_KnownPrompt]) -> tuple[int, ...]:
-    """The turns of the words with which these begin and that a thread known shows, too; none where none does."""
+    """Return the turns of the texts that a known prompt has, too, at the beginning of these."""
     best: tuple[int, ...] = ()
-    for thread in reversed(known):
-        shared = words_shared(thread.texts, texts)
+    # The newest prompt first: of equally long matches it wins.
+    for prompt in reversed(known):
+        shared = words_shared(prompt.texts, texts)
         if shared is not None and len(shared) > len(best):
-            best = thread.turns[shared.start : shared.stop]
+            best = prompt.turns[shared.start : shared.stop]
     return best
 
 
-def _remember(thread: _KnownPrompt, known: list[_KnownPrompt]) -> None:
-    """Keep a thread in the place of the one that it continues."""
+def _remember(prompt: _KnownPrompt, known: list[_KnownPrompt]) -> None:
+    """Remember a prompt, instead of the one that it continues."""
     for place, other in enumerate(known):
-        if thread.texts[: len(other.texts)] == other.texts and thread.turns[: len(other.turns)] == other.turns:
+        if prompt.texts[: len(other.texts)] == other.texts and prompt.turns[: len(other.turns)] == other.turns:
             del known[place]
             break
-    known.append(thread)
-    del known[:-_MOST_THREADS]
+    known.append(prompt)
+    del known[:-_MOST_PROMPTS]
 
 
 def _spread(turns: tuple[int, ...], words: Sequence[int], length: int) -> list[int]:
-    """The turns of all messages, by those of the user's words: what follows a word is of its turn."""
+    """Return the turns of all messages, given those of the user's texts: what follows a text is of its turn."""
     found = [max(turns[0] - 1, BEFORE)] * words[0]
     for place, start in enumerate(words):
         end = words[place + 1] if place + 1 < len(words) else length

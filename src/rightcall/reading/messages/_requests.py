@@ -1,4 +1,4 @@
-"""What the model asked for over a run, each request once, however often prompts repeat it."""
+"""Collect the calls that models asked for in a run, each once, however often prompts repeat it."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from ._message_exchange import Exchange
 from ._prompt_history import BEFORE, PromptHistory, doubtful_places, falls_silent, turns_in_log
 
 Key = tuple[Any, int | None, str, bytes | str]
-"""Where and in which turn a request was made, its name and its arguments."""
+"""The context and turn of a request, its name, and its arguments as text."""
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 
-# OpenLLMetry gives the id of the item in OpenAI's Responses for the id of the call.
+# Prefix of ids of items in OpenAI's Responses API, which OpenLLMetry records instead of ids of calls (`call_…`).
 _ITEM = "fc_"
-_MOST_NAMESAKES = 64
+_MOST_NAMESAKES = 64  # calls with one id that wait for results at once: more only in hostile logs
 
 
 class Requests:
-    """Requests gathered from conversations that repeat one another.
+    """Requests collected from conversations that repeat each other.
 
-    A request with an id is known by it, and by how often that id was answered before in the conversation: an id is free
-    again once it was answered. Without an id, or with one of another kind, the k-th of its name and arguments in a turn
-    of a conversation is the k-th such request known of that turn in the same context; a context is the tool call inside
-    which it was held. What a model was shown of turns whose answers are known, or of the time before the run, is never
-    new.
+    A request with an id is identified by it, and by how often the id was answered before in the conversation: some
+    producers use an id again once it was answered. Without an id, or with one of another kind, the k-th request of a
+    name and arguments in a turn of a conversation is the k-th such request of that turn in the same context; a context
+    is the tool call inside which the conversation was held. Requests in a prompt that are from before the run, or from
+    a turn whose answers are known, are never new.
     """
 
     def __init__(self) -> None:
         self.known: list[CallRecord] = []
         self.is_doubtful = False
-        """Requests were shown of which cannot be told whether they were made before the run."""
+        """Whether there are requests that may or may not be from before the run."""
         self.heard: set[int] = set()
-        """The turns of which models, or logs, tell."""
+        """The turns that messages of models, or logs, show."""
         self.are_turns_doubtful = False
-        """A message of the user was shown of which cannot be told whether anything was said in it."""
+        """Whether there is a message of the user that may or may not begin a turn."""
         self.is_placed = True
-        """Whether it is known in which call, if any, the conversation is held that is read."""
+        """Whether it is known inside which call, if any, the current conversation was held."""
         self._threads = PromptHistory()
         self._past: set[int] = set()
         self._answered: set[tuple[int | None, int]] = set()
@@ -59,7 +59,7 @@ class Requests:
 
     @property
     def made(self) -> list[CallRecord]:
-        """The requests that were made in this run."""
+        """The requests of this run, without those from before it."""
         return [record for record in self.known if id(record) not in self._past]
 
     def add(
@@ -72,7 +72,7 @@ class Requests:
         turn: int = 0,
         of_model: bool = True,
     ) -> None:
-        """Take in one conversation of a turn: what a model, or an agent, was given, and what it answered."""
+        """Add one conversation of a turn: what a model or an agent was given, and what it answered."""
         self.are_turns_doubtful = self.are_turns_doubtful or falls_silent(before)
         place = None if context is None else id(context)
         is_first = not self._threads.is_known(place)
@@ -90,7 +90,7 @@ class Requests:
             self._answered.add((place, turn))
 
     def add_log(self, said: Sequence[Exchange], turn: int | None = None, asked: str | None = None) -> None:
-        """Take in a log of messages: a whole conversation, or what there was of one when a turn ended."""
+        """Add a log of messages: a whole conversation, or the conversation up to the end of a turn."""
         self.is_placed = True
         self.are_turns_doubtful = self.are_turns_doubtful or falls_silent(said)
         if turn is None:
@@ -105,14 +105,14 @@ class Requests:
         reading.part_doubtful_groups()
 
     def is_shown_again(self, context: Any, turn: int | None, shown_in: int | None) -> bool:
-        """Whether a request not known, shown in one turn and made in another, was made where all are known."""
+        """Whether an unknown request is from before the run, or from an earlier turn whose requests are known."""
         place = None if context is None else id(context)
         if turn is None or turn == shown_in:
             return False
         return turn == BEFORE or (place, turn) in self._answered
 
     def with_id(self, call_id: str | None, name: str = "", use: int = 0) -> CallRecord | None:
-        """The request with an id, answered `use` times before; of several with one id, the one with the name."""
+        """Return the request with an id that was answered `use` times before; of several, the one with the name."""
         found = self._by_id.get((call_id or "", use), ())
         for record in found:
             if not name or not record.name or record.name == name:
@@ -120,16 +120,16 @@ class Requests:
         return None
 
     def new_group(self) -> str:
-        """The name of a group of calls asked for at once."""
+        """Return a name for a new group of calls that were asked for at once."""
         self._groups += 1
         return f"turn-{self._groups}"
 
     def is_past(self, record: CallRecord) -> bool:
-        """Whether a request was made before the run began."""
+        """Whether a request is from before the run."""
         return id(record) in self._past
 
     def keep(self, call: CallRecord, key: Key, context: Any, use: int = 0, is_past: bool = False) -> CallRecord:
-        """Keep a request seen for the first time. What is kept is a copy: a message may be met again."""
+        """Add a copy of a request seen for the first time; the original belongs to a cached message."""
         record = copy(call)
         record.turn = key[1]
         record.is_parent_known = self.is_placed
@@ -143,15 +143,15 @@ class Requests:
         return record
 
     def written(self, call: CallRecord) -> bytes | str:
-        """The arguments of a call as text that is equal for equal ones."""
+        """Return the arguments of a call as text that is equal for equal arguments; cached."""
         known = self._written.get(id(call))
         if known is None:
-            # Held with the text, the call keeps its id to itself.
+            # The call is kept with the text, or its `id()` could be that of another call later.
             known = self._written[id(call)] = (call, key_of(call.args))
         return known[1]
 
     def name_by_id(self, record: CallRecord, call_id: str | None, use: int = 0) -> None:
-        """Let a request be found by an id."""
+        """Make a request known by an id."""
         if not call_id:
             return
         if not record.call_id or has_made_up_id(record):
@@ -161,13 +161,13 @@ class Requests:
             named.append(record)
 
     def nth(self, key: Key, position: int) -> CallRecord | None:
-        """The request of a name and arguments at a position, if as many are known."""
+        """Return the request of a name and arguments at a position, if that many are known."""
         found = self._by_key.get(key, ())
         return found[position] if position < len(found) else None
 
 
 class _ConversationReader:
-    """One conversation on its way into the requests."""
+    """Adds one conversation to the requests."""
 
     def __init__(
         self, requests: Requests, context: Any, start_ns: int | None, end_ns: int | None, turn: int | None
@@ -179,25 +179,25 @@ class _ConversationReader:
         self._counts: dict[Key, int] = {}
         self._waiting: dict[int, CallRecord] = {}
         self._open: dict[str, dict[int, CallRecord]] = {}
-        """The requests of each id that wait for their results."""
+        """The requests that wait for results, by id."""
         self._uses: dict[str, int] = {}
-        """How often each id was answered so far."""
+        """How often each id was answered."""
         self._of_user: set[str] = set()
-        """Ids of calls that a simulated user made, and that wait for their results."""
+        """Ids of calls of a simulated user that wait for results."""
         self._stray: list[CallRecord] = []
         self._group: str | None = None
         self._last: list[CallRecord] = []
-        """What the messages before asked for, where nothing has come between."""
+        """The requests of the messages right before."""
         self._last_by: str | None = None
         self._joined: list[list[CallRecord]] = []
-        """Calls that messages in a row asked for."""
+        """Requests of consecutive messages."""
         self._has_history = False
         self.answering = False
         self.doubts: frozenset[int] = frozenset()
-        """Messages of which cannot be told whether they were said before the run began."""
+        """Positions of messages that may or may not be from before the run."""
 
     def take_all(self, said: Sequence[Exchange], turns: Iterable[int | None]) -> None:
-        """Take in messages, each with the turn it was said in."""
+        """Add messages, each with its turn."""
         for place, (exchange, turn) in enumerate(zip(said, turns, strict=True)):
             count = len(self._requests.known)
             self._take(exchange, turn)
@@ -225,12 +225,12 @@ class _ConversationReader:
                 self._result(result)
 
     def _goes_on(self, exchange: Exchange) -> bool:
-        """Whether a message asks for more while nothing has come back of what the message before it asked for."""
+        """Whether a message asks for more calls while those of the message before it are all unanswered."""
         is_waiting = all([id(record) in self._waiting for record in self._last])
         return bool(self._last) and is_waiting and exchange.parent_id == self._last_by
 
     def part_doubtful_groups(self) -> None:
-        """Forget that calls of several messages are a group where not all results followed: they may be missing."""
+        """Ungroup calls of several messages unless all were answered: results between them may be missing."""
         for records in self._joined:
             if not all([_is_answered(record) for record in records]):
                 for record in records:
@@ -271,13 +271,14 @@ class _ConversationReader:
         known = requests.nth(key, position)
         if known is None or have_different_ids(known, call):
             return None
-        # A server that keeps the conversation is sent new messages only: an answer given later is another one.
+        # With state on the server (OpenAI's previous_response_id) a prompt has new messages only, so the same request
+        # in a later answer is another call.
         answered = known.answered_ns
         later = self._start_ns is not None and answered is not None and self._start_ns >= answered
         return None if self.answering and later and not self._has_history else known
 
     def _is_older(self, known: CallRecord) -> bool:
-        """Whether a request was made before the turn in which the model makes one of the same id now."""
+        """Whether a request is from before the turn in which the model now makes one with the same id."""
         if not self.answering or self._shown_in is None:
             return False
         return self._requests.is_past(known) or (known.turn is not None and known.turn < self._shown_in)
@@ -292,20 +293,20 @@ class _ConversationReader:
             self._answer(request, result)
 
     def _with_id_of(self, result: CallRecord) -> CallRecord | None:
-        """The request with the id of a result: one that waits, else one known from elsewhere or answered before."""
+        """Return the request with the id of a result: one that waits, one known from elsewhere, or an answered one."""
         call_id = result.call_id
         if not call_id:
             return None
         waiting = self._open.get(call_id)
         if waiting:
-            # Few calls share an id; of many, all results belong to the first one that waits.
+            # Without the bound, n calls and n results of one id would take n² steps.
             few = list(islice(waiting.values(), _MOST_NAMESAKES))
             return next((record for record in few if record.name == result.name), few[0])
         use = self._uses.get(call_id, 0)
         return self._requests.with_id(call_id, use=use) or self._requests.with_id(call_id, use=max(use - 1, 0))
 
     def _free_id(self, request: CallRecord, call_id: str | None) -> None:
-        """Let an id stand for another call from now on, if it was this request's and is answered now."""
+        """Free the id of a request that is answered now, so that another call may use it."""
         waiting = self._open.get(call_id or "")
         if call_id and waiting and waiting.pop(id(request), None):
             self._uses[call_id] = self._uses.get(call_id, 0) + 1
@@ -322,19 +323,19 @@ class _ConversationReader:
             request.output, request.failed, request.error = result.output, result.failed, result.error
 
     def _is_approved(self, request: CallRecord, result: CallRecord) -> bool:
-        """Whether the log of a later turn has a result of a call that was refused: it was made then, under its old id.
+        """Whether the log of a later turn has the result of a refused call: it was approved and made then.
 
-        Spans do not count. They may show the refusal again in a format that does not say that it was one.
+        Spans do not count: they may repeat the refusal in a format that does not mark it as one.
         """
         if not request.withheld or result.withheld or self._start_ns is not None:
             return False
         return self._shown_in is not None and request.turn is not None and request.turn < self._shown_in
 
     def place_stray_results(self) -> None:
-        """Give results without a request before them to a later one of their id, or to earlier conversations' in order.
+        """Assign results without a request before them: by id to a later request, or in order to earlier ones.
 
-        A conversation with at least as many results as are known repeats them from the first; one with fewer has
-        only new ones.
+        A conversation with at least as many results as are known repeats them from the first; one with fewer has only
+        new ones.
         """
         strays = [result for result in self._stray if not self._answer_later_request(result)]
         if not strays:
@@ -367,7 +368,7 @@ class _ConversationReader:
 
 
 def _may_answer(result: CallRecord, request: CallRecord) -> bool:
-    """Whether a result can be a request's, going by name and id."""
+    """Whether a result can belong to a request, by name and id."""
     if result.name and result.name != request.name:
         return False
     return not result.call_id or not request.call_id or request.call_id.startswith(_ITEM)
@@ -378,14 +379,14 @@ def _is_answered(record: CallRecord) -> bool:
 
 
 def key_of(args: Any) -> bytes | str:
-    """Arguments as text that is equal for equal ones."""
+    """Return arguments as text that is equal for equal arguments."""
     if args is NOTHING:
         return b""
     try:
         written = _encode(args)
     except (OverflowError, UnicodeError, msgspec.MsgspecError, RecursionError):
         return dump_json(_sorted(args))
-    # The fast encoder writes NaN as null.
+    # msgspec writes NaN as null, and the two are different arguments.
     return dump_json(_sorted(args)) if b"null" in written else written
 
 

@@ -34,13 +34,13 @@ BLOCK_KEYS = _words("""
     text inlineData inline_data fileData file_data thought thoughtSignature thought_signature image document audio video
     reasoningContent cachePoint guardContent citationsContent searchResult content reasoning refusal image_url file json
     """)
-"""Keys of blocks without a type: Gemini's parts, Converse's blocks."""
+"""Keys of blocks without a type: parts of Gemini, blocks of Converse."""
 
 BLOCK_SHAPES = (_words("data"),)
-"""All the keys of blocks that have neither a type nor a key of their own: AutoGen's image."""
+"""Complete sets of keys of blocks without a type or a distinctive key: AutoGen's image."""
 
 BLOCK_WRAPPERS = {None: "message_content", "non_standard": "value"}
-"""Where OpenInference (no type) and LangChain's `non_standard` hold the block that they are put around."""
+"""Keys of the inner block in OpenInference's wrapper (no type) and in LangChain's `non_standard`."""
 
 ITEMS = _words("""
     user assistant system human ai model developer chat request response constructor remove aimessagechunk
@@ -60,16 +60,16 @@ LINES = _words("""
     last_prompt permission_mode tag pr_link rate_limit_event auth_status tool_progress tool_use_summary
     prompt_suggestion
     """)
-"""Types of lines that tell of a session (Claude Code): what its hooks run, say, is not what its agent calls."""
+"""Types of lines about a session (Claude Code): its hooks, for example, run commands that the agent did not call."""
 
 PIECES = _words("stream_event")
-"""Types of lines with pieces of messages that the log has whole (Claude Code)."""
+"""Types of lines with fragments of messages that the log also has whole (Claude Code)."""
 
 ROLES = _words("user human assistant ai model system developer agent")
 """Roles of messages of any format."""
 
 ITEM_BEGINNINGS = ("session.", "span.")
-"""Beginnings of types that say how a session goes (Anthropic's managed agents)."""
+"""Prefixes of types about the state of a session (Anthropic's managed agents)."""
 
 ITEM_KEYS = _words("""
     content parts message author lc task system_prompt plan facts model_input_messages final_answer output query
@@ -82,19 +82,19 @@ ADK_ACTIONS = _words("""
     skipsummarization statedelta artifactdelta transfertoagent escalate requestedauthconfigs
     requestedtoolconfirmations compaction endofagent agentstate rewindbeforeinvocationid renderuiwidgets
     """)
-"""What events of ADK keep under `actions`: what an event brings about."""
+"""Keys of `actions` in events of ADK, which are effects of an event and not calls."""
 
 DEFINITIONS = _words("""
     tools functions tool_definitions available_tools tool_choice toolChoice tool_config toolConfig function_declarations
     functionDeclarations
     """)
-"""Keys under which a message or request tells the model of tools."""
+"""Keys under which a message or request describes tools to the model."""
 
 NO_CALLS_INSIDE = _words("""
     content output result config info metadata usage usagemetadata custommetadata
     parsed parsedoutput properties statedelta agentstate
     """)
-"""Keys whose objects have names of their own, as those of a schema, an answer, a state, in one spelling of all."""
+"""Keys of objects with arbitrary names inside, such as a schema, an answer, a state; without separators."""
 
 
 _MOST_KEYS = 12
@@ -111,20 +111,21 @@ _SIGN_KEYS = frozenset(
     ["actions", "action", "calls", "call", "apicall", "apicalls", "commands", "command", "invocations"]
 )
 _BESIDE_TEXT = frozenset({"content", "parts", "metadata", "usage", "extra", "info"})
-"""Keys that hold objects in messages which are texts."""
+"""Keys that hold objects in messages of plain text."""
 _CALL_KEYS = frozenset({"toolcalls", "functioncall", "functioncalls", "tooluse"})
 """Keys that are a sign whatever they hold."""
 _CHOICES = ("auto", "none", "required")
 _DEFINED = frozenset({"parameters", "input_schema", "inputSchema", "description"})
 """Keys of a tool's definition."""
 _CALL_DEPTH = 6
-_MOST_INSIDE = 1000
+_MOST_INSIDE = 1000  # values looked at per level, so that a wide message costs no more than a deep one
 _MOST_STEPS = 100
 _BARE_SIGN_KEYS = frozenset({"tool", "toolname"})
 """Keys that are a sign only in an item without a role."""
 _ABOUT_A_CALL = ("id", "ids", "index", "count", "type", "name", "result", "results", "output", "outputs", "error")
-"""Endings of keys that tell something of a call told elsewhere: `tool_call_id`, `toolUseResult`."""
+"""Suffixes of keys about a call that is recorded elsewhere: `tool_call_id`, `toolUseResult`."""
 
+# Every repetition is bounded or of one class of characters, so the pattern takes linear time on hostile text.
 _ACTING_TEXT = re.compile(
     r"<tool_call>|<tool_use>|<function_calls>|<invoke name=|<function=|\[TOOL_CALLS\]|<\|tool_call|<\|python_tag\|>"
     r"|<execute_(?:bash|ipython|command)>|<use_mcp_tool>"
@@ -136,7 +137,7 @@ _ACTING_TEXT = re.compile(
     r'\s{0,8}"(?:arguments|parameters|args|tool_input|input|params|kwargs)"\s{0,4}:',
     re.M,
 )
-"""How models ask for calls in their texts: tags of their templates, ReAct, DSPy, JSON of agents of LangChain."""
+"""How models ask for calls in text: tags of chat templates, ReAct, DSPy, JSON of LangChain's agents."""
 
 _THOUGHT = re.compile(r"^[ \t]*Thought(?: \d+)?:", re.M)
 _ACTION = re.compile(r"^[ \t]*Action(?: \d+)?:", re.M)
@@ -144,7 +145,7 @@ _OBSERVATION = re.compile(r"\s*(?:<returncode>|<tool_response>|<function_results
 
 
 def unknown_block(key: str, item: Any) -> str:
-    """Where an item of a message's list may be a call that is not read: what it looks like; else an empty text."""
+    """Describe an item of a message's list that may be an unknown call; otherwise return an empty text."""
     if key == "results":
         return ""
     if not isinstance(item, Mapping):
@@ -157,7 +158,7 @@ def unknown_block(key: str, item: Any) -> str:
 
 
 def unknown_step(step: Mapping[str, Any]) -> str:
-    """Where a step without a call that we read asked for one: what it looks like; else an empty text."""
+    """Describe what a step without a readable call asked for; otherwise return an empty text."""
     output = step.get("model_output_message")
     asked = step.get("tool_calls") or (output.get("tool_calls") if isinstance(output, dict) else None)
     items = asked if isinstance(asked, list) else [asked]
@@ -176,30 +177,30 @@ def _unknown_content(block: Mapping[str, Any]) -> str:
 
 
 def is_data(key: str, item: Any) -> bool:
-    """Whether an item in JSON text is no block: it has no type, and is not an object under the name of what it is."""
+    """Whether an item in JSON text is data, not a block: it has no type, and is not one object under one key."""
     if key in CALL_HOLDERS or not isinstance(item, Mapping) or _kind(item) is not None:
         return False
     return len(item) != 1 or not isinstance(next(iter(item.values())), Mapping)
 
 
 def _unwrapped(block: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The block inside of what a format puts around each."""
+    """Return the block inside a format's wrapper."""
     inner = block.get(BLOCK_WRAPPERS.get(_kind(block), ""))
     return inner if isinstance(inner, Mapping) else block
 
 
 def _holds_objects(message: Mapping[str, Any]) -> bool:
-    """Whether a message says more than texts and numbers."""
+    """Whether a message holds more than texts and numbers."""
     return any([held and isinstance(held, (dict, list)) and key not in _BESIDE_TEXT for key, held in message.items()])
 
 
 def unnamed_call(part: Mapping[str, Any]) -> str:
-    """What a call of a known format looks like whose tool has no name."""
+    """Describe a call of a known format without a tool's name."""
     return f"a call without a name, {_keys(part)}"
 
 
 def unknown_item(message: Mapping[str, Any]) -> str:
-    """Where a message without a call or result in it may be one: what it looks like; else an empty text."""
+    """Describe a message that may be an unknown call or result; otherwise return an empty text."""
     role, kind = message.get("role"), _kind(message)
     plain = "" if kind is None or (role and isinstance(role, str)) else _plain(kind)
     if plain in PIECES:
@@ -226,24 +227,24 @@ def _is_known_item(kind: str) -> bool:
 
 
 def sign_of(document: Mapping[str, Any]) -> str:
-    """What in an object, a message or not, is called like a call or is one; else an empty text."""
+    """Describe what in an object is named like a call or is one; otherwise return an empty text."""
     return _sign_in(document) or hidden_call(document)
 
 
 def acts_by_text(text: str) -> bool:
-    """Whether a text of a model asks for a call in words of its own, as agents do whose model has no tools."""
+    """Whether a text of a model asks for a call, as agents do whose model has no tool calling."""
     if _ACTION.search(text) and _THOUGHT.search(text):
         return True
     return _ACTING_TEXT.search(text) is not None
 
 
 def observes_by_text(text: str) -> bool:
-    """Whether a text that a model was given is what such a call gave back."""
+    """Whether a text that a model was given is the result of such a call."""
     return _OBSERVATION.match(text) is not None
 
 
 def steps_beside(document: Mapping[str, Any], messages: Any) -> str:
-    """Where a document holds steps of an agent beside its messages (SWE-agent's `trajectory`): what they look like."""
+    """Describe steps of an agent beside its messages (SWE-agent's `trajectory`); empty if there are none."""
     for key, held in document.items():
         is_other = isinstance(held, list) and held is not messages and key not in DEFINITIONS
         for item in held[:_MOST_STEPS] if is_other else ():
@@ -253,7 +254,7 @@ def steps_beside(document: Mapping[str, Any], messages: Any) -> str:
 
 
 def _sign_in(message: Mapping[Any, Any], depth: int = 0) -> str:
-    """A key with a call's name that holds something, in a message or in what it wraps."""
+    """Find a key that is named like a call and holds something, in a message or in what it wraps."""
     is_bare = depth == 0 and "role" not in message
     for key, held in message.items():
         if not isinstance(key, str) or not held or held is True or key in DEFINITIONS:
@@ -268,7 +269,7 @@ def _sign_in(message: Mapping[Any, Any], depth: int = 0) -> str:
 
 
 def hidden_call(message: Mapping[Any, Any]) -> str:
-    """A call or result of a known format, in a place where no format has one."""
+    """Find a call or result of a known format in a place where no format has one."""
     level: list[tuple[str, Any]] = [(str(key), held) for key, held in message.items() if key not in DEFINITIONS]
     for _ in range(_CALL_DEPTH):
         for place, held in level:
@@ -302,7 +303,7 @@ def _without_signs(key: str) -> str:
 
 
 def _is_definition(content: Any) -> bool:
-    """Whether a message tells the model of a tool instead of holding what one gave back (Langfuse)."""
+    """Whether a message describes a tool instead of holding a result (Langfuse)."""
     function = content.get("function") if isinstance(content, Mapping) else None
     return isinstance(function, Mapping) and "parameters" in function
 
@@ -316,7 +317,7 @@ def _kind(item: Mapping[str, Any]) -> str | None:
 
 
 def _plain(kind: str) -> str:
-    """A type in one spelling: `redactedThinking`, `redacted-thinking` and `redacted_thinking` are one."""
+    """Return a type in snake case: `redactedThinking` and `redacted-thinking` become `redacted_thinking`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind).replace("-", "_").lower()
 
 

@@ -1,4 +1,4 @@
-"""The spans and messages of one run, made into a trajectory."""
+"""Build a trajectory from the spans and messages of one run."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

@@ -1,4 +1,4 @@
-"""The order of calls, what is not settled about it, and which calls ran as a group."""
+"""Order the calls of a run, find where the order is unknown, and group calls that ran together."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from rightcall.reading.spans import CallRecord
 
 
 def ordered(records: list[CallRecord]) -> list[CallRecord]:
-    """The calls by start time; then as the model asked for them; then parent before child; then as recorded.
+    """Sort calls by start time, then as the model asked for them, then parent before child, then as recorded.
 
     Calls without a start time come last.
     """
     starts: list[Any] = [record.span.start_ns if record.span else record.asked_ns for record in records]
+    # Most runs are in order already, or have distinct times: both are settled without making a key for each call.
     if None not in starts:
         if all(map(lt, starts, starts[1:])):
             return records
@@ -34,12 +35,12 @@ def ordered(records: list[CallRecord]) -> list[CallRecord]:
 
 
 def unsettled(records: list[CallRecord]) -> tuple[tuple[int, int], ...]:
-    """Ranges of calls in order that start together, or at an unknown time, with nothing to say which came first."""
+    """Return ranges of calls that start together, or at an unknown time, and whose order nothing shows."""
     if len(records) < 2:
         return ()
     if any([_start(record) is None for record in records]):
         # A call without a time may have been made before any other, unless one conversation has them all in order.
-        # Agents inside of calls have conversations of their own, and nothing says how theirs lie among the others.
+        # Agents inside calls have separate conversations, whose position among the others nothing shows.
         is_told = all([record.order >= 0 and record.parent is records[0].parent for record in records])
         return () if is_told else ((0, len(records)),)
     if not _has_ties(records):
@@ -62,10 +63,10 @@ def _has_ties(records: list[CallRecord]) -> bool:
 
 
 def group_by_time(records: list[CallRecord]) -> None:
-    """Group calls in order that overlap under one agent, where no message says what was asked for at once.
+    """Group calls that overlap under one agent, if no message shows what was asked for at once.
 
-    Spans between a call and its agent are looked through: frameworks, servers and queues put them there. Calls that
-    threads made, which know no agent, may be of any.
+    Spans between a call and its agent are ignored: frameworks, servers and queues add them. Calls made in threads,
+    where the context of the agent is lost, may belong to any agent.
     """
     number = 0
     cluster: list[CallRecord] = []
@@ -88,9 +89,9 @@ def group_by_time(records: list[CallRecord]) -> None:
 
 
 def number_groups(records: list[CallRecord]) -> None:
-    """Number the groups of calls, each kind by itself, as they come first among the calls.
+    """Number the groups of calls in order of their first calls, each kind separately.
 
-    So what a group is called depends on the calls alone, and not on what else was read before they were found.
+    This way the name of a group depends on the calls alone, not on what else was read before.
     """
     names: dict[str, str] = {}
     counts: dict[str, int] = {}
@@ -115,7 +116,7 @@ def _start(record: CallRecord) -> int | None:
 
 
 def _depths(records: list[CallRecord]) -> dict[int, int]:
-    """How many calls each call was made inside of; a cycle of parents ends where it closes."""
+    """Count the calls around each call; a cycle of parents ends where it closes."""
     known: dict[int, int] = {}
     for record in records:
         chain: list[CallRecord] = []

@@ -1,4 +1,4 @@
-"""What was said in a run: the messages that its spans and log records carry, each read once."""
+"""The conversations of a run: the messages in its spans and log records, each read once."""
 
 from __future__ import annotations
 
@@ -6,31 +6,32 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rightcall.reading.conventions import CallShape, Role
 from rightcall.reading.messages import Conversation, Requests, SpanMessages
-from rightcall.reading.spans import LogRecord, Span
+from rightcall.reading.spans import LogRecord
 
 from ._notes import NotUnderstood
+from ._read_span import ReadSpan
 from ._span_tree import Tree
 from ._turns import Turns
 
 
 class Conversations:
-    """The conversations of a run, by the span that carries them."""
+    """The conversations of a run, by span."""
 
-    def __init__(self, spans: Sequence[Span], roles: Mapping[int, Role], logs: Iterable[LogRecord]) -> None:
+    def __init__(self, spans: Sequence[ReadSpan], roles: Mapping[int, Role], logs: Iterable[LogRecord]) -> None:
         self._spans, self._roles, self._logs = spans, roles, logs
         self._messages = SpanMessages()
         self._carried: dict[int, Conversation] = {}
         self._logged: list[Conversation] | None = None
 
-    def of(self, span: Span) -> Conversation:
-        """What a span says, or else the log records that belong to it."""
+    def of(self, span: ReadSpan) -> Conversation:
+        """Return the conversation in a span, or in the log records of the span."""
         carried = self._carried_by(span)
         if carried or span.span_id is None:
             return carried
         return next((said for said in self._by_logs() if said.span_id == span.span_id), carried)
 
     def add_to(self, requests: Requests, turns: Turns, tree: Tree, not_understood: NotUnderstood) -> None:
-        """Tell what was asked for in each conversation, as far as spans and log records show it."""
+        """Add every conversation to the requests: models' before agents', in order of time."""
         held = [(span, self._carried_by(span)) for span in self._spans if span.kind.__class__ is not CallShape]
         found = [(said, turns.of(span)) for span, said in held if said]
         turn_of = {span.span_id: turns.of(span) for span in self._spans} if self._by_logs() else {}
@@ -45,7 +46,7 @@ class Conversations:
             requests.is_placed = placed.get(said.span_id, True)
             requests.add(said.input, said.output, context, said.start_ns, said.end_ns, turn or 0, said.of_model)
 
-    def _carried_by(self, span: Span) -> Conversation:
+    def _carried_by(self, span: ReadSpan) -> Conversation:
         known = self._carried.get(id(span))
         if known is None:
             known = self._carried[id(span)] = self._messages.in_span(span, self._roles.get(id(span)))
@@ -58,9 +59,9 @@ class Conversations:
 
 
 def _note_copies(conversations: Iterable[Conversation]) -> None:
-    """Take a model's span for the agent's, where it lists calls that models inside of it ask for, and more.
+    """Demote a model's span that lists calls of the models inside it, and more, to an agent's.
 
-    It lists at once what the others ask for one after another (Vercel).
+    Vercel's outer span lists at once what the inner ones ask for one after the other.
     """
     asked = [(said, _asked_for(said)) for said in conversations if said.of_model]
     fewest: dict[str, int] = {}

@@ -23,8 +23,9 @@ from rightcall.reading.messages import (
     turns_in_log,
     writer_of,
 )
-from rightcall.reading.spans import NOTHING, LogRecord, Span, outcome
+from rightcall.reading.spans import NOTHING, LogRecord, outcome
 
+from ._read_span import ReadSpan
 from ._span_tree import Tree
 
 _JSON = "application/json"
@@ -38,7 +39,7 @@ _INPUT: dict[str, str] = {
     "gen_ai.prompt": _JSON,
     "openai_agents.input": "",
 }
-"""Attributes with what a span was given, and which other says that it is JSON, if it is not JSON always."""
+"""Attributes with the input of a span, and the attribute that says whether it is JSON, or that it always is."""
 
 _OUTPUT: dict[str, str] = {
     "output.value": "output.mime_type",
@@ -54,39 +55,39 @@ _OUTPUT: dict[str, str] = {
     "openai_agents.output": "",
 }
 _OF_MODELS = ("output", "response", "input", "raw_input")
-"""Where Logfire keeps what models are given and give back."""
+"""Where Logfire keeps the input and output of models."""
 
 _HELPERS = frozenset({"retriever", "embedding", "reranker", "guardrail", "evaluator", "prompt"})
 _CONVERSATIONS = frozenset({"pydantic_ai.all_messages", "all_messages_events"})
 GIVEN = frozenset(_INPUT)
-"""Attributes that say what a span was given."""
+"""Attributes with the input of a span."""
 
 KEYS = frozenset({*_INPUT, *_OUTPUT})
-"""Attributes that say what a span was given and gave back."""
+"""Attributes with the input or output of a span."""
 
-_LAST = 1 << 80
-Found = Callable[["_Speakers", Span], Any]
+_LAST = 1 << 80  # after every time in nanoseconds, for spans without a start
+Found = Callable[["_Speakers", ReadSpan], Any]
 
 
 def question(messages: list[Any]) -> str | None:
-    """The text of the first message of the user."""
+    """Return the text of the first message of the user."""
     return next((text for message in messages if writer_of(message) == "user" and (text := text_of(message))), None)
 
 
 def answer(messages: list[Any]) -> str | None:
-    """The text of the last message, where the model wrote it and asked for nothing more in it."""
+    """Return the text of the last message, if the model wrote it and it asks for no call."""
     return answer_in(messages)
 
 
 def asked_and_answered(
-    spans: Sequence[Span], roles: Mapping[int, Role], tree: Tree, logs: Iterable[LogRecord] = ()
+    spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree, logs: Iterable[LogRecord] = ()
 ) -> tuple[Any, Any]:
-    """What the user asked and what the answer was, of the spans of a run or of one of its turns; None if unknown.
+    """Return the question and the answer of a run, or of one of its turns; None if unknown.
 
-    What was done inside of calls does not count. A span whose parent is not among these is a topmost one, and spans
-    that say nothing of agents are looked through. Of several topmost ones the question is that of the one which began
-    first, the answer that of the one which ended last. Where one does not say it itself, its agents and models do: what
-    those were given that is no text is a framework's own.
+    Spans inside calls do not count. A span is topmost if its parent is not among these; spans that have nothing to do
+    with agents are skipped. Of several topmost spans the first to begin has the question, the last to end the answer.
+    If such a span does not record it, its agents and models do, if it is text: other values there are a framework's
+    internals.
     """
     speakers = _Speakers(spans, roles, tree, logs)
     given, returned = speakers.first(_question), speakers.last(_answer)
@@ -95,8 +96,8 @@ def asked_and_answered(
     return None if given is NOTHING else given, None if returned is NOTHING else returned
 
 
-def has_answer(span: Span) -> bool:
-    """Whether a span says what it gave back."""
+def has_answer(span: ReadSpan) -> bool:
+    """Whether a span records an output."""
     if not _OUTPUT.keys().isdisjoint(span.attributes.keys()):
         return True
     carried = [key for holder in message_attributes(span.attributes) for key in holder.keys if holder.side == "output"]
@@ -104,13 +105,15 @@ def has_answer(span: Span) -> bool:
 
 
 class _Speakers:
-    """The agents and models of a run that are not inside of calls, and the chains around them."""
+    """The agents and models of a run that are not inside calls, and the chains around them."""
 
-    def __init__(self, spans: Sequence[Span], roles: Mapping[int, Role], tree: Tree, logs: Iterable[LogRecord]) -> None:
+    def __init__(
+        self, spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree, logs: Iterable[LogRecord]
+    ) -> None:
         self._parents = {span.span_id: span.parent_id for span in spans if span.span_id}
         self.roles = roles
-        self._known: dict[str | None, Span] = {}
-        self._inside: dict[int, list[Span]] = {}
+        self._known: dict[str | None, ReadSpan] = {}
+        self._inside: dict[int, list[ReadSpan]] = {}
         self._logs: dict[str | None, list[LogRecord]] = {}
         for record in logs:
             self._logs.setdefault(record.span_id, []).append(record)
@@ -126,15 +129,15 @@ class _Speakers:
         self._tops = self._roots(tops)
 
     def first(self, find: Found) -> Any:
-        """What the earliest of the topmost spans says, or those that ran beside it."""
+        """Return what is found in the earliest topmost span, or in those that ran at the same time."""
         return self._found(self._tops, find, _begins_first)
 
     def last(self, find: Found) -> Any:
-        """What the latest of the topmost spans says, or those that ran beside it."""
+        """Return what is found in the latest topmost span, or in those that ran at the same time."""
         return self._found(self._tops, find, _ends_last)
 
-    def messages(self, span: Span) -> dict[str, list[Any]]:
-        """The messages that a span and its log records carry, by the side they stand on."""
+    def messages(self, span: ReadSpan) -> dict[str, list[Any]]:
+        """Return the messages of a span and its log records, by side."""
         found: dict[str, list[Any]] = {"input": [], "output": []}
         is_model = self.roles.get(id(span)) == "model"
         for holder in message_attributes(span.attributes):
@@ -147,7 +150,7 @@ class _Speakers:
                 found[side] += messages
         return found
 
-    def _found(self, level: list[Span], find: Found, order: Callable[[Span], tuple[int, int]]) -> Any:
+    def _found(self, level: list[ReadSpan], find: Found, order: Callable[[ReadSpan], tuple[int, int]]) -> Any:
         for span in _beside_the_first(sorted(level, key=order)):
             found = find(self, span)
             if found is not NOTHING and (level is self._tops or isinstance(found, str)):
@@ -157,7 +160,7 @@ class _Speakers:
                 return found
         return NOTHING
 
-    def _speaks(self, span: Span) -> bool:
+    def _speaks(self, span: ReadSpan) -> bool:
         if span.kind.__class__ is CallShape:
             return False
         if id(span) in self.roles:
@@ -166,8 +169,8 @@ class _Speakers:
             return False
         return str(span.attributes.get("openinference.span.kind", "")).lower() not in _HELPERS
 
-    def _above(self, span: Span) -> Span | None:
-        """The nearest agent or model around a span; where there is none, the topmost span around it that speaks."""
+    def _above(self, span: ReadSpan) -> ReadSpan | None:
+        """Return the nearest agent or model around a span, or the topmost span around it with an input or output."""
         above, seen, found = span.parent_id, {span.span_id}, None
         while above is not None and above not in seen:
             known = self._known.get(above)
@@ -178,51 +181,51 @@ class _Speakers:
             above = self._parents.get(above)
         return found
 
-    def _roots(self, tops: list[Span]) -> list[Span]:
-        """Those of the topmost spans that stand for a run: not a model that was asked beside an agent."""
+    def _roots(self, tops: list[ReadSpan]) -> list[ReadSpan]:
+        """Return the topmost spans that are runs: not a model that was used beside an agent."""
         runs = [span for span in tops if self.roles.get(id(span)) == "agent" or id(span) in self._inside]
         return runs or tops
 
 
-def _question(speakers: _Speakers, span: Span) -> Any:
+def _question(speakers: _Speakers, span: ReadSpan) -> Any:
     if speakers.roles.get(id(span)) != "model":
         found = _first_value(span, _INPUT, given_in)
         if found is not NOTHING:
             return found
     messages = speakers.messages(span)["input"]
-    # Where more was said after it, the last word of the user may be a framework's that asks to try again.
+    # If more follows it, the last text of the user may be a framework's that asks the model to try again.
     asked = question_in(messages) if messages and writer_of(messages[-1]) == "user" else None
     return asked or _of_model(speakers, span, given_in)
 
 
-def _last_word(speakers: _Speakers, span: Span) -> Any:
+def _last_word(speakers: _Speakers, span: ReadSpan) -> Any:
     return question_in(speakers.messages(span)["input"]) or NOTHING
 
 
-def _answer(speakers: _Speakers, span: Span) -> Any:
+def _answer(speakers: _Speakers, span: ReadSpan) -> Any:
     messages = speakers.messages(span)
     said = answer_in(messages["output"]) or (answer_in(messages["input"]) if not messages["output"] else None)
     if speakers.roles.get(id(span)) != "model":
         found = _first_value(span, _OUTPUT, returned_in)
         if found is not NOTHING:
-            # A model that is to answer by an object does so by a call, whose arguments Pydantic AI writes as text.
+            # A model with an output schema answers by a call, whose arguments Pydantic AI records as text.
             return found if said or not any(messages.values()) else outcome(found, keeps_quotes=True)
     return said.rstrip("\n") if said else _of_model(speakers, span, returned_in)
 
 
-def _of_model(speakers: _Speakers, span: Span, find: Callable[[Any, bool], Any]) -> Any:
-    """What a model's span says where it keeps no messages; of what it keeps only texts are for people."""
+def _of_model(speakers: _Speakers, span: ReadSpan, find: Callable[[Any, bool], Any]) -> Any:
+    """Return the text in a model's span that has no messages; other values in it are not for the user."""
     if speakers.roles.get(id(span)) != "model":
         return NOTHING
     keys = {**(_INPUT if find is given_in else _OUTPUT), **dict.fromkeys(_OF_MODELS, _JSON)}
     return next((found for found in _values(span, keys, find) if isinstance(found, str)), NOTHING)
 
 
-def _first_value(span: Span, keys: Mapping[str, str], find: Callable[[Any, bool], Any]) -> Any:
+def _first_value(span: ReadSpan, keys: Mapping[str, str], find: Callable[[Any, bool], Any]) -> Any:
     return next(_values(span, keys, find), NOTHING)
 
 
-def _values(span: Span, keys: Mapping[str, str], find: Callable[[Any, bool], Any]) -> Iterator[Any]:
+def _values(span: ReadSpan, keys: Mapping[str, str], find: Callable[[Any, bool], Any]) -> Iterator[Any]:
     attributes = span.attributes
     for key, kind in keys.items():
         held = attributes.get(key)
@@ -233,7 +236,7 @@ def _values(span: Span, keys: Mapping[str, str], find: Callable[[Any, bool], Any
 
 
 def _is_about_response(found: Any, attributes: Mapping[str, Any]) -> bool:
-    """Whether an output only names the model's response: Phoenix makes one of `gen_ai.response.id` and its like."""
+    """Whether an output only repeats `gen_ai.response.…` attributes: Phoenix makes one of these."""
     if found.__class__ is not dict or not found:
         return False
     return all([held is not None and held == attributes.get(f"gen_ai.response.{key}") for key, held in found.items()])
@@ -243,8 +246,8 @@ def _body(record: LogRecord) -> Mapping[str, Any]:
     return record.body if isinstance(record.body, Mapping) else {}
 
 
-def _beside_the_first(level: list[Span]) -> list[Span]:
-    """The first of some spans and those that ran at the same time."""
+def _beside_the_first(level: list[ReadSpan]) -> list[ReadSpan]:
+    """Return the first of some spans, and those that ran at the same time."""
     if len(level) < 2:
         return level
     first = level[0]
@@ -252,34 +255,34 @@ def _beside_the_first(level: list[Span]) -> list[Span]:
     return [span for span in level if span is first or (_start(span) < end and start < _end(span))]
 
 
-def _begins_first(span: Span) -> tuple[int, int]:
+def _begins_first(span: ReadSpan) -> tuple[int, int]:
     return _start(span), -_end(span)
 
 
-def _ends_last(span: Span) -> tuple[int, int]:
+def _ends_last(span: ReadSpan) -> tuple[int, int]:
     return -_end(span), _start(span)
 
 
-def _start(span: Span) -> int:
+def _start(span: ReadSpan) -> int:
     return _LAST if span.start_ns is None else span.start_ns
 
 
-def _end(span: Span) -> int:
+def _end(span: ReadSpan) -> int:
     return _start(span) if span.end_ns is None else span.end_ns
 
 
 class GivenLog(msgspec.Struct, frozen=True):
-    """A log of messages: a whole conversation, or all there was of one when a turn ended."""
+    """A log of messages: a whole conversation, or the conversation up to the end of a turn."""
 
     log: Log
     turn: int | None = None
-    """The turn at whose end it was given back; none where it is a whole conversation."""
+    """The turn at whose end it was returned; None for a whole conversation."""
     asked: str | None = None
-    """What the user asked in that turn, where that is known."""
+    """What the user asked in that turn, if known."""
 
 
 def asked_and_answered_in(messages: list[Any]) -> list[tuple[Any, Any]]:
-    """What the user asked and what the answer was, of each turn of a log; at least of one."""
+    """Return the question and the answer of each turn of a log; at least one pair."""
     turns = turns_in_log(exchanges_of(messages))
     if not turns or turns[-1] in (None, 0):
         return [(question(messages), answer(messages))]

@@ -12,11 +12,11 @@ from rightcall.values.trajectory import WithheldCall
 from ._span_tree import Tree
 
 _MCP = "mcp"
-_MOST_CANDIDATES = 64
+_MOST_CANDIDATES = 64  # calls of one name that run at once and are compared: keeps n parallel calls from n² steps
 
 
 def without_duplicates(records: list[CallRecord], tree: Tree) -> list[CallRecord]:
-    """The calls, each once; `records` are in order of start.
+    """Merge records of one call by several instrumentations; `records` are in order of start.
 
     Two spans are one call if names, arguments and ids agree and they are of different instrumentations: one right
     inside the other, or side by side at the same time, one of each instrumentation. Spans of one instrumentation
@@ -58,14 +58,14 @@ def _beside(records: list[CallRecord], tree: Tree) -> list[CallRecord]:
 
 
 def _may_be_one(first: CallRecord, second: CallRecord, tree: Tree) -> bool:
-    """Whether two records may be of one call: each of another instrumentation, or one of a client and its server."""
+    """Whether two records may be one call: of different instrumentations, or of an MCP client and its server."""
     if not _agree(first, second):
         return False
     return not _shares_layer(first, second) or (second.convention == _MCP and tree.is_shapeless(second.span))
 
 
 def _are_doubtful(first: CallRecord, second: CallRecord) -> bool:
-    """Whether two records that are taken for one call may be two: what would show it was not recorded."""
+    """Whether two records that were merged may be two calls: what would show it was not recorded."""
     return _is_untimed(first) or _is_untimed(second) or _shares_layer(first, second)
 
 
@@ -99,7 +99,7 @@ def _agree(first: CallRecord, second: CallRecord) -> bool:
 
 
 def _bare_agrees(first: CallRecord, second: CallRecord) -> bool:
-    """Whether an argument that lost its name is the only one of the other record."""
+    """Whether an argument without its name is the only one of the other record."""
     if first.bare is NOTHING or second.args is NOTHING:
         return True
     return len(second.args) == 1 and first.bare in second.args.values()
@@ -113,9 +113,10 @@ def _ends(record: CallRecord) -> int:
 
 
 def join(records: list[CallRecord], requests: Requests) -> list[CallRecord]:
-    """Fill the gaps of `records` from the requests of the model; the requests no span shows come back as calls.
+    """Fill the gaps of `records` from the requests of models, and return the requests that no span shows as calls.
 
-    First by id, then by name and arguments, then by name alone where the span has no arguments, always in order.
+    Spans and requests are paired by id, then by name and arguments, then by name alone if the span has no arguments;
+    always in order.
     """
     open_records = _join_by_id(records, requests)
     open_requests = [request for request in requests.made if not request.joined]
@@ -191,10 +192,10 @@ def _take(record: CallRecord, request: CallRecord) -> None:
 
 
 def _unseen(requests: list[CallRecord], records: list[CallRecord], open_records: list[CallRecord]) -> list[CallRecord]:
-    """Requests that no span shows: calls never run, run elsewhere, or all of them where no tool is traced.
+    """Return the requests that no span shows: calls never run, run elsewhere, or all of them if no tool is traced.
 
-    Where a span of the same tool could not be joined, the request may well be that span: it is left out. So is one that
-    repeats the id, name and arguments of a span's call: ADK keeps an answer beside the next one on the same span.
+    If a span of the same tool was not paired, the request may be that span, and is left out. So is one that repeats the
+    id, name and arguments of a span's call: ADK keeps an answer beside the next one on the same span.
     """
     if not records:
         return requests
@@ -212,7 +213,7 @@ def _unseen(requests: list[CallRecord], records: list[CallRecord], open_records:
 
 
 def made_and_withheld(records: Iterable[CallRecord]) -> tuple[list[CallRecord], list[CallRecord]]:
-    """The calls that were made, and those that were not. One that was put off first and made later was made."""
+    """Return the calls that were made and those that were withheld. A call deferred first and made later was made."""
     made: list[CallRecord] = []
     withheld: list[CallRecord] = []
     for record in records:
@@ -225,12 +226,12 @@ def made_and_withheld(records: Iterable[CallRecord]) -> tuple[list[CallRecord], 
 
 
 def withheld_call(record: CallRecord) -> WithheldCall:
-    """A call that was not made, as trajectories have it."""
+    """Return a call that was not made, as trajectories have it."""
     return WithheldCall(record.name, None if record.args is NOTHING else record.args, record.withheld)
 
 
 def _was_made(record: CallRecord, latest: Mapping[tuple[str, bytes | str], int]) -> bool:
-    """Whether a span that was put off, and has no id, has one of the same call after it, by when such began last."""
+    """Whether a deferred call without an id was made later: a call of the same name and arguments starts after it."""
     if record.call_id or record.span is None:
         return False
     return latest.get((record.name, key_of(record.args)), -1) >= _start(record)

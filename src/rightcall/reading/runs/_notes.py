@@ -11,7 +11,7 @@ _MOST = 20
 
 
 class Warnings:
-    """Short sentences about what could not be read. Of each kind the first twenty are kept, the rest counted."""
+    """Warnings about what could not be read. The first twenty of each kind are kept, the rest counted."""
 
     __slots__ = ("_counts", "_texts")
 
@@ -20,7 +20,7 @@ class Warnings:
         self._counts: dict[str, int] = {}
 
     def add(self, kind: str, text: str) -> None:
-        """Note a warning of a kind; the same sentence again is not kept twice."""
+        """Add a warning of a kind; a repeated sentence is kept once."""
         count = self._counts.get(kind, 0)
         if count < _MOST and text in self._texts:
             return
@@ -29,7 +29,7 @@ class Warnings:
             self._texts.append(text)
 
     def texts(self) -> tuple[str, ...]:
-        """The sentences, and for each kind how many more there were."""
+        """Return the warnings, and for each kind how many more there were."""
         if not self._counts:
             return ()
         more = [f"and {count - _MOST:,} more about {kind}" for kind, count in self._counts.items() if count > _MOST]
@@ -37,20 +37,20 @@ class Warnings:
 
 
 class NotUnderstood:
-    """The first thing of a run that may be a call and was not understood."""
+    """The first thing in a run that may be a call and was not understood."""
 
     def __init__(self, warnings: Warnings) -> None:
         self.first = ""
         self._acts = ""
-        """What shows that the agent asks for its calls in words of its own."""
+        """A description of a message that asks for a call in its text."""
         self._warnings = warnings
 
     def note(self, what: str) -> None:
-        """Keep what was not understood, unless something else was not before."""
+        """Note what was not understood, if it is the first."""
         self.first = self.first or what
 
     def note_messages(self, exchanges: Sequence[Exchange], where: str = "") -> None:
-        """Keep what in messages was not understood."""
+        """Note what in messages was not understood."""
         users = [call.name[:80] for exchange in exchanges for call in exchange.of_user]
         if users:
             self._warnings.add("users", f"calls of the user were left out: {', '.join(users)}")
@@ -64,30 +64,30 @@ class NotUnderstood:
                 self._acts = f"message {place}{where} asks for a call in its text, or has the result of one"
 
     def note_strays(self, strays: list[CallRecord]) -> None:
-        """Keep that there are results of calls that a log does not show."""
+        """Note results of calls that a log does not show."""
         if strays:
             name = strays[0].name or strays[0].call_id or "a tool"
             self.note(f"a result of {name[:80]}, whose call the log does not show")
 
     def note_twins(self, records: Sequence[CallRecord]) -> None:
-        """Keep that spans of several instrumentations may be one call or more."""
+        """Note spans of several instrumentations that may be one call or several."""
         found = next((record for record in records if record.is_doubtful), None)
         if found is not None:
             self.note(f"spans of several instrumentations for {found.name[:80]}, which may be one call or several")
 
     def note_nameless(self, requests: Sequence[CallRecord]) -> None:
-        """Keep that calls were asked for whose names nothing tells."""
+        """Note requests for calls without a name."""
         nameless = next((request for request in requests if not request.name), None)
         if nameless is not None:
             self.note(nameless.unread)
 
     def note_spans(self, doubtful: Sequence[CallRecord], calls: Sequence[CallRecord]) -> None:
-        """Keep spans of tools that are not understood, but for those whose calls are known from elsewhere."""
+        """Note spans of tools that were not understood, unless their calls are known from elsewhere."""
         names = {call.name for call in calls} if doubtful else set()
         for record in doubtful:
             if record.name not in names:
                 self.note(record.unread)
 
     def note_silence(self, logs: Sequence[Log]) -> None:
-        """Keep, where no call was found at all, what shows that the agent takes steps in words of its own."""
+        """Note signs of steps in text or beside the messages, in a run without any call."""
         self.note(next((held for held in (self._acts, *[log.steps for log in logs]) if held), ""))

@@ -1,14 +1,16 @@
-"""One run of an agent: its spans, log records and messages made into a trajectory."""
+"""Build the trajectory of one run from its spans, log records and messages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import msgspec
+
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.reading.conventions import CONVENTIONS, CallShape, Role, reads_like_error
 from rightcall.reading.messages import Log, Requests, exchanges_of
-from rightcall.reading.spans import NOTHING, CallRecord, LogRecord, Span, once_each
+from rightcall.reading.spans import NOTHING, CallRecord, LogRecord, Span
 from rightcall.values.trajectory import NOT_UNDERSTOOD, NOT_UNDERSTOOD_NOTE, ToolCall, Trajectory
 
 from ._call_order import group_by_time, number_groups, ordered, unsettled
@@ -16,7 +18,8 @@ from ._conversations import Conversations
 from ._input_output import GivenLog, asked_and_answered, asked_and_answered_in
 from ._merge import join, made_and_withheld, withheld_call, without_duplicates
 from ._notes import NotUnderstood, Warnings
-from ._span_calls import read_call
+from ._read_span import ReadSpan, once_each
+from ._span_calls import read_span
 from ._span_tree import Tree
 from ._turns import Turns, turns_in
 from ._usage import usage_of
@@ -28,49 +31,50 @@ _HANDOFFS = ("transfer_to_", "transfer_back_to_", "handoff_to_")
 
 _NOTHING: frozenset[str] = frozenset()
 _PARENT = frozenset({"parent_id"})
-_UNREADABLE = "are no object, as JSON or as Python writes it; they count as not recorded"
+_UNREADABLE = "are not an object, neither as JSON nor as a Python literal; they count as not recorded"
 
 NO_TOOL_DATA = "no tool data in this trace: neither tool spans nor messages of the model were recorded"
-"""The warning of a trace that cannot show calls, as opposed to one that shows that there were none."""
+"""The warning about a trace that cannot show calls, as opposed to one that shows there were none."""
 
 
 _DOUBTFUL = (
-    "calls in this trace may be of an earlier turn or of this one: they stand before the last message of the user, and "
+    "calls in this trace may be of an earlier turn or of this one: they are before the last message of the user, and "
     "what the model answered was not recorded"
 )
 
 
 class RunBuilder:
-    """Everything recorded about one run, on its way to a trajectory."""
+    """Collects everything recorded about one run, and builds the trajectory."""
 
     def __init__(
         self, limits: Limits = DEFAULT_LIMITS, keep: tuple[str, ...] = (), tools_are_seen: bool = False
     ) -> None:
-        self.spans: list[Span] = []
+        self.spans: list[ReadSpan] = []
         self.logs: list[LogRecord] = []
         self.log = Log()
         self._given_logs: list[GivenLog] = []
-        self._turns: list[list[Span]] = []
+        self._turns: list[list[ReadSpan]] = []
         self._limits = limits
         self._keep = keep
         self._tools_are_seen = tools_are_seen
-        """Whether calls would be among the spans, had there been any."""
+        """Whether tools are traced, so that no tool span means no call."""
         self._warnings = Warnings()
         self._requests = Requests()
         self._not_understood = NotUnderstood(self._warnings)
 
     def trajectory(self, extra_warnings: Iterable[str] = ()) -> Trajectory:
-        """The trajectory of the run."""
+        """Build the trajectory of the run."""
         spans = once_each(self.spans)
         metadata = {**_kept_of_log(self.log, self._keep), **_kept(spans, self._keep)}
         records, roles = _classified(spans)
         doubtful = [record for record in records if record.unread]
         records = [record for record in records if not record.unread] if doubtful else records
         held = [record.span for record in doubtful if record.span]
-        tree = Tree(spans, roles, frozenset(map(id, [*held, *[span for span in spans if span.record is not None]])))
+        tree = Tree(spans, roles, frozenset(map(id, [*held, *[span for span in spans if span.call and not span.kind]])))
         records = _placed(records, tree, roles)
         self._not_understood.note_twins(records)
         conversations = Conversations(spans, roles, self.logs)
+        # Turns come before requests: a request without an id is identified by its turn.
         turns = self._given_turns() or turns_in(spans, roles, tree, conversations.of)
         unseen = self._complete(spans, records, turns, tree, conversations)
         asked = self._asked_and_answered(spans, roles, turns, tree)
@@ -106,16 +110,15 @@ class RunBuilder:
         )
 
     def add(self, span: Span) -> None:
-        """Take in a span."""
-        read_call(span, self._limits, self._keep)
-        self.spans.append(span)
+        """Add a span."""
+        self.spans.append(read_span(span, self._limits, self._keep))
 
     def add_log(self, said: GivenLog) -> None:
-        """Take in a log of messages that an agent gave back."""
+        """Add a log of messages that an agent returned."""
         self._given_logs.append(said)
 
     def end_turn(self) -> None:
-        """Let all spans taken in since the last turn ended be one turn."""
+        """End a turn: all spans added since the last one ended belong to it."""
         self._turns.append(self.spans[sum(map(len, self._turns)) :])
 
     def _given_turns(self) -> Turns | None:
@@ -129,15 +132,15 @@ class RunBuilder:
 
     def _complete(
         self,
-        spans: list[Span],
+        spans: list[ReadSpan],
         records: list[CallRecord],
         turns: Turns,
         tree: Tree,
         conversations: Conversations,
     ) -> list[CallRecord]:
-        """Put the calls into their turns, fill their gaps, and find those that only messages show.
+        """Assign calls to turns, fill their gaps, and return the calls that only messages show.
 
-        Messages are read even where calls have no gaps: turns and groups must not depend on what else was recorded.
+        Messages are read even if calls have no gaps: turns and groups must not depend on what else was recorded.
         """
         if turns.count > 1 or self._turns:
             for record in records:
@@ -158,9 +161,9 @@ class RunBuilder:
         return unseen
 
     def _asked_and_answered(
-        self, spans: list[Span], roles: Mapping[int, Role], turns: Turns, tree: Tree
+        self, spans: list[ReadSpan], roles: Mapping[int, Role], turns: Turns, tree: Tree
     ) -> list[tuple[Any, Any]]:
-        """What the user asked and what the answer was, of each turn."""
+        """Return the question and the answer of each turn."""
         said = self._all_logs()
         if not spans and len(said) == 1:
             return asked_and_answered_in(said[0].log.messages)
@@ -169,7 +172,7 @@ class RunBuilder:
         return [asked_and_answered(part, roles, tree, self.logs) for part in turns.parted(spans)]
 
     def _read_log(self, said: GivenLog) -> None:
-        """Read the messages given as a log, and what repeats them."""
+        """Read a log of messages, and its snapshots."""
         log, requests = said.log, self._requests
         self._not_understood.note(log.nested)
         requests.strays.clear()
@@ -193,8 +196,8 @@ class RunBuilder:
         self._warnings.add("tool data", NO_TOOL_DATA)
         return "none"
 
-    def _shows_all_turns(self, turns: Turns, tool_data: str, spans: list[Span]) -> bool:
-        """Whether each turn would show its calls: by tools that are traced, or by messages of its own."""
+    def _shows_all_turns(self, turns: Turns, tool_data: str, spans: list[ReadSpan]) -> bool:
+        """Whether each turn would show its calls, by tool spans or by messages."""
         if turns.count == 1 or self._tools_are_seen:
             return True
         shown = {turns.of(span) for span in spans} if tool_data == "spans" else set()
@@ -220,26 +223,24 @@ class RunBuilder:
             )
 
 
-def _classified(spans: list[Span]) -> tuple[list[CallRecord], dict[int, Role]]:
-    """The calls of spans, in order, and the roles of the other spans that have one."""
+def _classified(spans: list[ReadSpan]) -> tuple[list[CallRecord], dict[int, Role]]:
+    """Return the calls of spans, in order, and the roles of spans of agents and models by `id()`."""
     records: list[CallRecord] = []
     roles: dict[int, Role] = {}
     for span in spans:
         kind = span.kind
-        if kind.__class__ is CallShape:
-            record, span.record = span.record, None
-            if record is not None:
-                record.span = span
-                records.append(record)
+        if isinstance(kind, CallShape):
+            if span.call is not None:
+                records.append(msgspec.structs.replace(span.call, span=span))
         elif kind:
             roles[id(span)] = kind
-        elif span.record is not None:
-            records.append(span.record)
+        elif span.call is not None:
+            records.append(span.call)
     return ordered(records), roles
 
 
-def _kept(spans: list[Span], keys: tuple[str, ...]) -> dict[str, Any]:
-    """The attributes asked for, each from the first span that has it."""
+def _kept(spans: list[ReadSpan], keys: tuple[str, ...]) -> dict[str, Any]:
+    """Return the attributes to keep, each from the first span that has it."""
     found: dict[str, Any] = {}
     for key in keys:
         for span in spans:
@@ -250,7 +251,7 @@ def _kept(spans: list[Span], keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _kept_of_log(log: Log, keys: tuple[str, ...]) -> dict[str, Any]:
-    """What is asked for of the object that holds the messages."""
+    """Return the keys to keep of the object that holds the messages."""
     found = {key: log.about[key] for key in keys if key in log.about}
     if CASE in keys and CASE not in found and isinstance(log.about.get("case_id"), (str, int)):
         found[CASE] = log.about["case_id"]
@@ -258,7 +259,7 @@ def _kept_of_log(log: Log, keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _placed(records: list[CallRecord], tree: Tree, roles: Mapping[int, Role]) -> list[CallRecord]:
-    """The calls, each once, with the calls they were made in."""
+    """Return the calls, each once, with the calls they were made in."""
     if not records or not (tree.has_parents or roles or len({record.layers for record in records}) > 1):
         return records
     tree.place(records)
@@ -271,14 +272,14 @@ def _placed(records: list[CallRecord], tree: Tree, roles: Mapping[int, Role]) ->
 
 
 def _by_turn(records: list[CallRecord], turns: Turns) -> list[CallRecord]:
-    """Calls in order, by turn where each call's is known: some have no times."""
+    """Sort calls by turn, if every call has one: some have no times."""
     if turns.count == 1 or any([record.turn is None for record in records]):
         return records
     return sorted(records, key=lambda record: record.turn or 0)
 
 
 def _without_turns(records: list[CallRecord]) -> None:
-    """Forget turns that messages seem to show, where it is not known which span is of which turn."""
+    """Remove turns that messages seem to show, if it is not known which span is of which turn."""
     for record in records:
         record.turn = None
 

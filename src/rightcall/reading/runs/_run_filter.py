@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from rightcall.reading.conventions import CallShape, Role, kind_of
-from rightcall.reading.spans import NOTHING, CallRecord, Span, topmost
+from rightcall.reading.conventions import CallShape, Role
+from rightcall.reading.spans import NOTHING, topmost
 
 from ._grouping import begin_of, end_of
 from ._input_output import asked_and_answered, has_answer
+from ._read_span import ReadSpan
 from ._span_tree import Tree
 
-_MOST_OPEN = 64
+_MOST_OPEN = 64  # calls in progress that are compared with a run: bounds the work for n parallel calls
 
 
-def united_by_calls(runs: list[list[Span]]) -> list[list[Span]]:
-    """The runs, each with those that one of its calls started.
+def united_by_calls(runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
+    """Add to each run the runs that one of its calls started.
 
-    That is decided for each two of them, so that what else lies in a source makes no difference: the one began and
-    ended inside of a call of the other, in which nothing else of an agent was seen, and inside of no other call; and
-    what it was asked or answered is what the call was given or gave back, where both were recorded.
+    Each pair is decided by itself, so what else is in a source makes no difference. The inner run began and ended
+    inside one call of the outer run, and inside no other call; that call shows nothing else of an agent; and the inner
+    run's question or answer is in the call's arguments or output.
     """
     above: dict[int, int] = {}
     for inner, holders in _held(runs):
@@ -29,19 +30,19 @@ def united_by_calls(runs: list[list[Span]]) -> list[list[Span]]:
             above[inner] = outer
     if not above:
         return runs
-    united: dict[int, list[Span]] = {}
+    united: dict[int, list[ReadSpan]] = {}
     for index, run in enumerate(runs):
         united.setdefault(_top(index, above), []).extend(run)
     return list(united.values())
 
 
-def _held(runs: list[list[Span]]) -> Iterator[tuple[int, list[tuple[int, Span]]]]:
-    """Those of the runs that ran inside of calls of others, with these calls."""
-    starts: list[tuple[int, int, int, Span | None]] = []
+def _held(runs: list[list[ReadSpan]]) -> Iterator[tuple[int, list[tuple[int, ReadSpan]]]]:
+    """Yield the runs that ran inside calls of others, with these calls."""
+    starts: list[tuple[int, int, int, ReadSpan | None]] = []
     for index, run in enumerate(runs):
         starts.append((begin_of(run), 1, index, None))
         starts += [(span.start_ns or 0, 0, index, span) for span in _leaf_calls(run)]
-    open_calls: list[tuple[int, Span]] = []
+    open_calls: list[tuple[int, ReadSpan]] = []
     for start, _, index, call in sorted(starts, key=lambda entry: entry[:3]):
         open_calls = [entry for entry in open_calls if (entry[1].end_ns or 0) > start][-_MOST_OPEN:]
         if call is not None:
@@ -53,28 +54,28 @@ def _held(runs: list[list[Span]]) -> Iterator[tuple[int, list[tuple[int, Span]]]
             yield index, holders
 
 
-def _leaf_calls(run: list[Span]) -> list[Span]:
-    """The calls of a run in which neither a call nor an agent nor a model was seen."""
+def _leaf_calls(run: list[ReadSpan]) -> list[ReadSpan]:
+    """Return the calls of a run without a call, an agent or a model inside."""
     parents = {span.span_id: span.parent_id for span in run}
     busy: set[str | None] = set()
     for span in run:
-        above = span.parent_id if kind_of(span) else None
+        above = span.parent_id if span.kind else None
         while above is not None and above not in busy:
             busy.add(above)
             above = parents.get(above)
-    return [span for span in run if isinstance(kind_of(span), CallShape) and span.span_id not in busy]
+    return [span for span in run if isinstance(span.kind, CallShape) and span.span_id not in busy]
 
 
-def _holds(call: Span, begin: int, end: int) -> bool:
+def _holds(call: ReadSpan, begin: int, end: int) -> bool:
     return call.start_ns is not None and call.end_ns is not None and call.start_ns < begin and end < call.end_ns
 
 
-def _may_be_of(run: list[Span], call: Span) -> bool:
-    """Whether nothing that was recorded speaks against it that a call started a run."""
-    record = call.record
-    if not isinstance(record, CallRecord):
+def _may_be_of(run: list[ReadSpan], call: ReadSpan) -> bool:
+    """Whether a run's question or answer, as far as recorded, is that of a call."""
+    record = call.call
+    if record is None:
         return False
-    roles: dict[int, Role] = {id(span): kind for span in run if (kind := kind_of(span)) in ("agent", "model")}
+    roles: dict[int, Role] = {id(span): kind for span in run if (kind := span.kind) in ("agent", "model")}
     asked, answered = asked_and_answered(run, roles, Tree(run, roles))
     compared = [
         _has(held, said) for held, said in ((record.args, asked), (record.output, answered)) if _is_known(held, said)
@@ -87,7 +88,7 @@ def _is_known(held: Any, said: Any) -> bool:
 
 
 def _has(held: Any, said: Any) -> bool:
-    """Whether a value is, or has in it, what was said."""
+    """Whether a value is, or contains, what was said."""
     if isinstance(held, str) and isinstance(said, str):
         return said.strip() in held or (bool(held.strip()) and held.strip() in said)
     if isinstance(held, dict):
@@ -106,18 +107,17 @@ _CREATION = "create_agent"
 _OPERATION = "gen_ai.operation.name"
 
 
-def without_creations(runs: list[list[Span]]) -> list[list[Span]]:
-    """The runs, however they are grouped, but for traces in which an agent was made and nothing else was done."""
+def without_creations(runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
+    """Drop traces in which an agent was only created, whatever the grouping."""
     return [run for run in runs if not run or not all([_is_creation(span) for span in run])]
 
 
-def whole_runs(runs: list[list[Span]]) -> list[list[Span]]:
-    """Runs in their own right: with an agent or a model at work in them, or with calls.
+def whole_runs(runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
+    """Return the runs among traces: those with an agent or a model at work, or with calls.
 
-    A trace that ran inside a call of another is part of it. Where traces are nothing but calls (MCP servers trace each
-    call by itself), the source is one run. Traces with nothing of an agent in them, such as the creation of one or the
-    check whether a server lives, are left out beside others that have; unless they begin as one of those does, being a
-    run that made no call.
+    A trace inside a call of another is part of it. If all traces consist of calls only (MCP servers trace each call
+    separately), the source is one run. Traces that show no agent, such as health checks of a server, are left out
+    beside others that do; unless they have the same roots as one of those, and so are a run that made no call.
     """
     if len(runs) < 2:
         return runs
@@ -131,16 +131,16 @@ def whole_runs(runs: list[list[Span]]) -> list[list[Span]]:
 
 
 class RunFilter:
-    """Which runs of a large source count, some of them being seen before others."""
+    """Decides which runs of a large source count, while some of it has not been seen yet."""
 
     def __init__(self) -> None:
         self.begun: set[tuple[str, str]] = set()
-        """How runs with an agent or a model at work begin: the names and scopes of their topmost spans."""
-        self.waiting: list[list[Span]] = []
-        """Runs with nothing of an agent in them, which count if others turn out to begin as they do."""
+        """The roots of runs with an agent or a model at work: names and scopes of their topmost spans."""
+        self.waiting: list[list[ReadSpan]] = []
+        """Runs that show no agent, which count if runs with the same roots turn up."""
 
-    def counted(self, runs: list[list[Span]]) -> list[list[Span]]:
-        """Those that count as far as is known; others wait."""
+    def counted(self, runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
+        """Return the runs that count as far as is known; the others wait."""
         working = [is_at_work(run) for run in runs]
         for run, is_working in zip(runs, working, strict=True):
             if is_working:
@@ -154,47 +154,47 @@ class RunFilter:
         return counted
 
     def count(self, roots: Iterable[tuple[str, str]]) -> bool:
-        """Whether a run counts that waited, by how it begins; all do where no agent was seen at work."""
+        """Whether a waiting run counts, by its roots; all do if no agent was seen at work."""
         return not self.begun or not self.begun.isdisjoint(roots)
 
-    def late(self) -> list[list[Span]]:
-        """Those that waited and count after all."""
+    def late(self) -> list[list[ReadSpan]]:
+        """Remove all waiting runs, and return those that count."""
         waiting, self.waiting = self.waiting, []
         return [run for run in waiting if self.count(roots_of(run))]
 
 
-def roots_of(run: list[Span]) -> set[tuple[str, str]]:
-    """How a run begins: the names and scopes of its topmost spans; where all have one around them, of its first.
+def roots_of(run: list[ReadSpan]) -> set[tuple[str, str]]:
+    """Return the roots of a run: names and scopes of its topmost spans, or of its first span if parents form a cycle.
 
-    What makes an agent is never a run, however it begins.
+    The creation of an agent is never a run, so it has none.
     """
     if any(_is_creation(span) for span in run):
         return set()
     return _tops_of(run)
 
 
-def _is_creation(span: Span) -> bool:
+def _is_creation(span: ReadSpan) -> bool:
     return span.name.startswith(_CREATION) or span.attributes.get(_OPERATION) == _CREATION
 
 
-def _tops_of(run: list[Span]) -> set[tuple[str, str]]:
+def _tops_of(run: list[ReadSpan]) -> set[tuple[str, str]]:
     return {(span.name, span.scope) for span in topmost(run) or run[:1]}
 
 
-def is_at_work(run: list[Span]) -> bool:
-    """Whether a trace is a run of something: a model answered in it, an agent ran, or something else made calls.
+def is_at_work(run: list[ReadSpan]) -> bool:
+    """Whether a trace shows a run: a model answered, an agent ran, or something else made calls.
 
-    An agent's span that gave nothing back, with nothing known inside, is what is left of another run. Calls that MCP
-    alone shows were made by an agent somewhere else.
+    An agent's span without an output and without known spans inside is the rest of another run. Calls that only MCP
+    shows were made by an agent elsewhere.
     """
-    kinds = [kind_of(span) for span in run]
+    kinds = [span.kind for span in run]
     calls = [kind for kind in kinds if isinstance(kind, CallShape)]
     agents = [span for span, kind in zip(run, kinds, strict=True) if kind == "agent"]
     if "model" in kinds or len(agents) > 1 or (agents and (calls or has_answer(agents[0]))):
         return True
     made = any(call.convention.name != _MCP for call in calls)
-    return made and any(kind_of(span) == "" for span in topmost(run))
+    return made and any(span.kind == "" for span in topmost(run))
 
 
-def _has_calls(run: list[Span]) -> bool:
-    return any(isinstance(kind_of(span), CallShape) for span in run)
+def _has_calls(run: list[ReadSpan]) -> bool:
+    return any(isinstance(span.kind, CallShape) for span in run)

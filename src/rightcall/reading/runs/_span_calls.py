@@ -1,4 +1,4 @@
-"""A call from a span, by the convention the span follows."""
+"""Read the call that a span records, by the convention the span follows."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ from rightcall.reading.spans import (
 )
 
 from ._input_output import KEYS
+from ._read_span import ReadSpan
 
-_LONGEST_PLACEHOLDER = 20
+_LONGEST_PLACEHOLDER = 20  # a longer text is not hashed to look it up: arguments may have megabytes
 _PARAMETERS = "tool.parameters"
 _NO_ATTRIBUTES: Mapping[str, Any] = {}
 _NO_MESSAGE = frozenset({"", "TOOL_ERROR", "tool_error", "ERROR", "error"})
 _HANDOFF = re.compile(r"handoff to (?P<agent>.+)", re.S)
-"""How OpenInference names a hand-off of OpenAI Agents; the agent called the tool that is named after the other one."""
+"""OpenInference's span of a hand-off in OpenAI Agents: the agent called a tool that is named after the other agent."""
 
 _NO_NAME = re.compile(r"[^a-zA-Z0-9]")
 _DEFERRAL = "pydantic_ai.tool.deferral.name"
@@ -48,30 +49,52 @@ _DEFERRALS = {"ApprovalRequired": "approval was asked for", "CallDeferred": "def
 _REDACTED = re.compile(r"details are redacted", re.I)
 
 
-def read_call(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> None:
-    """Leave the call that a span records, if it does, with the span, which then lets go of what is in the call.
+def read_span(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> ReadSpan:
+    """Classify a span, read the call it records, and drop what only the call needed.
 
-    The sooner that is done, the less is held. A span that says nothing of calls lets go of everything. The attributes
-    to `keep` stay, as do those of a root, which say what the run was given.
+    This is done as soon as a span is decoded, to hold less. A span that has nothing to do with agents keeps nothing but
+    its name, place and times. Attributes to `keep` stay, and so do those of a root, which hold the input of the run.
     """
-    shape = kind_of(span)
-    if shape.__class__ is CallShape:
-        record = _record_of(span, shape, limits)
-        if record is not None:
-            # A span and a record that hold each other would never be freed; the run puts them together.
-            record.span = None
-            span.record = record
-    elif not shape and (tool := _tool_of(span)) is not None:
-        span.record = CallRecord(tool, unread=_described(span, "which may be a call"))
-    elif shape or span.events or message_attributes(span.attributes) or not KEYS.isdisjoint(span.attributes.keys()):
-        return
-    attributes = span.attributes
-    if span.parent_id is not None and attributes.keys().isdisjoint(keep):
-        span.said, span.attributes, span.events = len(attributes), _NO_ATTRIBUTES, ()
+    kind = kind_of(span)
+    call: CallRecord | None = None
+    is_done = True
+    if kind.__class__ is CallShape:
+        call = _record_of(span, kind, limits)
+        if call is not None:
+            call.span = None
+    elif not kind and (tool := _tool_of(span)) is not None:
+        call = CallRecord(tool, unread=_described(span, "which may be a call"))
+    else:
+        is_done = not (kind or span.events or _says_more(span))
+    attributes, events = span.attributes, span.events
+    count = len(attributes)
+    if is_done and span.parent_id is not None and attributes.keys().isdisjoint(keep):
+        attributes, events = _NO_ATTRIBUTES, ()
+    return ReadSpan(
+        span.name,
+        span.trace_id,
+        span.span_id,
+        span.parent_id,
+        span.start_ns,
+        span.end_ns,
+        attributes,
+        span.failed,
+        span.description,
+        span.scope,
+        events,
+        kind,
+        call,
+        count,
+    )
+
+
+def _says_more(span: Span) -> bool:
+    """Whether a span holds messages, or the input or output of an agent."""
+    return bool(message_attributes(span.attributes)) or not KEYS.isdisjoint(span.attributes.keys())
 
 
 def _record_of(span: Span, shape: CallShape, limits: Limits) -> CallRecord | None:
-    """The call a span records; one that is not understood where not even the tool's name is known."""
+    """Return the call that a span records; without a tool's name, it is marked as not understood."""
     attributes, convention = span.attributes, shape.convention
     name = _first_text(attributes, shape.tool) or _name_of(span, shape)
     if name == MERGED:
@@ -89,7 +112,7 @@ def _record_of(span: Span, shape: CallShape, limits: Limits) -> CallRecord | Non
         record.tool_id = _first_text(attributes, shape.tool_id)
     if shape.agent:
         record.agent = _first_text(attributes, shape.agent)
-    if not _HANDOFF.match(span.name):  # what it says it was given and gave back are the two agents
+    if not _HANDOFF.match(span.name):  # its input and output are the names of the two agents
         _read_content(record, shape, attributes, limits)
     events = tuple(span.events) if span.events else ()
     if events:
@@ -102,7 +125,7 @@ def _record_of(span: Span, shape: CallShape, limits: Limits) -> CallRecord | Non
 
 
 def _deferral(attributes: Mapping[str, Any], events: Iterable[Event]) -> str:
-    """Why a call was put off instead of made (Pydantic AI), or an empty text."""
+    """Return why a call was deferred instead of made (Pydantic AI), or an empty text."""
     named = attributes.get(_DEFERRAL)
     raised = [event.attributes.get("exception.type") for event in events if event.name == "exception"]
     for name in [f"{_EXCEPTIONS}{named}", *raised]:
@@ -116,7 +139,7 @@ def _is_empty(span: Span, shape: CallShape) -> bool:
 
 
 def _name_of(span: Span, shape: CallShape) -> str:
-    """The tool's name in the name of a span, which is the whole of it only where no attribute is for it."""
+    """Return the tool's name in a span's name; without a prefix only if the convention has no attribute for it."""
     if _is_empty(span, shape):
         return ""
     name = _name_in(span.name)
@@ -124,7 +147,7 @@ def _name_of(span: Span, shape: CallShape) -> str:
 
 
 def _tool_of(span: Span) -> str | None:
-    """The tool that a span outside of all conventions names; empty for what only looks like a call, else none."""
+    """Return the tool that a span of no convention names; empty if it only looks like a call, None otherwise."""
     named = [span.attributes.get(key) for key in tools_of(span)]
     tool = next((str(value) for value in named if value not in (None, "")), "")
     is_call = (tool or is_like_call(span)) and convention_by_attributes(span.attributes) is None
@@ -234,7 +257,7 @@ def _in_events(events: Iterable[Event], name: str, key: str) -> Any:
 
 
 def _is_schema(held: Any) -> bool:
-    """Whether `tool.parameters` is the tool's definition rather than the call's arguments."""
+    """Whether `tool.parameters` is the tool's definition instead of the call's arguments."""
     try:
         value = arguments(held)
     except UnparsableError:

@@ -1,9 +1,12 @@
-"""The tree of spans of one run: which call encloses a span."""
+"""The tree of spans of one run: which call, agent and model enclose a span.
+
+Walks up the tree are cached by span id, so placing all spans takes linear time even in a chain of parents.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
 import msgspec
@@ -11,30 +14,32 @@ import msgspec
 from rightcall.reading.conventions import Role, agent_name
 from rightcall.reading.spans import CallRecord, Span
 
-_MOST_COMPARISONS = 2_000_000
+_MOST_COMPARISONS = 2_000_000  # calls times agents compared by time; a larger run keeps the parents it recorded
 _INVOKED = "invoke_agent "
 
 
 class _Surroundings(msgspec.Struct, frozen=True):
-    """What is around a span."""
+    """What encloses a span."""
 
     known: str | None = None
-    """The nearest span that stands for a call, an agent or a model."""
+    """The id of the nearest span of a call, an agent or a model."""
     agent: str | None = None
     """The name of the nearest agent that has one."""
     top: Span | None = None
     """The outermost span."""
     is_doubtful: bool = False
-    """Whether a span that may be a call is around it."""
+    """Whether one of the enclosing spans may be a call."""
 
 
 _NOWHERE = _Surroundings()
 
 
 class Tree:
-    """Spans of one run by their ids, with the calls some of them stand for."""
+    """Spans of one run by id, with the calls of some of them."""
 
-    def __init__(self, spans: list[Span], roles: Mapping[int, Role], doubtful: frozenset[int] = frozenset()) -> None:
+    def __init__(
+        self, spans: Sequence[Span], roles: Mapping[int, Role], doubtful: frozenset[int] = frozenset()
+    ) -> None:
         self._spans = {span.span_id: span for span in spans if span.span_id}
         self._parents = {span.span_id: span.parent_id for span in spans if span.span_id}
         self.has_parents = any([span.parent_id is not None for span in spans])
@@ -49,19 +54,19 @@ class Tree:
         self._outside: dict[str, set[str | None]] = {}
 
     def place(self, records: list[CallRecord]) -> None:
-        """Let records stand for their spans."""
+        """Register the calls of spans."""
         self._calls.update({span.span_id: record for record in records if (span := record.span) and span.span_id})
 
     def stand_for(self, span_id: str, record: CallRecord) -> None:
-        """Let a record stand for a span."""
+        """Register the call of one span."""
         self._calls[span_id] = record
 
     def enclosing(self, span: Span) -> CallRecord | None:
-        """The nearest call inside which a span ran; a cycle of parents ends where it closes."""
+        """Return the nearest call around a span; a cycle of parents ends where it closes."""
         return self._nearest(self._parents.get(span.span_id or "", span.parent_id), span.span_id)
 
     def directly_enclosing(self, span: Span) -> CallRecord | None:
-        """The nearest call around a span with no model or agent between: another record of the same call, perhaps."""
+        """Return the nearest call around a span with no model or agent between: perhaps a record of the same call."""
         above, seen = span.parent_id, {span.span_id}
         while above is not None and above not in seen:
             if above in self._calls:
@@ -74,10 +79,10 @@ class Tree:
         return None
 
     def adopt(self, records: list[CallRecord]) -> None:
-        """Hang agents that run in traces of their own, or beside the call that started them, under that call.
+        """Move agents in separate traces, or beside the call that started them, under that call.
 
-        Time alone makes siblings look like parents. So a call adopts only what an agent or model did that has no
-        call around it, began and ended inside this call, and inside no other.
+        Time alone makes siblings look like parents. So a call adopts only an agent or model without a call around it,
+        that began and ended inside this call and inside no other.
         """
         spans = [span for span in self._spans.values() if id(span) in self._roles]
         if not records or not spans or len(records) * len(spans) > _MOST_COMPARISONS:
@@ -99,7 +104,7 @@ class Tree:
         self._found.clear()
 
     def look_up(self, record: CallRecord) -> None:
-        """Let a record know the call that made it, whose agent made it, and what is around it."""
+        """Set the parent, the agent and the surroundings of a record."""
         record.parent = self.parent_of(record)
         span = record.span
         if span is None:
@@ -111,25 +116,25 @@ class Tree:
         record.is_parent_known = self.is_known_around(span)
 
     def is_known_around(self, span: Span) -> bool:
-        """Whether the call around a span, or that there is none, can be told."""
+        """Whether it is known which call is around a span, or that none is."""
         if self.enclosing(span) is not None:
             return True
         around = self._surroundings(self._parents.get(span.span_id or "", span.parent_id))
         return not around.is_doubtful and self._is_outside(around.top or span)
 
     def is_shapeless(self, span: Span | None) -> bool:
-        """Whether it is not known which span of a trace is inside of which."""
+        """Whether the trace of a span does not show which span is inside which."""
         return span is not None and span.trace_id in self._shapeless
 
     def _own_agent(self, record: CallRecord) -> str | None:
-        """The agent that a call names itself, unless the agents of the run have other names.
+        """Return the agent that a call names, unless the agents of the run have other names.
 
-        Instrumentations write the same made-up name on every span where they do not know the agent.
+        Instrumentations that do not know the agent write the same default name on every span.
         """
         return record.agent if not self._agents or record.agent in self._agents else None
 
     def _surroundings(self, above: str | None) -> _Surroundings:
-        """What is around the spans that have a parent; found out once for each parent."""
+        """Return what encloses the children of a span; found once per parent."""
         path: list[str] = []
         found = _NOWHERE
         while above is not None:
@@ -146,7 +151,7 @@ class Tree:
         return found
 
     def _inside(self, span: Span, span_id: str, outer: _Surroundings) -> _Surroundings:
-        """What is around the spans in a span: no agent beyond a call in which one without a name was at work."""
+        """Return what encloses the children of a span. A call with a nameless agent inside hides the outer agent."""
         role = self._roles.get(id(span))
         is_call = span_id in self._calls
         named = role == "agent" or (role is not None and span.name.startswith(_INVOKED))
@@ -155,7 +160,7 @@ class Tree:
         return _Surroundings(span_id if role or is_call else outer.known, agent, outer.top or span, is_doubtful)
 
     def _busy(self) -> set[str]:
-        """The calls inside which an agent or a model was at work."""
+        """The calls with an agent or a model inside."""
         if self._at_work is None:
             working = [self.enclosing(span) for span in self._spans.values() if id(span) in self._roles]
             spans = [record.span for record in working if record is not None]
@@ -163,10 +168,10 @@ class Tree:
         return self._at_work
 
     def _is_outside(self, top: Span) -> bool:
-        """Whether nothing around a topmost span can be a call of this run.
+        """Whether no call of this run can be around a topmost span.
 
-        A parent that is not there was a caller elsewhere if all of the trace hangs on it; it may be anything if spans
-        of the trace have got lost.
+        A missing parent is a caller in another service if the whole trace is below it. If a trace has several missing
+        parents, spans were lost, and these may be anything.
         """
         if top.trace_id in self._shapeless:
             return False
@@ -179,7 +184,7 @@ class Tree:
         return len(self._outside.get(top.trace_id, ())) < 2
 
     def parent_of(self, record: CallRecord) -> CallRecord | None:
-        """The call inside which a call was made."""
+        """Return the call inside which a call was made."""
         span = record.span
         if span is None:
             return None
@@ -217,7 +222,7 @@ class Tree:
 
 
 def _named_agents(spans: Iterable[Span], roles: Mapping[int, Role]) -> Iterator[str]:
-    """The names of the agents whose spans are among some."""
+    """Yield the names of the agents among spans."""
     agents = [span for span in spans if roles.get(id(span)) == "agent"] if roles else ()
     for span in agents:
         name = agent_name(span)
@@ -226,7 +231,7 @@ def _named_agents(spans: Iterable[Span], roles: Mapping[int, Role]) -> Iterator[
 
 
 def _without_shape(spans: Iterable[Span]) -> frozenset[str]:
-    """The traces of which is not known what is inside of what: ids were not recorded, or no span has a parent."""
+    """Return the traces that do not show which span is inside which: ids are missing, or no span has a parent."""
     counts: dict[str, int] = {}
     shaped: set[str] = set()
     found: set[str] = set()
@@ -243,7 +248,7 @@ def _without_shape(spans: Iterable[Span]) -> frozenset[str]:
 
 
 class _Intervals:
-    """The times of calls, to tell fast that nothing ran inside any of them."""
+    """The times of calls, to see fast that a span ran inside none of them (a binary search)."""
 
     def __init__(self, records: list[CallRecord]) -> None:
         times = [(span.start_ns, span.end_ns) for record in records if (span := record.span)]

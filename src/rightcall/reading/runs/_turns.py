@@ -13,46 +13,47 @@ from rightcall.reading.messages import Conversation, Exchange, message_attribute
 from rightcall.reading.spans import Span
 
 from ._input_output import GIVEN
+from ._read_span import ReadSpan
 from ._span_tree import Tree
 
 _NAMES = ("gen_ai.agent.name", "agent.name", "agent_name", "graph.node.id")
 _INVOKED = ("invoke_agent ", "agent_run [")
-_NEVER = 1 << 80
+_NEVER = 1 << 80  # after every time in nanoseconds
 
 
 class UserRequest(msgspec.Struct):
-    """A span that stands for one request, and the models that were at work for it.
+    """A span of one request of the user, or of the program around the agent, and the models at work for it.
 
-    A request is what has a question of its own, or is an agent with a name; outside of these, each use of a model.
+    A request is a span with an input, or an agent with a name; outside of these, each use of a model.
     """
 
-    span: Span
+    span: ReadSpan
     agent: str
-    """The name of the agent; empty where none is known."""
-    path: tuple[Span, ...]
-    """The spans around it, from the inside."""
+    """The name of the agent; empty if unknown."""
+    path: tuple[ReadSpan, ...]
+    """The spans around it, innermost first."""
     begin: int
     end: int
-    models: list[Span]
+    models: list[ReadSpan]
 
     def begin_after(self, last: UserRequest) -> int:
-        """When the request began, with those spans around it that were not around the last one."""
+        """Return when the request began, with the spans around it that were not around the last one."""
         shared = {id(span) for span in last.path}
         own = [span.start_ns for span in self.path if id(span) not in shared and span.start_ns is not None]
         return min([self.begin, *own])
 
 
 class UserRequests:
-    """The requests of a run that are neither inside of one another nor inside of a call."""
+    """The requests of a run that are inside neither each other nor a call."""
 
-    def __init__(self, spans: Sequence[Span], roles: Mapping[int, Role], tree: Tree) -> None:
-        self._spans: dict[str | None, Span] = {span.span_id: span for span in spans if span.span_id}
-        self._outermost: dict[int, Span | None] = {}
+    def __init__(self, spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree) -> None:
+        self._spans: dict[str | None, ReadSpan] = {span.span_id: span for span in spans if span.span_id}
+        self._outermost: dict[int, ReadSpan | None] = {}
         self._ends: dict[int, int] = {}
         self._roles, self._tree = roles, tree
 
-    def of(self, at_work: Iterable[Span]) -> list[UserRequest]:
-        """The requests for which agents and models were at work, in order."""
+    def of(self, at_work: Iterable[ReadSpan]) -> list[UserRequest]:
+        """Return the requests for which agents and models were at work, in order."""
         requests: dict[int, UserRequest] = {}
         for span in sorted(at_work, key=lambda span: (span.start_ns or 0, -end_of(span))):
             if self._tree.enclosing(span) is not None:
@@ -67,23 +68,23 @@ class UserRequests:
                 request.models.append(span)
         return sorted(requests.values(), key=lambda request: request.begin)
 
-    def end_of_work(self, span: Span) -> int:
-        """When the work was over that a span of an agent or a model stands for.
+    def end_of_work(self, span: ReadSpan) -> int:
+        """Return when the work of an agent or a model was over.
 
-        An agent is at work no longer than the agents around it: the span of a generator ends when the generator is
-        thrown away, which may be turns later.
+        An agent works no longer than the agents around it: the span of a generator ends when the generator is
+        collected, which may be turns later.
         """
         end = end_of(span)
         return end if self._roles[id(span)] == "model" else min(end, self._first_end(span))
 
-    def _request(self, span: Span) -> UserRequest:
+    def _request(self, span: ReadSpan) -> UserRequest:
         path = tuple(self._around(span))
         return UserRequest(span, _own_name(span, self._roles), path, span.start_ns or 0, end_of(span), [])
 
-    def _request_around(self, span: Span) -> Span | None:
-        """The outermost request around a span, or the span where it is one itself."""
-        way: list[Span] = []
-        found: Span | None = None
+    def _request_around(self, span: ReadSpan) -> ReadSpan | None:
+        """Return the outermost request around a span, the span included."""
+        way: list[ReadSpan] = []
+        found: ReadSpan | None = None
         for each in (span, *self._around(span)):
             if id(each) in self._outermost:
                 found = self._outermost[id(each)]
@@ -93,9 +94,9 @@ class UserRequests:
             found = self._outermost[id(each)] = found or (each if self._is_request(each) else None)
         return found
 
-    def _first_end(self, span: Span) -> int:
-        """When the first of the agents ended that a span is, or is inside of."""
-        way: list[Span] = []
+    def _first_end(self, span: ReadSpan) -> int:
+        """Return the earliest end of the agents around a span, the span included."""
+        way: list[ReadSpan] = []
         end = _NEVER
         for each in chain((span,), self._around(span)):
             if id(each) in self._ends:
@@ -108,11 +109,11 @@ class UserRequests:
             self._ends[id(each)] = end
         return end
 
-    def _model_around(self, span: Span) -> Span:
-        """The outermost model around a model: one use of it, seen by several instrumentations."""
+    def _model_around(self, span: ReadSpan) -> ReadSpan:
+        """Return the outermost model around a model: one use of it, recorded by several instrumentations."""
         return [span, *[each for each in self._around(span) if self._roles.get(id(each)) == "model"]][-1]
 
-    def _around(self, span: Span) -> Iterator[Span]:
+    def _around(self, span: ReadSpan) -> Iterator[ReadSpan]:
         seen = {span.span_id}
         above = self._spans.get(span.parent_id)
         while above is not None and above.span_id not in seen:
@@ -120,16 +121,16 @@ class UserRequests:
             yield above
             above = self._spans.get(above.parent_id)
 
-    def _is_request(self, span: Span) -> bool:
+    def _is_request(self, span: ReadSpan) -> bool:
         if self._roles.get(id(span)) == "model" or span.kind.__class__ is CallShape:
             return False
         return bool(_own_name(span, self._roles)) or not GIVEN.isdisjoint(span.attributes.keys())
 
 
-def _own_name(span: Span, roles: Mapping[int, Role]) -> str:
-    """The name that an agent's span has in an attribute; empty where it has none.
+def _own_name(span: ReadSpan, roles: Mapping[int, Role]) -> str:
+    """Return the name of an agent in an attribute of its span; empty if there is none.
 
-    The name of the span itself does not count: it may be that of a trace which a framework puts around its runs.
+    The name of the span itself does not count: frameworks put a span with the name of a workflow around their runs.
     """
     if roles.get(id(span)) != "agent":
         return ""
@@ -137,13 +138,13 @@ def _own_name(span: Span, roles: Mapping[int, Role]) -> str:
     return named or (span.name if span.name.startswith(_INVOKED) else "")
 
 
-def end_of(span: Span) -> int:
-    """When a span ended; one that never did, when it began."""
+def end_of(span: ReadSpan) -> int:
+    """Return when a span ended, or when it began if it never did."""
     return max(span.end_ns or 0, span.start_ns or 0)
 
 
-ReadMessages = Callable[[Span], Conversation]
-"""Reads the messages that a span carries."""
+ReadMessages = Callable[[ReadSpan], Conversation]
+"""Returns the messages of a span."""
 
 
 class Turns(msgspec.Struct, frozen=True):
@@ -153,32 +154,32 @@ class Turns(msgspec.Struct, frozen=True):
     begins: tuple[int, ...] = ()
     """When each turn but the first began."""
     traces: Mapping[str, tuple[int, ...]] = {}
-    """For each trace in which there was work when it began, and when each further turn inside of it did."""
+    """For each trace with an agent or model at work: when that began, and when each further turn in it did."""
     is_known: bool = True
-    """Whether these are all: where it is not known whether the user spoke in between, no call has a turn."""
+    """Whether these are all. If the user may have written in between, no call has a turn."""
     given: Mapping[int, int] | None = None
-    """The turn of each span, by its identity, where turns were told apart while they ran; then no times are known."""
+    """The turn of each span by `id()`, if turns were recorded one by one; then there are no times."""
     ends: Mapping[int, int] = {}
-    """When the work of each agent and model was over, by the identity of its span; the span may have ended later."""
+    """When the work of each agent and model was over, by `id()` of its span, which may have ended later."""
 
     def of(self, span: Span) -> int | None:
-        """The turn of a span; none where that cannot be told."""
+        """Return the turn of a span; None if unknown."""
         if self.given is not None:
             return self.given.get(id(span))
         begun = self.traces.get(span.trace_id)
         if begun is None or self.count == 1 or span.start_ns is None:
             return self.at(span.start_ns)
-        return self.at(max(begun[0], span.start_ns))  # what is around the work of a trace began before it
+        return self.at(max(begun[0], span.start_ns))  # spans around the work of a trace began before it
 
     def at(self, time_ns: int | None) -> int | None:
-        """The turn that was under way at a time."""
+        """Return the turn at a time."""
         if self.count == 1:
             return 0
         return None if time_ns is None or self.given is not None else bisect_right(self.begins, time_ns)
 
-    def parted(self, spans: Iterable[Span]) -> list[list[Span]]:
-        """The spans of each turn, without those that reach over several."""
-        parts: list[list[Span]] = [[] for _ in range(self.count)]
+    def parted(self, spans: Iterable[ReadSpan]) -> list[list[ReadSpan]]:
+        """Return the spans of each turn, without those that extend over several."""
+        parts: list[list[ReadSpan]] = [[] for _ in range(self.count)]
         for span in spans:
             turn = self.of(span)
             further = self.traces.get(span.trace_id, ())[1:]
@@ -188,14 +189,14 @@ class Turns(msgspec.Struct, frozen=True):
         return parts
 
 
-def turns_in(spans: Sequence[Span], roles: Mapping[int, Role], tree: Tree, read: ReadMessages) -> Turns:
-    """The turns that spans show.
+def turns_in(spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree, read: ReadMessages) -> Turns:
+    """Find the turns that spans show.
 
-    Traces of one conversation that follow one another, with an agent or model at work in them, are turns; one that
-    began while another ran, such as a sub-agent's, is of the same turn. Inside of one trace, requests that follow one
-    another are turns where the user said something new for the later one.
+    Consecutive traces of one conversation with an agent or model at work are turns; a trace that began while another
+    ran, such as a sub-agent's, is of the same turn. Inside one trace, consecutive requests are turns if the user wrote
+    something new for the later one.
     """
-    traces: dict[str, list[Span]] = {}
+    traces: dict[str, list[ReadSpan]] = {}
     for span in spans:
         if id(span) in roles and span.start_ns is not None:
             traces.setdefault(span.trace_id, []).append(span)
@@ -214,14 +215,16 @@ def turns_in(spans: Sequence[Span], roles: Mapping[int, Role], tree: Tree, read:
     return Turns(count=len(begins) + 1, begins=tuple(sorted(begins)), traces=begun, is_known=is_known, ends=ends)
 
 
-def _are_all_known(spans: Sequence[Span], roles: Mapping[int, Role], traces: Mapping[str, Sequence[Span]]) -> bool:
-    """Whether all spans of models and agents have a time, and those with messages say what they stand for."""
+def _are_all_known(
+    spans: Sequence[ReadSpan], roles: Mapping[int, Role], traces: Mapping[str, Sequence[ReadSpan]]
+) -> bool:
+    """Whether all spans of models and agents have a time, and spans with messages have a known kind."""
     if sum([id(span) in roles for span in spans]) > sum(map(len, traces.values())):
         return False
     return bool(traces) or sum([bool(message_attributes(span.attributes)) for span in spans]) < 2
 
 
-def _begins_of_traces(traces: Iterable[Sequence[Span]], ends: Mapping[int, int]) -> Iterator[int]:
+def _begins_of_traces(traces: Iterable[Sequence[ReadSpan]], ends: Mapping[int, int]) -> Iterator[int]:
     times = sorted([(min(map(_start, trace)), max([ends[id(span)] for span in trace])) for trace in traces])
     latest = times[0][1]
     for begin, end in times[1:]:
@@ -230,19 +233,19 @@ def _begins_of_traces(traces: Iterable[Sequence[Span]], ends: Mapping[int, int])
         latest = max(latest, end)
 
 
-def _start(span: Span) -> int:
+def _start(span: ReadSpan) -> int:
     return span.start_ns or 0
 
 
 def _begins_of_requests(requests: Sequence[UserRequest], read: ReadMessages) -> tuple[list[int], bool]:
-    """When each turn but the first began, by the requests of a trace; and whether that could be told of all."""
+    """Return when each turn but the first began, by the requests of a trace, and whether that is known for all."""
     begins, is_sure = [], True
     told = (
         [request for request in requests if request.agent or _first_said(request.models, read)]
         if len(requests) > 1
         else requests
     )
-    requests = told or requests  # a model without messages beside others with them is one for embeddings, or the like
+    requests = told or requests  # a model without messages beside others with some makes embeddings, or the like
     latest = requests[0].end if requests else 0
     for last, request in pairwise(requests):
         begin = request.begin_after(last)
@@ -255,10 +258,10 @@ def _begins_of_requests(requests: Sequence[UserRequest], read: ReadMessages) -> 
 
 
 def _is_asked_anew(last: UserRequest, request: UserRequest, read: ReadMessages) -> bool | None:
-    """Whether the user said something between two requests; none where that cannot be told.
+    """Whether the user wrote something between two requests; None if unknown.
 
-    A hand-off, the next agent of a team or the next step of a graph is given what the user said before. Where messages
-    do not tell, the same agent that is asked again, by nothing that is itself a request, is asked by the user.
+    A hand-off, the next agent of a team or the next step of a graph gets what the user wrote before. If messages do not
+    show it, the same agent asked again, with no request around it, is asked by the user.
     """
     same_agent = True if request.agent and request.agent == last.agent else None
     before, now = _first_said(reversed(last.models), read), _first_said(request.models, read)
@@ -273,12 +276,12 @@ def _is_asked_anew(last: UserRequest, request: UserRequest, read: ReadMessages) 
     return len(words) > len(shared) and _follows_work(now)
 
 
-def _first_said(models: Iterable[Span], read: ReadMessages) -> list[Exchange]:
+def _first_said(models: Iterable[ReadSpan], read: ReadMessages) -> list[Exchange]:
     return next((said.input for span in models if (said := read(span)).input), [])
 
 
 def _follows_work(said: Sequence[Exchange]) -> bool:
-    """Whether the agent was at work in a conversation before the last words of the user."""
+    """Whether the agent was at work before the last text of the user."""
     since_work = False
     for exchange in reversed(said):
         if exchange.is_of_user:

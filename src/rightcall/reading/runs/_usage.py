@@ -1,4 +1,4 @@
-"""What a run took, by its spans: how long it ran, and how many tokens its models were given and gave back."""
+"""The duration of a run, and the tokens of its models."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rightcall.reading.conventions import CallShape, Role
-from rightcall.reading.spans import Span
 from rightcall.values.trajectory import Usage
 
 from ._input_output import KEYS
+from ._read_span import ReadSpan
 
 _INPUT = (
     "gen_ai.usage.input_tokens",
@@ -27,20 +27,20 @@ _OUTPUT = (
     "ai.usage.completionTokens",
 )
 Counts = tuple[int | None, int | None]
-"""Tokens that a model was given, and that it gave back."""
+"""Input and output tokens of a model."""
 
 _MCP = "mcp"
 _MOST_DIGITS = 15
 _MOST_TOKENS = 10**_MOST_DIGITS
-"""More than that nobody pays for: a count beyond it is a mistake in the trace."""
+"""A larger count is a mistake in the trace."""
 
 
-def usage_of(spans: Sequence[Span], roles: Mapping[int, Role]) -> Usage | None:
-    """What a run took; none where its spans do not say.
+def usage_of(spans: Sequence[ReadSpan], roles: Mapping[int, Role]) -> Usage | None:
+    """Return the usage of a run; None if its spans do not record any.
 
-    Agents repeat the sum of what their models took, and two instrumentations may record one call of a model, one
-    around the other. So a span counts only if none of the spans inside it has a count of its own. Of two such spans
-    that different instrumentations made at the same time, with the same counts, one counts.
+    Agents repeat the sum of their models, and two instrumentations may record one call of a model, one around the
+    other. So a span counts only if no span inside it has a count. Of two such spans by different instrumentations, at
+    the same time and with the same counts, one counts.
     """
     counted = {id(span): _counts(span.attributes) for span in spans if id(span) in roles}
     spent = [span for span in spans if counted.get(id(span), (None, None)) != (None, None)]
@@ -54,7 +54,7 @@ def usage_of(spans: Sequence[Span], roles: Mapping[int, Role]) -> Usage | None:
     return None if usage == Usage() else usage
 
 
-def _without_those_around(spent: Sequence[Span], spans: Sequence[Span]) -> list[Span]:
+def _without_those_around(spent: Sequence[ReadSpan], spans: Sequence[ReadSpan]) -> list[ReadSpan]:
     parents = {span.span_id: span.parent_id for span in spans if span.span_id is not None}
     around: set[str] = set()
     for span in spent:
@@ -65,13 +65,13 @@ def _without_those_around(spent: Sequence[Span], spans: Sequence[Span]) -> list[
     return [span for span in spent if span.span_id is None or span.span_id not in around]
 
 
-def _once_each(spent: Sequence[Span], counted: Mapping[int, Counts]) -> Sequence[Span]:
-    """The spans without those that a span of another instrumentation stands for already."""
+def _once_each(spent: Sequence[ReadSpan], counted: Mapping[int, Counts]) -> Sequence[ReadSpan]:
+    """Return the spans without duplicates by another instrumentation."""
     scopes = {span.scope for span in spent}
     if len(scopes) < 2:
         return spent
-    kept: list[Span] = []
-    waiting: dict[tuple[Counts, str], deque[Span]] = defaultdict(deque)
+    kept: list[ReadSpan] = []
+    waiting: dict[tuple[Counts, str], deque[ReadSpan]] = defaultdict(deque)
     for span in sorted(spent, key=lambda span: span.start_ns or 0):
         counts = counted[id(span)]
         twins = [waiting[counts, scope] for scope in scopes if scope != span.scope]
@@ -81,8 +81,8 @@ def _once_each(spent: Sequence[Span], counted: Mapping[int, Counts]) -> Sequence
     return kept
 
 
-def _take_twin(queue: deque[Span], span: Span) -> bool:
-    """Whether a span that is waiting was still running when this one began; it then waits no longer."""
+def _take_twin(queue: deque[ReadSpan], span: ReadSpan) -> bool:
+    """Remove a waiting span that was still running when this one began; return whether there was one."""
     while queue and (queue[0].end_ns or 0) <= (span.start_ns or 0):
         queue.popleft()
     return bool(queue) and queue.popleft() is not None
@@ -92,7 +92,7 @@ def _counts(attributes: Mapping[str, Any]) -> Counts:
     return _first(attributes, _INPUT), _first(attributes, _OUTPUT)
 
 
-def _is_of_agent(span: Span) -> bool:
+def _is_of_agent(span: ReadSpan) -> bool:
     return bool(span.kind) or not KEYS.isdisjoint(span.attributes.keys())
 
 
@@ -111,12 +111,11 @@ def _sum(figures: Collection[int | None]) -> int | None:
     return sum(known) if known and len(known) == len(figures) else None
 
 
-def _extent(spans: Sequence[Span]) -> int | None:
-    """From the first beginning to the last end; none where a span has no times, or they go backwards.
+def _extent(spans: Sequence[ReadSpan]) -> int | None:
+    """Return the time from the first start to the last end; None if a span has no times, or they go backwards.
 
-    Calls of tools alone do not tell how long the agent took that made them, nor do the servers of MCP that answer them.
-    Servers and queues around the agent took longer than it did: where anything else says what it stands for, they do
-    not count.
+    Tool calls alone do not show how long their agent took, nor do the MCP servers that answer them. Servers and queues
+    around the agent take longer than it does, so they count only if no span of an agent, a model or a call is there.
     """
     if all([span.kind.__class__ is CallShape for span in spans]):
         return None

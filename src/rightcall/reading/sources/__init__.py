@@ -1,1 +1,1 @@
-"""Files and streams: opened, bounded, and sorted into runs."""
+"""Files, streams and tables of spans: open them, bound them, and collect their runs."""

@@ -1,4 +1,4 @@
-"""Bytes of a source: opened, unpacked, bounded."""
+"""Open the bytes of a source, decompress them, and hold them to a size."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from rightcall.errors import InputError, MissingExtraError
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _CHUNK = 1 << 20
+# One MiB: about a thousand system calls per GB.
 _SERVERS = ("http://", "https://")
 
 
@@ -25,7 +26,7 @@ def check_size(name: str, size: int, max_size: int | None) -> None:
 
 
 def check_not_server(source: str) -> None:
-    """Refuse the address of a server, with what to do instead. Raises `InputError`."""
+    """Refuse the address of a server, and say what to do instead. Raises `InputError`."""
     if source.startswith(_SERVERS) and not os.path.exists(source):
         from rightcall.values.redaction import redacted_address
 
@@ -36,24 +37,24 @@ def check_not_server(source: str) -> None:
 
 
 def bounded(stream: Any, name: str, max_size: int | None) -> IO[bytes]:
-    """A stream whose reader is told `InputError` as soon as there are more bytes than the limit."""
+    """Return a stream that raises `InputError` as soon as it has more bytes than the limit."""
     limited: IO[bytes] = stream if max_size is None else io.BufferedReader(_Raw(stream, name, max_size), _CHUNK)
     return limited
 
 
 @contextmanager
 def opened(source: Any, max_size: int | None) -> Iterator[tuple[str, IO[bytes]]]:
-    """The name of a source and its bytes, unpacked if they are gzip or zstd.
+    """Open a source: its name and its bytes, decompressed if they are gzip or zstd.
 
     Raises:
-        InputError: there is no such file, it is a folder, it cannot be read.
+        InputError: the file does not exist, is a folder, or cannot be read.
         MissingExtraError: it is zstd, and `zstandard` is not installed.
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
         yield "<bytes>", _unpacked(io.BytesIO(bytes(source)), "<bytes>", max_size)
         return
     if isinstance(source, str) and source.lstrip()[:1] in ("{", "["):
-        raise InputError(f"{source[:40]!r}… is no path; to read JSON text, give it as bytes or decoded")
+        raise InputError(f"{source[:40]!r}… is not a path; to read JSON text, give it as bytes or decoded")
     if isinstance(source, (str, os.PathLike)):
         check_not_server(os.fspath(source))
         with _file(Path(source)) as stream:
@@ -98,11 +99,13 @@ def _zstd(stream: IO[bytes], name: str) -> Any:
         import zstandard
     except ImportError:
         raise MissingExtraError(f"{name} is packed with zstd; to read it: pip install 'rightcall[zstd]'") from None
+    # 128 MiB is the window of `zstd --long`, the most that its own command line accepts without being asked (RFC 8878,
+    # section 3.1.1.1.2, lets a decoder refuse more): a small file cannot claim gigabytes of memory.
     return zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(stream, read_across_frames=True)
 
 
 class _Raw(io.RawIOBase):
-    """Anything with `read`, as a raw stream, held to a size."""
+    """Anything with a `read` method as a raw stream, held to a size."""
 
     def __init__(self, inner: Any, name: str = "", max_size: int | None = None) -> None:
         self._inner, self._name, self._max_size, self._seen = inner, name, max_size, 0
@@ -134,10 +137,11 @@ class _Raw(io.RawIOBase):
 
 
 class _Inflating(_Raw):
-    """A gzip stream, inflated piece by piece; a damaged or cut off one gives what it can, then an error."""
+    """A gzip stream, decompressed piece by piece. A damaged or truncated one yields what it can, then raises."""
 
     def __init__(self, inner: Any, name: str, max_size: int | None) -> None:
         super().__init__(inner, name, max_size)
+        # 31 = 16 + 15 bits: gzip's header and checksum, with the largest window (zlib's manual, inflateInit2).
         self._inflater = zlib.decompressobj(wbits=31)
         self._waiting = b""
 
@@ -146,6 +150,7 @@ class _Inflating(_Raw):
             packed = self._waiting or self._inner.read(_CHUNK)
             if not packed:
                 return self._end()
+            # A gzip file is a series of members (RFC 1952, section 2.2); GNU gzip allows zeros after the last one.
             if self._inflater.eof:
                 self._inflater = zlib.decompressobj(wbits=31)
             try:

@@ -1,4 +1,4 @@
-"""Items of a source: spans, log records and messages, one document at a time."""
+"""Decode a source of bytes into spans, log records and messages, one document or line at a time."""
 
 from __future__ import annotations
 
@@ -27,16 +27,17 @@ LOOKED_FOR = (
     "looked for OTLP (JSON, protobuf), OpenTelemetry SDK spans, Zipkin, Jaeger, Tempo, Phoenix, MLflow, "
     "OpenAI Agents, and logs of messages"
 )
-"""What a source can be, for the message of one that is none of it."""
+"""The known formats, for the message about a source in none of them."""
 
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _OTLP_MARK = b'"resourceSpans"'
 _HEAD = 256
 _LONGEST_CELL = 1 << 27
+# csv refuses cells beyond 128 KiB by default, and a cell with a model's messages is often longer.
 
 
 class Budget:
-    """How many bytes of spans are held in memory, and whether that is enough."""
+    """Bytes of spans held in memory, and the most that should be."""
 
     __slots__ = ("held", "most")
 
@@ -50,7 +51,7 @@ class Budget:
 
 
 class DocumentReader:
-    """One source of bytes on its way to items; its format is told from the bytes themselves."""
+    """Decodes one source. Its format is detected from the bytes themselves."""
 
     def __init__(
         self, name: str, limits: Limits, warnings: Warnings, budget: Budget, input_format: str | None = None
@@ -59,10 +60,10 @@ class DocumentReader:
         self._warnings, self._budget = warnings, budget
 
     def batches(self, stream: IO[bytes]) -> Iterator[Iterable[Item]]:
-        """The items in a stream of bytes, those of one document or line together.
+        """Yield the items in a stream of bytes, those of one document or line together.
 
         Raises:
-            InputError: the bytes are in no format known, or exceed the limits.
+            InputError: the bytes are of an unknown format, or exceed the limits.
             MissingExtraError: the format needs a package that is not installed.
         """
         head = _peek(stream)
@@ -102,6 +103,7 @@ class DocumentReader:
             first = self._line(stream, number)
         if not first:
             raise InputError(f"{self._name}: the file is empty; {LOOKED_FOR}")
+        # The first line decides: it is a document, and lines are read one by one, or the start of a longer document.
         try:
             begun = self._document_items(first)
         except InputError:
@@ -116,7 +118,7 @@ class DocumentReader:
             number += 1
 
     def items_in_line(self, line: bytes, number: int) -> list[Item]:
-        """The items of one line among others; a broken one has none, and is warned of."""
+        """Return the items of one line among others. A broken line has none, and adds a warning."""
         if line.isspace():
             return []
         try:
@@ -126,7 +128,8 @@ class DocumentReader:
             return []
 
     def _document_items(self, text: bytes) -> list[Item]:
-        # What is skipped while decoding is not checked for being UTF-8; all of it has to be.
+        # msgspec does not check the values it skips for being UTF-8, and a line that is not UTF-8 is refused whole.
+        # Most lines are ASCII, and that is faster to see than to decode them.
         if _OTLP_MARK in text[:_HEAD] and self._input_format in (None, "otlp") and (text.isascii() or _is_utf8(text)):
             found: Any = split_request(text) if self._budget.is_spent else decode_request(text)
             if found is not None:
@@ -135,7 +138,7 @@ class DocumentReader:
         return list(items_of(decode_json(text, self._limits), self._input_format))
 
     def _batches_over_lines(self, first: bytes, stream: IO[bytes]) -> Iterator[Iterable[Item]]:
-        """A document over several lines, several such documents, or lines of which the first is broken."""
+        """Yield the items of one document over several lines, of several such, or of the lines after a broken one."""
         rest = self._rest(stream, already=len(first))
         try:
             yield self._document_items(first + rest)
@@ -184,7 +187,7 @@ class DocumentReader:
 
 
 def is_otlp_line(line: bytes) -> bool:
-    """Whether a line is a request of OTLP in its usual spelling, and whole."""
+    """Whether a line is a whole OTLP request in its usual spelling."""
     return _OTLP_MARK in line[:_HEAD] and line.endswith(b"\n") and _is_utf8(line) and decode_request(line) is not None
 
 
@@ -197,7 +200,7 @@ def _is_utf8(text: bytes) -> bool:
 
 
 def _csv_items(data: bytes) -> Iterator[Item]:
-    usual = csv.field_size_limit(_LONGEST_CELL)
+    usual = csv.field_size_limit(_LONGEST_CELL)  # a setting of the whole process, so it is put back below
     try:
         rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig", "replace"), newline="")))
     except csv.Error as problem:

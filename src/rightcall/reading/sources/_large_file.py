@@ -1,4 +1,8 @@
-"""A large file of OTLP lines, read block by block, so that no more of it is held than its runs need."""
+"""Read a large file of OTLP lines block by block, holding no more of it than the open runs need.
+
+A first pass (`_survey.py`) finds which traces are within one block. Those are read in any order and in any process;
+lines of traces that go on in another block are left to `SplitRuns`, which reads them again in order.
+"""
 
 from __future__ import annotations
 
@@ -11,52 +15,53 @@ import msgspec
 
 from rightcall.errors import InputError, LimitError
 from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.reading.runs import Grouping, Warnings, keys_of, roots_of
-from rightcall.reading.spans import OtherDocument, Span
+from rightcall.reading.runs import Grouping, ReadSpan, Warnings, keys_of, roots_of
+from rightcall.reading.spans import OtherDocument
 from rightcall.values.trajectory import Trajectory
 
 from ._document_reader import DocumentReader, is_otlp_line
 from ._run_collector import RunCollector
-from ._survey import Block, Piece, blocks_of, marks_of, parts_of, pieces_of
+from ._survey import FileBlock, Piece, blocks_of, marks_of, parts_of, pieces_of
 
 _LARGE = 1 << 25
+# 32 MiB, two blocks: below that there is nothing to gain from reading a file twice.
 
 
 class LeftLine(msgspec.Struct, frozen=True):
-    """A line with traces that other blocks go on with."""
+    """A line with traces that continue in other blocks."""
 
     start: int
     size: int
     number: int
     traces: frozenset[str] | None = None
-    """Those traces; none where it is all that are in the line."""
+    """Those traces; None for all traces of the line."""
 
 
-class Waiting(msgspec.Struct, frozen=True):
-    """A run within a block that has nothing of an agent in it, and counts if others begin as it does."""
+class WaitingRun(msgspec.Struct, frozen=True):
+    """A run within a block that shows no agent at work. It counts if other runs have the same roots."""
 
     roots: frozenset[tuple[str, str]]
     lines: list[LeftLine]
 
 
 class LargeFile(msgspec.Struct, frozen=True):
-    """A file of OTLP lines, one request a line, and how it is to be read.
+    """A file of OTLP lines, one request per line, and how to read it.
 
-    Each block can be read by itself, in any order and in any process; what its runs have in other blocks is left to
-    `Rest`, which takes the blocks in order.
+    Each block can be read by itself, in any order and in any process. Runs that continue in other blocks are left to
+    `SplitRuns`, which takes the blocks in order.
     """
 
     path: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[FileBlock, ...]
     grouping: Grouping = "auto"
     keep: tuple[str, ...] = ()
     limits: Limits = DEFAULT_LIMITS
 
     def trajectories(self) -> Iterator[Trajectory]:
-        """The trajectories of all runs, in the order in which they end."""
-        rest = Rest(self)
+        """Yield the trajectories of all runs, in the order in which they end."""
+        rest = SplitRuns(self)
         for block in self.blocks:
-            reading = BlockReading(self, block)
+            reading = BlockReader(self, block)
             yield from reading.trajectories()
             yield from rest.after(block, reading.left, reading.waiting, reading.begun)
         yield from rest.trajectories()
@@ -71,9 +76,9 @@ def large_file(
     parts: int = 1,
     each: Callable[..., Iterable[list[Piece]]] = map,
 ) -> LargeFile | None:
-    """The file at a path, if it is large, plain, and made of lines of OTLP.
+    """Return the file at a path, if it is large, not compressed, and made of lines of OTLP.
 
-    It is looked over first, in so many parts; `each` maps a function to them, as `map` does, or as a pool does.
+    The first pass is done in `parts` parts; `each` maps a function to them, as `map` does, or the `map` of a pool.
 
     Raises:
         InputError: the file cannot be read.
@@ -91,7 +96,7 @@ def large_file(
         surveys = each(partial(_survey, path, marks, limits.text_bytes), places)
         blocks = blocks_of([piece for pieces in surveys for piece in pieces])
     except LimitError:
-        return None
+        return None  # the ordinary reader reports the line that is too long, with its number
     except OSError as problem:
         raise InputError(f"{path}: {problem.strerror or problem}") from None
     return LargeFile(path, blocks, grouping, keep, limits)
@@ -102,25 +107,26 @@ def _survey(path: str, marks: tuple[bytes, ...], longest_line: int, place: tuple
         return pieces_of(stream, *place, marks, longest_line)
 
 
-class BlockReading:
-    """One block while it is read: the runs that lie within it, and the lines with parts of others."""
+class BlockReader:
+    """Reads one block: the runs within it, and the lines with parts of other runs."""
 
-    def __init__(self, file: LargeFile, block: Block) -> None:
+    def __init__(self, file: LargeFile, block: FileBlock) -> None:
         self.warnings = Warnings()
         self.left: list[LeftLine] = []
-        """The lines left to others, once the trajectories have been asked for."""
-        self.waiting: list[Waiting] = []
-        """The runs of which others have to say whether they count, likewise."""
+        """The lines with parts of other runs; filled by `trajectories`."""
+        self.waiting: list[WaitingRun] = []
+        """The runs that count only if others have the same roots; filled by `trajectories`."""
         self.begun: set[tuple[str, str]] = set()
-        """How the runs of agents begin that lie within the block."""
+        """The roots of the runs within the block that show an agent at work."""
         self._file, self._block = file, block
 
     def trajectories(self) -> Iterator[Trajectory]:
-        """The trajectories of the runs within the block."""
+        """Yield the trajectories of the runs within the block."""
         file, block = self._file, self._block
         if not block.whole:
             self.left = [LeftLine(start, len(line), number) for start, number, line in self._lines()]
             return iter(())
+        # A block is held whole, so this budget is never spent.
         collector = RunCollector(file.grouping, file.keep, file.limits, held_bytes=block.end)
         lines = self._collect(collector)
         collector.warn_of_loose(file.path, self.warnings)
@@ -132,7 +138,7 @@ class BlockReading:
         return collector.trajectories_of(runs, self.warnings)
 
     def _collect(self, collector: RunCollector) -> list[LeftLine]:
-        """Take in all lines; which traces are in each."""
+        """Collect all lines; return which traces are in each."""
         documents = DocumentReader(self._file.path, self._file.limits, self.warnings, collector.budget)
         lines = []
         for start, number, line in self._lines():
@@ -152,8 +158,8 @@ class BlockReading:
                 number += 1
 
 
-class Rest:
-    """The runs of a file that lie in several of its blocks."""
+class SplitRuns:
+    """The runs of a file that are spread over several of its blocks."""
 
     def __init__(self, file: LargeFile) -> None:
         self._file = file
@@ -161,12 +167,12 @@ class Rest:
         self._warnings = Warnings()
         self._documents = DocumentReader(file.path, file.limits, self._warnings, self._collector.budget)
         self._ended: set[str] = set()
-        self._waiting: list[Waiting] = []
+        self._waiting: list[WaitingRun] = []
 
     def after(
-        self, block: Block, left: list[LeftLine], waiting: list[Waiting], begun: set[tuple[str, str]]
+        self, block: FileBlock, left: list[LeftLine], waiting: list[WaitingRun], begun: set[tuple[str, str]]
     ) -> Iterator[Trajectory]:
-        """Take in what a block left; the trajectories of the runs that end in it."""
+        """Add the lines a block left, and yield the trajectories of the runs that end in it."""
         self._take(left)
         self._waiting += waiting
         self._collector.run_filter.begun |= begun
@@ -176,7 +182,7 @@ class Rest:
         return self._collector.trajectories_of(ended, self._warnings)
 
     def trajectories(self) -> Iterator[Trajectory]:
-        """The trajectories of the runs that are still open after the last block, and of those that count after all."""
+        """Yield the trajectories of the runs open after the last block, and of waiting runs that count after all."""
         for waiting in self._waiting:
             if self._collector.run_filter.count(waiting.roots):
                 self._take(waiting.lines)
@@ -199,18 +205,18 @@ class Rest:
                 )
 
 
-def _traces_of(runs: list[list[Span]]) -> set[str]:
+def _traces_of(runs: list[list[ReadSpan]]) -> set[str]:
     return {span.trace_id for run in runs for span in run}
 
 
-def _waiting(runs: list[list[Span]], lines: list[LeftLine]) -> list[Waiting]:
+def _waiting(runs: list[list[ReadSpan]], lines: list[LeftLine]) -> list[WaitingRun]:
     wanted = _traces_of(runs)
     by_trace: dict[str, list[LeftLine]] = {}
     for line in lines:
         for trace in wanted.intersection(line.traces or ()):
             by_trace.setdefault(trace, []).append(msgspec.structs.replace(line, traces=frozenset([trace])))
     return [
-        Waiting(frozenset(roots_of(run)), [line for trace in _traces_of([run]) for line in by_trace[trace]])
+        WaitingRun(frozenset(roots_of(run)), [line for trace in _traces_of([run]) for line in by_trace[trace]])
         for run in runs
     ]
 

@@ -1,4 +1,4 @@
-"""Spans as they were recorded: for keeping, not for judging."""
+"""Spans as they were recorded, to be stored rather than judged."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SERVICE = "service.name"
 
 
 def raw_span(span: Any) -> RawSpan:
-    """A span object of the SDK, as it was recorded.
+    """Return a span object of the SDK as it was recorded.
 
     Raises:
         InputError: it has no id.
@@ -52,7 +52,7 @@ def raw_span(span: Any) -> RawSpan:
 
 
 def raw_spans(document: bytes, limits: Limits = DEFAULT_LIMITS) -> Iterator[RawSpan]:
-    """The spans in what an agent sent or wrote, as they were recorded. Lines and parts that are broken have none.
+    """Yield the spans in what an agent sent or wrote, as they were recorded. Broken lines and parts are skipped.
 
     Raises:
         InputError: the bytes cannot be unpacked, or exceed the limits.
@@ -73,7 +73,7 @@ def raw_spans(document: bytes, limits: Limits = DEFAULT_LIMITS) -> Iterator[RawS
 def read_raw_spans(
     turns: Iterable[Iterable[RawSpan]], is_conversation: bool = False, limits: Limits = DEFAULT_LIMITS
 ) -> Trajectory:
-    """The trajectory of spans that were kept as they were recorded, all of one run: turn by turn in a conversation."""
+    """Read stored spans of one run as a trajectory, turn by turn in a conversation."""
     run = RunBuilder(limits)
     for spans in turns:
         for span in spans:
@@ -100,7 +100,7 @@ def _unraw(span: RawSpan) -> Span:
 
 
 def _decoded(data: bytes, limits: Limits) -> Iterator[Any]:
-    """A document, or those of its lines that are some."""
+    """Yield the document, or the documents in its lines."""
     try:
         yield decode_json(data, limits)
         return
@@ -110,7 +110,7 @@ def _decoded(data: bytes, limits: Limits) -> Iterator[Any]:
         try:
             yield decode_json(line, limits)
         except InputError:
-            continue  # whoever made a trajectory of it has warned of that line
+            continue  # reading the same bytes as a trajectory adds the warning about this line
 
 
 def _in_json(document: Any) -> Iterator[RawSpan]:
@@ -148,7 +148,7 @@ def _raw(span: Span, kind: SpanKind | None = None, code: Any = None, service: An
 
 
 def _event(event: Any) -> RawEvent:
-    """An event of a span, ours or the SDK's own."""
+    """Return an event, ours or the SDK's, as it was recorded."""
     time = event.time_ns if hasattr(event, "time_ns") else getattr(event, "timestamp", None)
     return RawEvent(event.name, time, dict(event.attributes or {}))
 

@@ -11,38 +11,43 @@ from typing import IO, Any
 
 from rightcall.errors import InputError
 from rightcall.limits import Limits
+from rightcall.reading.conventions import groups_of
 from rightcall.reading.formats import span_in
 from rightcall.reading.messages import Log, has_messages, logs_in
 from rightcall.reading.runs import (
     Grouping,
+    ReadSpan,
     RunBuilder,
     RunFilter,
     Traces,
     Warnings,
-    read_call,
+    once_each,
+    read_span,
     whole_runs,
     without_creations,
 )
-from rightcall.reading.spans import Item, LogRecord, OtherDocument, PackedSpan, Span, once_each
+from rightcall.reading.spans import Item, LogRecord, OtherDocument, PackedSpan, Span
 from rightcall.values.trajectory import Trajectory
 
 from ._document_reader import LOOKED_FOR, Budget
 
 _PARTS = 64
+# A part is read into memory whole, so 64 parts bring a file of some GB down to tens of MB, and stay well below the
+# usual limit of 256 open files (macOS).
 _SIZES = struct.Struct(">II")
 
 
 class Spill:
-    """Packed spans in temporary files, that are gone when it is closed."""
+    """Undecoded spans in temporary files, those of one trace in one file. Closing it removes the files."""
 
     def __init__(self) -> None:
         self._closing = ExitStack()
-        # Trajectories that nobody asks for leave nobody to close the files.
+        # `read` returns an iterator, and a caller may drop it half way: then nothing else closes the files.
         weakref.finalize(self, self._closing.close)
         self._parts: dict[int, IO[bytes]] = {}
 
     def add(self, span: PackedSpan) -> None:
-        """Put a span aside."""
+        """Write a span to the file of its trace."""
         part = part_of_trace(span.trace_id)
         stream = self._parts.get(part)
         if stream is None:
@@ -54,7 +59,7 @@ class Spill:
         stream.write(span.raw)
 
     def spans(self) -> Iterator[tuple[int, Iterable[Span]]]:
-        """The spans put aside, one part after the other; each part is read while it is the current one."""
+        """Yield the spans in the files, one part after the other. Read each part before asking for the next."""
         for part in range(_PARTS):
             stream = self._parts.pop(part, None)
             yield part, _spans_in(stream) if stream else ()
@@ -67,7 +72,9 @@ class Spill:
 
 
 def part_of_trace(trace_id: str) -> int:
-    """The part in which a trace's spans are put aside."""
+    """The number of the file that holds a trace."""
+    # Hashes of strings differ between processes, which is fine: the files never outlive this one, and a hostile trace
+    # cannot be made to fill a single part.
     return hash(trace_id) % _PARTS
 
 
@@ -84,7 +91,7 @@ _NO_LIMIT = 1 << 62
 
 
 class RunCollector:
-    """What a source holds. Spans beyond the budget lie in temporary files until their run is read."""
+    """Collects the items of a source into runs. Spans beyond the budget wait in temporary files."""
 
     def __init__(
         self, grouping: Grouping, keep: tuple[str, ...], limits: Limits, held_bytes: int = _HELD_BYTES
@@ -100,11 +107,12 @@ class RunCollector:
         self._loose: list[Any] = []
 
     def add(self, items: Iterable[Item]) -> None:
-        """Take in the items of a document."""
+        """Add the items of a document."""
         for item in items:
             if isinstance(item, Span):
-                self._traces.add(item)
-                read_call(item, self._limits, self._keep)
+                if groups_of(item):
+                    self._traces.unite(item)
+                self._traces.add(read_span(item, self._limits, self._keep))
             else:
                 self._add_other(item)
 
@@ -119,7 +127,7 @@ class RunCollector:
             self._loose.append(item.document)
 
     def trajectories(self, name: str, warnings: Warnings) -> Iterator[Trajectory]:
-        """The trajectories of the runs, each made when it is asked for.
+        """Yield the trajectories of the runs, each built when it is asked for.
 
         Raises:
             InputError: nothing in the source is a span or a message.
@@ -138,11 +146,11 @@ class RunCollector:
         runs = whole_runs(runs) if self._grouping == "auto" else runs
         yield from self.trajectories_of(runs, warnings, alone=len(runs) == 1)
 
-    def everything(self, name: str, warnings: Warnings) -> tuple[list[Span], list[LogRecord], list[Log]]:
-        """All spans, log records and messages of a source that is one run.
+    def everything(self, name: str, warnings: Warnings) -> tuple[list[ReadSpan], list[LogRecord], list[Log]]:
+        """Return all spans, log records and messages of a source that is one run.
 
         Raises:
-            InputError: nothing in the source is a span or a message, or its messages are of no format known.
+            InputError: nothing in the source is a span or a message, or its messages are of an unknown format.
         """
         if not self._traces.has_spans and not self._logs and not self._loose:
             raise InputError(f"{name}: no spans in it and no messages; {LOOKED_FOR}")
@@ -152,29 +160,32 @@ class RunCollector:
         spans = [span for run in self._traces.runs() for span in run]
         return spans, self._logs_of(self._logs), []
 
-    def part_with(self, names: Container[str]) -> list[list[Span]]:
-        """The runs that are known by these traces and conversations only; they are held no longer.
+    def part_with(self, names: Container[str]) -> list[list[ReadSpan]]:
+        """Remove and return the runs that consist of these traces and conversations only.
 
-        There are none once spans have been put aside.
+        There are none once spans have been written to files.
         """
         if self.budget.is_spent:
             return []
         before = self._traces.count()
         runs = self._traces.part_with(names)
+        # Bytes are not counted per run; the share of the spans that stay is close enough.
         self.budget.held = self.budget.held * self._traces.count() // max(before, 1)
         return runs
 
     def names(self) -> set[str]:
-        """The traces and conversations by which the runs held are known."""
+        """The traces and conversations of the runs held."""
         return self._traces.names()
 
-    def counted(self, runs: list[list[Span]]) -> list[list[Span]]:
-        """Those of some runs of a large source that count for what is in them; others wait."""
+    def counted(self, runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
+        """Return the runs that count by their content alone. The others wait for what else the source holds."""
         runs = without_creations(runs)
         return self.run_filter.counted(runs) if self._grouping == "auto" else runs
 
-    def trajectories_of(self, runs: list[list[Span]], warnings: Warnings, alone: bool = False) -> Iterator[Trajectory]:
-        """The trajectories of runs, each made when it is asked for. To one that is `alone` all log records belong."""
+    def trajectories_of(
+        self, runs: list[list[ReadSpan]], warnings: Warnings, alone: bool = False
+    ) -> Iterator[Trajectory]:
+        """Yield the trajectories of runs, each built when asked for. A run that is `alone` gets all log records."""
         runs.reverse()
         while runs:
             run = RunBuilder(self._limits, self._keep)
@@ -183,7 +194,7 @@ class RunCollector:
             yield run.trajectory(warnings.texts())
 
     def remaining_trajectories(self, warnings: Warnings) -> Iterator[Trajectory]:
-        """The trajectories of the runs still held or put aside, and of those that waited."""
+        """Yield the trajectories of the runs still held or in files, and of those that waited and count."""
         if self.budget.is_spent:
             yield from self._spilled_trajectories(warnings)
         else:
@@ -197,31 +208,30 @@ class RunCollector:
             self._spill.close()
 
     def warn_of_loose(self, name: str, warnings: Warnings) -> None:
-        """Warn of documents that are no spans, there being spans beside them."""
+        """Add a warning about documents that are not spans, in a source with spans."""
         if self._loose:
-            warnings.add("documents", f"{name}: {len(self._loose)} documents that are no spans were left out")
+            warnings.add("documents", f"{name}: {len(self._loose)} documents that are not spans were left out")
 
     def _logs_of(self, traces: Iterable[str]) -> list[LogRecord]:
         return [record for trace in traces for record in self._logs.get(trace, ())] if self._logs else []
 
-    def _spilled(self) -> Iterator[list[list[Span]]]:
-        """The runs of each part of the spill; last those whose traces lie in several parts."""
-        several, scattered = self._traces.tops(), dict[str, list[Span]]()
-        in_memory: dict[int, list[Span]] = {}
+    def _spilled(self) -> Iterator[list[list[ReadSpan]]]:
+        """Yield the runs of each file, and last those whose traces are in several files."""
+        several, scattered = self._traces.tops(), dict[str, list[ReadSpan]]()
+        in_memory: dict[int, list[ReadSpan]] = {}
         for trace, spans in self._traces.taken().items():
             in_memory.setdefault(part_of_trace(trace), []).extend(spans)
         for part, put_aside in self._spill.spans():
-            runs: dict[str, list[Span]] = {}
+            runs: dict[str, list[ReadSpan]] = {}
             for span in in_memory.pop(part, ()):
                 self._sort(span, runs, scattered, several)
-            for span in put_aside:
-                read_call(span, self._limits, self._keep)
-                self._sort(span, runs, scattered, several)
+            for packed in put_aside:
+                self._sort(read_span(packed, self._limits, self._keep), runs, scattered, several)
             yield self.counted([once_each(run) for run in runs.values()])
         yield [*self.counted([once_each(run) for run in scattered.values()]), *self.run_filter.late()]
 
     def _sort(
-        self, span: Span, runs: dict[str, list[Span]], scattered: dict[str, list[Span]], several: set[str]
+        self, span: ReadSpan, runs: dict[str, list[ReadSpan]], scattered: dict[str, list[ReadSpan]], several: set[str]
     ) -> None:
         top = self._traces.top(span.trace_id)
         (scattered if top in several else runs).setdefault(top, []).append(span)
@@ -242,10 +252,10 @@ class RunCollector:
 
 
 def checked_messages(messages: list[Any], name: str) -> list[Any]:
-    """The messages, if they are any.
+    """Return the messages, if they are of a known format.
 
     Raises:
-        InputError: they are no messages of a known format, or one of them is an object that cannot be opened.
+        InputError: they are not, or one of them is an object that cannot be read.
     """
     for position, message in enumerate(messages):
         if message is not None and not isinstance(message, (dict, list, str, int, float)):

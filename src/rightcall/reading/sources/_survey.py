@@ -1,4 +1,8 @@
-"""A first look over a large file: which traces lie within one block of it, and which go on in another."""
+"""The first pass over a large file: which traces are within one block, and which continue in another.
+
+Nothing is decoded: trace ids and conversation ids are found as bytes. A mention that is missed costs memory, never a
+result, because a trace that no block claims is read with those that are spread over several.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +18,10 @@ from rightcall.errors import LimitError
 from rightcall.reading.spans import span_id
 
 _CHUNK = 1 << 19
+# 16 MiB: large enough that most traces end in the block they begin in, small enough that a worker holds one block.
 _BLOCK = 1 << 24
 _SMALLEST_BLOCK = 1 << 22
+# 32 samples of 128 KiB: 4 MiB of a file of any size. A key that they miss costs memory, not results.
 _SAMPLES = 32
 _SAMPLE = 1 << 17
 _TRACE_MARK = b'"trace'
@@ -23,11 +29,11 @@ _TRACE = re.compile(rb'(?:Id|_id)"\s*:\s*"([^"\\]{1,64})"')
 _VALUE = re.compile(rb'\s*,\s*"value"\s*:\s*\{\s*"stringValue"\s*:\s*"([^"\\]*)"\s*\}')
 
 
-class Block(msgspec.Struct, frozen=True):
-    """Some of the lines of a file.
+class FileBlock(msgspec.Struct, frozen=True):
+    """Consecutive lines of a file.
 
-    Names are what a run is known by: its traces, and its conversations and sessions. A conversation whose key the
-    survey did not look for is in no block's `whole`, as if other blocks went on with it.
+    Names are ids of traces, conversations and sessions. A conversation whose key the survey did not look for is in no
+    block's `whole`, as if it continued in other blocks.
     """
 
     start: int
@@ -35,13 +41,13 @@ class Block(msgspec.Struct, frozen=True):
     line: int
     """The number of its first line."""
     whole: frozenset[str]
-    """What no other block mentions."""
+    """Names that no other block mentions."""
     ended: frozenset[str]
-    """What blocks before it mention, and none after it."""
+    """Names that earlier blocks mention, and no later one."""
 
 
 class Piece(msgspec.Struct):
-    """Some of the lines of a file, and the names that are mentioned in them."""
+    """Consecutive lines of a file, and the names mentioned in them."""
 
     start: int
     end: int
@@ -49,8 +55,8 @@ class Piece(msgspec.Struct):
     mentioned: set[str] = set()
 
 
-def blocks_of(pieces: Iterable[Piece]) -> tuple[Block, ...]:
-    """The blocks that the pieces of a file make, in order."""
+def blocks_of(pieces: Iterable[Piece]) -> tuple[FileBlock, ...]:
+    """Turn the pieces of a file into blocks, in order."""
     held = _with_whole_end(list(pieces))
     first: dict[str, int] = {}
     last: dict[str, int] = {}
@@ -62,8 +68,8 @@ def blocks_of(pieces: Iterable[Piece]) -> tuple[Block, ...]:
     return tuple([_block(piece, lines[number], number, first, last) for number, piece in enumerate(held)])
 
 
-def _block(piece: Piece, line: int, number: int, first: dict[str, int], last: dict[str, int]) -> Block:
-    return Block(
+def _block(piece: Piece, line: int, number: int, first: dict[str, int], last: dict[str, int]) -> FileBlock:
+    return FileBlock(
         piece.start,
         piece.end,
         line,
@@ -73,7 +79,9 @@ def _block(piece: Piece, line: int, number: int, first: dict[str, int], last: di
 
 
 def pieces_of(stream: IO[bytes], start: int, end: int, marks: Iterable[bytes], longest_line: int) -> list[Piece]:
-    """The pieces of a part of a file. Where one begins depends on the file alone, so that all parts make the same.
+    """Return the pieces of a part of a file.
+
+    Where a piece begins depends on the file alone, so the number of parts makes no difference.
 
     Raises:
         LimitError: a line is too long.
@@ -83,7 +91,7 @@ def pieces_of(stream: IO[bytes], start: int, end: int, marks: Iterable[bytes], l
     boundary = 0
     while start < end:
         if start >= boundary:
-            boundary = (start // _BLOCK + 1) * _BLOCK
+            boundary = (start // _BLOCK + 1) * _BLOCK  # a multiple of the size, whatever part this is
             pieces.append(Piece(start, start))
         chunk = _chunk(stream, min(_CHUNK, boundary - start), longest_line)
         if not chunk:
@@ -97,7 +105,7 @@ def pieces_of(stream: IO[bytes], start: int, end: int, marks: Iterable[bytes], l
 
 
 def parts_of(stream: IO[bytes], count: int) -> list[tuple[int, int]]:
-    """Where so many parts of a file begin and end, all of them of whole pieces."""
+    """Split a file into parts of whole pieces: where each begins and ends."""
     size = stream.seek(0, os.SEEK_END)
     most = -(-size // _BLOCK)
     starts = [_first_line(stream, most * number // count * _BLOCK) for number in range(count)]
@@ -105,7 +113,7 @@ def parts_of(stream: IO[bytes], count: int) -> list[tuple[int, int]]:
 
 
 def _first_line(stream: IO[bytes], place: int) -> int:
-    """Where the first line begins at or after a place."""
+    """The offset of the first line that begins at or after an offset."""
     if place:
         stream.seek(place - 1)
         stream.readline()
@@ -114,7 +122,7 @@ def _first_line(stream: IO[bytes], place: int) -> int:
 
 
 def marks_of(stream: IO[bytes], keys: Iterable[str]) -> tuple[bytes, ...]:
-    """How those of the keys are written that samples of a file have; looking for all of them takes long."""
+    """Return the keys that occur in samples of a file, as they are written; searching for all of them is slow."""
     size = stream.seek(0, os.SEEK_END)
     samples = []
     for number in range(_SAMPLES):
@@ -125,7 +133,7 @@ def marks_of(stream: IO[bytes], keys: Iterable[str]) -> tuple[bytes, ...]:
 
 
 def _with_whole_end(pieces: list[Piece]) -> list[Piece]:
-    # A torn last line is told with the runs before it, so it should not be alone.
+    # The warning about a truncated last line goes to the runs of its block, so the block must have some.
     if len(pieces) > 1 and pieces[-1].end - pieces[-1].start < _SMALLEST_BLOCK:
         last = pieces.pop()
         pieces[-1].end = last.end
@@ -151,7 +159,8 @@ def _mentioned(chunk: bytes, marks: Iterable[bytes]) -> set[str]:
 
 
 def _texts(chunk: bytes, mark: bytes, pattern: re.Pattern[bytes]) -> set[bytes]:
-    """The texts that a pattern has after each mark. Finding the marks first is three times as fast as searching."""
+    """Return what a pattern matches right after each mark."""
+    # `bytes.find` for the mark and `match` after it: three times as fast as `pattern.finditer` with the mark in front.
     found: set[bytes] = set()
     length, last = len(mark), b""
     at = chunk.find(mark)

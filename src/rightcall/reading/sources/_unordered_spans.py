@@ -1,4 +1,4 @@
-"""Spans that come in any order, from any number of tables: the same runs whatever the order was."""
+"""Runs from spans in any order, as tables have them: the order never changes the result."""
 
 from __future__ import annotations
 
@@ -9,24 +9,33 @@ from typing import Any
 from rightcall.errors import ConfigurationError, UnknownNameError, nearest
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.reading.conventions import groups_of
-from rightcall.reading.runs import GROUPINGS, Grouping, RunBuilder, RunFilter, Traces, read_call, without_creations
+from rightcall.reading.runs import (
+    GROUPINGS,
+    Grouping,
+    ReadSpan,
+    RunBuilder,
+    RunFilter,
+    Traces,
+    read_span,
+    without_creations,
+)
 from rightcall.reading.spans import Span
 from rightcall.reading.tables import UNREADABLE
 from rightcall.values.trajectory import Trajectory
 
 Beginnings = frozenset[tuple[str, str]]
-"""How runs begin in which an agent or a model was at work: the names and scopes of their roots."""
+"""The names and scopes of the roots of runs that show an agent or a model at work."""
 
-_LAST = 1 << 80
+_LAST = 1 << 80  # after every time in nanoseconds, for spans without a start
 _MOST_TROUBLES = 10
 
 
 class UnorderedSpans:
-    """All spans of some runs, however they were scattered.
+    """All spans of some runs, in any order.
 
-    Where nothing else says it, spans are ordered by when they began, then with those around others first, then by id.
-    Traces are runs, or those of one conversation or session are; they are never put together because they lie in one
-    place, as the traces of one file are that are nothing but calls.
+    Spans are ordered by start, then outer before inner, then by id. A run is a trace, or the traces of one conversation
+    or session. Unlike in a file, traces that consist of calls only are not united: rows of one table have nothing to
+    do with each other.
     """
 
     def __init__(
@@ -40,26 +49,25 @@ class UnorderedSpans:
             self._traces.add(span)
         self._runs = without_creations(self._traces.runs())
 
-    def _taken(self, span: Span) -> Span:
-        """A span without what its call has taken: the sooner that is done, the less is held."""
+    def _taken(self, span: Span) -> ReadSpan:
+        """Read a span at once: the call it records takes less memory than its attributes."""
         if UNREADABLE in span.attributes:
             self._troubles.setdefault(span.trace_id, set()).add(str(span.attributes.get(UNREADABLE)))
         if groups_of(span):
             self._traces.unite(span)
-        read_call(span, self._limits, self._keep)
-        return span
+        return read_span(span, self._limits, self._keep)
 
     def begun(self) -> Beginnings:
-        """How those of the runs begin in which an agent or a model was at work."""
+        """The roots of the runs that show an agent or a model at work."""
         run_filter = RunFilter()
         run_filter.counted(self._runs)
         return frozenset(run_filter.begun)
 
     def trajectories(self, begun: Beginnings = frozenset()) -> Iterator[Trajectory]:
-        """The trajectories of the runs in order of their beginnings, each made when it is asked for.
+        """Yield the trajectories of the runs in order of their start, each built when it is asked for.
 
-        With the grouping `auto`, traces that have nothing of an agent in them are left out, unless they begin as a run
-        does that has: one of these here, or one of those that are said to have `begun` elsewhere.
+        With the grouping `auto`, traces that show no agent at work are left out, unless they have the same roots as a
+        run that does: one of these, or one whose roots are in `begun`.
         """
         runs = self._counted(begun)
         runs.reverse()
@@ -71,7 +79,7 @@ class UnorderedSpans:
             troubles = {text for trace in traces for text in self._troubles.get(trace, ())}
             yield run.trajectory(sorted(troubles)[:_MOST_TROUBLES])
 
-    def _counted(self, begun: Beginnings) -> list[list[Span]]:
+    def _counted(self, begun: Beginnings) -> list[list[ReadSpan]]:
         runs, self._runs = self._runs, []
         if not self._sorts:
             return runs
@@ -82,11 +90,11 @@ class UnorderedSpans:
 
 
 def check_grouping(grouping: str) -> None:
-    """See whether spans that are scattered can be grouped in a way.
+    """Check the grouping for spans in tables.
 
     Raises:
-        ConfigurationError: the grouping is `file`, which means nothing there.
-        UnknownNameError: there is no such grouping.
+        ConfigurationError: the grouping is `file`, which has no meaning for rows.
+        UnknownNameError: the grouping is unknown.
     """
     if grouping not in GROUPINGS:
         raise UnknownNameError(f"no grouping {grouping!r:.80}; {nearest(str(grouping), GROUPINGS)}")
@@ -94,25 +102,25 @@ def check_grouping(grouping: str) -> None:
         raise ConfigurationError("spans in tables are not grouped by file; give trace, conversation or session")
 
 
-def _in_order(spans: list[Span]) -> list[Span]:
-    """Spans in an order that depends on nothing but themselves."""
+def _in_order(spans: list[ReadSpan]) -> list[ReadSpan]:
+    """Sort spans in an order that depends on nothing but the spans."""
     spans.sort(key=_place)
-    ordered: list[Span] = []
+    ordered: list[ReadSpan] = []
     for _, group in groupby(spans, _place):
         together = list(group)
         ordered += together if len(together) == 1 else sorted(together, key=_content)
     return ordered
 
 
-def _place(span: Span) -> tuple[Any, ...]:
+def _place(span: ReadSpan) -> tuple[Any, ...]:
     start, end = span.start_ns, span.end_ns
     return _LAST if start is None else start, 0 if end is None else -end, span.trace_id, span.span_id or ""
 
 
-def _content(span: Span) -> str:
-    """What a span says, its call included: of two that are alike in this it is all one which is first."""
+def _content(span: ReadSpan) -> str:
+    """All that a span says, its call included. Spans equal in this are interchangeable."""
     events = [(event.name, event.time_ns, _items(event.attributes)) for event in span.events]
-    own = (span.parent_id, span.name, span.scope, span.failed, span.description, span.said, span.record)
+    own = (span.parent_id, span.name, span.scope, span.failed, span.description, span.attribute_count, span.call)
     return repr((own, _items(span.attributes), events))
 
 

@@ -1,4 +1,4 @@
-"""Spans and log records as plain values, and the raw values in them."""
+"""Spans and log records as plain values, and the recorded values in them."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

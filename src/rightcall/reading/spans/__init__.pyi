@@ -33,6 +33,5 @@ from ._span import (
     OtherDocument as OtherDocument,
     PackedSpan as PackedSpan,
     Span as Span,
-    once_each as once_each,
     topmost as topmost,
 )

@@ -1,4 +1,4 @@
-"""Attributes of spans: OTLP's typed values, and bags of them that decode on demand."""
+"""Attributes of spans: the typed values of OTLP, and mappings that decode them on demand."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 from rightcall.errors import InputError
 from rightcall.values.decoding import decode_json
 
-_MAXIMUM_DEPTH = 200
+_MAXIMUM_DEPTH = 200  # levels of lists and objects, well below Python's limit of 1,000 frames
 _KIND = "openinference.span.kind"
 _OPENED = ("tool.parameters", "metadata")
 _NULL = msgspec.Raw(b"null")
@@ -26,10 +26,10 @@ class Attribute(msgspec.Struct, gc=False):
 
 
 class RawAttributes(msgspec.Struct, gc=False, eq=False):
-    """Attributes whose values stay undecoded JSON until somebody asks for them: a mapping, as far as we need one.
+    """Attributes whose values stay undecoded JSON until they are used: the part of a mapping that we need.
 
-    Model spans repeat whole conversations; skipping those is most of the speed of reading a file. Where a key
-    stands is known by the span's shape, which many spans share.
+    Model spans repeat whole conversations; not decoding those is most of the speed of reading a file. The position of a
+    key comes from the span's shape, which many spans share.
     """
 
     shape: Any
@@ -37,11 +37,12 @@ class RawAttributes(msgspec.Struct, gc=False, eq=False):
     held: tuple[Attribute, ...]
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of an attribute, decoded; the default where it is absent or cannot be decoded."""
+        """Return the decoded value of an attribute; the default if it is absent, None if it cannot be decoded."""
         place = self.places.get(key)
         if place is None:
             return default
         raw = self.held[place].value
+        # Most values are strings, and this decoder skips everything else. What it skipped is decoded the tolerant way.
         try:
             text = _decode_text(raw).stringValue
         except (msgspec.MsgspecError, UnicodeError, RecursionError):
@@ -49,7 +50,7 @@ class RawAttributes(msgspec.Struct, gc=False, eq=False):
         return text if text is not msgspec.UNSET else _decoded_tolerantly(bytes(raw))
 
     def raw(self, keys: tuple[str, ...]) -> tuple[bytes, ...]:
-        """The values of these attributes, undecoded."""
+        """Return the undecoded values of these attributes."""
         held, places = self.held, self.places
         return tuple([bytes(held[places[key]].value) for key in keys])
 
@@ -71,9 +72,9 @@ class RawAttributes(msgspec.Struct, gc=False, eq=False):
 
 
 def undecoded(text: str) -> tuple[Attribute, ...] | None:
-    """The attributes in a JSON object of plain values, each of them as OTLP would write it; none where it is no object.
+    """Return the attributes of a JSON object of plain values as OTLP would write them; None if it is not an object.
 
-    A value counts as a text until somebody asks for it, and is then what it is.
+    Every value is wrapped as a string value without being looked at. Decoding it later gives its real type.
     """
     try:
         held = _decode_object(text)
@@ -85,7 +86,7 @@ def undecoded(text: str) -> tuple[Attribute, ...] | None:
 
 
 def plain_value(value: Any, depth: int = 0) -> Any:
-    """The plain value of an OTLP `AnyValue`, in camelCase or snake_case, with or without explicit nulls."""
+    """Return the plain value of an OTLP `AnyValue`, in camelCase or snake_case, with or without explicit nulls."""
     if not isinstance(value, Mapping) or depth > _MAXIMUM_DEPTH:
         return None
     for key, held in value.items():
@@ -96,10 +97,9 @@ def plain_value(value: Any, depth: int = 0) -> Any:
 
 
 def restored(attributes: dict[str, Any]) -> dict[str, Any]:
-    """Attributes as they were recorded, where Phoenix keeps them in a form of its own.
+    """Undo what Phoenix does to attributes it stores.
 
-    It opens the JSON in some of them and gives each part a name with dots, and calls a kind of span unknown that nobody
-    recorded.
+    It flattens the JSON in some of them to dotted keys, and sets the kind of spans that recorded none to UNKNOWN.
     """
     if attributes.get(_KIND) == "UNKNOWN":
         del attributes[_KIND]
@@ -112,7 +112,7 @@ def restored(attributes: dict[str, Any]) -> dict[str, Any]:
 
 
 def plain_attributes(attributes: Any) -> dict[str, Any]:
-    """Attributes given as an object, or as a list of `{"key": …, "value": …}`."""
+    """Return attributes given as an object, or as a list of `{"key": …, "value": …}`."""
     if isinstance(attributes, Mapping):
         return dict(attributes)
     return _pairs(attributes, 0)
@@ -152,7 +152,7 @@ def _number(held: Any, depth: int) -> Any:
 
 
 def _bytes(held: Any, depth: int) -> Any:
-    # Attributes of bytes are rare and no convention has one; text is what a report can show.
+    # No convention has attributes of bytes; text is what a report can show.
     try:
         return base64.b64decode(held).decode()
     except (binascii.Error, ValueError, TypeError):
@@ -197,7 +197,7 @@ def _decoded_tolerantly(raw: bytes) -> Any:
 
 
 def unnested(entries: Iterable[tuple[str, Any]]) -> Any:
-    """The object or list that dotted keys stand for: `0.message.role` is in the first one's message."""
+    """Build the object or list that dotted keys describe: `0.message.role` is in `message` of the first item."""
     root: dict[str, Any] = {}
     for key, value in entries:
         steps = key.split(".", 64)
@@ -212,7 +212,7 @@ def unnested(entries: Iterable[tuple[str, Any]]) -> Any:
 
 
 def by_number(digits: str) -> tuple[int, str]:
-    """What sorts decimal numbers, of any length."""
+    """A sort key for decimal numbers of any length, without converting them: int() refuses more than 4,300 digits."""
     plain = digits.lstrip("0")
     return len(plain), plain
 

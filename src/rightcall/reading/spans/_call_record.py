@@ -1,4 +1,4 @@
-"""One call while it is being put together from spans and messages."""
+"""One call while it is put together from spans and messages."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _PLACE = re.compile(r"[_.:-]?[0-9]+")
 
 
 class CallRecord(msgspec.Struct, eq=False):
-    """What is known of one call so far. Fields not recorded yet hold `NOTHING`, or None."""
+    """What is known about one call so far. Fields that were not recorded hold `NOTHING` or None."""
 
     name: str
     span: Span | None = None
     convention: str = ""
     layers: tuple[str, ...] = ()
-    """Which instrumentations saw the call."""
+    """The instrumentations that recorded the call."""
     args: Any = NOTHING
     bare: Any = NOTHING
-    """An argument without its name, where the producer kept only the value."""
+    """The value of an argument whose name was not recorded."""
     unparsable: bool = False
     output: Any = NOTHING
     error: str | None = None
@@ -33,32 +33,32 @@ class CallRecord(msgspec.Struct, eq=False):
     agent: str | None = None
     parent: CallRecord | None = None
     under: str | None = None
-    """The nearest span around it that stands for a call, an agent or a model."""
+    """The nearest enclosing span of a call, an agent or a model."""
     is_parent_known: bool = True
-    """Whether the call that made this one, or that there was none, can be told."""
+    """Whether it is known which call made this one, or that none did."""
     is_placed: bool = True
-    """Whether the trace tells what is inside of what."""
+    """Whether the trace shows which span is inside which."""
     group: str | None = None
     turn: int | None = None
     order: int = -1
-    """Its place among the requests of the model."""
+    """Its position among the requests of the model; -1 if no message shows it."""
     asked_ns: int | None = None
-    """When the model was asked for the message with the call; it orders calls that only messages show."""
+    """When the model was asked for the message with the call. It orders calls that only messages show."""
     answered_ns: int | None = None
-    """When the model had given that message."""
+    """When the model returned that message."""
     joined: bool = False
-    """A request for which a span was found."""
+    """Whether a span was found for the request."""
     unread: str = ""
-    """What the span of a tool looks like whose name is not known: the call is not understood."""
+    """A description of the span or message, if the call was not understood because its tool has no name."""
     is_doubtful: bool = False
-    """Another span may be of the same call or of one more: nothing recorded tells."""
+    """Whether another span may be the same call or a second one, and nothing recorded decides it."""
     withheld: str = ""
-    """Why the call was asked for and not carried out."""
+    """Why the call was requested and not carried out."""
     of_user: bool = False
-    """A simulated user made the call, not the agent."""
+    """Whether a simulated user made the call, not the agent."""
 
     def fill(self, other: CallRecord) -> None:
-        """Take from another record of the same call what this one lacks."""
+        """Fill the gaps from another record of the same call."""
         if self.args is NOTHING:
             self.args = other.args
         if self.bare is NOTHING:
@@ -77,10 +77,10 @@ class CallRecord(msgspec.Struct, eq=False):
 
 
 def have_different_ids(first: CallRecord, second: CallRecord) -> bool:
-    """Whether the ids of two records of one name say that they are two calls.
+    """Whether the ids of two records with one name show that they are two calls.
 
-    Instrumentations make up ids from the name of a tool and a place, `search_0`, where a model gives none: beside an
-    id of another kind, such an id says nothing.
+    Where a model gives no ids, instrumentations make them up from the tool's name and a number, such as `search_0`.
+    Compared with an id of another kind, such an id says nothing.
     """
     if not first.call_id or not second.call_id or first.call_id == second.call_id:
         return False
@@ -88,6 +88,6 @@ def have_different_ids(first: CallRecord, second: CallRecord) -> bool:
 
 
 def has_made_up_id(record: CallRecord) -> bool:
-    """Whether the id of a call is its name and a number."""
+    """Whether the id of a call is the tool's name and a number."""
     call_id, name = record.call_id or "", record.name
     return bool(name) and call_id.startswith(name) and _PLACE.fullmatch(call_id, len(name)) is not None

@@ -15,29 +15,29 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.values.decoding import decode_json, decode_text
 
 NOTHING: Any = msgspec.UNSET
-"""What a field holds that was not recorded."""
+"""The value of a field that was not recorded."""
 
 PLACEHOLDERS = frozenset({"<not specified>", "<not serializable>", "N/A"})
-"""What frameworks write where they have nothing to write (Google ADK)."""
+"""What Google ADK writes in place of a missing value."""
 
 _DEEPEST = 32
-_LAYERS = 3
+_LAYERS = 3  # texts of JSON inside JSON: some stacks of instrumentations encode arguments twice
 SCRUBBED = "[Scrubbed due to "
-"""What Logfire puts in the place of values it takes for secrets."""
+"""How the text begins with which Logfire replaces values it takes for secrets."""
 
 _MODEST = 1_000_000
 _decode = msgspec.json.Decoder().decode
 
 
 class UnparsableError(ValueError):
-    """A text that stands where arguments should, and is neither JSON nor a Python literal."""
+    """Recorded arguments are a text that is neither JSON nor a Python literal."""
 
 
 def arguments(value: Any, limits: Limits = DEFAULT_LIMITS) -> Any:
-    """The value that recorded arguments stand for: an object, or whatever else they decode to.
+    """Decode recorded arguments: to an object, usually.
 
     Raises:
-        UnparsableError: the text stands for no value.
+        UnparsableError: the text is neither JSON nor a Python literal.
     """
     layer = 0
     while value.__class__ is str and layer < _LAYERS:
@@ -51,11 +51,10 @@ def arguments(value: Any, limits: Limits = DEFAULT_LIMITS) -> Any:
 
 
 def outcome(value: Any, limits: Limits = DEFAULT_LIMITS, encoded: bool = False, keeps_quotes: bool = False) -> Any:
-    """The value that a recorded output stands for.
+    """Decode a recorded output.
 
-    A text becomes a value only if it stands for an object or a list; a quoted text loses its quotes, unless it
-    `keeps_quotes`. With `encoded`, the producer writes JSON whatever the value is, so numbers and null are read as
-    well.
+    A text is decoded only if it is an object or a list; a quoted text loses its quotes, unless it `keeps_quotes`. With
+    `encoded`, the producer writes every value as JSON, so numbers and null are decoded as well.
     """
     layer = 0
     while value.__class__ is str and layer < _LAYERS:
@@ -89,10 +88,8 @@ def _decoded_slowly(text: str, limits: Limits) -> Any:
 
 
 def _is_modest(text: str, limits: Limits) -> bool:
-    """Whether a text can be neither too deep nor too large, so that nothing has to be checked after decoding.
-
-    A text of no more than twice as many characters as levels are allowed always is.
-    """
+    """Whether a text is too short to be too deep or too large, so that msgspec can decode it without further checks."""
+    # Each level takes an opening and a closing character, so callers skip this for texts of up to twice the depth.
     return len(text) <= _MODEST and text.count("{") + text.count("[") <= limits.depth
 
 
@@ -120,7 +117,7 @@ def _json_or_text(text: str, limits: Limits) -> Any:
 
 
 def same_but_nulls(first: Any, second: Any) -> bool:
-    """Whether two values are equal, or are but for members that are null: Phoenix drops those."""
+    """Whether two values are equal, ignoring members that are null: Phoenix drops those."""
     return bool(first == second) or bool(_without_nulls(first, 0) == _without_nulls(second, 0))
 
 
@@ -140,10 +137,10 @@ _BASE64_LENGTHS = (12, 24)
 
 
 def span_id(value: Any) -> str | None:
-    """An id as lower-case hexadecimal digits, or as it is; none for an absent or all-zero one.
+    """Return an id as lower-case hexadecimal digits, or unchanged if it is not hexadecimal; None if absent or all zero.
 
-    OTLP/JSON writes hexadecimal digits, protobuf's own JSON base64, SDKs `0x` and the digits, and some exports
-    names of their own (`span_…`).
+    OTLP/JSON writes hexadecimal digits (OTLP specification, "JSON Protobuf Encoding"), plain protobuf JSON base64, SDKs
+    `0x` and digits, and some exports have other names (`span_…`).
     """
     if value.__class__ is str and len(value) in _HEX_LENGTHS and value.isalnum():
         return value.lower() if value.strip("0") else None
@@ -166,9 +163,9 @@ def span_id(value: Any) -> str | None:
 
 
 def nanoseconds(value: Any, unit: int = 1) -> int | None:
-    """A time in integer nanoseconds since 1970, from a number (or digits) of `unit` nanoseconds, or an ISO text.
+    """Return a time in nanoseconds since 1970, from a number (or digits) of `unit` nanoseconds, or an ISO 8601 text.
 
-    None where there is no time, or none that can be understood.
+    None if there is no time, or one of an unknown format.
     """
     if value.__class__ is str and value.isdecimal() and len(value) <= 40:
         return int(value) * unit

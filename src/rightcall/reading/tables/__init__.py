@@ -1,4 +1,4 @@
-"""Tables of spans, by the spelling of their columns."""
+"""Tables of spans, recognised by the names of their columns."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

@@ -18,14 +18,15 @@ from ._span_columns import Path, SpanColumns
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_UNREADABLE = "values that are no values, such as text that is not UTF-8"
+_UNREADABLE = "unreadable values, such as text that is not UTF-8"
 _UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
-# Numbers since 1970 say by their size what they count: below the first bound seconds until the year 5138, and so on.
+# The size of a number since 1970 shows its unit: below the first bound it is seconds until the year 5138, below the
+# second milliseconds until then, and so on.
 _SIZES = ((10**11, 10**9), (10**14, 10**6), (10**17, 10**3))
 
 
 def column_at(batch: pa.RecordBatch, path: Path) -> Any:
-    """A column, or a field inside of one that is a struct."""
+    """Return a column, or a field of a struct column."""
     import pyarrow.compute as pc
 
     column = batch.column(path[0])
@@ -33,20 +34,20 @@ def column_at(batch: pa.RecordBatch, path: Path) -> Any:
 
 
 def values(column: Any) -> list[Any]:
-    """The values of a column. Text that is not UTF-8 has marks where it is not; a nested value is then a word on it."""
+    """Return the values of a column. Text that is not UTF-8 gets replacement characters; a nested value is replaced."""
     try:
         return column.to_pylist()  # type: ignore[no-any-return]
-    except (ValueError, OverflowError):  # nobody checks what a column of texts has in it
+    except (ValueError, OverflowError):  # Parquet does not check its texts for being UTF-8
         return [_value(scalar) for scalar in column]
 
 
 def cells(batch: pa.RecordBatch, path: Path) -> list[Any]:
-    """The values of a column, or of a field inside of it. Times in it are nanoseconds since 1970."""
+    """Return the values of a column or of a field in it. Times are nanoseconds since 1970."""
     return values(_plain(column_at(batch, path)))
 
 
 def present(column: Any) -> Iterator[tuple[int, Any]]:
-    """The values of a column that are there, each with its row: most attributes are those of few spans."""
+    """Yield the values that are not null, each with its row: most attribute columns are nearly empty."""
     import pyarrow.compute as pc
 
     rows = pc.indices_nonzero(column.is_valid()).to_pylist()
@@ -54,7 +55,7 @@ def present(column: Any) -> Iterator[tuple[int, Any]]:
 
 
 def entries(batch: pa.RecordBatch, path: Path) -> list[Any]:
-    """The values of a column; maps in it are dicts, and structs have no fields that are null."""
+    """Return the values of a column, maps as dicts and structs without null fields."""
     import pyarrow as pa
 
     column = column_at(batch, path)
@@ -66,7 +67,7 @@ def entries(batch: pa.RecordBatch, path: Path) -> list[Any]:
         return rows
     if not pa.types.is_map(column.type) or pa.types.is_nested(column.type.item_type):
         return cells(batch, path)
-    # Taken apart as a whole, a map costs a tenth of what it costs entry by entry.
+    # Measured: converting keys and values as two columns costs a tenth of `to_pylist` of the map.
     ends = column.offsets.to_pylist() or [0]
     first = ends[0]
     keys, texts = [values(part.slice(first, ends[-1] - first)) for part in (column.keys, column.items)]
@@ -74,15 +75,15 @@ def entries(batch: pa.RecordBatch, path: Path) -> list[Any]:
         dict(zip(keys[start - first : end - first], texts[start - first : end - first], strict=True))
         for start, end in pairwise(ends)
     ]
-    # What is null may have entries all the same, which count for nothing.
+    # Arrow allows entries under a null map (columnar format, "Variable-size List Layout"); they do not count.
     return [None if empty else each for each, empty in zip(found, column.is_null().to_pylist(), strict=True)]
 
 
 def times(batch: pa.RecordBatch, columns: SpanColumns, field: str) -> list[int | None]:
-    """A column of times or durations, in nanoseconds.
+    """Return a column of times or durations in nanoseconds.
 
-    Numbers are in the unit that the name of their column has. Where it has none, a duration is in nanoseconds, and the
-    size of a time tells its unit.
+    Numbers are in the unit in the column's name. Without one, a duration is in nanoseconds, and the size of a time
+    shows its unit.
     """
     import pyarrow as pa
 
@@ -115,12 +116,13 @@ def _unit_of(value: Any) -> int:
 
 
 def _plain(column: Any) -> Any:
-    """A column with numbers in the place of times, of which Python's own have no nanoseconds."""
+    """Return a column with integers instead of times, because `datetime` has no nanoseconds."""
     import pyarrow as pa
 
     kind = column.type
     if not _has_times(kind):
         return column
+    # Not `safe`: a time beyond the year 2262 overflows nanoseconds, and one odd cell must not lose the whole batch.
     return column.cast(_retyped(kind, pa.timestamp("ns")), safe=False).cast(_retyped(kind, pa.int64()))
 
 
@@ -133,7 +135,7 @@ def _has_times(kind: Any) -> bool:
 
 
 def _retyped(kind: Any, time: Any) -> Any:
-    """A type with another in the place of times."""
+    """Return a type with another type instead of times."""
     import pyarrow as pa
 
     if pa.types.is_timestamp(kind):
@@ -148,7 +150,7 @@ def _retyped(kind: Any, time: Any) -> Any:
 
 
 UNREADABLE = "rightcall.unreadable"
-"""The attribute that says what of a span could not be read."""
+"""The attribute that says which part of a span could not be read."""
 
 _DEEPEST = 20
 _KIND = "openinference.span.kind"
@@ -158,7 +160,7 @@ Attributes = dict[str, Any] | RawAttributes
 
 
 def table_attributes(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits) -> list[Attributes]:
-    """The attributes of each span of a part of a table that has a span a row, as far as the part has their columns."""
+    """Return the attributes of each span of a batch whose rows are spans, from the columns the batch has."""
     path = columns.paths.get("attributes")
     if path is None:
         found: list[Attributes] = [{} for _ in range(batch.num_rows)]
@@ -170,10 +172,10 @@ def table_attributes(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits
 
 
 def attributes_in(cell: Any, limits: Limits) -> Attributes:
-    """The attributes in a cell: an object, pairs, a list of objects with `key` and `value`, or any of these as JSON.
+    """Return the attributes in a cell: an object, pairs, objects with `key` and `value`, or any of these as JSON.
 
     Raises:
-        InputError: they are no such JSON.
+        InputError: the text is not such JSON.
     """
     if cell.__class__ is dict:
         return _opened({key: without_nulls(value) for key, value in cell.items() if value is not None})
@@ -191,12 +193,12 @@ def attributes_in(cell: Any, limits: Limits) -> Attributes:
 
 
 def marked(attributes: Attributes, trouble: str) -> dict[str, Any]:
-    """Attributes with a word on what of their span could not be read."""
+    """Return attributes with a note on what could not be read."""
     return {**{key: attributes.get(key) for key in attributes}, UNREADABLE: trouble}
 
 
 def without_nulls(value: Any) -> Any:
-    """A value without what is null inside: structs have every field that any row has."""
+    """Return a value without nulls inside: a struct column gives every row the fields of all rows."""
     if value.__class__ is dict:
         return {key: without_nulls(held) for key, held in value.items() if held is not None}
     if value.__class__ is list:
@@ -212,7 +214,7 @@ def _in_cell(cell: Any, limits: Limits) -> Attributes:
 
 
 def _lazily(text: str, limits: Limits) -> RawAttributes | None:
-    """Attributes that are decoded when somebody asks; none where they lie inside of each other, or are no object."""
+    """Return attributes decoded on demand; None if some are nested, or the text is not an object."""
     held = undecoded(text) if len(text) <= limits.text_bytes else None
     if held is None or any(["." not in each.key and bytes(each.value)[15:16] == b"{" for each in held]):
         return None
@@ -234,7 +236,7 @@ def _in_pairs(held: Any) -> dict[str, Any]:
 
 
 def _opened(attributes: dict[str, Any]) -> dict[str, Any]:
-    """Attributes with those that lie inside of others: `{"tool": {"name": …}}` is `tool.name` as well."""
+    """Add nested attributes under dotted names: `{"tool": {"name": …}}` is also `tool.name`."""
     nested = [(key, value) for key, value in attributes.items() if value.__class__ is dict and "." not in key]
     for key, value in nested:
         _open(key, value, attributes, 0)
@@ -251,7 +253,7 @@ def _open(path: str, held: dict[str, Any], attributes: dict[str, Any], depth: in
 def _with_columns(
     found: list[Attributes], batch: pa.RecordBatch, columns: SpanColumns, named: list[tuple[str, str]]
 ) -> list[Attributes]:
-    """Attributes, and those that have a column each. Where there are such, `span_kind` is OpenInference's."""
+    """Add the attributes that have a column each. In such tables (Phoenix), `span_kind` is OpenInference's."""
     rows = [{key: attributes.get(key) for key in attributes} for attributes in found]
     for name, key in named:
         for place, cell in present(batch.column(name)):

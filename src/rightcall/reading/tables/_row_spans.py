@@ -1,10 +1,12 @@
-"""Rows of tables, as exporters write them, made into spans."""
+"""Read rows of tables as spans."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from rightcall.errors import InputError, shown
 from rightcall.limits import DEFAULT_LIMITS, Limits
@@ -24,10 +26,10 @@ _EVENT |= dict.fromkeys(("timeunixnano", "timestamp", "time", "timens"), "time")
 
 
 def table_spans(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits = DEFAULT_LIMITS) -> list[Span]:
-    """The spans of a part of a table, in its order.
+    """Return the spans of a batch, in its order.
 
-    A cell that cannot be read costs that cell: the span says so in the attribute `rightcall.unreadable`. Of a row that
-    should hold a whole trace and does not, a span without a name is left.
+    A cell that cannot be read is lost alone, and the attribute `rightcall.unreadable` of the span says so. A row that
+    should hold a whole trace and does not becomes a span without a name.
     """
     if columns.holds_traces:
         return [span for spans in spans_by_row(batch, columns, limits) for span in spans]
@@ -40,7 +42,7 @@ def table_spans(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits = DE
 
 
 def spans_by_row(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits) -> list[list[Span]]:
-    """The spans of each row of a part of a table that has a trace a row."""
+    """Return the spans of each row of a batch whose rows are traces."""
     found: list[list[Span]] = []
     held = _cells(batch, columns, "trace" if "trace" in columns.paths else "spans")
     for cell, row_id in zip(held, _cells(batch, columns, "row_id"), strict=False):
@@ -53,7 +55,7 @@ def spans_by_row(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits) ->
 
 
 def table_names(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits) -> list[tuple[str, str]]:
-    """The name and the scope of each span of a part of a table that has a span a row."""
+    """Return the name and scope of each span of a batch whose rows are spans."""
     pairs = zip(_cells(batch, columns, "name"), _cells(batch, columns, "scope"), strict=False)
     return [(name if isinstance(name, str) else "", _scope_name(scope, [], limits)) for name, scope in pairs]
 
@@ -72,7 +74,7 @@ def _span(
     scope: Any,
     events: Any,
 ) -> Span:
-    """One span. What OTLP means by each of these is said by its reader."""
+    """Build one span, by way of the tolerant OTLP reader, which knows every spelling of ids and statuses."""
     troubles: list[str] = []
     if isinstance(status, str) and status[:1] == "{":
         status = _read(decode_json, status, troubles, limits)
@@ -86,10 +88,9 @@ def _span(
         "status": status if isinstance(status, Mapping) else {"code": status, "message": message},
     }
     span = otlp_span(document, _scope_name(scope, troubles, limits))
-    if events and events not in _NO_EVENTS:
-        span.events = _read(_events_in, events, troubles, limits) or ()
-    span.attributes = marked(attributes, troubles[0]) if troubles else attributes  # type: ignore[assignment]
-    return span
+    found = _read(_events_in, events, troubles, limits) if events and events not in _NO_EVENTS else None
+    held = marked(attributes, troubles[0]) if troubles else attributes
+    return msgspec.structs.replace(span, attributes=held, events=found or ())
 
 
 def _cells(batch: pa.RecordBatch, columns: SpanColumns, field: str) -> Iterable[Any]:
@@ -114,7 +115,7 @@ def _events(batch: pa.RecordBatch, columns: SpanColumns) -> Iterable[Any]:
 
 
 def _side_by_side(names: Any, moments: Any, attributes: Any) -> list[dict[str, Any]]:
-    """The events of a row whose names, times and attributes are a list each."""
+    """Return the events of a row whose names, times and attributes are three lists (ClickHouse exporter)."""
     held = zip(names or (), moments or repeat(None), attributes or repeat(None), strict=False)
     return [{"name": name, "time": moment, "attributes": pairs} for name, moment, pairs in held]
 
@@ -127,11 +128,12 @@ def _events_in(held: Any, limits: Limits) -> list[Event]:
 def _event(event: Mapping[str, Any], limits: Limits) -> Event:
     found = {_EVENT.get(key.lower().replace("_", "")): value for key, value in event.items() if value is not None}
     name, attributes = found.get("name"), attributes_in(found.get("attributes"), limits)
-    return Event(name if isinstance(name, str) else "", attributes, nanoseconds(found.get("time")))  # type: ignore[arg-type]
+    time = nanoseconds(found.get("time"))
+    return Event(name if isinstance(name, str) else "", attributes, time)  # type: ignore[arg-type]
 
 
 def _scope_name(scope: Any, troubles: list[str], limits: Limits) -> str:
-    """The name of an instrumentation: the cell itself, or `name` in an object there."""
+    """Return the name of an instrumentation: the cell itself, or `name` of an object in it."""
     if isinstance(scope, str) and scope[:1] != "{":
         return scope
     held = _read(decode_json, scope, troubles, limits) if isinstance(scope, str) else scope
@@ -148,10 +150,10 @@ def _read(read: Callable[[Any, Limits], Any], cell: Any, troubles: list[str], li
 
 
 def _spans_of_trace(cell: Any, limits: Limits) -> list[Span]:
-    """The spans of a trace as MLflow has it in a cell: the trace or its spans, as an object or as JSON."""
+    """Return the spans of a trace in a cell of MLflow: the trace or its spans, as an object or as JSON."""
     document = decode_json(cell, limits) if isinstance(cell, (str, bytes)) else without_nulls(cell)
     if isinstance(document, list):
         document = {"data": {"spans": document}}
     if not is_mlflow_trace(document):
-        raise InputError(f"{shown(document)} is no trace of MLflow")
+        raise InputError(f"{shown(document)} is not a trace of MLflow")
     return list(mlflow_spans(document))

@@ -1,4 +1,4 @@
-"""Tables of spans: which of their columns holds what, told by how exporters spell it."""
+"""Recognise the columns of a table of spans by the names that exporters give them."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
     "spans": ("spans",),
     "row_id": ("trace_id", "request_id"),
 }
-"""What a span has, and the columns that hold it, the best first. How words are joined makes no difference, nor does
-their case: `trace_id` is `TraceId`, `traceId` and `trace.id` as well, and `status_code` the field `code` of a struct
-`status`. To the name of a time its unit may be added: `start_time_unix_nano`, `duration_ms`."""
+"""The fields of a span and the columns that may hold each, best first. Case and separators make no difference:
+`trace_id` is also `TraceId`, `traceId` and `trace.id`, and `status_code` the field `code` of a struct `status`. A time
+may have its unit as a suffix: `start_time_unix_nano`, `duration_ms`."""
 
 _TIMES = {"unixnano": 1, "nanos": 1, "nano": 1, "ns": 1, "micros": 10**3, "us": 10**3}
 _TIMES |= {"millis": 10**6, "ms": 10**6, "seconds": 10**9, "s": 10**9}
@@ -49,7 +49,7 @@ LOOKED_FOR_COLUMNS = (
     "looked for columns of spans (trace_id, span_id, name, start_time; TraceId, context.trace_id and so on) and of "
     "MLflow's traces (trace or spans)"
 )
-"""What a table of spans has, for the message of one that is none."""
+"""The columns of a table of spans, for the message about another table."""
 
 _IDS = ("string", "large_string", "binary", "large_binary", "fixed_size_binary", "dictionary", "int", "uint", "null")
 _RIGHT_IDS = "they should be text (hexadecimal digits or base64) or bytes"
@@ -60,14 +60,14 @@ Path = tuple[str, ...]
 
 
 class SpanColumns(msgspec.Struct, frozen=True):
-    """Where a table has what belongs to a span."""
+    """Which columns of a table hold the fields of a span."""
 
     paths: dict[str, Path]
-    """The column of each field it has, or the way into one that is a struct."""
+    """The column of each field, or the path into a struct column."""
     units: dict[str, int | None]
-    """Nanoseconds in one of the numbers of a time; none where its column does not say."""
+    """Nanoseconds per unit of each time; None if the column does not say."""
     attributes: dict[str, str]
-    """The columns that hold an attribute each, and its name."""
+    """The columns that hold one attribute each, and its name."""
 
     @property
     def holds_traces(self) -> bool:
@@ -76,15 +76,15 @@ class SpanColumns(msgspec.Struct, frozen=True):
 
     @property
     def needed(self) -> list[str]:
-        """The columns to be read."""
+        """The columns to read."""
         return list(dict.fromkeys([*(path[0] for path in self.paths.values()), *self.attributes]))
 
 
 def span_columns(schema: pa.Schema) -> SpanColumns | None:
-    """Where a table has what belongs to a span; none where it is no table of spans.
+    """Return which columns hold the fields of a span; None if this is not a table of spans.
 
-    A row is a span where there are ids of traces and spans, names and beginnings. It is a trace where there is a
-    column of whole traces or of their spans, as MLflow has them. A table with a column `calls` is one of trajectories.
+    A row is a span if there are columns for trace id, span id, name and start. It is a whole trace if there is a column
+    of traces or of their spans, as in MLflow's tables. A table with a column `calls` holds trajectories.
     """
     names = list(schema.names)
     if "calls" in names:
@@ -109,15 +109,15 @@ def span_columns(schema: pa.Schema) -> SpanColumns | None:
 
 
 def known_columns(schema: pa.Schema, name: str) -> SpanColumns:
-    """Where a table has what belongs to a span.
+    """Return which columns hold the fields of a span.
 
     Raises:
-        InputError: it is no table of spans, or a column is of a type that cannot be read.
+        InputError: this is not a table of spans, or a column has a type that cannot be read.
     """
     columns = span_columns(schema)
     if columns is None:
         there = ", ".join(schema.names[:12]) + (", …" if len(schema.names) > 12 else "")
-        raise InputError(f"{name}: no table of spans; {LOOKED_FOR_COLUMNS}; there are {there or 'none'}")
+        raise InputError(f"{name}: not a table of spans; {LOOKED_FOR_COLUMNS}; there are {there or 'none'}")
     needed, seen = set(columns.needed), set()
     for field in schema:
         if field.name not in needed:
@@ -135,7 +135,7 @@ def known_columns(schema: pa.Schema, name: str) -> SpanColumns:
 
 
 def _spelled(schema: pa.Schema) -> Iterator[tuple[str, Path]]:
-    """Every column and every field of the structs that are opened, by its letters and digits; of two the first."""
+    """Yield each column, and each field of known structs, by its letters and digits; the first of two alike."""
     found: dict[str, Path] = {}
     for field in schema:
         folded = _folded(field.name)
@@ -171,6 +171,6 @@ def _type_at(schema: pa.Schema, path: Path) -> Any:
 
 
 def _is_variant(kind: Any) -> bool:
-    """Whether a type is Parquet's VARIANT, or the struct that it is kept in."""
+    """Whether a type is Parquet's VARIANT, or the struct with `metadata` and `value` that represents it."""
     text = str(kind) if kind.num_fields <= len(_VARIANT) else ""
     return "variant" in text or (text.startswith("struct") and {field.name for field in kind} == _VARIANT)

@@ -1,4 +1,7 @@
-"""Which traces of a table belong together, told from few of its columns."""
+"""Find which traces of a table belong to one conversation, from few of its columns.
+
+This runs over a whole dataset before any row is read as a span, so it works on Arrow columns where it can.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _MENTIONED = "conversation|session|thread_id"
-"""What every key of a conversation or session has in it."""
+"""A pattern that every key of a conversation or session matches."""
 
 
 def group_columns(columns: SpanColumns, grouping: Grouping) -> list[str]:
-    """The columns that say which traces belong together; none where no trace does with another."""
+    """Return the columns needed to group traces; none if each trace is a run."""
     keys = keys_of(grouping)
     if not keys:
         return []
@@ -38,9 +41,9 @@ def group_columns(columns: SpanColumns, grouping: Grouping) -> list[str]:
 def table_groups(
     batch: pa.RecordBatch, columns: SpanColumns, grouping: Grouping, limits: Limits = DEFAULT_LIMITS
 ) -> set[tuple[str, str]]:
-    """The traces of a part of a table that are in a conversation or session, each with the id of that one.
+    """Return the traces of a batch that are in a conversation or session, each with its id.
 
-    The batch needs no columns but those of `group_columns`.
+    The batch needs only the columns of `group_columns`.
     """
     keys = keys_of(grouping)
     if columns.holds_traces:
@@ -59,16 +62,16 @@ def table_groups(
 
 
 class Outline(msgspec.Struct, frozen=True):
-    """What is known of rows before they are read."""
+    """What is known about rows before they are read as spans."""
 
     traces: list[str]
-    """The id of the trace of each row."""
+    """The trace id of each row."""
     roots: list[tuple[int, tuple[str, str]]]
-    """The spans whose parent is not among these rows: the row of each, its name and its scope."""
+    """The spans whose parent is not among these rows: row, name and scope of each."""
 
 
 def table_outline(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits = DEFAULT_LIMITS) -> Outline:
-    """To which traces the rows of a part of a table belong, and how these begin."""
+    """Return the traces of the rows of a batch, and the roots of these traces."""
     if not columns.holds_traces:
         return Outline(_traces(batch, columns), _roots(batch, columns, limits))
     rows = spans_by_row(batch, columns, limits)
@@ -79,6 +82,7 @@ def table_outline(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits = 
 
 
 def _traces(batch: pa.RecordBatch, columns: SpanColumns) -> list[str]:
+    # Rows of one trace repeat its id: with a dictionary each distinct id is converted once.
     encoded = column_at(batch, columns.paths["trace_id"]).dictionary_encode()
     names = [span_id(trace) or "" for trace in values(encoded.dictionary)]
     return ["" if place is None else names[place] for place in encoded.indices.to_pylist()]
@@ -105,6 +109,8 @@ def _in_map(traces: Any, attributes: Any, keys: frozenset[str]) -> set[tuple[str
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    # A dataset has few distinct pairs and millions of entries: flattened and grouped by Arrow, no entry becomes a
+    # Python object.
     listed = attributes.cast(pa.list_(pa.struct([("key", pa.string()), ("value", attributes.type.item_type)])))
     rows, entries = pc.list_parent_indices(listed), pc.list_flatten(listed)
     wanted = pc.is_in(pc.struct_field(entries, "key"), pa.array(sorted(keys)))
@@ -116,7 +122,7 @@ def _in_map(traces: Any, attributes: Any, keys: frozenset[str]) -> set[tuple[str
 
 
 def _may_be_grouped(attributes: Any, keys: frozenset[str]) -> Any:
-    """Which rows may have one of the keys: by their text, or by the fields of a struct."""
+    """Return a mask of the rows that may have one of the keys: by text, or by the fields of a struct."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

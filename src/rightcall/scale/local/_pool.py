@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from rightcall.errors import InputError, RightcallError
-from rightcall.reading import Block, BlockReading, LargeFile, LeftLine, Reading, Rest, Waiting
+from rightcall.reading import BlockReader, FileBlock, LargeFile, LeftLine, Reading, SplitRuns, WaitingRun
 from rightcall.scale.processes import Do, Pool
 from rightcall.scale.request import Request
 from rightcall.values.trajectory import Trajectory
@@ -26,7 +26,7 @@ class Work(msgspec.Struct, frozen=True):
 
     path: str
     large: LargeFile | None = None
-    block: Block | None = None
+    block: FileBlock | None = None
     is_last: bool = False
 
 
@@ -42,7 +42,7 @@ class Done(msgspec.Struct, frozen=True):
 
     scored: list[Scored | Unmatched]
     left: list[LeftLine] = []
-    waiting: list[Waiting] = []
+    waiting: list[WaitingRun] = []
     begun: set[tuple[str, str]] = set()
     problem: str = ""
     """Why the file could not be read."""
@@ -71,7 +71,7 @@ class FilePool:
             RightcallError: workers died.
         """
         waiting: deque[tuple[Work, int]] = deque()
-        rests: dict[str, Rest] = {}
+        rests: dict[str, SplitRuns] = {}
         for work in self._work(files):
             waiting.append((work, self._pool.submit(work)))
             if len(waiting) > _AHEAD * self._workers:
@@ -110,14 +110,14 @@ class FilePool:
         return self._done.pop(number)
 
     def _finished(
-        self, work: Work, number: int, rests: dict[str, Rest]
+        self, work: Work, number: int, rests: dict[str, SplitRuns]
     ) -> Iterator[tuple[str, Scored | Unmatched | InputError]]:
         done: Done = self._value(number)
         yield from ((work.path, scored) for scored in done.scored)
         if done.problem:
             yield work.path, InputError(done.problem)
         if work.large is not None and work.block is not None:
-            rest = rests.setdefault(work.path, Rest(work.large))
+            rest = rests.setdefault(work.path, SplitRuns(work.large))
             yield from self._judged(work.path, rest.after(work.block, done.left, done.waiting, done.begun))
             if work.is_last:
                 yield from self._judged(work.path, rests.pop(work.path).trajectories())
@@ -143,7 +143,7 @@ class _Worker:
         if isinstance(task, Survey):
             return task.function(task.part)
         if task.large is not None and task.block is not None:
-            block = BlockReading(task.large, task.block)
+            block = BlockReader(task.large, task.block)
             return Done(self._scored(block.trajectories()), block.left, block.waiting, block.begun)
         problems: list[InputError] = []
         scored = self._scored(self._read(task.path, problems))
