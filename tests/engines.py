@@ -10,6 +10,7 @@ from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 
 import pytest
+from tests.waiting import PATIENCE
 
 NO_JAVA = "no Java"
 PACKAGES = {"spark": "pyspark", "ray": "ray"}
@@ -26,7 +27,7 @@ def java() -> str:
     program = os.path.join(home, "bin", "java") if home else shutil.which("java")
     if program is None or not os.access(program, os.X_OK):
         return ""
-    told = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=60, check=False).stderr
+    told = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=PATIENCE, check=False).stderr
     found = re.search(r'version "(\d+)', told)
     return found[1] if found else ""
 

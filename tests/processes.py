@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.forking import Command, fork_server, starts_alike
+from tests.waiting import PATIENCE
 
-_PATIENCE = 180.0
 _LOADED = ("rightcall", "yaml", "jinja2")
 
 Done = subprocess.CompletedProcess[str]
@@ -35,7 +35,7 @@ def rightcall_bytes(
     if not starts_alike(complete):
         return started("rightcall", arguments, cwd, complete, stdin)
     command = Command("rightcall", arguments, os.fspath(cwd or Path.cwd()), complete)
-    return fork_server(_LOADED).run(command, stdin, _PATIENCE)
+    return fork_server(_LOADED).run(command, stdin, PATIENCE)
 
 
 def true_rightcall(*arguments: str, cwd: Path | None = None, stdin: str | None = None, **environment: str) -> Done:
@@ -49,7 +49,7 @@ def started(
 ) -> subprocess.CompletedProcess[bytes]:
     """What `python -m MODULE` does in an interpreter that is started for it."""
     command = [sys.executable, "-m", module, *arguments]
-    return subprocess.run(command, input=stdin, capture_output=True, timeout=_PATIENCE, cwd=cwd, env=environment)
+    return subprocess.run(command, input=stdin, capture_output=True, timeout=PATIENCE, cwd=cwd, env=environment)
 
 
 def as_text(done: subprocess.CompletedProcess[bytes]) -> Done:

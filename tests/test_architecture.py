@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from tests.waiting import PATIENCE
 from tests.walls import for_each
 
 import rightcall
@@ -94,7 +95,7 @@ def test_data_is_never_executed_and_the_network_never_used(path: Path) -> None:
 
 
 def run(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
     return done.stdout.strip()
 
 

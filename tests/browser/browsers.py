@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog,
 AXE = Path(__file__).parents[2] / ".venv" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _HOSTS = {"127.0.0.1", "localhost"}
-_PATIENCE = 30_000
+_PATIENCE = 120_000
 """Milliseconds until something that should happen did not: much, for busy machines."""
 _NOT_FOUND = "the server responded with a status of 404"
 """What a browser logs of a page that says that there is none."""

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.waiting import PATIENCE
+
 
 class Viewer:
     """`rightcall view` over a folder of runs, on a free port."""
@@ -28,4 +30,4 @@ class Viewer:
 
     def close(self) -> None:
         self._process.terminate()
-        self._process.communicate(timeout=120)
+        self._process.communicate(timeout=PATIENCE)

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Error
 from tests.browser import browsers
 from tests.browser.browsers import Watch, is_ci, lacking
+from tests.waiting import PATIENCE
 
 
 @pytest.mark.parametrize(
@@ -66,7 +67,7 @@ def test_without_a_browser_these_tests_are_not_run_and_in_ci_that_is_a_failure(
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-k", "no_other_host", __file__]
 
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=60, env={**kept, "PATH": str(tmp_path), "CI": ci}
+        command, capture_output=True, text=True, timeout=PATIENCE, env={**kept, "PATH": str(tmp_path), "CI": ci}
     )
 
     assert done.returncode == code

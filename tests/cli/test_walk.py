@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.waiting import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -16,7 +18,7 @@ def test_one_trace_loads_its_eval_set_once_and_is_read_once_and_no_result_is_dec
         capture_output=True,
         text=True,
         cwd=ROOT,
-        timeout=120,
+        timeout=PATIENCE,
     )
 
     assert "RC105" in done.stderr

@@ -12,6 +12,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 _STEP = re.compile(r"^   ```(python|diff)\n(.*?)^   ```$", re.MULTILINE | re.DOTALL)
@@ -41,7 +42,7 @@ class Copy:
             capture_output=True,
             text=True,
             check=False,
-            timeout=120,
+            timeout=PATIENCE,
         )
 
     def passes(self, *arguments: str) -> None:

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from tests.processes import rightcall
+from tests.waiting import PATIENCE
 
 from rightcall.values.results import CODES
 
@@ -52,6 +53,6 @@ def test_a_reader_that_stops_reading_is_no_failure() -> None:
     with subprocess.Popen([sys.executable, "-m", "rightcall", "explain"], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.close()
-        code = process.wait(timeout=60)
+        code = process.wait(timeout=PATIENCE)
 
     assert code in (0, 130)

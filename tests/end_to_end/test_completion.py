@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.processes import rightcall
+from tests.waiting import PATIENCE
 
 from rightcall.cli import _completing, _formats
 from rightcall.values.results import CODES
@@ -113,7 +114,7 @@ def test_what_is_asked_most_often_loads_no_command(project: Path, line: str) -> 
         "print([name for name in ('pydantic', 'rich', 'msgspec', 'yaml') if name in sys.modules])"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, timeout=PATIENCE)
 
     assert done.stdout.splitlines()[-1] == "[]"
     assert len(done.stdout.splitlines()) > 1
@@ -138,7 +139,7 @@ def test_the_script_works_in_bash(project: Path, tmp_path: Path) -> None:
         'echo "${COMPREPLY[@]}"'
     )
 
-    done = subprocess.run([bash, "-c", script], cwd=project, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([bash, "-c", script], cwd=project, capture_output=True, text=True, timeout=PATIENCE)
 
     assert (done.stdout, done.stderr) == ("reserve_one reserve_two\n", "")
 

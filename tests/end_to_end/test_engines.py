@@ -13,6 +13,7 @@ from pyarrow import parquet
 from tests.engines import ask_for, java
 from tests.projects import make_project
 from tests.scale.tables import CASES, canonical, read_scores, table
+from tests.waiting import PATIENCE
 
 ENVIRONMENT = {"RAY_USAGE_STATS_ENABLED": "0", "SPARK_LOCAL_IP": "127.0.0.1"}
 DEFAULTS = "spark.master local[2]\nspark.ui.enabled false\nspark.driver.extraJavaOptions -XX:TieredStopAtLevel=1\n"
@@ -36,7 +37,7 @@ def score(folder: Path, *arguments: str, **environment: str) -> subprocess.Compl
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=PATIENCE,
         env={**kept, **ENVIRONMENT, "SPARK_CONF_DIR": str(folder), **environment},
     )
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.processes import rightcall
 from tests.projects import make_project
+from tests.waiting import PATIENCE
 
 HOSTILE = "x\n::error::obeyed\n  ::set-output name=a::b\n##[error]obeyed\n##[group]obeyed"
 
@@ -154,7 +155,7 @@ def test_files_of_reports_are_for_their_owner_alone_whatever_the_umask(traces: P
     formats = ("full", "concise", "json", "junit", "github", "markdown", "html")
     asked = [option for name in formats for option in ("--format", f"{name}={name}.out")]
     arguments = ["score", "traces", "--evalset", "evals.yaml", "--keep", "--output-file", "all.out", *asked]
-    subprocess.run([sys.executable, "-m", "rightcall", *arguments], cwd=traces, timeout=60, check=False, umask=0)
+    subprocess.run([sys.executable, "-m", "rightcall", *arguments], cwd=traces, timeout=PATIENCE, check=False, umask=0)
     made = [*traces.glob("*.out"), *(traces / ".rightcall").rglob("*")]
 
     assert len([path for path in made if path.suffix == ".out"]) == 8

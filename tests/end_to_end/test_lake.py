@@ -21,7 +21,7 @@ from tests.processes import rightcall
 from tests.scale.columns.span_tables import KINDS, recorded, spans_of
 from tests.scale.lake.lakes import contents, rows, scores, write_lines, write_table
 from tests.scale.lake.stores import s3_store
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 from rightcall.cli.score import command as score_command
 
@@ -212,7 +212,7 @@ def test_killed_again_and_again_it_ends_with_the_bytes_of_an_undisturbed_run(tmp
     chance = random.Random(15)
     for number in range(12):
         write_table(tmp_path / "in" / f"{number}.parquet", rows(2_000, number), group=500)
-    _start(tmp_path, "whole", 1).communicate(timeout=180)
+    _start(tmp_path, "whole", 1).communicate(timeout=PATIENCE)
 
     for _ in range(3):
         running = _start(tmp_path, "out", 3)
@@ -225,7 +225,7 @@ def test_killed_again_and_again_it_ends_with_the_bytes_of_an_undisturbed_run(tmp
         running.kill()
         running.communicate()
     last = _start(tmp_path, "out", 2)
-    told = last.communicate(timeout=180)
+    told = last.communicate(timeout=PATIENCE)
 
     assert (last.returncode, told[1]) == (1, "")
     assert contents(tmp_path / "out") == contents(tmp_path / "whole")
@@ -240,7 +240,7 @@ def test_interrupted_it_ends_with_130_and_what_is_finished_stays(tmp_path: Path,
     until(lambda: _finished(tmp_path / "out"))
 
     running.send_signal(number)
-    told = running.communicate(timeout=120)
+    told = running.communicate(timeout=PATIENCE)
 
     assert running.returncode == 130
     assert "stopped; the same command goes on where this one was: out" in told[1]

@@ -8,6 +8,7 @@ import pytest
 from tests.processes import rightcall
 from tests.projects import make_project
 from tests.values.redaction.secrets import TOKENS
+from tests.waiting import PATIENCE
 
 AGENT = """
 import json, pathlib
@@ -42,9 +43,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project whose agent tells secrets, with a run that was kept as it was, and one that was kept redacted."""
     folder = tmp_path_factory.mktemp("project")
     make_project(folder, {"secrets.json": json.dumps(SECRETS), "agent.py": AGENT, "evals.yaml": EVALSET})
-    subprocess.run(["git", "init", "-q", str(folder)], check=True, timeout=60)
+    subprocess.run(["git", "init", "-q", str(folder)], check=True, timeout=PATIENCE)
     remote = f"https://bob:{SECRETS[0]}@git.example/shop.git"
-    subprocess.run(["git", "-C", str(folder), "remote", "add", "origin", remote], check=True, timeout=60)
+    subprocess.run(["git", "-C", str(folder), "remote", "add", "origin", remote], check=True, timeout=PATIENCE)
     assert run(folder, "--runs", "kept").returncode == 1
     assert run(folder, "--runs", "hidden", "--redact").returncode == 1
     return folder

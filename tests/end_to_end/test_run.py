@@ -12,6 +12,7 @@ import pytest
 from tests.processes import rightcall
 from tests.projects import make_project
 from tests.running.runner.running import none_left
+from tests.waiting import PATIENCE
 
 AGENT = """
 import asyncio, os, sys, time
@@ -123,7 +124,7 @@ def test_passing_is_quiet_and_leaves_a_run_that_can_be_read(shop: Path) -> None:
 def test_output_that_cannot_be_written_is_no_defect(shop: Path, redirection: str, code: int, told: str) -> None:
     command = f'"{sys.executable}" -m rightcall run shop.yaml {redirection}'
 
-    done = subprocess.run(["sh", "-c", command], cwd=shop, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["sh", "-c", command], cwd=shop, capture_output=True, text=True, timeout=PATIENCE)
 
     assert (done.returncode, done.stderr[: len(told)]) == (code, told)
     assert "Traceback" not in done.stderr

@@ -17,7 +17,7 @@ import pytest
 from tests.processes import rightcall
 from tests.running.runner.running import none_left
 from tests.sampling import randomness
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 AGENT = """
 import os, time
@@ -142,7 +142,7 @@ def test_a_runner_that_is_killed_at_any_moment_loses_and_doubles_nothing(project
         assert none_left()
         process = start(project, "--resume", "last", env=slowly)
     allow(project, CASES * REPEATS)
-    out, err = process.communicate(timeout=180)
+    out, err = process.communicate(timeout=PATIENCE)
 
     assert process.returncode == undisturbed.returncode == 1, err
     lines = lines_of(project)
@@ -231,7 +231,7 @@ def test_a_signal_stops_a_run_in_good_order_and_says_how_to_go_on(project: Path,
     process.send_signal(number)
     allow(project, CASES)
 
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=PATIENCE)
 
     assert process.returncode == 130
     assert re.search(r"\d+ passed.* in \d+\.\d\ds  run ", out)
@@ -250,7 +250,7 @@ def test_a_second_signal_ends_a_run_at_once(project: Path) -> None:
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGTERM)  # a second of the same kind could be lost while the first is not seen yet
 
-    process.communicate(timeout=120)
+    process.communicate(timeout=PATIENCE)
 
     assert process.returncode == 130
     assert none_left()
@@ -272,7 +272,7 @@ def small_files() -> None:
 def test_a_full_disk_is_one_clear_line_and_what_was_written_stays(project: Path) -> None:
     process = start(project, "agent.py:answer", "set.yaml", preexec_fn=small_files)
 
-    _, err = process.communicate(timeout=180)
+    _, err = process.communicate(timeout=PATIENCE)
 
     assert process.returncode == 2
     assert len(err.splitlines()) == 1
@@ -299,7 +299,7 @@ def test_two_runs_at_once_do_not_disturb_each_other(project: Path) -> None:
     write_evalset(project, cases=40)
     processes = [start(project, "agent.py:answer", "set.yaml", "--workers", "1") for _ in range(2)]
 
-    ended = [process.communicate(timeout=180) for process in processes]
+    ended = [process.communicate(timeout=PATIENCE) for process in processes]
 
     assert [process.returncode for process in processes] == [1, 1]
     assert all("36 passed, 4 failed" in out for out, _ in ended)
@@ -331,7 +331,7 @@ def test_of_two_that_resume_a_run_at_once_one_does_it(project: Path) -> None:
 
     rightcall("run", *arguments, cwd=project)
     (project / "over").touch()
-    late.communicate(timeout=120)
+    late.communicate(timeout=PATIENCE)
 
     assert max(Counter([line["case_id"] for line in lines_of(project)[4:]]).values()) == 1
 

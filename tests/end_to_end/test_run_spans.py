@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from tests.processes import rightcall
 from tests.projects import make_project
+from tests.waiting import PATIENCE
 
 from rightcall.reporting.store import RunFolder, open_run
 
@@ -130,7 +131,7 @@ def test_spans_that_find_no_room_are_told_of_and_cost_nothing_else(project: Path
         cwd=project,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000)),
     )
 

@@ -14,6 +14,7 @@ from pyarrow import parquet
 from tests.processes import rightcall, rightcall_bytes
 from tests.reading import corpus
 from tests.reading.traces import call, request, span
+from tests.waiting import PATIENCE
 
 SHOWN = [
     ("pydantic-ai/trip-pkg2-fmt5", "otlp.json"),
@@ -218,7 +219,7 @@ main()
 
 
 def test_a_defect_is_told_without_anything_that_a_terminal_obeys() -> None:
-    done = subprocess.run([sys.executable, "-c", BREAKING], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", BREAKING], capture_output=True, text=True, timeout=PATIENCE)
 
     assert done.returncode == 3
     assert "ZeroDivisionError: a trace said" in done.stderr

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.processes import change, rightcall
+from tests.waiting import PATIENCE
 
 from rightcall.reporting.store import list_runs, open_run, summaries
 
@@ -147,7 +148,7 @@ def test_it_loads_nothing_but_click_and_the_standard_library(project: Path) -> N
         "print([name for name in ('pydantic', 'rich', 'msgspec', 'yaml', 'asyncio') if name in sys.modules])"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, timeout=PATIENCE)
 
     assert done.stdout.splitlines()[-1] == "[]"
     assert "3 passed, 1 failed" in done.stdout

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from tests.processes import rightcall
 from tests.reporting.viewer.viewing import RIGHT, new_run, results_of
+from tests.waiting import PATIENCE
 
 SECRET = "a-token-that-is-long-enough"
 
@@ -33,7 +34,7 @@ class Server:
         self.host, self.port = found[1], int(found[2])
 
     def get(self, path: str, method: str = "GET", **headers: str) -> tuple[HTTPResponse, str]:
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=120)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         given = {key.replace("_", "-"): value for key, value in headers.items()}
         connection.request(method, path, headers=given)
         answer = connection.getresponse()
@@ -42,7 +43,7 @@ class Server:
         return answer, text
 
     def raw(self, data: bytes) -> bytes:
-        with socket.create_connection(("127.0.0.1", self.port), timeout=120) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as connection:
             connection.sendall(data)
             connection.shutdown(socket.SHUT_WR)
             return b"".join(iter(lambda: connection.recv(65536), b""))
@@ -50,7 +51,7 @@ class Server:
     def end(self) -> tuple[int, str]:
         """Interrupt it; its exit code, and everything else that it printed."""
         self.process.send_signal(signal.SIGINT)
-        out, err = self.process.communicate(timeout=120)
+        out, err = self.process.communicate(timeout=PATIENCE)
         return self.process.returncode, out + err
 
 
@@ -253,7 +254,7 @@ def test_without_the_extra_one_line_names_it(missing: str) -> None:
     hidden = f"import sys; sys.modules[{missing!r}] = None; sys.argv = ['rightcall', 'view']"
     code = f"{hidden}\nimport rightcall.cli\nrightcall.cli.main()"
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
 
     assert done.returncode == 2
     assert done.stderr == f"rightcall: web pages need {missing}: pip install 'rightcall[view]'\n"

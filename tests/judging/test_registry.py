@@ -5,6 +5,7 @@ import sys
 from typing import Any
 
 import pytest
+from tests.waiting import PATIENCE
 
 from rightcall import ToolF1, ToolTrajectoryEvaluator, Trajectory, evaluator_type
 from rightcall.errors import UnknownNameError
@@ -70,7 +71,7 @@ def test_looking_one_up_imports_no_other() -> None:
         "print(before, loaded())"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
 
     assert done.stdout.split("] ")[0] == "["
     assert "budgets._efficiency" in done.stdout

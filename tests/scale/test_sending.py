@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.waiting import PATIENCE
 
 from rightcall.scale.sending import sendable
 
@@ -33,7 +34,7 @@ def test_rightcall_has_to_be_there_in_the_same_version(before: str, told: str) -
     sent = cloudpickle.dumps(sendable("builtins", "bytes", "utf-8")).hex()
 
     done = subprocess.run(
-        [sys.executable, "-c", UNPICKLE.format(before=before), sent], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", UNPICKLE.format(before=before), sent], capture_output=True, text=True, timeout=PATIENCE
     )
 
     assert done.stdout.startswith(told), done.stderr

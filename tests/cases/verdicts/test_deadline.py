@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.builders import calls
+from tests.waiting import PATIENCE
 
 from rightcall.cases.evalsets import Case, Check
 from rightcall.cases.verdicts import JudgingExecutor
@@ -152,7 +153,7 @@ def test_an_evaluator_that_never_ends_does_not_keep_the_process() -> None:
     )
 
     command = [sys.executable, "-c", judged]
-    ended = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=60, check=True)
+    ended = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=PATIENCE, check=True)
 
     assert ended.stdout == "error\n"
 

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from tests.hostile.corpus import LONG, NAMES, SHORT, harmful
 from tests.reporting.reports.reporting import hostile_report
 from tests.reporting.viewer.viewing import RIGHT, Browser, call, new_run, results_of
+from tests.waiting import PATIENCE
 
 from rightcall import CaseResult, Trajectory
 from rightcall.reporting.pages import case_key, key_of
@@ -206,7 +207,7 @@ def test_nothing_is_written_and_nothing_read_outside_of_the_runs(tmp_path: Path)
         [sys.executable, "-c", WATCHED, str(tmp_path / "runs"), str(package)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
     )
 
     assert done.stdout == "[]\n", done.stderr

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from tests.running.agents.workshop import Workshop, ask
+from tests.waiting import PATIENCE
 
 from rightcall.errors import AgentError, MissingExtraError
 from rightcall.running.agents import traceback_of
@@ -109,7 +110,11 @@ def test_a_worker_with_a_plain_agent_loads_little(workshop: Workshop) -> None:
         "print([n for n in ('pydantic', 'rich', 'click', 'asyncio', 'ssl', 'subprocess', 'h11') if n in sys.modules])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(workshop.project)], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code, str(workshop.project)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE,
     )
 
     assert done.stdout.strip() == "[]"
@@ -123,7 +128,7 @@ def test_an_agent_outside_python_needs_h11_and_says_how_to_get_it() -> None:
         "    try:\n        load_agent(named, Path.cwd())\n"
         "    except MissingExtraError as problem:\n        print(problem)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
 
     message = "commands and endpoints as agents need h11: pip install 'rightcall[run]'"
     assert done.stdout.splitlines() == [message, message]

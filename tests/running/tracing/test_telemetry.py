@@ -8,6 +8,7 @@ import sys
 import textwrap
 
 import pytest
+from tests.waiting import PATIENCE
 
 BEGINNING = """
 import sys
@@ -45,7 +46,7 @@ def run(code: str, beginning: str = BEGINNING + WITH_SDK, **environment: str) ->
         [sys.executable, "-W", "error", "-c", beginning + textwrap.dedent(code)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         env={**os.environ, **environment},
     )
     assert (done.returncode, done.stderr) == (0, "")

@@ -13,10 +13,10 @@ from typing import Any
 from tests import projects
 from tests.forking import Command, fork_server, starts_alike
 from tests.processes import as_text, started
+from tests.waiting import PATIENCE
 
 _OPTIONS = ("-W", "error", "-p", "no:hypothesispytest")
 _LOADED = (str(Path(__file__).with_name("preload.py")), "yaml", "jinja2")
-_PATIENCE = 120.0
 
 AGENT = """
 import os, time
@@ -83,7 +83,7 @@ def session(folder: Path, *arguments: str, **environment: str) -> subprocess.Com
         return true_session(folder, *arguments, **environment)
     path = tuple(complete["PYTHONPATH"].split(os.pathsep))
     command = Command("pytest", (*_OPTIONS, *arguments), str(folder), complete, path)
-    return as_text(fork_server(_LOADED).run(command, None, _PATIENCE))
+    return as_text(fork_server(_LOADED).run(command, None, PATIENCE))
 
 
 def true_session(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
