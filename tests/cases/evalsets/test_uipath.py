@@ -137,7 +137,7 @@ def test_names_of_our_own_files_stay_exact() -> None:
     evaluator = ToolCallOrderEvaluator()
 
     assert not evaluator.evaluate(["Web_Search"], {"tool_calls_order": ["Web Search"]}).passed
-    with pytest.raises(CriteriaError, match="'id' stands beside 'tool_names: uipath'"):
+    with pytest.raises(CriteriaError, match="'id' needs 'tool_names: uipath'"):
         ToolCallArgsEvaluator().criteria({"tool_calls": [{"name": "a", "args": {}, "id": "7f3c"}]})
 
 

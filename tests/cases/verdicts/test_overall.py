@@ -110,7 +110,7 @@ def test_code_is_imported_with_code_only(tmp_path: Path) -> None:
     [
         ("clasification", r"shop.yaml:3:9: no evaluator of all cases .* did you mean 'classification'\?"),
         ("checks.py:other", r"shop.yaml:3:9: checks.py:other does not take 'rows'"),
-        ("checks.py:Kind", r"shop.yaml:3:9: checks.py:Kind is no function"),
+        ("checks.py:Kind", r"shop.yaml:3:9: checks.py:Kind is not a function"),
     ],
 )
 def test_what_cannot_judge_all_cases_is_refused_at_its_place(tmp_path: Path, type: str, message: str) -> None:
