@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from rightcall.reporting.reports import Line, Paper, printable, seconds_text
-from rightcall.scale.lake import Example, Summary
+from rightcall.scale.lake import ExampleRow, Summary
 from rightcall.values.redaction import redacted_text
 
 _BAR = 30
@@ -54,8 +54,8 @@ def redacted_summary(summary: Summary) -> Summary:
     )
 
 
-def _redacted(examples: Sequence[Example]) -> tuple[Example, ...]:
-    return tuple([Example(redacted_text(each.id), redacted_text(each.why)) for each in examples])
+def _redacted(examples: Sequence[ExampleRow]) -> tuple[ExampleRow, ...]:
+    return tuple([ExampleRow(redacted_text(each.id), redacted_text(each.why)) for each in examples])
 
 
 def _scores(summary: Summary, paper: Paper) -> Iterator[Line]:
@@ -91,7 +91,7 @@ def _evaluators(summary: Summary) -> Iterator[Line]:
     yield from _titled("evaluators", lines)
 
 
-def _examples(examples: Sequence[Example]) -> list[str]:
+def _examples(examples: Sequence[ExampleRow]) -> list[str]:
     return [f"{each.id}: {each.why}" for each in examples]
 
 

@@ -18,4 +18,4 @@ from ._span_buckets import (
     bucket_count as bucket_count,
     span_buckets as span_buckets,
 )
-from ._summary import Example as Example, RuleCount as RuleCount, Slow as Slow, Summary as Summary
+from ._summary import ExampleRow as ExampleRow, RuleCount as RuleCount, Slow as Slow, Summary as Summary

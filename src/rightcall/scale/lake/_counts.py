@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from rightcall.values.results import EvaluatorTotals, Totals, Verdict, group_words
 
-from ._summary import BARS, Example, RuleCount, Slow, Summary
+from ._summary import BARS, ExampleRow, RuleCount, Slow, Summary
 
 A_RULE = 10
 """How many rows are remembered of each evaluator, code and tool."""
@@ -50,7 +50,7 @@ class Counting:
         self._evaluators: dict[str, Counter[Verdict]] = {}
         self._scores: dict[str, tuple[float, int]] = {}
         self._slowest: list[Slow] = []
-        self._examples: dict[str, list[Example]] = {"error": [], "not_measured": []}
+        self._examples: dict[str, list[ExampleRow]] = {"error": [], "not_measured": []}
         self._cases: set[str] = set()
         self._exemplars = exemplars
         self.exemplars: dict[Rule, list[Place]] = {}
@@ -209,7 +209,7 @@ def _all(claims: list[Any]) -> Any:
     return first
 
 
-def _examples(rows: pa.RecordBatch) -> Iterator[Example]:
+def _examples(rows: pa.RecordBatch) -> Iterator[ExampleRow]:
     for row in rows.to_pylist():
         told = [
             f"{each['tool']}: {group_words(each['code'], each['tool'])}"
@@ -217,4 +217,4 @@ def _examples(rows: pa.RecordBatch) -> Iterator[Example]:
             else group_words(each["code"], "")
             for each in (row["diagnoses"] or [])[:1]
         ]
-        yield Example(row["id"] or "", row["error"] or (told[0] if told else ""))
+        yield ExampleRow(row["id"] or "", row["error"] or (told[0] if told else ""))

@@ -25,7 +25,7 @@ class RuleCount(msgspec.Struct, frozen=True):
         return f"{self.tool}: {told}" if self.tool else told
 
 
-class Example(msgspec.Struct, frozen=True):
+class ExampleRow(msgspec.Struct, frozen=True):
     """A row, and what is to be said of it."""
 
     id: str
@@ -55,8 +55,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """How many other groups there are."""
     evaluators: dict[str, EvaluatorTotals] = {}
     slowest: tuple[Slow, ...] = ()
-    errors: tuple[Example, ...] = ()
-    not_measured: tuple[Example, ...] = ()
+    errors: tuple[ExampleRow, ...] = ()
+    not_measured: tuple[ExampleRow, ...] = ()
     unmet: tuple[str, ...] = ()
     """Cases of the eval set that no row belongs to: the first of them."""
     unmet_cases: int = 0
