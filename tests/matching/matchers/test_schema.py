@@ -81,7 +81,10 @@ def combined(draft: str, inner: st.SearchStrategy[Any]) -> st.SearchStrategy[dic
         "items": inner,
     }
     if draft == "draft 3":
-        keywords |= {"extends": inner | several, "disallow": st.lists(TYPES | inner, min_size=1, max_size=2)}
+        keywords |= {
+            "extends": inner | several,
+            "disallow": st.lists(TYPES | inner, min_size=1, max_size=2, unique_by=repr),
+        }
     else:
         keywords |= {"allOf": several, "anyOf": several, "oneOf": several, "not": inner}
     if draft not in ("draft 3", "draft 4"):
