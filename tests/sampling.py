@@ -24,7 +24,9 @@ _FUZZ_EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "1000"))
 def load_profile() -> None:
     """Make Hypothesis use the one profile of the suite, or that of a search."""
     # How long an example takes to draw or to run says how busy the machine is, not whether the law holds.
-    timeless = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    # Hypothesis may explain a failure for longer than the rest of the suite takes; what fails is enough to begin with.
+    told = [phase for phase in Phase if phase is not Phase.explain]
+    timeless = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], phases=told)
     settings.register_profile("suite", timeless, max_examples=_SUITE_EXAMPLES, derandomize=True)
     settings.register_profile("fuzz", timeless, max_examples=_FUZZ_EXAMPLES, derandomize=False, print_blob=True)
     # `make mutants` asks only whether a test fails, not by which smallest example.

@@ -151,3 +151,11 @@ def test_lists_and_objects_are_found_among_many(policy: Any) -> None:
 
     assert [list(row) for row in relation.sure] == one_by_one(patterns, calls, True)
     assert {len(row) for row in relation.sure} == {2 if policy == "subset" else 1}
+
+
+def test_a_call_that_failed_has_no_output_that_reads_as_null_however_many_there_are() -> None:
+    expected = ExpectedCalls([OutputPattern("a", None, text=True)] * 9)
+
+    relation = relate(expected, [ToolCall("a", {}, None, error="broke", unrecorded=frozenset())] * 9)
+
+    assert [list(row) for row in relation.possible] == [[]] * 9

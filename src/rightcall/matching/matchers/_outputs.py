@@ -91,7 +91,12 @@ class OutputReading(msgspec.Struct, frozen=True):
         return json.dumps(output) if self.form == "text" else output
 
     def __call__(self, calls: Sequence[ToolCall]) -> list[Hashable | None]:
-        return [None if "output" in call.unrecorded else (freeze(self.of(call.output)),) for call in calls]
+        return [self._key(call) for call in calls]
+
+    def _key(self, call: ToolCall) -> Hashable | None:
+        if call.output is None and call.error is not None:
+            return ()  # a call that failed has no output: as text, `null` would be the output of one that gave None
+        return None if "output" in call.unrecorded else (freeze(self.of(call.output)),)
 
 
 def _expected_values(expected: Any, reading: OutputReading) -> list[Any]:
