@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 from tests.reading.logs import ANSWERED, ASKED, asks, gives, refund
 from tests.reading.test_messages import FORMATS
 from tests.reading.traces import request, span
@@ -283,6 +283,7 @@ def mangled(draw: st.DrawFn) -> list[Any]:
     return messages + draw(st.lists(JUNK, max_size=2))
 
 
+@example([{"role": "assistant", "content": [{"type": [], "id": "1", "name": "t", "input": {"a": 1}}]}])
 @given(mangled())
 def test_whatever_the_shape_of_messages_they_are_read_or_refused(messages: list[Any]) -> None:
     text = json.dumps(messages)

@@ -66,7 +66,7 @@ def partial_part(key: str, item: Any) -> Part | None:
     """Return the format of a call with an id but without name or arguments, which other messages may have."""
     held = _inside(item, "tool_call") if isinstance(item, Mapping) else NOTHING
     held = item if held is NOTHING else held
-    if not isinstance(held, Mapping) or not (key == "tool_calls" or held.get("type") in _CALLS):
+    if not isinstance(held, Mapping) or not (key == "tool_calls" or str(held.get("type")) in _CALLS):
         return None
     call_id = _first(held, ("id", "call_id"))
     return _PARTIAL if isinstance(call_id, str) and call_id and call_id not in PLACEHOLDERS else None
