@@ -263,3 +263,12 @@ def test_values_of_our_own_spans_are_never_taken_for_a_wrapping(args: dict[str, 
 
     [made] = captured.trajectory().calls
     assert (made.args, made.output) == (args, output)
+
+
+@pytest.mark.parametrize(("scope", "output"), [("my_agent", [{"text": "x"}]), ("", None), ("strands.telemetry", None)])
+def test_a_value_that_looks_wrapped_is_one_where_its_tracer_does_not_wrap(scope: str, output: object) -> None:
+    made = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search"}
+
+    [found] = read_one(span(1, {**made, "gen_ai.tool.call.result": '[{"text": "x"}]'}), scope=scope).calls
+
+    assert (found.output, "output" in found.unrecorded) == (output, output is None)

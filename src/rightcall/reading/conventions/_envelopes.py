@@ -14,8 +14,8 @@ from rightcall.reading.spans import NOTHING, CallRecord, UnparsableError, argume
 
 Envelope = Callable[[Any, CallRecord, Mapping[str, Any]], Any]
 
-_OWN_SCOPE = "rightcall"
-"""The scope of the spans that `@tool` and `@traced` make."""
+_WRAPPERS = re.compile(r"instrumentation|^strands\.|^gcp\.vertex\.agent|^mlflow\.")
+"""Scopes of those who put values into wrappings. Other tracers, ours among them, write them as they are."""
 _REPR = re.compile(
     r"content=(?P<quote>['\"])(?P<text>.*?)(?P=quote) (?:name=|tool_call_id=|artifact=|status=|id=)", re.S
 )
@@ -177,9 +177,8 @@ def foreign_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -
     """Drop arguments in the wrapping of a framework whose convention the span does not follow.
 
     A span that lost the mark of its convention is read by another one, which would take the wrapping for arguments.
-    Spans of our own decorators have no mark to lose, and hold values as they are.
     """
-    if _OWN_SCOPE in call.layers or not isinstance(value, dict):
+    if not isinstance(value, dict) or not _may_be_wrapped(call):
         return value
     is_call = isinstance(value.get("args"), list) and isinstance(value.get("kwargs"), dict)
     return NOTHING if is_call or {"input_str", "tags"} <= value.keys() else value
@@ -187,7 +186,7 @@ def foreign_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -
 
 def foreign_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Drop outputs in such a wrapping."""
-    if _OWN_SCOPE in call.layers:
+    if not _may_be_wrapped(call):
         return value
     inner = value["output"] if isinstance(value, dict) and value.keys() == {"output"} else value
     if isinstance(inner, str):
@@ -199,6 +198,12 @@ def foreign_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) 
     is_adk = inner.keys() == {"id", "name", "response"} and inner["name"] == call.name
     is_wrapped = is_adk or "raw_output" in inner or _message_fields(inner) is not None
     return NOTHING if is_wrapped else value
+
+
+def _may_be_wrapped(call: CallRecord) -> bool:
+    """Return whether the span may be of an instrumentation that wraps values: by its scope, or because it has none."""
+    scope = call.span.scope if call.span is not None else ""
+    return not scope or _WRAPPERS.search(scope) is not None
 
 
 def _written_tool_message(text: str, call: CallRecord) -> Any:

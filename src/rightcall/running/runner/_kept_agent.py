@@ -43,7 +43,7 @@ class KeptAgent:
             for event in self._events:
                 if isinstance(event, CaseFinished):
                     return event
-        except BaseException:
+        except BaseException:  # Ctrl-C too: the worker must not outlive the loop that feeds it
             self.close()
             raise
         self.close()

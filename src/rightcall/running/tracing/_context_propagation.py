@@ -147,7 +147,7 @@ def _start(original: Callable[..., Any]) -> Callable[..., Any]:
         self.run = run_with_context
         try:
             bound(original, self)()
-        except BaseException:
+        except BaseException:  # a thread that did not start, for whatever reason, keeps its own `run`
             restore()
             raise
 
