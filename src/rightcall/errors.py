@@ -127,13 +127,13 @@ def shown(value: object) -> str:
 
 
 def nearest(name: str, known: list[str] | tuple[str, ...]) -> str:
-    """A hint for an unknown name: the nearest known one, or all of them when none is near."""
+    """Return a hint for an unknown name: the nearest known one, or all of them, each once, when none is near."""
     import difflib
 
     close = difflib.get_close_matches(name[:100], known, n=1, cutoff=0.6)
     if close:
         return f"did you mean {close[0]!r}?"
-    return f"known: {', '.join(known)}" if known else "none are known"
+    return f"known: {', '.join(dict.fromkeys(known))}" if known else "none are known"
 
 
 def pattern_problem(name: str) -> str | None:

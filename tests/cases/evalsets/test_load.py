@@ -452,3 +452,11 @@ def test_names_with_a_star_are_mistakes_at_their_place(tmp_path: Path) -> None:
     for reported, place in ((never, "3:20:"), (mocked, "4:11:")):
         assert place in reported
         assert "'delete_*' has a '*', but names are exact here" in reported
+
+
+def test_a_key_like_none_that_is_known_lists_each_known_key_once(tmp_path: Path) -> None:
+    said = problem(tmp_path, "cases:\n- id: a\n  expect:\n    zzz: []")
+
+    keys = said.partition("known: ")[2].split(", ")
+    assert "calls" in keys
+    assert len(keys) == len(set(keys))
