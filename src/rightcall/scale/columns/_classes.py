@@ -62,7 +62,7 @@ class ClassScorer:
         return self._with_others(kind, begin, end) if kind.blames_others else kind.scored
 
     def _key(self, begin: int, end: int) -> tuple[int, ...] | bytes:
-        """The classes of the calls that are looked at, sorted where their order means nothing."""
+        """The classes of the calls that are looked at, sorted where the evaluator says the same of every order."""
         codes = self._calls.codes[begin:end]
         if self._texts is None:
             key = codes.translate(None, self._unwanted)
@@ -70,7 +70,10 @@ class ClassScorer:
         parts = zip(codes, self._texts[begin:end], self._errors_of(begin, end), strict=True)
         classes, unwanted = self._classes, self._unwanted
         found = [classes[part] for part in parts if part[0] not in unwanted]
-        return tuple(found if self._scope.order else sorted(found))
+        # Where it is open whether a call satisfies an expectation, sure pairs are made first, and of several ways to
+        # make them the order decides which calls are left: findings depend on it, though the score does not.
+        ordered = self._scope.order or not classes.open.isdisjoint(found)
+        return tuple(found if ordered else sorted(found))
 
     def _is_capped(self, calls: int, others: int) -> bool:
         """Whether an evaluator may have more to say than it lists: of calls where they are at fault by themselves."""
@@ -123,12 +126,16 @@ class _Classes(dict[_Part, int]):
             calls.code_of[name]: [pattern for pattern in scope.patterns if pattern.name == name] for name in scope.names
         }
         self._numbers: dict[tuple[int, tuple[bool | None, ...]], int] = {}
+        self.open: set[int] = set()
+        """The classes of calls of which the trace does not tell whether they satisfy an expectation."""
 
     def __missing__(self, part: _Part) -> int:
         code, text, error = part
         with Budget():
             satisfied = self._satisfied(code, text, error)
         number = self[part] = self._numbers.setdefault((code, satisfied), len(self._numbers))
+        if None in satisfied:
+            self.open.add(number)
         return number
 
     def _satisfied(self, code: int, text: str | None, error: str | None) -> tuple[bool | None, ...]:
