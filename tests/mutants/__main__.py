@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import pickle
-import random
 import subprocess
 import sys
 import tempfile
@@ -37,9 +37,8 @@ def main() -> int:
     everything = [each for file in files for each in mutations(file, (PROJECT / file).read_text(encoding="utf-8"))]
     explained = explanations()
     chosen = [each for each in everything if fnmatch(each.file, f"*{wanted.only}*")]
-    sample = random.Random(wanted.seed).sample(chosen, min(wanted.number, len(chosen)))
     part, parts = wanted.part
-    sample = sample[part - 1 :: parts]
+    sample = sample_of(chosen, wanted.seed, wanted.number)[part - 1 :: parts]
     unneeded = sorted(set(explained) - {each.key for each in everything})
     print(f"{len(everything)} mutants in {len(files)} modules; {len(sample)} are tried, seed {wanted.seed}", flush=True)
     tried = list(_tried([each for each in sample if each.key not in explained], wanted))
@@ -62,6 +61,18 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--part", type=_part, default=(1, 1), help="one of so many parts of the sample, such as 1/8")
     return parser.parse_args()
+
+
+def sample_of(chosen: Sequence[Mutation], seed: int, number: int) -> list[Mutation]:
+    """Return so many of the mutants, the same ones wherever their modules move to and whatever changes around them.
+
+    Drawn by their places in a list, every change of the core would make another sample.
+    """
+
+    def drawn(mutation: Mutation) -> bytes:
+        return hashlib.sha256("\0".join([str(seed), *mutation.key[1:]]).encode()).digest()
+
+    return sorted(chosen, key=drawn)[:number]
 
 
 def _part(text: str) -> tuple[int, int]:

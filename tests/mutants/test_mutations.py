@@ -10,7 +10,7 @@ from threading import Event
 from typing import Any
 
 import pytest
-from tests.mutants.__main__ import explanations
+from tests.mutants.__main__ import explanations, sample_of
 from tests.mutants.core import CORE, Area, core_files
 from tests.mutants.forking import End, forked
 from tests.mutants.mutations import mutations
@@ -64,6 +64,15 @@ def test_each_kind_of_mistake_is_made(source: str, expected: list[str]) -> None:
 )
 def test_what_does_not_run_or_is_read_by_people_only_is_left_alone(source: str) -> None:
     assert made(source) == []
+
+
+def test_a_sample_stays_as_it_is_where_modules_move_and_other_lines_change() -> None:
+    source = "def f(a, b):\n    return a + b < 3 and a == 4\n"
+    before = sample_of(mutations("f.py", source), 12, 3)
+    after = sample_of(mutations("moved/g.py", "x = ''\n\n\n" + source), 12, 3)
+
+    assert [each.key[1:] for each in before] == [each.key[1:] for each in after]
+    assert [each.key for each in before] != [each.key for each in sample_of(mutations("f.py", source), 13, 3)]
 
 
 def test_a_mistake_is_told_by_its_text_and_function_wherever_its_line_is() -> None:
