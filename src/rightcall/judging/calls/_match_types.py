@@ -206,7 +206,7 @@ class _Turn:
         before = self._most(self._sure, self._of_sure.possible)
         most = self._wanted if self._missing else self._most(self._all, self._of_all.possible)
         # Each call more that is as it should be is a call more that was made.
-        made = self._made_surely + max(0, most - before)
+        made = self._made_surely + most - before
         least, fewest = self._least(), math.inf if self._missing else self._made
         return _share(least, self._total(fewest)), _share(most, self._total(made))
 
@@ -229,7 +229,7 @@ class _Turn:
 
 
 def _share(count: int, total: float) -> float:
-    return min(1.0, count / total) if total else 1.0
+    return count / total if total else 1.0
 
 
 def _pairs(rows: Sequence[Row]) -> int:
