@@ -185,7 +185,7 @@ class _Turn:
 
     def surely_passes(self) -> bool:
         if self._match_type == "EXACT":
-            return self._whole and is_surely_exact(self._of_all.sure, self._all)
+            return is_surely_exact(self._of_all.sure, self._all)
         if self._match_type == "SUBSET":
             return not self._missing and _pairs(self._of_all.sure) == self._made
         if self._match_type == "UNORDERED" and not (self._whole and self._wanted == self._made):

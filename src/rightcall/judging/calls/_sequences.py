@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rightcall.judging.core import Selection
+from rightcall.judging.core import Doubts, Selection
 from rightcall.matching.alignment import Row, fits_every_order, least_common, least_met, maximum_pairing
 
 
@@ -37,7 +37,7 @@ def may_be_exact(rows: list[Row], selection: Selection) -> bool:
     if doubts is None or not (doubts.members or doubts.missing):
         return len(rows) == len(selection.calls) and fits_every_order(rows, selection.loose, ())
     if not selection.loose:
-        return _is_one_of_many(rows, selection)
+        return _is_one_of_many(rows, len(selection.calls), doubts)
     return covers_all(rows, selection)
 
 
@@ -60,28 +60,21 @@ def without(rows: list[Row], columns: frozenset[int]) -> list[Row]:
     return [kept[id(row)] for row in rows]
 
 
-def _is_one_of_many(rows: Sequence[Row], selection: Selection) -> bool:
+def _is_one_of_many(rows: Sequence[Row], width: int, doubts: Doubts) -> bool:
     """Whether the expected calls are the sure ones and some of the others, in order, between calls that are missing."""
-    doubts = selection.doubts
-    members, missing = (doubts.members, doubts.missing) if doubts is not None else (frozenset(), False)
-    met_by = [0] * len(selection.calls)
+    met_by = [0] * width
     for number, row in enumerate(rows):
         for column in row:
             met_by[column] |= 1 << number
     # A bit is set where so many of the expected calls may be behind us.
-    whole = (1 << len(rows) + 1) - 1
     reached = 1
     for column, mask in enumerate(met_by):
-        if missing:
-            reached = _and_beyond(reached, whole)
+        if doubts.missing:
+            # Any number of calls may be missing here: all bits from the lowest one on.
+            reached = -(reached & -reached)
         taken = (reached & mask) << 1
-        reached = taken | reached if column in members else taken
-    return bool(reached) if missing else bool(reached >> len(rows) & 1)
-
-
-def _and_beyond(reached: int, whole: int) -> int:
-    """All numbers from the least one that is reached."""
-    return whole & ~((reached & -reached) - 1) if reached else 0
+        reached = taken | reached if column in doubts.members else taken
+    return bool(reached) if doubts.missing else bool(reached >> len(rows) & 1)
 
 
 def _size(rows: Sequence[Row]) -> int:
