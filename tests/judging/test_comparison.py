@@ -1,0 +1,125 @@
+"""Expected and actual calls side by side, as far as there is room for them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.builders import call, calls, expected, judge
+
+from rightcall import ToolCall, Trajectory
+from rightcall.judging import EVALUATORS
+from rightcall.limits import Limits
+
+
+def steps(made: Any, wanted: list[Any], kind: str = "tool-trajectory", **narrowing: Any) -> list[tuple[Any, ...]]:
+    key = "expected" if kind == "tool-trajectory" else "tool_calls"
+    config = {"match_type": "ANY_ORDER"} if kind == "tool-trajectory" else {}
+    details: Any = judge(kind, made, {key: wanted, **narrowing}, **config).details
+    return [(step.kind, step.name, step.expected, step.actual) for step in details.alignment.steps]
+
+
+@pytest.mark.parametrize("kind", ["tool-trajectory", "tool-call-args"])
+def test_calls_that_are_the_expected_ones_are_listed_at_their_places_in_the_run(kind: str) -> None:
+    made = calls(call("log"), call("a", x=1), call("log"), call("b", x=2))
+    found = steps(made, [expected("a", x=1), expected("b", x=2)], kind, ignore_tools=["log"])
+
+    assert found == [("match", "a", 0, 1), ("match", "b", 1, 3)]
+
+
+def test_calls_after_the_expected_ones_are_extra() -> None:
+    assert steps(calls("a", "b", "c"), ["a"]) == [
+        ("match", "a", 0, 0),
+        ("extra", "b", None, 1),
+        ("extra", "c", None, 2),
+    ]
+
+
+def test_expectations_that_any_call_satisfies_take_the_first_ones() -> None:
+    made = calls(call("a", x=1), call("b"), call("a", x=1))
+
+    assert steps(made, [expected("a", x=1), expected("a", x=1)]) == [
+        ("match", "a", 0, 0),
+        ("extra", "b", None, 1),
+        ("match", "a", 1, 2),
+    ]
+
+
+def test_what_is_left_of_one_name_is_paired_in_order() -> None:
+    made = calls(call("a", x=7), call("a", x=2), call("a", x=8), call("a", x=9))
+    wanted = [expected("a", x=1), expected("a", x=2), expected("a", x=3)]
+
+    assert steps(made, wanted) == [
+        ("mismatch", "a", 0, 0),
+        ("match", "a", 1, 1),
+        ("mismatch", "a", 2, 2),
+        ("extra", "a", None, 3),
+    ]
+
+
+def test_a_call_whose_arguments_are_unknown_is_paired_with_what_it_may_be_rather_than_with_the_next() -> None:
+    made = Trajectory.of([call("a", x=9), ToolCall("a"), call("a", x=1)])
+    result = judge("tool-call-args", made, {"tool_calls": [expected("a", x=1), expected("a", x=2)]})
+
+    assert steps(made, [expected("a", x=1), expected("a", x=2)], "tool-call-args") == [
+        ("extra", "a", None, 0),
+        ("match", "a", 0, 2),
+        ("mismatch", "a", 1, 1),
+    ]
+    assert [(each.code, each.message) for each in result.findings[1:]] == [
+        ("RC301", "`a`: its arguments were not recorded")
+    ]
+
+
+def test_names_alone_are_aligned_as_if_calls_of_other_tools_were_not_there() -> None:
+    def found(*made: str) -> list[tuple[Any, ...]]:
+        details: Any = judge("tool-call-order", calls(*made), {"tool_calls_order": ["a", "b", "a"]}).details
+        return [(step.kind, step.name, step.actual) for step in details.alignment.steps if step.kind != "extra"]
+
+    assert found("b", "a", "b") == [("match", "a", 1), ("match", "b", 2), ("missing", "a", None)]
+    assert found("x", "b", "y", "a", "b", "z") == [("match", "a", 3), ("match", "b", 4), ("missing", "a", None)]
+
+
+LONG = {"ASCII": "x" * 60, "beyond ASCII": "é" * 60}
+
+
+def large(what: str, text: str, size: int) -> tuple[list[ToolCall], list[Any]]:
+    """Calls that take much room to be shown, for one reason each, and what is expected of them."""
+    if what == "names":
+        return [], [expected(f"{n}{text}") for n in range(size)]
+    if what == "actual values":
+        return [call("a", x=f"{n}{text}") for n in range(size)], [expected("a", x=n) for n in range(size)]
+    if what == "expected values":
+        return [call("a", x=n) for n in range(size)], [expected("a", x=f"{n}{text}") for n in range(size)]
+    return [call("a", **{text: n}) for n in range(size)], [expected("a", **{text: n + size}) for n in range(size)]
+
+
+@pytest.mark.parametrize("limit", [4_000, 32_000])
+@pytest.mark.parametrize("text", LONG)
+@pytest.mark.parametrize("what", ["names", "actual values", "expected values", "keys"])
+def test_steps_and_explained_calls_fill_the_room_that_they_have_and_no_more(what: str, text: str, limit: int) -> None:
+    made, wanted = large(what, LONG[text], 200)
+    evaluator = EVALUATORS["tool-call-args"](limits=Limits(explanation_bytes=limit))
+    result = evaluator.evaluate([call("first"), *made], {"tool_calls": wanted})
+    details = json.loads(result.to_json())["details"]
+    steps, explained = details["alignment"]["steps"], details["explained_tool_calls_args"]
+
+    for part in (steps, explained):
+        # Each of the two has three eighths of the room, of which an estimate may leave some.
+        assert 0.15 < len(json.dumps(part, separators=(",", ":"))) / (limit * 3 / 8) <= 1
+    assert len(steps) + details["alignment"]["left_out"] == 201
+    assert len(explained) + details["left_out"] == 200
+
+
+def test_calls_that_are_the_expected_ones_are_counted_where_there_is_no_room_to_list_all_of_them() -> None:
+    made, wanted = [call(LONG["ASCII"])] * 40, [expected(LONG["ASCII"])] * 40
+
+    def listed(limit: int) -> tuple[int, int]:
+        evaluator = EVALUATORS["tool-trajectory"](limits=Limits(explanation_bytes=limit))
+        details: Any = evaluator.evaluate(made, {"expected": wanted}).details
+        return len(details.alignment.steps), details.alignment.left_out
+
+    assert listed(64_000) == (40, 0)
+    assert listed(16_000) == (0, 40)
+    assert listed(9_000) == (0, 40)
