@@ -174,7 +174,7 @@ def test_the_highest_share_of_calls_without_an_order_is_that_of_the_best_order()
 def test_calls_without_an_order_may_be_the_expected_ones_among_many_of_unknown_agents(
     expected: str, verdict: str
 ) -> None:
-    made = Trajectory(calls=tuple([*of_agent("boss", "ab"), *of_agent(None, "x" * 9)]), unordered=((0, 2),))
+    made = Trajectory(calls=(*of_agent("boss", "ab"), *of_agent(None, "x" * 9)), unordered=((0, 2),))
 
     assert judged(made, expected, "EXACT", narrowing={"agent": "boss"}).verdict == verdict
 
