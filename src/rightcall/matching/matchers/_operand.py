@@ -119,3 +119,15 @@ def is_number(value: Any) -> bool:
 def is_whole(value: Any) -> bool:
     """Return whether a value is a number without a fraction: `2` and `2.0` are, NaN and infinity are not."""
     return is_number(value) and (isinstance(value, int) or value.is_integer())
+
+
+JSON_TYPES: dict[str, Test] = {
+    "string": lambda value: isinstance(value, str),
+    "number": is_number,
+    "integer": is_whole,
+    "boolean": lambda value: isinstance(value, bool),
+    "array": lambda value: isinstance(value, list),
+    "object": lambda value: isinstance(value, dict),
+    "null": lambda value: value is None,
+}
+"""The types of JSON Schema (draft 2020-12, validation, section 6.1.1), for `$type` and for `$schema`."""

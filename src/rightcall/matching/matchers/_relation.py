@@ -14,7 +14,7 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.matching.alignment import Row
 from rightcall.values.trajectory import ToolCall
 
-from ._calls import Pattern, Projection
+from ._patterns import Pattern, Projection
 
 
 class Lookup(msgspec.Struct, frozen=True):

@@ -14,9 +14,8 @@ from rightcall.limits import Budget, Limits
 
 from ._operand import Operand, SpendingTest
 from ._regex import compile_regex
-from ._schema_keywords import KEYWORDS, LATE
+from ._schema_keywords import KEYWORDS, LATE, TYPES
 from ._schema_nodes import ANYTHING, NOTHING, Node, Visit, anything
-from ._schema_values import TYPES
 
 _NEW = ("draft2019-09", "draft2020-12")
 """Drafts in which other keywords count beside a `$ref`, and that have `unevaluated…`."""

@@ -1,10 +1,16 @@
-"""The keywords of JSON Schema, by name, and those that combine schemas."""
+"""The keywords of JSON Schema, by name: those of one value, and those that combine schemas."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
-from ._operand import is_number
+from rightcall.errors import ExpectationError, shown
+
+from ._equality import canonical
+from ._operand import JSON_TYPES, Test, is_number
 from ._schema_containers import (
     additional_items,
     additional_properties,
@@ -23,25 +29,133 @@ from ._schema_containers import (
     unevaluated_properties,
 )
 from ._schema_nodes import Check, Evaluated, Keyword, Site, Visit, anything
-from ._schema_values import (
-    asserts,
-    at_least,
-    at_most,
-    bound_draft4,
-    const,
-    enum,
-    is_above,
-    is_at_least,
-    is_at_most,
-    is_below,
-    is_list,
-    is_multiple,
-    is_object,
-    is_text,
-    of_type,
-    pattern,
-    unique_items,
-)
+
+
+def asserts(kind: str, holds: Callable[[Any, Any], bool]) -> Keyword:
+    """A keyword that compares values of one type with its operand, and accepts all others."""
+    applies = JSON_TYPES[kind]
+
+    def build(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
+        return lambda value, visit, evaluated: not applies(value) or holds(value, wanted)
+
+    return build
+
+
+def at_most(value: Any, most: Any) -> bool:
+    """Return whether a value has no more parts than this."""
+    return bool(len(value) <= most)
+
+
+def at_least(value: Any, least: Any) -> bool:
+    """Return whether a value has no fewer parts than this."""
+    return bool(len(value) >= least)
+
+
+def is_multiple(value: Any, of: Any) -> bool:
+    """Return whether a number is a whole multiple of another."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return False
+    if not isinstance(of, float):
+        return not value % of
+    try:
+        quotient = value / of
+        return bool(int(quotient) == quotient)
+    except OverflowError:  # no float is that large: the decimals as they are written, exactly
+        return (Fraction(str(value)) / Fraction(str(of))).denominator == 1
+
+
+def is_at_most(value: Any, most: Any) -> bool:
+    """Return whether a number is not above another. NaN, which is in no order, is neither above nor below any."""
+    return not value > most
+
+
+def is_at_least(value: Any, least: Any) -> bool:
+    """Return whether a number is not below another."""
+    return not value < least
+
+
+def is_below(value: Any, bound: Any) -> bool:
+    """Return whether a number neither is another nor is above it."""
+    return not value >= bound
+
+
+def is_above(value: Any, bound: Any) -> bool:
+    """Return whether a number neither is another nor is below it."""
+    return not value <= bound
+
+
+def bound_draft4(exclusive: str, holds: Callable[[Any, Any], bool], strictly: Callable[[Any, Any], bool]) -> Keyword:
+    """A bound of drafts 3 and 4, where another keyword says whether it is itself excluded."""
+
+    def build(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
+        inside = strictly if schema.get(exclusive) else holds
+        return lambda value, visit, evaluated: not is_number(value) or inside(value, wanted)
+
+    return build
+
+
+def of_type(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
+    """`type`: one of several types; in draft 3 also what a schema accepts."""
+    kinds = site.types
+    names = [wanted] if isinstance(wanted, (str, dict)) else wanted
+    # In draft 3 a type may be a schema.
+    nodes = [site.node(name) for name in names if isinstance(name, (dict, bool))]
+    for name in names:
+        if isinstance(name, str) and name not in kinds:
+            raise ExpectationError(f"{site.where}: a JSON Schema has no type {shown(name)}")
+    tests = [kinds[name] for name in names if isinstance(name, str)]
+    if len(tests) == 1 and not nodes:
+        [test] = tests
+        return lambda value, visit, evaluated: test(value)
+    return lambda value, visit, evaluated: (
+        any(test(value) for test in tests) or any(node.accepts(value, visit) for node in nodes)
+    )
+
+
+def enum(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
+    """`enum`: one of several values."""
+    texts = {canonical(each, site.budget) for each in wanted}
+    return lambda value, visit, evaluated: canonical(value, visit.budget) in texts
+
+
+def const(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
+    """`const`: one value."""
+    return enum([wanted], schema, site)
+
+
+def unique_items(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
+    """`uniqueItems`: no two items are equal. In time linear in the list."""
+
+    def check(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
+        if not wanted or not isinstance(value, list):
+            return True
+        seen: set[str] = set()
+        for item in value:
+            text = canonical(item, visit.budget)
+            if text in seen:
+                return False
+            seen.add(text)
+        return True
+
+    return check
+
+
+def pattern(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
+    """`pattern`: a text with a match, by the linear engine."""
+    test = site.pattern(wanted)
+    return lambda value, visit, evaluated: not isinstance(value, str) or test(value)
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+TYPES: dict[str, dict[str, Test]] = {
+    "draft-03": {**JSON_TYPES, "integer": _is_int, "any": lambda value: True},
+    "draft-04": {**JSON_TYPES, "integer": _is_int},
+    **dict.fromkeys(("draft-06", "draft-07", "draft2019-09", "draft2020-12"), JSON_TYPES),
+}
+"""The types of each draft: since draft 6, `2.0` is an integer."""
 
 
 def all_of(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
@@ -140,10 +254,10 @@ _COMMON: dict[str, Keyword] = {
     "type": of_type,
     "enum": enum,
     "pattern": pattern,
-    "maxLength": asserts(is_text, at_most),
-    "minLength": asserts(is_text, at_least),
-    "maxItems": asserts(is_list, at_most),
-    "minItems": asserts(is_list, at_least),
+    "maxLength": asserts("string", at_most),
+    "minLength": asserts("string", at_least),
+    "maxItems": asserts("array", at_most),
+    "minItems": asserts("array", at_least),
     "uniqueItems": unique_items,
     "patternProperties": pattern_properties,
     "additionalProperties": additional_properties,
@@ -159,9 +273,9 @@ _OLD_BOUNDS: dict[str, Keyword] = {
     "minimum": bound_draft4("exclusiveMinimum", is_at_least, is_above),
 }
 _SINCE_4: dict[str, Keyword] = {
-    "multipleOf": asserts(is_number, is_multiple),
-    "maxProperties": asserts(is_object, at_most),
-    "minProperties": asserts(is_object, at_least),
+    "multipleOf": asserts("number", is_multiple),
+    "maxProperties": asserts("object", at_most),
+    "minProperties": asserts("object", at_least),
     "required": required,
     "properties": properties,
     "allOf": all_of,
@@ -171,10 +285,10 @@ _SINCE_4: dict[str, Keyword] = {
 }
 _SINCE_6: dict[str, Keyword] = {
     **_SINCE_4,
-    "maximum": asserts(is_number, is_at_most),
-    "minimum": asserts(is_number, is_at_least),
-    "exclusiveMaximum": asserts(is_number, is_below),
-    "exclusiveMinimum": asserts(is_number, is_above),
+    "maximum": asserts("number", is_at_most),
+    "minimum": asserts("number", is_at_least),
+    "exclusiveMaximum": asserts("number", is_below),
+    "exclusiveMinimum": asserts("number", is_above),
     "const": const,
     "contains": contains,
     "propertyNames": property_names,
@@ -193,7 +307,7 @@ LATE: dict[str, Keyword] = {
 """Keywords that are checked after all others of their schema, by the drafts that have them."""
 
 _DRAFT3: dict[str, Keyword] = {
-    "divisibleBy": asserts(is_number, is_multiple),
+    "divisibleBy": asserts("number", is_multiple),
     "disallow": disallow,
     "extends": all_of,
     "properties": properties_draft3,
