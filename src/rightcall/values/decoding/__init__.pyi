@@ -1,4 +1,4 @@
-from ._documents import decode_document as decode_document
+from ._documents import Document as Document, Path as Path, Position as Position, decode_document as decode_document
 from ._edits import (
     Edit as Edit,
     Member as Member,
@@ -8,11 +8,10 @@ from ._edits import (
     is_json as is_json,
 )
 from ._json import (
+    admit as admit,
     decode_json as decode_json,
     decode_json_sequence as decode_json_sequence,
     decode_text as decode_text,
     dump_json as dump_json,
     load_json as load_json,
 )
-from ._located_json import Document as Document, Path as Path, Position as Position
-from ._values import admit as admit

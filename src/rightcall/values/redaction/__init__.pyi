@@ -1,4 +1,3 @@
-from ._names import secret_name as secret_name
 from ._redactor import (
     redacted_address as redacted_address,
     redacted_text as redacted_text,
@@ -11,4 +10,4 @@ from ._results import (
     redacted_overall as redacted_overall,
     redacted_trajectory as redacted_trajectory,
 )
-from ._shapes import SHAPES as SHAPES
+from ._shapes import SHAPES as SHAPES, secret_name as secret_name

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ._names import is_harmless, looks_like, secret_name
-from ._shapes import Shape, shapes_in
+from ._shapes import Shape, is_harmless, looks_like, secret_name, shapes_in
 
 _NAMING = ("name", "key", "header")
 _BEGINNING = "[redacted: "

@@ -13,9 +13,8 @@ from rightcall.values.decoding import dump_json, load_json
 from rightcall.values.results import CaseResult, Difference, OverallResult
 from rightcall.values.trajectory import Trajectory
 
-from ._names import secret_name
 from ._redactor import Redactor, placeholder, redacted_value
-from ._shapes import is_suspect
+from ._shapes import is_suspect, secret_name
 
 _FIXED = frozenset(
     {"case_id", "verdict", "kind", "evaluator", "operator", "match_type", "args_match", "mode", "cause", "code"}

@@ -1,12 +1,21 @@
-from ._case_result import (
+from ._case_results import (
+    OTHER as OTHER,
+    Aggregates as Aggregates,
     CaseResult as CaseResult,
     Cause as Cause,
+    ClassFigures as ClassFigures,
+    Classification as Classification,
+    EvaluatorTotals as EvaluatorTotals,
     ExpectationSources as ExpectationSources,
+    Measure as Measure,
     Outcome as Outcome,
+    OverallResult as OverallResult,
     PlacedFinding as PlacedFinding,
     SavedCase as SavedCase,
     Source as Source,
+    Tally as Tally,
     Totals as Totals,
+    measures_of as measures_of,
     severity as severity,
     worst as worst,
 )
@@ -17,15 +26,8 @@ from ._codes import (
     group_words as group_words,
     is_unmeasured as is_unmeasured,
 )
-from ._findings import (
-    Alignment as Alignment,
-    Finding as Finding,
-    NamedCall as NamedCall,
-    Step as Step,
-    missing_calls as missing_calls,
-    tool_in as tool_in,
-)
 from ._justifications import (
+    Alignment as Alignment,
     AnswersJustification as AnswersJustification,
     BudgetCheck as BudgetCheck,
     BudgetsJustification as BudgetsJustification,
@@ -40,7 +42,9 @@ from ._justifications import (
     JudgedSample as JudgedSample,
     JudgeJustification as JudgeJustification,
     Justification as Justification,
+    NamedCall as NamedCall,
     PairingJustification as PairingJustification,
+    Step as Step,
     ToolCallArgsEvaluatorJustification as ToolCallArgsEvaluatorJustification,
     ToolCallCountEvaluatorJustification as ToolCallCountEvaluatorJustification,
     ToolCallOrderEvaluatorJustification as ToolCallOrderEvaluatorJustification,
@@ -53,12 +57,16 @@ from ._result import (
     Explained as Explained,
     Explainer as Explainer,
     Explanation as Explanation,
+    Finding as Finding,
     Verdict as Verdict,
+    missing_calls as missing_calls,
+    tool_in as tool_in,
     without_details as without_details,
 )
-from ._signs import SIGNS as SIGNS, Sign as Sign
 from ._text import (
+    SIGNS as SIGNS,
     Difference as Difference,
+    Sign as Sign,
     call_text as call_text,
     figure_text as figure_text,
     nth_text as nth_text,
@@ -66,15 +74,4 @@ from ._text import (
     ordinal_text as ordinal_text,
     text_pair as text_pair,
     value_text as value_text,
-)
-from ._totals import (
-    OTHER as OTHER,
-    Aggregates as Aggregates,
-    ClassFigures as ClassFigures,
-    Classification as Classification,
-    EvaluatorTotals as EvaluatorTotals,
-    Measure as Measure,
-    OverallResult as OverallResult,
-    Tally as Tally,
-    measures_of as measures_of,
 )

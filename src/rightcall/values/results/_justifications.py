@@ -3,12 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union
 
 import msgspec
 
-from ._findings import Alignment, NamedCall
 from ._text import Difference
+
+
+class NamedCall(msgspec.Struct, frozen=True):
+    """A call that a finding is about: its position in its own list, from 0, and its text."""
+
+    position: int
+    text: str
+
+
+class Step(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One line of an alignment.
+
+    `match`: as expected. `mismatch`: the same tool, but not as expected (`differences` says where). `moved`: as
+    expected, but at another place in the order. `missing`: expected, not called. `extra`: called, not expected.
+    A mismatch can be `out_of_place` as well; a moved step always is.
+    """
+
+    kind: Literal["match", "mismatch", "moved", "missing", "extra"]
+    name: str
+    expected: int | None = None
+    """Position among the expected calls, from 0."""
+    actual: int | None = None
+    """Position in the trajectory, from 0."""
+    differences: tuple[Difference, ...] = ()
+    out_of_place: bool = False
+
+
+class Alignment(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The alignment of actual and expected calls, step by step.
+
+    `left_out` is the number of steps that are not listed because there are too many.
+    """
+
+    steps: tuple[Step, ...] = ()
+    left_out: int = 0
 
 
 class CountCheck(msgspec.Struct, frozen=True):

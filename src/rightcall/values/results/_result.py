@@ -1,7 +1,8 @@
-"""The result of judging one trajectory by one evaluator."""
+"""The result of judging one trajectory by one evaluator, and the findings: what went wrong."""
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
@@ -10,11 +11,52 @@ from msgspec import UNSET, UnsetType
 from rightcall.errors import InputError, LimitError, shown
 from rightcall.limits import Budget
 from rightcall.values.decoding import dump_json, load_json
+from rightcall.values.trajectory import Trajectory
 
-from ._findings import Finding
-from ._justifications import KNOWN_JUSTIFICATIONS, Justification
+from ._justifications import KNOWN_JUSTIFICATIONS, Justification, NamedCall
 
 Verdict: TypeAlias = Literal["passed", "failed", "not_measured", "error"]
+_QUOTED = re.compile(r"`([^`(]{1,200})")
+_LONGEST_NAME = 200
+
+
+class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One thing that went wrong: a stable code, one sentence, and the calls it is about."""
+
+    code: str
+    """Such as `RC101`; `rightcall explain RC101` says more."""
+    message: str
+    expected: NamedCall | None = None
+    actual: NamedCall | None = None
+    path: str | None = None
+    """Which part of the criteria it is about, such as `tool_calls[2]`."""
+    help: str | None = None
+    """A specific remedy, if there is one."""
+
+    @property
+    def tool(self) -> str:
+        """The tool that it is about: of the call it names, or the first word in it that is quoted; else empty."""
+        call = self.expected or self.actual
+        if call is not None:
+            return tool_in(call.text)
+        if self.path is not None and self.path.startswith("tool_calls_count."):
+            return self.path.partition(".")[2][:_LONGEST_NAME]
+        quoted = _QUOTED.search(self.message) if self.code in ("RC301", "RC506") else None
+        return quoted[1] if quoted else ""
+
+
+def missing_calls(trajectory: Trajectory) -> Finding:
+    """Return a finding that says why it is not known which calls were made."""
+    if trajectory.not_understood:
+        return Finding("RC304", f"calls may be missing that were not understood: {trajectory.not_understood}")
+    if trajectory.calls:
+        return Finding("RC301", "the trace may lack calls, so what was called is not all known")
+    return Finding("RC301", "the trace has no tool data, so it is not known which calls were made")
+
+
+def tool_in(text: str) -> str:
+    """Return the name of the tool in the text of a call, cut if it is very long."""
+    return text.partition("(")[0][:_LONGEST_NAME]
 
 
 class Explainer(Protocol):

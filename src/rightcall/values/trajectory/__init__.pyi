@@ -1,4 +1,3 @@
-from ._call import ToolCall as ToolCall, WithheldCall as WithheldCall, in_order as in_order
 from ._raw_spans import (
     KeptSpans as KeptSpans,
     RawEvent as RawEvent,
@@ -10,8 +9,11 @@ from ._raw_spans import (
 from ._trajectory import (
     NOT_UNDERSTOOD as NOT_UNDERSTOOD,
     NOT_UNDERSTOOD_NOTE as NOT_UNDERSTOOD_NOTE,
+    ToolCall as ToolCall,
     Trajectory as Trajectory,
     Usage as Usage,
+    WithheldCall as WithheldCall,
+    in_order as in_order,
     is_trajectory as is_trajectory,
     summed_usage as summed_usage,
 )
