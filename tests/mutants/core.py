@@ -68,9 +68,7 @@ CORE = (
     ),
     # From spans and messages to the calls of a run, each once, in its turn.
     Area("reading/runs", EVERY, "reading", _READ),
-    Area(
-        "reading/messages", ("_exchange_cache", "_message_exchange", "_prompt_history", "_requests"), "reading", _READ
-    ),
+    Area("reading/messages", ("_message_exchange", "_prompt_history", "_requests", "_span_messages"), "reading", _READ),
 )
 
 

@@ -14,7 +14,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from tests.reading import corpus
 
 from rightcall.reading import read, read_spans
-from rightcall.reading.spans._attributes import plain_attributes
+from rightcall.reading.spans._span import plain_attributes
 
 RUNS = [
     "google-adk/nested-1.14.1",

@@ -14,7 +14,7 @@ from tests.reading import corpus
 from tests.reading.traces import request, span
 
 from rightcall.reading import read
-from rightcall.reading.spans._attributes import plain_attributes
+from rightcall.reading.spans._span import plain_attributes
 from rightcall.values.trajectory import Trajectory
 
 RUNS = [name for name in corpus.names() if "otlp.json" in corpus.inputs(name)]

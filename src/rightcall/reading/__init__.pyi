@@ -8,9 +8,10 @@ from ._read import (
     read_turns as read_turns,
 )
 from .runs._grouping import Grouping as Grouping
-from .sources._bytes import bounded as bounded, check_not_server as check_not_server, check_size as check_size
+from .sources._document_reader import bounded as bounded, check_not_server as check_not_server, check_size as check_size
 from .sources._large_file import (
     BlockReader as BlockReader,
+    FileBlock as FileBlock,
     LargeFile as LargeFile,
     LeftLine as LeftLine,
     SplitRuns as SplitRuns,
@@ -18,21 +19,20 @@ from .sources._large_file import (
     large_file as large_file,
 )
 from .sources._raw_spans import raw_span as raw_span, raw_spans as raw_spans, read_raw_spans as read_raw_spans
-from .sources._survey import FileBlock as FileBlock
-from .sources._unordered_spans import (
+from .sources._run_collector import (
     Beginnings as Beginnings,
     UnorderedSpans as UnorderedSpans,
     check_grouping as check_grouping,
 )
-from .tables._row_spans import table_spans as table_spans
-from .tables._span_columns import (
-    SpanColumns as SpanColumns,
-    known_columns as known_columns,
-    span_columns as span_columns,
-)
-from .tables._trace_groups import (
+from .tables._row_spans import (
     Outline as Outline,
     group_columns as group_columns,
     table_groups as table_groups,
     table_outline as table_outline,
+    table_spans as table_spans,
+)
+from .tables._span_columns import (
+    SpanColumns as SpanColumns,
+    known_columns as known_columns,
+    span_columns as span_columns,
 )

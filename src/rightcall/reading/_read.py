@@ -15,15 +15,14 @@ from rightcall.values.decoding import admit
 from rightcall.values.trajectory import Trajectory
 
 from .formats._containers import CONTAINERS, MESSAGES, items_of
-from .formats._sdk import is_live_span, live_span
+from .formats._exports import is_live_span, live_span
 from .messages._framework_states import given_in
 from .messages._logs import Log, logs_in
 from .runs._grouping import GROUPINGS, Grouping
 from .runs._input_output import GivenLog
 from .runs._notes import Warnings
 from .runs._run_builder import CASE, RunBuilder
-from .sources._bytes import opened
-from .sources._document_reader import DocumentReader
+from .sources._document_reader import DocumentReader, opened
 from .sources._large_file import LargeFile, large_file
 from .sources._run_collector import RunCollector, checked_messages
 from .spans._span import LogRecord, Span

@@ -12,13 +12,14 @@ from ._kinds import (
     SESSION_KEYS as SESSION_KEYS,
     CallShape as CallShape,
     Kind as Kind,
+    Role as Role,
+    agent_name as agent_name,
     groups_of as groups_of,
     is_like_call as is_like_call,
     kind_of as kind_of,
     shape_of as shape_of,
     tools_of as tools_of,
 )
-from ._roles import Role as Role, agent_name as agent_name
 from ._tool_calls import (
     CONVENTIONS as CONVENTIONS,
     MERGED as MERGED,

@@ -1,7 +1,13 @@
 from ._containers import items_of as items_of
-from ._exports import is_mlflow_trace as is_mlflow_trace, mlflow_spans as mlflow_spans
-from ._otlp import is_otlp as is_otlp, otlp_span as otlp_span, spans_in as spans_in
-from ._otlp_lazy import decode_request as decode_request, span_in as span_in, split_request as split_request
+from ._exports import is_mlflow_trace as is_mlflow_trace, live_span as live_span, mlflow_spans as mlflow_spans
+from ._otlp import (
+    decode_request as decode_request,
+    is_otlp as is_otlp,
+    otlp_span as otlp_span,
+    span_in as span_in,
+    spans_in as spans_in,
+    split_request as split_request,
+)
 from ._protobuf import (
     looks_like_framed_protobuf as looks_like_framed_protobuf,
     looks_like_protobuf as looks_like_protobuf,
@@ -9,4 +15,3 @@ from ._protobuf import (
     protobuf_span as protobuf_span,
     protobuf_spans as protobuf_spans,
 )
-from ._sdk import live_span as live_span

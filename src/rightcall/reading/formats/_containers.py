@@ -15,14 +15,17 @@ from ._exports import (
     is_agents_span,
     is_dataframe_row,
     is_jaeger,
+    is_live_span,
     is_mlflow_trace,
+    is_sdk_span,
     is_zipkin_span,
     jaeger_spans,
+    live_span,
     mlflow_spans,
+    sdk_span,
     zipkin_span,
 )
 from ._otlp import is_otlp, otlp_items
-from ._sdk import is_live_span, is_sdk_span, live_span, sdk_span
 
 MESSAGES = "messages"
 """The name of the one format that is not a container of spans: a log of messages."""

@@ -9,7 +9,7 @@ from typing import Any
 from rightcall.reading.spans import NOTHING, outcome
 
 from ._message_exchange import exchange_of
-from ._message_text import asks_for_calls, is_pair, text_of, writer_of, written_text
+from ._parts import asks_for_calls, is_pair, text_of, writer_of, written_text
 
 _DEPTH = 6
 _WRITTEN_DEPTH = 3

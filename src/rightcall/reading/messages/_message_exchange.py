@@ -10,9 +10,8 @@ from rightcall.errors import InputError
 from rightcall.reading.spans import CallRecord
 from rightcall.values.decoding import decode_json
 
-from ._message_text import Writer, text_of, writer_of
 from ._part_formats import Part
-from ._parts import is_step, part_of, partial_part, read_part, read_step
+from ._parts import Writer, is_step, part_of, partial_part, read_part, read_step, text_of, writer_of
 from ._unknown_calls import (
     acts_by_text,
     is_data,

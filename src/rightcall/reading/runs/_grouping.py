@@ -1,14 +1,15 @@
-"""Group the traces of a source that belong to one run."""
+"""Group the traces of a source into runs, and decide which of them count."""
 
 from __future__ import annotations
 
-from collections.abc import Container
-from typing import Literal
+from collections.abc import Container, Iterable, Iterator
+from typing import Any, Literal
 
-from rightcall.reading.conventions import CONVERSATION_KEYS, GROUP_KEYS, SESSION_KEYS, groups_of
-from rightcall.reading.spans import Span
+from rightcall.reading.conventions import CONVERSATION_KEYS, GROUP_KEYS, SESSION_KEYS, CallShape, Role, groups_of
+from rightcall.reading.spans import NOTHING, Span, topmost
 
-from ._read_span import ReadSpan, once_each
+from ._input_output import asked_and_answered, has_answer
+from ._span_tree import ReadSpan, Tree, once_each
 
 Grouping = Literal["auto", "conversation", "session", "trace", "file"]
 GROUPINGS = ("auto", "conversation", "session", "trace", "file")
@@ -119,3 +120,190 @@ def begin_of(run: list[ReadSpan]) -> int:
 def end_of(run: list[ReadSpan]) -> int:
     """Return when a run ended."""
     return max((span.end_ns for span in run if span.end_ns is not None), default=0)
+
+
+_MOST_OPEN = 64  # calls in progress that are compared with a run: bounds the work for n parallel calls
+
+
+def united_by_calls(runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
+    """Add to each run the runs that one of its calls started.
+
+    Each pair is decided by itself, so what else is in a source makes no difference. The inner run began and ended
+    inside one call of the outer run, and inside no other call; that call shows nothing else of an agent; and the inner
+    run's question or answer is in the call's arguments or output.
+    """
+    above: dict[int, int] = {}
+    for inner, holders in _held(runs):
+        [(outer, call), *others] = holders
+        if not others and outer != inner and _may_be_of(runs[inner], call):
+            above[inner] = outer
+    if not above:
+        return runs
+    united: dict[int, list[ReadSpan]] = {}
+    for index, run in enumerate(runs):
+        united.setdefault(_top(index, above), []).extend(run)
+    return list(united.values())
+
+
+def _held(runs: list[list[ReadSpan]]) -> Iterator[tuple[int, list[tuple[int, ReadSpan]]]]:
+    """Yield the runs that ran inside calls of others, with these calls."""
+    starts: list[tuple[int, int, int, ReadSpan | None]] = []
+    for index, run in enumerate(runs):
+        starts.append((begin_of(run), 1, index, None))
+        starts += [(span.start_ns or 0, 0, index, span) for span in _leaf_calls(run)]
+    open_calls: list[tuple[int, ReadSpan]] = []
+    for start, _, index, call in sorted(starts, key=lambda entry: entry[:3]):
+        open_calls = [entry for entry in open_calls if (entry[1].end_ns or 0) > start][-_MOST_OPEN:]
+        if call is not None:
+            open_calls.append((index, call))
+            continue
+        end = end_of(runs[index])
+        holders = [entry for entry in open_calls if entry[0] != index and _holds(entry[1], start, end)]
+        if holders:
+            yield index, holders
+
+
+def _leaf_calls(run: list[ReadSpan]) -> list[ReadSpan]:
+    """Return the calls of a run without a call, an agent or a model inside."""
+    parents = {span.span_id: span.parent_id for span in run}
+    busy: set[str | None] = set()
+    for span in run:
+        above = span.parent_id if span.kind else None
+        while above is not None and above not in busy:
+            busy.add(above)
+            above = parents.get(above)
+    return [span for span in run if isinstance(span.kind, CallShape) and span.span_id not in busy]
+
+
+def _holds(call: ReadSpan, begin: int, end: int) -> bool:
+    return call.start_ns is not None and call.end_ns is not None and call.start_ns < begin and end < call.end_ns
+
+
+def _may_be_of(run: list[ReadSpan], call: ReadSpan) -> bool:
+    """Whether a run's question or answer, as far as recorded, is that of a call."""
+    record = call.call
+    if record is None:
+        return False
+    roles: dict[int, Role] = {id(span): kind for span in run if (kind := span.kind) in ("agent", "model")}
+    asked, answered = asked_and_answered(run, roles, Tree(run, roles))
+    compared = [
+        _has(held, said) for held, said in ((record.args, asked), (record.output, answered)) if _is_known(held, said)
+    ]
+    return any(compared)
+
+
+def _is_known(held: Any, said: Any) -> bool:
+    return held is not NOTHING and held is not None and said is not None
+
+
+def _has(held: Any, said: Any) -> bool:
+    """Whether a value is, or contains, what was said."""
+    if isinstance(held, str) and isinstance(said, str):
+        return said.strip() in held or (bool(held.strip()) and held.strip() in said)
+    if isinstance(held, dict):
+        return held == said or any(_has(each, said) for each in held.values())
+    return any(_has(each, said) for each in held) if isinstance(held, list) else bool(held == said)
+
+
+def _top(index: int, above: dict[int, int]) -> int:
+    while index in above:
+        index = above[index]
+    return index
+
+
+_MCP = "mcp"
+_CREATION = "create_agent"
+_OPERATION = "gen_ai.operation.name"
+
+
+def without_creations(runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
+    """Drop traces in which an agent was only created, whatever the grouping."""
+    return [run for run in runs if not run or not all([_is_creation(span) for span in run])]
+
+
+def whole_runs(runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
+    """Return the runs among traces: those with an agent or a model at work, or with calls.
+
+    A trace inside a call of another is part of it. If all traces consist of calls only (MCP servers trace each call
+    separately), the source is one run. Traces that show no agent, such as health checks of a server, are left out
+    beside others that do; unless they have the same roots as one of those, and so are a run that made no call.
+    """
+    if len(runs) < 2:
+        return runs
+    if not any([is_at_work(run) for run in runs]):
+        calls = [run for run in runs if _has_calls(run)]
+        return [[span for run in calls for span in run]] if calls else runs
+    runs = united_by_calls(runs)
+    run_filter = RunFilter()
+    kept = {id(run) for run in (*run_filter.counted(runs), *run_filter.late())}
+    return [run for run in runs if id(run) in kept]
+
+
+class RunFilter:
+    """Decides which runs of a large source count, while some of it has not been seen yet."""
+
+    def __init__(self) -> None:
+        self.begun: set[tuple[str, str]] = set()
+        """The roots of runs with an agent or a model at work: names and scopes of their topmost spans."""
+        self.waiting: list[list[ReadSpan]] = []
+        """Runs that show no agent, which count if runs with the same roots turn up."""
+
+    def counted(self, runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
+        """Return the runs that count as far as is known; the others wait."""
+        working = [is_at_work(run) for run in runs]
+        for run, is_working in zip(runs, working, strict=True):
+            if is_working:
+                self.begun |= _tops_of(run)
+        counted = []
+        for run, is_working in zip(runs, working, strict=True):
+            if is_working or _has_calls(run) or not self.begun.isdisjoint(roots_of(run)):
+                counted.append(run)
+            else:
+                self.waiting.append(run)
+        return counted
+
+    def count(self, roots: Iterable[tuple[str, str]]) -> bool:
+        """Whether a waiting run counts, by its roots; all do if no agent was seen at work."""
+        return not self.begun or not self.begun.isdisjoint(roots)
+
+    def late(self) -> list[list[ReadSpan]]:
+        """Remove all waiting runs, and return those that count."""
+        waiting, self.waiting = self.waiting, []
+        return [run for run in waiting if self.count(roots_of(run))]
+
+
+def roots_of(run: list[ReadSpan]) -> set[tuple[str, str]]:
+    """Return the roots of a run: names and scopes of its topmost spans, or of its first span if parents form a cycle.
+
+    The creation of an agent is never a run, so it has none.
+    """
+    if any(_is_creation(span) for span in run):
+        return set()
+    return _tops_of(run)
+
+
+def _is_creation(span: ReadSpan) -> bool:
+    return span.name.startswith(_CREATION) or span.attributes.get(_OPERATION) == _CREATION
+
+
+def _tops_of(run: list[ReadSpan]) -> set[tuple[str, str]]:
+    return {(span.name, span.scope) for span in topmost(run) or run[:1]}
+
+
+def is_at_work(run: list[ReadSpan]) -> bool:
+    """Whether a trace shows a run: a model answered, an agent ran, or something else made calls.
+
+    An agent's span without an output and without known spans inside is the rest of another run. Calls that only MCP
+    shows were made by an agent elsewhere.
+    """
+    kinds = [span.kind for span in run]
+    calls = [kind for kind in kinds if isinstance(kind, CallShape)]
+    agents = [span for span, kind in zip(run, kinds, strict=True) if kind == "agent"]
+    if "model" in kinds or len(agents) > 1 or (agents and (calls or has_answer(agents[0]))):
+        return True
+    made = any(call.convention.name != _MCP for call in calls)
+    return made and any(span.kind == "" for span in topmost(run))
+
+
+def _has_calls(run: list[ReadSpan]) -> bool:
+    return any(isinstance(span.kind, CallShape) for span in run)

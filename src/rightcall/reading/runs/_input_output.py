@@ -25,8 +25,7 @@ from rightcall.reading.messages import (
 )
 from rightcall.reading.spans import NOTHING, LogRecord, outcome
 
-from ._read_span import ReadSpan
-from ._span_tree import Tree
+from ._span_tree import ReadSpan, Tree
 
 _JSON = "application/json"
 _INPUT: dict[str, str] = {

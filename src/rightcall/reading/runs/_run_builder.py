@@ -13,15 +13,21 @@ from rightcall.reading.messages import Log, Requests, exchanges_of
 from rightcall.reading.spans import NOTHING, CallRecord, LogRecord, Span
 from rightcall.values.trajectory import NOT_UNDERSTOOD, NOT_UNDERSTOOD_NOTE, ToolCall, Trajectory
 
-from ._call_order import group_by_time, number_groups, ordered, unsettled
-from ._conversations import Conversations
+from ._calls import (
+    group_by_time,
+    join,
+    made_and_withheld,
+    number_groups,
+    ordered,
+    unsettled,
+    withheld_call,
+    without_duplicates,
+)
 from ._input_output import GivenLog, asked_and_answered, asked_and_answered_in
-from ._merge import join, made_and_withheld, withheld_call, without_duplicates
 from ._notes import NotUnderstood, Warnings
-from ._read_span import ReadSpan, once_each
 from ._span_calls import read_span
-from ._span_tree import Tree
-from ._turns import Turns, turns_in
+from ._span_tree import ReadSpan, Tree, once_each
+from ._turns import Conversations, Turns, turns_in
 from ._usage import usage_of
 
 _SETTINGS = {convention.name: convention.setting for convention in CONVENTIONS}

@@ -33,7 +33,7 @@ from rightcall.reading.spans import (
 )
 
 from ._input_output import KEYS
-from ._read_span import ReadSpan
+from ._span_tree import ReadSpan
 
 _LONGEST_PLACEHOLDER = 20  # a longer text is not hashed to look it up: arguments may have megabytes
 _PARAMETERS = "tool.parameters"

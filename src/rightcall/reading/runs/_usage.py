@@ -10,7 +10,7 @@ from rightcall.reading.conventions import CallShape, Role
 from rightcall.values.trajectory import Usage
 
 from ._input_output import KEYS
-from ._read_span import ReadSpan
+from ._span_tree import ReadSpan
 
 _INPUT = (
     "gen_ai.usage.input_tokens",

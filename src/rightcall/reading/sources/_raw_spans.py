@@ -23,7 +23,7 @@ from rightcall.reading.spans import Event, Span, plain_attributes
 from rightcall.values.decoding import decode_json
 from rightcall.values.trajectory import RawEvent, RawSpan, SpanKind, SpanStatus, Trajectory
 
-from ._bytes import opened
+from ._document_reader import opened
 
 _KINDS: tuple[SpanKind, ...] = get_args(SpanKind)
 _NAMED_KINDS: dict[Any, SpanKind] = {

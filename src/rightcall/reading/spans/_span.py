@@ -1,11 +1,16 @@
-"""Spans and log records, independent of their container."""
+"""Spans and log records, independent of their container, and the attributes of spans, decoded on demand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import base64
+import binascii
+from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping
 from typing import Any, TypeVar
 
 import msgspec
+
+from rightcall.errors import InputError
+from rightcall.values.decoding import decode_json
 
 
 class Event(msgspec.Struct, frozen=True, gc=False):
@@ -91,3 +96,216 @@ class LazyEvents:
 
     def __iter__(self) -> Iterator[Event]:
         return iter(self._decode(self._held))
+
+
+_MAXIMUM_DEPTH = 200  # levels of lists and objects, well below Python's limit of 1,000 frames
+_KIND = "openinference.span.kind"
+_OPENED = ("tool.parameters", "metadata")
+_NULL = msgspec.Raw(b"null")
+
+
+class Attribute(msgspec.Struct, gc=False):
+    """An attribute as OTLP writes it, its value undecoded."""
+
+    key: str = ""
+    value: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class RawAttributes(msgspec.Struct, gc=False, eq=False):
+    """Attributes whose values stay undecoded JSON until they are used: the part of a mapping that we need.
+
+    Model spans repeat whole conversations; not decoding those is most of the speed of reading a file. The position of a
+    key comes from the span's shape, which many spans share.
+    """
+
+    shape: Any
+    places: dict[str, int]
+    held: tuple[Attribute, ...]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return the decoded value of an attribute; the default if it is absent, None if it cannot be decoded."""
+        place = self.places.get(key)
+        if place is None:
+            return default
+        raw = self.held[place].value
+        # Most values are strings, and this decoder skips everything else. What it skipped is decoded the tolerant way.
+        try:
+            text = _decode_text(raw).stringValue
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            return _decoded_tolerantly(bytes(raw))
+        return text if text is not msgspec.UNSET else _decoded_tolerantly(bytes(raw))
+
+    def raw(self, keys: tuple[str, ...]) -> tuple[bytes, ...]:
+        """Return the undecoded values of these attributes."""
+        held, places = self.held, self.places
+        return tuple([bytes(held[places[key]].value) for key in keys])
+
+    def keys(self) -> KeysView[str]:
+        """The names of the attributes."""
+        return self.places.keys()
+
+    def __getitem__(self, key: str) -> Any:
+        return self.get(key)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.places)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+
+def undecoded(text: str) -> tuple[Attribute, ...] | None:
+    """Return the attributes of a JSON object of plain values as OTLP would write them; None if it is not an object.
+
+    Every value is wrapped as a string value without being looked at. Decoding it later gives its real type.
+    """
+    try:
+        held = _decode_object(text)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+    return tuple(
+        [Attribute(key, msgspec.Raw(b'{"stringValue":%b}' % raw)) for key, raw in held.items() if raw != _NULL]
+    )
+
+
+def plain_value(value: Any, depth: int = 0) -> Any:
+    """Return the plain value of an OTLP `AnyValue`, in camelCase or snake_case, with or without explicit nulls."""
+    if not isinstance(value, Mapping) or depth > _MAXIMUM_DEPTH:
+        return None
+    for key, held in value.items():
+        convert = _KINDS.get(key)
+        if convert is not None and held is not None:
+            return convert(held, depth + 1)
+    return None
+
+
+def restored(attributes: dict[str, Any]) -> dict[str, Any]:
+    """Undo what Phoenix does to attributes it stores.
+
+    It flattens the JSON in some of them to dotted keys, and sets the kind of spans that recorded none to UNKNOWN.
+    """
+    if attributes.get(_KIND) == "UNKNOWN":
+        del attributes[_KIND]
+    for name in _OPENED:
+        parts = [key for key in attributes if key.startswith(f"{name}.")]
+        if parts and name not in attributes:
+            start = len(name) + 1
+            attributes[name] = unnested([(key[start:], attributes.pop(key)) for key in parts])
+    return attributes
+
+
+def plain_attributes(attributes: Any) -> dict[str, Any]:
+    """Return attributes given as an object, or as a list of `{"key": …, "value": …}`."""
+    if isinstance(attributes, Mapping):
+        return dict(attributes)
+    return _pairs(attributes, 0)
+
+
+def _pairs(values: Any, depth: int) -> dict[str, Any]:
+    if not isinstance(values, list):
+        return {}
+    return {
+        pair["key"]: plain_value(pair.get("value"), depth)
+        for pair in values
+        if isinstance(pair, Mapping) and isinstance(pair.get("key"), str)
+    }
+
+
+def _list(held: Any, depth: int) -> list[Any]:
+    values = held.get("values") if isinstance(held, Mapping) else held
+    return [plain_value(item, depth) for item in values] if isinstance(values, list) else []
+
+
+def _object(held: Any, depth: int) -> dict[str, Any]:
+    return _pairs(held.get("values") if isinstance(held, Mapping) else held, depth)
+
+
+def _integer(held: Any, depth: int) -> Any:
+    try:
+        return int(held)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _number(held: Any, depth: int) -> Any:
+    try:
+        return float(held)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _bytes(held: Any, depth: int) -> Any:
+    # No convention has attributes of bytes; text is what a report can show.
+    try:
+        return base64.b64decode(held).decode()
+    except (binascii.Error, ValueError, TypeError):
+        return held if isinstance(held, str) else None
+
+
+def _same(held: Any, depth: int) -> Any:
+    return held
+
+
+_KINDS = {
+    "stringValue": _same,
+    "string_value": _same,
+    "boolValue": _same,
+    "bool_value": _same,
+    "intValue": _integer,
+    "int_value": _integer,
+    "doubleValue": _number,
+    "double_value": _number,
+    "arrayValue": _list,
+    "array_value": _list,
+    "kvlistValue": _object,
+    "kvlist_value": _object,
+    "bytesValue": _bytes,
+    "bytes_value": _bytes,
+}
+
+
+class _Text(msgspec.Struct, gc=False):
+    stringValue: str | msgspec.UnsetType = msgspec.UNSET  # noqa: N815
+
+
+_decode_text = msgspec.json.Decoder(_Text).decode
+_decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
+def _decoded_tolerantly(raw: bytes) -> Any:
+    try:
+        return plain_value(decode_json(raw))
+    except InputError:
+        return None
+
+
+def unnested(entries: Iterable[tuple[str, Any]]) -> Any:
+    """Build the object or list that dotted keys describe: `0.message.role` is in `message` of the first item."""
+    root: dict[str, Any] = {}
+    for key, value in entries:
+        steps = key.split(".", 64)
+        place = root
+        for step in steps[:-1]:
+            inner = place.get(step)
+            if not isinstance(inner, dict):
+                inner = place[step] = {}
+            place = inner
+        place.setdefault(steps[-1], value)
+    return _listed(root)
+
+
+def by_number(digits: str) -> tuple[int, str]:
+    """A sort key for decimal numbers of any length, without converting them: int() refuses more than 4,300 digits."""
+    plain = digits.lstrip("0")
+    return len(plain), plain
+
+
+def _listed(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if value and all(key.isdecimal() for key in value):
+        return [_listed(value[key]) for key in sorted(value, key=by_number)]
+    return {key: _listed(item) for key, item in value.items()}
