@@ -176,7 +176,7 @@ def read_turns(
             run.logs += records
             logs += others
         for log in logs:
-            run.add_log(GivenLog(log, place, asked if isinstance(asked, str) else None))
+            run.given_logs.append(GivenLog(log, place, asked if isinstance(asked, str) else None))
         if is_conversation:
             run.end_turn()
     return run.trajectory(warnings.texts())

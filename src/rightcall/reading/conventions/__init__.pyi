@@ -17,6 +17,7 @@ from ._kinds import (
     groups_of as groups_of,
     is_like_call as is_like_call,
     kind_of as kind_of,
+    lazy_attributes as lazy_attributes,
     shape_of as shape_of,
     tools_of as tools_of,
 )

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from rightcall.reading.spans import RawAttributes, Span
+from rightcall.reading.spans import Attribute, RawAttributes, Span
 
 from ._tool_calls import (
     CONVENTIONS,
@@ -233,6 +233,12 @@ _shapes: dict[_Keys, Shape] = {}
 def shape_of(keys: _Keys) -> Shape:
     """Return what is known about spans with these attribute names, in this order."""
     return _shapes.get(keys) or _learn(keys)
+
+
+def lazy_attributes(held: tuple[Attribute, ...]) -> Any:
+    """Return attributes that are decoded when they are used; they share what is known about their names."""
+    shape = shape_of(tuple([attribute.key for attribute in held]))
+    return RawAttributes(shape, shape.places, held)
 
 
 def groups_of(span: Span) -> _Keys:

@@ -9,7 +9,6 @@ from ._otlp import (
     split_request as split_request,
 )
 from ._protobuf import (
-    looks_like_framed_protobuf as looks_like_framed_protobuf,
     looks_like_protobuf as looks_like_protobuf,
     protobuf_items as protobuf_items,
     protobuf_span as protobuf_span,

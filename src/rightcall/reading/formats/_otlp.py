@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from sys import intern
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from rightcall.errors import InputError
-from rightcall.reading.conventions import shape_of
+from rightcall.reading.conventions import lazy_attributes
 from rightcall.reading.spans import (
     Attribute,
     Event,
@@ -22,7 +22,6 @@ from rightcall.reading.spans import (
     LazyEvents,
     LogRecord,
     PackedSpan,
-    RawAttributes,
     Span,
     nanoseconds,
     plain_attributes,
@@ -89,7 +88,7 @@ def otlp_span(span: Mapping[str, Any], scope: str) -> Span:
     """Return one span of OTLP."""
     status = span.get("status")
     status = status if isinstance(status, Mapping) else {}
-    events = span.get("events")
+    code, events = status.get("code"), span.get("events")
     return Span(
         name=_text(span.get("name")),
         trace_id=span_id(_either(span, "traceId", "trace_id")) or "",
@@ -98,7 +97,7 @@ def otlp_span(span: Mapping[str, Any], scope: str) -> Span:
         start_ns=nanoseconds(_either(span, "startTimeUnixNano", "start_time_unix_nano")),
         end_ns=nanoseconds(_either(span, "endTimeUnixNano", "end_time_unix_nano")),
         attributes=restored(plain_attributes(span.get("attributes"))),
-        failed=_is_failure(status.get("code")),
+        failed=isinstance(code, (int, str)) and code in _FAILURES,
         description=_text(status.get("message")),
         scope=scope,
         events=events_in(events) if isinstance(events, list) else (),
@@ -108,14 +107,14 @@ def otlp_span(span: Mapping[str, Any], scope: str) -> Span:
 def events_in(events: list[Any]) -> list[Event]:
     """Return events of OTLP."""
     return [
-        Event(_text(event.get("name")), plain_attributes(event.get("attributes")), _event_time(event))
+        Event(
+            _text(event.get("name")),
+            plain_attributes(event.get("attributes")),
+            nanoseconds(_either(event, "timeUnixNano", "time_unix_nano")),
+        )
         for event in events
         if isinstance(event, Mapping)
     ]
-
-
-def _event_time(event: Mapping[str, Any]) -> int | None:
-    return nanoseconds(_either(event, "timeUnixNano", "time_unix_nano"))
 
 
 def _log(record: Mapping[str, Any]) -> LogRecord:
@@ -155,10 +154,6 @@ def _either(document: Mapping[str, Any], first: str, second: str) -> Any:
     return document.get(second) if found is None else found
 
 
-def _is_failure(code: Any) -> bool:
-    return isinstance(code, (int, str)) and code in _FAILURES
-
-
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
@@ -174,6 +169,8 @@ class _Status(msgspec.Struct, frozen=True):
 
 
 _NO_STATUS = _Status()
+_AnySpan = TypeVar("_AnySpan")
+"""A span, decoded or as raw bytes."""
 
 
 class _Span(msgspec.Struct, gc=False, rename="camel"):
@@ -197,39 +194,34 @@ class _Scope(msgspec.Struct, frozen=True):
     name: str = ""
 
 
-class _ScopeSpans(msgspec.Struct):
+class _ScopeSpans(msgspec.Struct, Generic[_AnySpan]):
     scope: _Scope = _Scope()
-    spans: list[_Span] = []
+    spans: list[_AnySpan] = []
 
 
-class _ResourceSpans(msgspec.Struct, rename="camel"):
-    scope_spans: list[_ScopeSpans]
+class _ResourceSpans(msgspec.Struct, Generic[_AnySpan], rename="camel"):
+    scope_spans: list[_ScopeSpans[_AnySpan]]
 
 
-class _RawScopeSpans(msgspec.Struct):
-    scope: _Scope = _Scope()
-    spans: list[msgspec.Raw] = []
+class _Request(msgspec.Struct, Generic[_AnySpan], rename="camel"):
+    resource_spans: list[_ResourceSpans[_AnySpan]]
 
-
-class _RawResourceSpans(msgspec.Struct, rename="camel"):
-    scope_spans: list[_RawScopeSpans]
-
-
-class _RawRequest(msgspec.Struct, rename="camel"):
-    resource_spans: list[_RawResourceSpans]
+    def spans(self) -> list[tuple[_AnySpan, str]]:
+        return [
+            (span, scoped.scope.name)
+            for resource in self.resource_spans
+            for scoped in resource.scope_spans
+            for span in scoped.spans
+        ]
 
 
 class _Header(msgspec.Struct, rename="camel"):
     trace_id: str = ""
 
 
-class _Request(msgspec.Struct, rename="camel"):
-    resource_spans: list[_ResourceSpans]
-
-
 # Protobuf's JSON mapping writes 64-bit integers, such as times, as strings; `strict=False` converts them.
-_request_decoder = msgspec.json.Decoder(_Request, strict=False)
-_raw_request_decoder = msgspec.json.Decoder(_RawRequest)
+_request_decoder = msgspec.json.Decoder(_Request[_Span], strict=False)
+_raw_request_decoder = msgspec.json.Decoder(_Request[msgspec.Raw])
 _header_decoder = msgspec.json.Decoder(_Header)
 _span_decoder = msgspec.json.Decoder(_Span, strict=False)
 _events_decoder = msgspec.json.Decoder(list[_Event])
@@ -243,12 +235,7 @@ def decode_request(line: bytes) -> list[Span] | None:
         request = _request_decoder.decode(line)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
-    spans = [
-        _finished(span, scoped.scope.name)
-        for resource in request.resource_spans
-        for scoped in resource.scope_spans
-        for span in scoped.spans
-    ]
+    spans = [_finished(span, scope) for span, scope in request.spans()]
     return None if any([len(span.trace_id) != _TRACE_ID_LENGTH for span in spans]) else spans
 
 
@@ -257,10 +244,8 @@ def split_request(line: bytes) -> list[PackedSpan] | None:
     try:
         request = _raw_request_decoder.decode(line)
         spans = [
-            PackedSpan(_header_decoder.decode(raw).trace_id.lower(), scoped.scope.name, bytes(raw))
-            for resource in request.resource_spans
-            for scoped in resource.scope_spans
-            for raw in scoped.spans
+            PackedSpan(_header_decoder.decode(raw).trace_id.lower(), scope, bytes(raw))
+            for raw, scope in request.spans()
         ]
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
@@ -276,7 +261,6 @@ def span_in(raw: bytes, scope: str) -> Span:
 
 
 def _finished(span: _Span, scope: str) -> Span:
-    shape = shape_of(tuple([attribute.key for attribute in span.attributes]))
     parent, status = span.parent_span_id, span.status
     return Span(
         span.name,
@@ -286,7 +270,7 @@ def _finished(span: _Span, scope: str) -> Span:
         None if parent is None or parent in _NO_PARENT else parent.lower(),
         span.start_time_unix_nano,
         span.end_time_unix_nano,
-        RawAttributes(shape, shape.places, span.attributes),  # type: ignore[arg-type]
+        lazy_attributes(span.attributes),
         status.code == _FAILED,
         status.message,
         scope,
@@ -304,17 +288,9 @@ def _span_tolerantly(raw: bytes, scope: str) -> Span:
 
 def _raw_events(raw: msgspec.Raw) -> list[Event]:
     try:
-        return [_event_of(event) for event in _events_decoder.decode(raw)]
+        return [Event(event.name, lazy_attributes(event.attributes)) for event in _events_decoder.decode(raw)]
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return _events_tolerantly(raw)
-
-
-def _event_of(event: _Event) -> Event:
-    shape = shape_of(tuple([attribute.key for attribute in event.attributes]))
-    return Event(event.name, RawAttributes(shape, shape.places, event.attributes))  # type: ignore[arg-type]
-
-
-def _events_tolerantly(raw: msgspec.Raw) -> list[Event]:
+        pass
     try:
         return events_in(_any_events_decoder.decode(raw))
     except (msgspec.MsgspecError, UnicodeError, RecursionError):

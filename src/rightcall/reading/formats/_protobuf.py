@@ -14,13 +14,15 @@ _LENGTH_BYTES = 4
 
 
 def looks_like_protobuf(head: bytes) -> bool:
-    """Whether bytes can be an OTLP request: its only field is number 1."""
+    """Whether bytes can be OTLP requests: one, whose only field is number 1, or several of the file exporter."""
     # 0x0A is a newline, too: after it JSON has white space or an opening character, a request the length of its field.
-    return head[:1] == b"\x0a" and not head[1:2].isspace() and head[1:2] not in (b"{", b"[", b'"')
+    is_request = head[:1] == b"\x0a" and not head[1:2].isspace() and head[1:2] not in (b"{", b"[", b'"')
+    return is_request or _is_framed(head)
 
 
-def looks_like_framed_protobuf(head: bytes) -> bool:
-    """Whether bytes can be requests of the collector's file exporter, each after four bytes of length."""
+def _is_framed(head: bytes) -> bool:
+    # The collector's file exporter writes the length of each request before it, as four bytes, highest first
+    # (opentelemetry-collector-contrib, exporter/fileexporter, `format: proto`).
     return len(head) > _LENGTH_BYTES and head[0] < 4 and head[_LENGTH_BYTES] == _REQUEST_TAG
 
 
@@ -49,7 +51,7 @@ def protobuf_spans(data: bytes, where: str) -> Iterator[tuple[Any, str, Any]]:
 
 
 def _requests(data: bytes, where: str) -> Iterator[tuple[bytes, str]]:
-    if not looks_like_framed_protobuf(data[:8]):
+    if not _is_framed(data[:8]):
         yield data, where
         return
     start = 0

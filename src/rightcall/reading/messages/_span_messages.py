@@ -23,110 +23,6 @@ _pieces_in = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _members_in = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
-class ExchangeCache:
-    """The exchanges of one run, cached by the bytes of their messages.
-
-    A prompt repeats the whole conversation so far, so n model calls hold the first message n times: reading each would
-    be quadratic. Splitting a list into undecoded messages and looking them up costs a fraction of decoding them.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[Hashable, Exchange] = {}
-
-    def in_text(self, text: str) -> list[Exchange]:
-        """Return the exchanges of messages in JSON text; none if it is not JSON."""
-        pieces = _messages_in(text)
-        if pieces is not None:
-            return [self._of_piece(piece) for piece in pieces if piece.startswith(b"{")]
-        try:
-            return self.of(decode_json(text))
-        except InputError:
-            return []
-
-    def of(self, document: Any) -> list[Exchange]:
-        """Return the exchanges of decoded messages; none if they are neither a list nor an object."""
-        if not isinstance(document, (list, dict)):
-            return []
-        found = [_read(message) for message in messages_of(document) if isinstance(message, dict)]
-        return found if len(found) > 1 else unless_others(found)
-
-    def of_leaves(self, names: tuple[str, ...], raw: tuple[bytes, ...], values: Iterable[Any]) -> Exchange:
-        """Return the exchange of a message given leaf by leaf: paths, undecoded values, decoded values."""
-        key = (names, raw)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = _read(unnested(zip(names, values, strict=True)))
-        return known
-
-    def _of_piece(self, piece: bytes) -> Exchange:
-        known = self._known.get(piece)
-        if known is None:
-            known = self._known[piece] = _read(decode_json(piece))
-        return known
-
-
-def unless_others(said: list[Exchange]) -> list[Exchange]:
-    """Return the exchanges; if none is a message, doubts remain only about objects that look like a call.
-
-    Attributes of models hold other things than messages, too, and those have no format.
-    """
-    if has_messages([exchange.message for exchange in said]):
-        return said
-    return [_as_object(exchange) if exchange.unread else exchange for exchange in said]
-
-
-def _as_object(exchange: Exchange) -> Exchange:
-    found = copy(exchange)
-    found.unread = sign_of(exchange.message)
-    return found
-
-
-def _messages_in(text: str) -> list[bytes] | None:
-    """Return the undecoded messages in a JSON text; None if the text has to be decoded to find them."""
-    try:
-        first = text[:1]
-        if first == "{":
-            return _wrapped_messages(text)
-        pieces = [bytes(piece) for piece in _pieces_in(text)] if first == "[" else None
-        if pieces is not None and len(pieces) == 1 and pieces[0].startswith(b"["):
-            pieces = [bytes(piece) for piece in _pieces_in(pieces[0])]
-            return None if len(pieces) == 1 and pieces[0].startswith(b"[") else pieces
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return None
-    return pieces
-
-
-def _wrapped_messages(text: str) -> list[bytes] | None:
-    members = _members_in(text)
-    key = next((key for key in _WRAPPINGS if key in members), None)
-    if key is None:
-        return None
-    held = members.pop(key)
-    wrapper = {name: msgspec.json.decode(member) for name, member in members.items()}
-    if part_of({**wrapper, key: []}) is not None or is_step(wrapper):
-        return None
-    pieces = _messages_in(bytes(held).decode())
-    return pieces if pieces and all([piece.startswith((b"{", b"[")) for piece in pieces]) else None
-
-
-def _read(message: Any) -> Exchange:
-    if any([isinstance(key, str) and "." in key for key in message]):
-        message = _undotted(message)
-    # Keys that look like positions make a list, not a message.
-    return exchange_of(message) if isinstance(message, dict) else no_message(message)
-
-
-def _undotted(value: Any) -> Any:
-    # Phoenix's dataframe: [{"message.role": …, "message.tool_calls": [{"tool_call.id": …}]}].
-    if isinstance(value, list):
-        return [_undotted(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if "event.name" in value:
-        return value
-    return unnested((str(key), _undotted(item)) for key, item in value.items())
-
-
 Side = Literal["input", "output"]
 
 _WHOLE: dict[str, Side] = {
@@ -230,10 +126,15 @@ def message_attributes(attributes: Any) -> tuple[MessageAttributes, ...]:
 
 
 class SpanMessages:
-    """Reads the messages in the spans and log records of one run."""
+    """Reads the messages in the spans and log records of one run, each once.
+
+    A prompt repeats the whole conversation so far, so n model calls hold the first message n times: reading each would
+    be quadratic. Splitting a list into undecoded messages and looking them up costs a fraction of decoding them.
+    """
 
     def __init__(self) -> None:
-        self._exchanges = ExchangeCache()
+        self._known: dict[Hashable, Exchange] = {}
+        """Exchanges by the bytes of their messages."""
 
     def in_span(self, span: Span, role: Role | None) -> Conversation:
         """Return the messages in a span's attributes and events; an empty conversation if there are none."""
@@ -269,14 +170,18 @@ class SpanMessages:
     def _in_attributes(self, attributes: Any, holder: MessageAttributes) -> list[Exchange]:
         if not holder.beginning:
             said = self._said(attributes.get(holder.keys[0]))
-            return unless_others(said) if holder.only_models else said
+            return _unless_others(said) if holder.only_models else said
         if holder.messages and attributes.__class__ is RawAttributes:
-            return [
-                self._exchanges.of_leaves(names, attributes.raw(keys), map(attributes.get, keys))
-                for names, keys in holder.messages
-            ]
+            return [self._from_leaves(names, keys, attributes) for names, keys in holder.messages]
         start = len(holder.beginning)
-        return self._exchanges.of(unnested((key[start:], attributes.get(key)) for key in holder.keys))
+        return _exchanges_in(unnested((key[start:], attributes.get(key)) for key in holder.keys))
+
+    def _from_leaves(self, names: tuple[str, ...], keys: tuple[str, ...], attributes: RawAttributes) -> Exchange:
+        """Return the exchange of a message given leaf by leaf, by their paths and the attributes that hold them."""
+        known = self._known.get(place := (names, attributes.raw(keys)))
+        if known is None:
+            known = self._known[place] = _read(unnested(zip(names, map(attributes.get, keys), strict=True)))
+        return known
 
     def _add_plain(self, told: dict[Side, list[list[Exchange]]], attributes: Any) -> None:
         # MLflow copies these to attributes that are read as messages. The result has to be the same without MLflow.
@@ -287,7 +192,22 @@ class SpanMessages:
                     told.setdefault(side, []).append(said)
 
     def _said(self, held: Any) -> list[Exchange]:
-        return self._exchanges.in_text(held) if isinstance(held, str) else self._exchanges.of(held)
+        """Return the exchanges of messages, decoded or as JSON text; none if it is not JSON."""
+        if not isinstance(held, str):
+            return _exchanges_in(held)
+        pieces = _messages_in(held)
+        if pieces is not None:
+            return [self._from_piece(piece) for piece in pieces if piece.startswith(b"{")]
+        try:
+            return _exchanges_in(decode_json(held))
+        except InputError:
+            return []
+
+    def _from_piece(self, piece: bytes) -> Exchange:
+        known = self._known.get(piece)
+        if known is None:
+            known = self._known[piece] = _read(decode_json(piece))
+        return known
 
     def _add_event(
         self, found: Conversation, name: str, body: Mapping[str, Any], attributes: Mapping[str, Any]
@@ -301,7 +221,77 @@ class SpanMessages:
             message = dict(body)
             if name in _WRITERS:
                 message.setdefault("role", _WRITERS[name])
-            found.add(side, self._exchanges.of([message]))
+            found.add(side, _exchanges_in([message]))
+
+
+def _exchanges_in(document: Any) -> list[Exchange]:
+    """Return the exchanges of decoded messages; none if they are neither a list nor an object."""
+    if not isinstance(document, (list, dict)):
+        return []
+    found = [_read(message) for message in messages_of(document) if isinstance(message, dict)]
+    return found if len(found) > 1 else _unless_others(found)
+
+
+def _unless_others(said: list[Exchange]) -> list[Exchange]:
+    """Return the exchanges; if none is a message, doubts remain only about objects that look like a call.
+
+    Attributes of models hold other things than messages, too, and those have no format.
+    """
+    if has_messages([exchange.message for exchange in said]):
+        return said
+    return [_as_object(exchange) if exchange.unread else exchange for exchange in said]
+
+
+def _as_object(exchange: Exchange) -> Exchange:
+    found = copy(exchange)
+    found.unread = sign_of(exchange.message)
+    return found
+
+
+def _messages_in(text: str) -> list[bytes] | None:
+    """Return the undecoded messages in a JSON text; None if the text has to be decoded to find them."""
+    try:
+        first = text[:1]
+        if first == "{":
+            return _wrapped_messages(text)
+        pieces = [bytes(piece) for piece in _pieces_in(text)] if first == "[" else None
+        if pieces is not None and len(pieces) == 1 and pieces[0].startswith(b"["):
+            pieces = [bytes(piece) for piece in _pieces_in(pieces[0])]
+            return None if len(pieces) == 1 and pieces[0].startswith(b"[") else pieces
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+    return pieces
+
+
+def _wrapped_messages(text: str) -> list[bytes] | None:
+    members = _members_in(text)
+    key = next((key for key in _WRAPPINGS if key in members), None)
+    if key is None:
+        return None
+    held = members.pop(key)
+    wrapper = {name: msgspec.json.decode(member) for name, member in members.items()}
+    if part_of({**wrapper, key: []}) is not None or is_step(wrapper):
+        return None
+    pieces = _messages_in(bytes(held).decode())
+    return pieces if pieces and all([piece.startswith((b"{", b"[")) for piece in pieces]) else None
+
+
+def _read(message: Any) -> Exchange:
+    if any([isinstance(key, str) and "." in key for key in message]):
+        message = _undotted(message)
+    # Keys that look like positions make a list, not a message.
+    return exchange_of(message) if isinstance(message, dict) else no_message(message)
+
+
+def _undotted(value: Any) -> Any:
+    # Phoenix's dataframe: [{"message.role": …, "message.tool_calls": [{"tool_call.id": …}]}].
+    if isinstance(value, list):
+        return [_undotted(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "event.name" in value:
+        return value
+    return unnested((str(key), _undotted(item)) for key, item in value.items())
 
 
 def _weight(said: list[Exchange]) -> tuple[int, int, int]:

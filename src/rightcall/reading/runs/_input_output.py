@@ -66,16 +66,7 @@ KEYS = frozenset({*_INPUT, *_OUTPUT})
 
 _LAST = 1 << 80  # after every time in nanoseconds, for spans without a start
 Found = Callable[["_Speakers", ReadSpan], Any]
-
-
-def question(messages: list[Any]) -> str | None:
-    """Return the text of the first message of the user."""
-    return next((text for message in messages if writer_of(message) == "user" and (text := text_of(message))), None)
-
-
-def answer(messages: list[Any]) -> str | None:
-    """Return the text of the last message, if the model wrote it and it asks for no call."""
-    return answer_in(messages)
+Order = Callable[[ReadSpan], tuple[int, int]]
 
 
 def asked_and_answered(
@@ -89,9 +80,9 @@ def asked_and_answered(
     internals.
     """
     speakers = _Speakers(spans, roles, tree, logs)
-    given, returned = speakers.first(_question), speakers.last(_answer)
+    given, returned = speakers.found(_question, _begins_first), speakers.found(_answer, _ends_last)
     if given is NOTHING:
-        given = speakers.first(_last_word)
+        given = speakers.found(_last_word, _begins_first)
     return None if given is NOTHING else given, None if returned is NOTHING else returned
 
 
@@ -125,15 +116,20 @@ class _Speakers:
                 tops.append(span)
             elif id(span) in roles:
                 self._inside.setdefault(id(above), []).append(span)
-        self._tops = self._roots(tops)
+        # A model that was used beside an agent is not a run.
+        runs = [span for span in tops if roles.get(id(span)) == "agent" or id(span) in self._inside]
+        self._tops = runs or tops
 
-    def first(self, find: Found) -> Any:
-        """Return what is found in the earliest topmost span, or in those that ran at the same time."""
-        return self._found(self._tops, find, _begins_first)
-
-    def last(self, find: Found) -> Any:
-        """Return what is found in the latest topmost span, or in those that ran at the same time."""
-        return self._found(self._tops, find, _ends_last)
+    def found(self, find: Found, order: Order, level: list[ReadSpan] | None = None) -> Any:
+        """Return what is found in the first topmost span by an order, or in those that ran at the same time."""
+        for span in _beside_the_first(sorted(self._tops if level is None else level, key=order)):
+            found = find(self, span)
+            if found is not NOTHING and (level is None or isinstance(found, str)):
+                return found
+            found = self.found(find, order, self._inside.get(id(span), []))
+            if found is not NOTHING:
+                return found
+        return NOTHING
 
     def messages(self, span: ReadSpan) -> dict[str, list[Any]]:
         """Return the messages of a span and its log records, by side."""
@@ -143,21 +139,13 @@ class _Speakers:
             if not holder.only_models or is_model:
                 found[holder.side] += messages_in(span.attributes, holder)
         said = [messages_in_event(event.name, event.attributes, event.attributes) for event in span.events]
-        said += [messages_in_event(log.name, _body(log), log.attributes) for log in self._logs.get(span.span_id, ())]
+        for log in self._logs.get(span.span_id, ()):
+            body = log.body if isinstance(log.body, Mapping) else {}
+            said.append(messages_in_event(log.name, body, log.attributes))
         for sides in said:
             for side, messages in sides.items():
                 found[side] += messages
         return found
-
-    def _found(self, level: list[ReadSpan], find: Found, order: Callable[[ReadSpan], tuple[int, int]]) -> Any:
-        for span in _beside_the_first(sorted(level, key=order)):
-            found = find(self, span)
-            if found is not NOTHING and (level is self._tops or isinstance(found, str)):
-                return found
-            found = self._found(self._inside.get(id(span), []), find, order)
-            if found is not NOTHING:
-                return found
-        return NOTHING
 
     def _speaks(self, span: ReadSpan) -> bool:
         if span.kind.__class__ is CallShape:
@@ -180,15 +168,10 @@ class _Speakers:
             above = self._parents.get(above)
         return found
 
-    def _roots(self, tops: list[ReadSpan]) -> list[ReadSpan]:
-        """Return the topmost spans that are runs: not a model that was used beside an agent."""
-        runs = [span for span in tops if self.roles.get(id(span)) == "agent" or id(span) in self._inside]
-        return runs or tops
-
 
 def _question(speakers: _Speakers, span: ReadSpan) -> Any:
     if speakers.roles.get(id(span)) != "model":
-        found = _first_value(span, _INPUT, given_in)
+        found = next(_values(span, _INPUT, given_in), NOTHING)
         if found is not NOTHING:
             return found
     messages = speakers.messages(span)["input"]
@@ -205,7 +188,7 @@ def _answer(speakers: _Speakers, span: ReadSpan) -> Any:
     messages = speakers.messages(span)
     said = answer_in(messages["output"]) or (answer_in(messages["input"]) if not messages["output"] else None)
     if speakers.roles.get(id(span)) != "model":
-        found = _first_value(span, _OUTPUT, returned_in)
+        found = next(_values(span, _OUTPUT, returned_in), NOTHING)
         if found is not NOTHING:
             # A model with an output schema answers by a call, whose arguments Pydantic AI records as text.
             return found if said or not any(messages.values()) else outcome(found, keeps_quotes=True)
@@ -218,10 +201,6 @@ def _of_model(speakers: _Speakers, span: ReadSpan, find: Callable[[Any, bool], A
         return NOTHING
     keys = {**(_INPUT if find is given_in else _OUTPUT), **dict.fromkeys(_OF_MODELS, _JSON)}
     return next((found for found in _values(span, keys, find) if isinstance(found, str)), NOTHING)
-
-
-def _first_value(span: ReadSpan, keys: Mapping[str, str], find: Callable[[Any, bool], Any]) -> Any:
-    return next(_values(span, keys, find), NOTHING)
 
 
 def _values(span: ReadSpan, keys: Mapping[str, str], find: Callable[[Any, bool], Any]) -> Iterator[Any]:
@@ -241,33 +220,28 @@ def _is_about_response(found: Any, attributes: Mapping[str, Any]) -> bool:
     return all([held is not None and held == attributes.get(f"gen_ai.response.{key}") for key, held in found.items()])
 
 
-def _body(record: LogRecord) -> Mapping[str, Any]:
-    return record.body if isinstance(record.body, Mapping) else {}
-
-
 def _beside_the_first(level: list[ReadSpan]) -> list[ReadSpan]:
     """Return the first of some spans, and those that ran at the same time."""
     if len(level) < 2:
         return level
-    first = level[0]
-    start, end = _start(first), _end(first)
-    return [span for span in level if span is first or (_start(span) < end and start < _end(span))]
+    first, last = _times(level[0])
+    timed = [(span, *_times(span)) for span in level]
+    return [span for span, start, end in timed if span is level[0] or (start < last and first < end)]
 
 
 def _begins_first(span: ReadSpan) -> tuple[int, int]:
-    return _start(span), -_end(span)
+    start, end = _times(span)
+    return start, -end
 
 
 def _ends_last(span: ReadSpan) -> tuple[int, int]:
-    return -_end(span), _start(span)
+    start, end = _times(span)
+    return -end, start
 
 
-def _start(span: ReadSpan) -> int:
-    return _LAST if span.start_ns is None else span.start_ns
-
-
-def _end(span: ReadSpan) -> int:
-    return _start(span) if span.end_ns is None else span.end_ns
+def _times(span: ReadSpan) -> tuple[int, int]:
+    start = _LAST if span.start_ns is None else span.start_ns
+    return start, start if span.end_ns is None else span.end_ns
 
 
 class GivenLog(msgspec.Struct, frozen=True):
@@ -283,8 +257,12 @@ class GivenLog(msgspec.Struct, frozen=True):
 def asked_and_answered_in(messages: list[Any]) -> list[tuple[Any, Any]]:
     """Return the question and the answer of each turn of a log; at least one pair."""
     turns = turns_in_log(exchanges_of(messages))
-    if not turns or turns[-1] in (None, 0):
-        return [(question(messages), answer(messages))]
-    told = [(turn or 0, message) for turn, message in zip(turns, messages, strict=True)]
-    parts = [[message for _, message in part] for _, part in groupby(told, key=lambda pair: pair[0])]
-    return [(question(part), answer(part)) for part in parts]
+    parts = [messages]
+    if turns and turns[-1] not in (None, 0):
+        told = [(turn or 0, message) for turn, message in zip(turns, messages, strict=True)]
+        parts = [[message for _, message in part] for _, part in groupby(told, key=lambda pair: pair[0])]
+    return [(_first_question(part), answer_in(part)) for part in parts]
+
+
+def _first_question(messages: list[Any]) -> str | None:
+    return next((text for message in messages if writer_of(message) == "user" and (text := text_of(message))), None)

@@ -58,7 +58,8 @@ class RunBuilder:
         self.spans: list[ReadSpan] = []
         self.logs: list[LogRecord] = []
         self.log = Log()
-        self._given_logs: list[GivenLog] = []
+        self.given_logs: list[GivenLog] = []
+        """Logs of messages that an agent returned."""
         self._turns: list[list[ReadSpan]] = []
         self._limits = limits
         self._keep = keep
@@ -71,7 +72,7 @@ class RunBuilder:
     def trajectory(self, extra_warnings: Iterable[str] = ()) -> Trajectory:
         """Build the trajectory of the run."""
         spans = once_each(self.spans)
-        metadata = {**_kept_of_log(self.log, self._keep), **_kept(spans, self._keep)}
+        metadata = _kept(self.log, spans, self._keep)
         records, roles = _classified(spans)
         doubtful = [record for record in records if record.unread]
         records = [record for record in records if not record.unread] if doubtful else records
@@ -85,7 +86,9 @@ class RunBuilder:
         unseen = self._complete(spans, records, turns, tree, conversations)
         asked = self._asked_and_answered(spans, roles, turns, tree)
         if not turns.is_known or self._requests.are_turns_doubtful:
-            _without_turns([*records, *unseen])
+            # Turns that messages seem to show are not known if it is not known which span is of which turn.
+            for record in (*records, *unseen):
+                record.turn = None
         calls, withheld = made_and_withheld(_by_turn(ordered([*records, *unseen]), turns))
         self._not_understood.note_spans(doubtful, calls)
         if not calls and not withheld:
@@ -119,10 +122,6 @@ class RunBuilder:
         """Add a span."""
         self.spans.append(read_span(span, self._limits, self._keep))
 
-    def add_log(self, said: GivenLog) -> None:
-        """Add a log of messages that an agent returned."""
-        self._given_logs.append(said)
-
     def end_turn(self) -> None:
         """End a turn: all spans added since the last one ended belong to it."""
         self._turns.append(self.spans[sum(map(len, self._turns)) :])
@@ -134,7 +133,7 @@ class RunBuilder:
         return Turns(count=len(self._turns), given=given)
 
     def _all_logs(self) -> list[GivenLog]:
-        return [*self._given_logs, GivenLog(self.log)] if self.log else self._given_logs
+        return [*self.given_logs, GivenLog(self.log)] if self.log else self.given_logs
 
     def _complete(
         self,
@@ -245,22 +244,16 @@ def _classified(spans: list[ReadSpan]) -> tuple[list[CallRecord], dict[int, Role
     return ordered(records), roles
 
 
-def _kept(spans: list[ReadSpan], keys: tuple[str, ...]) -> dict[str, Any]:
-    """Return the attributes to keep, each from the first span that has it."""
-    found: dict[str, Any] = {}
+def _kept(log: Log, spans: list[ReadSpan], keys: tuple[str, ...]) -> dict[str, Any]:
+    """Return what to keep: of the object that holds the messages, and of the first span that has the attribute."""
+    found = {key: log.about[key] for key in keys if key in log.about}
+    if CASE in keys and CASE not in found and isinstance(log.about.get("case_id"), (str, int)):
+        found[CASE] = log.about["case_id"]
     for key in keys:
         for span in spans:
             if key in span.attributes:
                 found[key] = span.attributes.get(key)
                 break
-    return found
-
-
-def _kept_of_log(log: Log, keys: tuple[str, ...]) -> dict[str, Any]:
-    """Return the keys to keep of the object that holds the messages."""
-    found = {key: log.about[key] for key in keys if key in log.about}
-    if CASE in keys and CASE not in found and isinstance(log.about.get("case_id"), (str, int)):
-        found[CASE] = log.about["case_id"]
     return found
 
 
@@ -284,12 +277,6 @@ def _by_turn(records: list[CallRecord], turns: Turns) -> list[CallRecord]:
     return sorted(records, key=lambda record: record.turn or 0)
 
 
-def _without_turns(records: list[CallRecord]) -> None:
-    """Remove turns that messages seem to show, if it is not known which span is of which turn."""
-    for record in records:
-        record.turn = None
-
-
 def _tool_call(record: CallRecord) -> ToolCall:
     name, span, parent, output, failed = record.name, record.span, record.parent, record.output, record.failed
     if failed and output is NOTHING:
@@ -304,7 +291,7 @@ def _tool_call(record: CallRecord) -> ToolCall:
         record.tool_id,
         record.call_id,
         span.span_id if span else record.call_id,
-        _id_of(parent) if parent else None,
+        None if parent is None else parent.span.span_id if parent.span else parent.call_id,
         record.agent,
         span.start_ns if span else None,
         span.end_ns if span else None,
@@ -313,7 +300,3 @@ def _tool_call(record: CallRecord) -> ToolCall:
         name in _INTERNAL or name.startswith(_HANDOFFS),
         _NOTHING if record.is_parent_known else _PARENT,
     )
-
-
-def _id_of(record: CallRecord) -> str | None:
-    return record.span.span_id if record.span else record.call_id

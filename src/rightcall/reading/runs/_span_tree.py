@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 
 import msgspec
@@ -81,7 +81,8 @@ class Tree:
         self.has_parents = any([span.parent_id is not None for span in spans])
         """Whether any span has a parent, here or elsewhere."""
         self._roles, self._doubtful = roles, doubtful
-        self._agents = frozenset(_named_agents(spans, roles))
+        named = [agent_name(span) for span in spans if roles.get(id(span)) == "agent"]
+        self._agents = frozenset([name for name in named if name])
         self._shapeless = _without_shape(spans)
         self._calls: dict[str, CallRecord] = {}
         self._found: dict[str | None, CallRecord | None] = {}
@@ -221,10 +222,7 @@ class Tree:
 
     def parent_of(self, record: CallRecord) -> CallRecord | None:
         """Return the call inside which a call was made."""
-        span = record.span
-        if span is None:
-            return None
-        found = self._nearest(self._parents.get(span.span_id or "", span.parent_id), span.span_id)
+        found = self.enclosing(record.span) if record.span else None
         return None if found is record else found
 
     def _nearest(self, above: str | None, start: str | None) -> CallRecord | None:
@@ -255,15 +253,6 @@ class Tree:
             seen.add(above)
             above = self._parents.get(above)
         return False
-
-
-def _named_agents(spans: Iterable[Span], roles: Mapping[int, Role]) -> Iterator[str]:
-    """Yield the names of the agents among spans."""
-    agents = [span for span in spans if roles.get(id(span)) == "agent"] if roles else ()
-    for span in agents:
-        name = agent_name(span)
-        if name:
-            yield name
 
 
 def _without_shape(spans: Iterable[Span]) -> frozenset[str]:

@@ -42,7 +42,11 @@ def usage_of(spans: Sequence[ReadSpan], roles: Mapping[int, Role]) -> Usage | No
     other. So a span counts only if no span inside it has a count. Of two such spans by different instrumentations, at
     the same time and with the same counts, one counts.
     """
-    counted = {id(span): _counts(span.attributes) for span in spans if id(span) in roles}
+    counted = {
+        id(span): (_first(span.attributes, _INPUT), _first(span.attributes, _OUTPUT))
+        for span in spans
+        if id(span) in roles
+    }
     spent = [span for span in spans if counted.get(id(span), (None, None)) != (None, None)]
     inner = _without_those_around(spent, spans) if len(spent) > 1 else spent
     counts = [counted[id(span)] for span in _once_each(inner, counted)]
@@ -88,14 +92,6 @@ def _take_twin(queue: deque[ReadSpan], span: ReadSpan) -> bool:
     return bool(queue) and queue.popleft() is not None
 
 
-def _counts(attributes: Mapping[str, Any]) -> Counts:
-    return _first(attributes, _INPUT), _first(attributes, _OUTPUT)
-
-
-def _is_of_agent(span: ReadSpan) -> bool:
-    return bool(span.kind) or not KEYS.isdisjoint(span.attributes.keys())
-
-
 def _first(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:
     for key in keys:
         held = attributes.get(key)
@@ -119,7 +115,7 @@ def _extent(spans: Sequence[ReadSpan]) -> int | None:
     """
     if all([span.kind.__class__ is CallShape for span in spans]):
         return None
-    known = [span for span in spans if _is_of_agent(span)]
+    known = [span for span in spans if span.kind or not KEYS.isdisjoint(span.attributes.keys())]
     calls = [span.kind for span in known if isinstance(span.kind, CallShape)]
     if calls and len(calls) == len(known) and all([kind.convention.name == _MCP for kind in calls]):
         return None

@@ -17,7 +17,6 @@ from rightcall.limits import Limits
 from rightcall.reading.formats import (
     decode_request,
     items_of,
-    looks_like_framed_protobuf,
     looks_like_protobuf,
     protobuf_items,
     split_request,
@@ -228,7 +227,7 @@ class DocumentReader:
         head = _peek(stream)
         if head.startswith(b"PAR1"):
             return self._parquet_batches(self._rest(stream))
-        if looks_like_protobuf(head) or looks_like_framed_protobuf(head):
+        if looks_like_protobuf(head):
             return iter([protobuf_items(self._rest(stream), self._name)])
         if head.startswith(_UTF16):
             text = self._rest(stream).decode("utf-16", "replace")

@@ -11,7 +11,6 @@ from rightcall.reading.formats import (
     is_otlp,
     items_of,
     live_span,
-    looks_like_framed_protobuf,
     looks_like_protobuf,
     otlp_span,
     protobuf_span,
@@ -60,7 +59,7 @@ def raw_spans(document: bytes, limits: Limits = DEFAULT_LIMITS) -> Iterator[RawS
     """
     with opened(document, limits.text_bytes) as (name, stream):
         data = stream.read(limits.text_bytes + 1)
-    if looks_like_protobuf(data[:8]) or looks_like_framed_protobuf(data[:8]):
+    if looks_like_protobuf(data[:8]):
         for span, scope, resource in protobuf_spans(data, name):
             if span.span_id:
                 service = next((pair.value.string_value for pair in resource.attributes if pair.key == _SERVICE), "")

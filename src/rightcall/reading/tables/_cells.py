@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rightcall.errors import InputError
 from rightcall.limits import Limits
-from rightcall.reading.conventions import shape_of
+from rightcall.reading.conventions import lazy_attributes
 from rightcall.reading.spans import RawAttributes, nanoseconds, plain_value, restored, undecoded
 from rightcall.values.decoding import decode_json
 
@@ -218,8 +218,7 @@ def _lazily(text: str, limits: Limits) -> RawAttributes | None:
     held = undecoded(text) if len(text) <= limits.text_bytes else None
     if held is None or any(["." not in each.key and bytes(each.value)[15:16] == b"{" for each in held]):
         return None
-    shape = shape_of(tuple([attribute.key for attribute in held]))
-    return RawAttributes(shape, shape.places, held)
+    return lazy_attributes(held)  # type: ignore[no-any-return]
 
 
 def _in_pairs(held: Any) -> dict[str, Any]:
