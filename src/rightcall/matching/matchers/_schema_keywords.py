@@ -263,11 +263,7 @@ _COMMON: dict[str, Keyword] = {
     "additionalProperties": additional_properties,
     "definitions": definitions,
 }
-_LEGACY: dict[str, Keyword] = {
-    "items": legacy_items,
-    "additionalItems": additional_items,
-    "dependencies": dependencies,
-}
+_LEGACY: dict[str, Keyword] = {"items": legacy_items, "additionalItems": additional_items, "dependencies": dependencies}
 _OLD_BOUNDS: dict[str, Keyword] = {
     "maximum": bound_draft4("exclusiveMaximum", is_at_most, is_below),
     "minimum": bound_draft4("exclusiveMinimum", is_at_least, is_above),
@@ -300,10 +296,7 @@ _SINCE_2019: dict[str, Keyword] = {
     "dependentSchemas": dependent_schemas,
     "$defs": definitions,
 }
-LATE: dict[str, Keyword] = {
-    "unevaluatedItems": unevaluated_items,
-    "unevaluatedProperties": unevaluated_properties,
-}
+LATE: dict[str, Keyword] = {"unevaluatedItems": unevaluated_items, "unevaluatedProperties": unevaluated_properties}
 """Keywords that are checked after all others of their schema, by the drafts that have them."""
 
 _DRAFT3: dict[str, Keyword] = {

@@ -11,13 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from rightcall.reading.conventions import (
-    Envelope,
-    adk_output,
-    content_blocks,
-    converse_blocks,
-    llamaindex_output,
-)
+from rightcall.reading.conventions import Envelope, adk_output, content_blocks, converse_blocks, llamaindex_output
 from rightcall.reading.spans import CallRecord, outcome
 
 Kind = Literal["call", "result"]
@@ -285,10 +279,7 @@ PARTS = (
         "tool_name",
         "tool_call_id",
         "content",
-        failure=(
-            ("outcome", "retried"),
-            ("outcome", "failed"),
-        ),
+        failure=(("outcome", "retried"), ("outcome", "failed")),
         message="content",
         refusal=(("outcome", "denied", "approval was refused"),),
     ),
@@ -327,11 +318,7 @@ PARTS = (
         "name",
         "id",
         "response|result",
-        unwrap=(
-            converse_blocks,
-            content_blocks,
-            adk_output,
-        ),
+        unwrap=(converse_blocks, content_blocks, adk_output),
     ),
     _result(
         "OpenTelemetry, on the server",

@@ -136,12 +136,7 @@ class RunBuilder:
         return [*self.given_logs, GivenLog(self.log)] if self.log else self.given_logs
 
     def _complete(
-        self,
-        spans: list[ReadSpan],
-        records: list[CallRecord],
-        turns: Turns,
-        tree: Tree,
-        conversations: Conversations,
+        self, spans: list[ReadSpan], records: list[CallRecord], turns: Turns, tree: Tree, conversations: Conversations
     ) -> list[CallRecord]:
         """Assign calls to turns, fill their gaps, and return the calls that only messages show.
 

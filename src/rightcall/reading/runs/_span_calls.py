@@ -226,11 +226,7 @@ def _read_error(record: CallRecord, convention: Convention, span: Span, events: 
         return
     record.failed = True
     candidates = [exception.get("exception.message") for exception in reversed(exceptions)]
-    candidates += [
-        record.error,
-        *(_message_in(attributes.get(key)) for key in convention.message),
-        span.description,
-    ]
+    candidates += [record.error, *(_message_in(attributes.get(key)) for key in convention.message), span.description]
     candidates += [record.output, kind, *(exception.get("exception.type") for exception in exceptions)]
     record.error = next((text for text in candidates if _is_message(text)), None)
 

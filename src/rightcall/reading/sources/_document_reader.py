@@ -14,13 +14,7 @@ from typing import IO, Any
 
 from rightcall.errors import InputError, MissingExtraError
 from rightcall.limits import Limits
-from rightcall.reading.formats import (
-    decode_request,
-    items_of,
-    looks_like_protobuf,
-    protobuf_items,
-    split_request,
-)
+from rightcall.reading.formats import decode_request, items_of, looks_like_protobuf, protobuf_items, split_request
 from rightcall.reading.runs import Warnings
 from rightcall.reading.spans import Item
 from rightcall.reading.tables import UNREADABLE, known_columns, table_spans

@@ -274,16 +274,8 @@ SHAPES: tuple[Shape, ...] = (
         "hooks.slack.com/",
         pattern=r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9/_…-]{12,})",
     ),
-    _shape(
-        "discord-webhook",
-        "/api/webhooks/",
-        pattern=r"/api/webhooks/[0-9]{1,24}/(?P<secret>[A-Za-z0-9_…-]{20,})",
-    ),
-    _shape(
-        "teams-webhook",
-        "webhook.office.com/",
-        pattern=r"webhook\.office\.com/(?P<secret>[A-Za-z0-9@/_.…-]{20,})",
-    ),
+    _shape("discord-webhook", "/api/webhooks/", pattern=r"/api/webhooks/[0-9]{1,24}/(?P<secret>[A-Za-z0-9_…-]{20,})"),
+    _shape("teams-webhook", "webhook.office.com/", pattern=r"webhook\.office\.com/(?P<secret>[A-Za-z0-9@/_.…-]{20,})"),
     _shape("telegram-token", "AA", pattern=rf"(?<=[0-9]{{8}}:)AA{_NAME}{{30,40}}", is_token=True),
     _token("stripe-key", "sk_live_", "sk_test_", "rk_live_", "rk_test_", of=_WORD, least=10),
     _token("webhook-secret", "whsec_", of="[A-Za-z0-9+/=]"),

@@ -60,11 +60,7 @@ CODES: dict[str, Code] = {
             "text that reads as an object or a list stands for it. Where only part of an output matters, expect "
             '{"$subset": …}.',
         ),
-        (
-            "RC107",
-            "call-forbidden",
-            "The agent made a call that must never be made.",
-        ),
+        ("RC107", "call-forbidden", "The agent made a call that must never be made."),
         (
             "RC108",
             "final-output-differs",
