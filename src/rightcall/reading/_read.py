@@ -66,6 +66,7 @@ def read(
         MissingExtraError: the format needs a package that is not installed.
     """
     _check_names(input_format, grouping)
+    # A limit counts bytes as they come; a large file is read twice, and not in order.
     if max_size is None and input_format in (None, "otlp"):
         large = large_file(source, grouping, metadata_attributes, limits)
         if large is not None:
@@ -213,10 +214,12 @@ def _gather(
     max_size: int | None,
     limits: Limits,
 ) -> str:
+    # OTLP exports logs and traces as two signals, so one run is often in two files.
     if isinstance(source, (list, tuple)) and source and all(isinstance(item, (str, Path, bytes)) for item in source):
         names = [_gather(item, gathered, warnings, input_format, max_size, limits) for item in source]
         return ", ".join(names[:3])
     if isinstance(source, (Mapping, list, tuple)):
+        # `opened`: the responses of SDKs are pydantic models and dataclasses.
         document = admit(source, limits, where="the document", foreign=True, opened=True)
         gathered.add(items_of(document, input_format))
         return "the document"
@@ -240,6 +243,7 @@ def _check_names(input_format: str | None, grouping: str) -> None:
 
 def _add_spans(run: RunBuilder, spans: Iterable[Any], limits: Limits) -> None:
     for position, span in enumerate(spans):
+        # Spans of the SDK are read as they are: `admit` would copy each attribute.
         if is_live_span(span):
             run.add(live_span(span))
         else:

@@ -29,6 +29,7 @@ def argument_differences(expected: Any, actual: Mapping[str, Any], policy: str) 
         return ()
     if is_matcher(expected) or not isinstance(expected, dict):
         return value_differences(expected, dict(actual))
+    # A policy forgives keys at the top only: inside an argument, values are compared whole.
     forgiven = {"subset": actual.keys() - expected.keys(), "superset": expected.keys() - actual.keys()}
     keys = [key for key in (*expected, *actual) if key not in forgiven.get(policy, ())]
     found = (step for key in dict.fromkeys(keys) for step in _at_key(expected, actual, key, "$"))
@@ -50,6 +51,7 @@ def _within_budget(found: Iterator[Difference], expected: Any, actual: Any) -> t
     try:
         return tuple(islice(found, _MOST))
     except LimitError:
+        # The verdict is settled by now: an explanation that is too expensive is shorter, and is not an error.
         return (Difference("$", *text_pair(expected, actual)),)
 
 

@@ -52,6 +52,7 @@ class Literal(Expectation):
         self.cost = 1 + size_of(value) // (_NODES // 4 if self.delicate else _NODES)
 
     def matches(self, actual: Any) -> bool:
+        # Python compares whole values in C; only where 1, 1.0 and True are in them does it need help.
         return bool(self.value == actual) and (not self.delicate or same_kinds(self.value, actual))
 
 
@@ -87,6 +88,7 @@ class Several(Expectation):
 
     def __init__(self, parts: Iterable[Expectation], limits: Limits) -> None:
         steps = 1 + sum([part.cost for part in parts])
+        # Spending costs more than comparing a few values, so small expectations leave it to the loop around them.
         self._steps = steps if steps > _FEW else 0
         self.cost = 1 if self._steps else steps
         self._limits = limits
@@ -173,6 +175,7 @@ class Compiler:
         if not isinstance(value, dict):
             return Foreign(value)
         if is_matcher(value):
+            # Here, because `_operators` imports this module, and most expectations have no matcher.
             from ._operators import compile_matcher
 
             return compile_matcher(value, where, self)

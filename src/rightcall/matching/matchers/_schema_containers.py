@@ -13,6 +13,7 @@ def required(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
     def check(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
         if not isinstance(value, dict):
             return True
+        # Eight lookups of a key take about as long as one step.
         visit.budget.spend(len(wanted) // 8)
         return all(key in value for key in wanted)
 
@@ -73,6 +74,7 @@ def pattern_properties(wanted: Any, schema: dict[str, Any], site: Site) -> Check
 def additional_properties(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
     """`additionalProperties`: each key that neither `properties` nor `patternProperties` names has a valid value."""
     node = site.node(wanted)
+    # JSON Schema 2020-12, core, section 10.3.2.3: what its neighbours name is decided by the schema, not by the value.
     named = schema.get("properties", {})
     tests = [site.pattern(pattern) for pattern in schema.get("patternProperties", {})]
 
@@ -119,6 +121,7 @@ def dependent_schemas(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
 
 def dependencies(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
     """`dependencies` of drafts 3 to 7: what is needed beside a key, as names or as a schema."""
+    # Draft 3 also takes one name; since draft 2019-09 these are two keywords.
     names = {key: [each] if isinstance(each, str) else each for key, each in wanted.items()}
     listed = dependent_required({key: each for key, each in names.items() if isinstance(each, list)}, schema, site)
     parts = {key: each for key, each in names.items() if not isinstance(each, list)}
@@ -134,6 +137,7 @@ def unevaluated_properties(wanted: Any, schema: dict[str, Any], site: Site) -> C
         if not isinstance(value, dict):
             return True
         visit.budget.spend(len(value))
+        # JSON Schema 2020-12, core, section 11.3: also what a schema inside `allOf`, `$ref` and the like has looked at.
         seen = evaluated.keys if evaluated is not None else set()
         for key, item in value.items():
             if key not in seen:
@@ -181,6 +185,7 @@ def prefix_items(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
 
 def items(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
     """`items` of draft 2020-12: all items after those of `prefixItems`."""
+    # JSON Schema 2020-12, core, section 10.3.1.2: what `items` with a list was became `prefixItems`.
     return _each_from(site.node(wanted), len(schema.get("prefixItems", [])))
 
 
@@ -219,6 +224,7 @@ def unevaluated_items(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
 def contains(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
     """`contains`: as many items are valid as `minContains` and `maxContains` say."""
     node = site.node(wanted)
+    # JSON Schema 2020-12, validation, sections 6.4.4 and 6.4.5; earlier drafts ask for one item, without bounds.
     least, most = (schema.get("minContains", 1), schema.get("maxContains")) if site.counts_contained else (1, None)
 
     def check(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:

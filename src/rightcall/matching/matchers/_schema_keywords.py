@@ -58,6 +58,7 @@ def is_multiple(value: Any, of: Any) -> bool:
     if not isinstance(of, float):
         return not value % of
     try:
+        # As the test suite of JSON Schema has it: by division of floats, so 0.0075 is a multiple of 0.0001.
         quotient = value / of
         return bool(int(quotient) == quotient)
     except OverflowError:  # no float is that large: the decimals as they are written, exactly
@@ -219,6 +220,7 @@ def if_then(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
     then, otherwise = site.node(schema.get("then", True)), site.node(schema.get("else", True))
 
     def check(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
+        # JSON Schema 2020-12, core, section 10.2.2.1: a condition that holds counts as having looked at what it names.
         chosen = then if condition.attempt(value, visit, evaluated) else otherwise
         return chosen.accepts(value, visit, evaluated)
 

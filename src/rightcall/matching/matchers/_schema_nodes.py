@@ -90,6 +90,7 @@ class Node:
         """
         if not self.refers:
             return self.accepts(value, visit, evaluated)
+        # Without memory, a schema of n references to two references each would take 2^n steps.
         answers = visit.known.setdefault((self, evaluated is not None), {})
         # Every value is part of the actual one, which lives as long as the visit: its id stays its own.
         if id(value) in answers:

@@ -57,6 +57,7 @@ def python_call(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> 
         return value
     if not positional:
         return named
+    # Objects of JSON have no order, but their text does, and producers write parameters in the order of the function.
     names = _parameter_names(attributes.get("tool.parameters"))
     if len(names) < len(positional):
         return NOTHING
@@ -132,6 +133,7 @@ def adk_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> A
     if value.keys() == {"error"}:
         call.failed = True
         call.error = call.error or _text(value["error"])
+    # ADK wraps what is not an object, because Gemini takes only objects as responses of functions.
     if value.keys() == {"result"} and not isinstance(value["result"], dict):
         return outcome(value["result"])
     return value
@@ -149,6 +151,7 @@ def mcp_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> A
 
 def mcp_result(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """MCP's own result: blocks of content, and whether it is an error."""
+    # MCP specification, `CallToolResult`: errors of the tool are results with `isError`, not errors of the protocol.
     if isinstance(value, dict) and isinstance(value.get("content"), list) and "isError" in value:
         call.failed = call.failed or value["isError"] is True
         value = value["content"]

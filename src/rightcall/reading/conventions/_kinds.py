@@ -73,6 +73,7 @@ def role_by_attributes(attributes: Mapping[str, Any]) -> Role | None:
             value = attributes.get(key)
             known = _VALUES.get(key, {})
             role = known.get(value.strip('"').lower()) if isinstance(value, str) else None
+            # OpenTelemetry GenAI, "Invoke agent span": it may have `gen_ai.request.model`, the mark of a model elsewhere.
             if role == "agent":
                 return role
             found = found or role or _PRESENT.get(key)
@@ -151,6 +152,7 @@ def _is_node(span: Span) -> bool:
 # The caches are cleared when they are full: hostile traces may have any number of shapes.
 _MOST_SHAPES = 4096
 _MOST_DECIDED = 1024
+# OpenTelemetry GenAI has `gen_ai.conversation.id`, OpenInference `session.id`; others are of servers and frameworks.
 CONVERSATION_KEYS = ("gen_ai.conversation.id", "traceloop.association.properties.conversation_id")
 """Attributes with the id of a conversation."""
 

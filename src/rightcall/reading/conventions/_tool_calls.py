@@ -73,6 +73,7 @@ class Convention(msgspec.Struct, frozen=True):
 SPAN_NAMES = ("execute_tool ", "tools/call ", "Tool: ", "anthropic.custom_tool_use ", "running tool: ")
 """Prefixes of the tool's name in names of spans."""
 
+# OpenTelemetry GenAI semantic conventions, "Execute tool span": the span is named `execute_tool {tool}`.
 _EXECUTE = ("gen_ai.operation.name", "execute_tool")
 _OPERATIONS = {
     "execute_tool ": dict([_EXECUTE]),
@@ -142,6 +143,7 @@ STRANDS = msgspec.structs.replace(
     unwrap_output=(converse_blocks,),
 )
 
+# OpenInference, spec/semantic_conventions.md: `openinference.span.kind` is required on every span.
 OPENINFERENCE = Convention(
     "openinference",
     marks=(("openinference.span.kind", "tool"),),

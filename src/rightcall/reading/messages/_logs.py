@@ -68,6 +68,7 @@ def _held(item: Mapping[str, Any]) -> list[Any] | None:
     """Return the messages that an object holds; None if it is not a conversation."""
     lists = [item[key] for key in _WHOLE if isinstance(item.get(key), list)]
     found = next((messages_of(held) for held in lists if held and has_messages(messages_of(held))), None)
+    # An empty list is a conversation in which nothing was said, and that is not the same as no conversation.
     return [] if found is None and lists and not any(lists) else found
 
 
@@ -81,6 +82,7 @@ def _log(document: Any) -> Log:
 
 def _beside(document: Mapping[str, Any], messages: list[Any]) -> tuple[str, str]:
     """Describe what an object holds beside its messages: steps of an agent, and other conversations."""
+    # mini-swe-agent writes the commands of its model as a block of text, so no message shows a call.
     written = document.get("trajectory_format")
     steps = steps_beside(document, messages)
     if isinstance(written, str) and written.startswith("mini-swe-agent") and messages:

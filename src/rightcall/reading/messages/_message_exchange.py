@@ -152,6 +152,7 @@ def exchanges_of(messages: Iterable[Any]) -> list[Exchange]:
     A line that a log repeats, with the same `uuid` (Claude Code), is read once.
     """
     found: list[Exchange] = []
+    # A session that Claude Code resumes repeats the lines of the one before, each with its `uuid`.
     known = set[str]()
     for message in messages:
         uuid = message.get("uuid") if isinstance(message, dict) else None
@@ -253,6 +254,7 @@ def _once(calls: list[tuple[CallRecord, _Place]]) -> list[CallRecord]:
     if len(calls) < 2:
         return [call for call, _ in calls]
     listed = [found for found in calls if found[1].listed]
+    # LangChain has a call in `tool_calls`, in the blocks of `content` and in `additional_kwargs`: the same one.
     first_lists: dict[str, int] = {}
     kept = [
         call

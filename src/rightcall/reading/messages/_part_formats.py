@@ -93,6 +93,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 PARTS = (
+    # Chat Completions has `tool_calls`; before they came (November 2023), one `function_call` without an id.
     _call(
         "OpenAI chat", {"function.name": str, "function.arguments": None}, "function.name", "id", "function.arguments"
     ),
@@ -106,6 +107,7 @@ PARTS = (
     _call(
         "OpenInference, early", {"function_call_name": str}, "function_call_name", "", "function_call_arguments_json"
     ),
+    # Responses: an item has an `id` of its own, and call and result share a `call_id`.
     _result("OpenAI Responses", {"type": "function_call_output"}, "", "call_id", "output", unwrap=(content_blocks,)),
     _result("OpenAI Responses", {"type": "custom_tool_call_output"}, "", "call_id", "output"),
     _call("OpenAI Responses, custom", {"type": "custom_tool_call"}, "name", "call_id", "input"),
@@ -125,6 +127,7 @@ PARTS = (
     ),
     _call("OpenAI chat, custom", {"type": "custom", "custom.name": str}, "custom.name", "id", "custom.input"),
     _call("Inspect", {"function": str, "arguments": dict}, "function", "id", "arguments"),
+    # ATIF is the trajectory format of Harbor (Terminal-Bench): observations name their call as `source_call_id`.
     _call("ATIF", {"function_name": str, "arguments": None}, "function_name", "tool_call_id", "arguments"),
     _result(
         "ATIF", {"source_call_id": str, "content": None}, "", "source_call_id", "content", unwrap=(content_blocks,)
@@ -188,6 +191,7 @@ PARTS = (
         "",
         refusal=(("tool_use_id", None, "refused by the user"),),
     ),
+    # Messages API: the assistant asks with `tool_use`, the user answers with `tool_result`, by `tool_use_id`.
     _call("Anthropic", {"type": "tool_use"}, "name", "id", "input"),
     _call("Anthropic, on the server", {"type": "server_tool_use"}, "name", "id", "input"),
     _call("Anthropic, by MCP", {"type": "mcp_tool_use"}, "name", "id", "input"),
@@ -208,6 +212,7 @@ PARTS = (
         "",
         failure=(("is_error", True),),
     ),
+    # `Content.parts`: REST writes camel case, the Python SDK snake case; ids are optional, so order pairs them.
     _call("Gemini", {"functionCall.name": str}, "functionCall.name", "functionCall.id", "functionCall.args"),
     _call("Gemini", {"function_call.name": str}, "function_call.name", "function_call.id", "function_call.args"),
     _result(
@@ -226,6 +231,7 @@ PARTS = (
         "function_response.response",
         unwrap=(adk_output,),
     ),
+    # Converse has no type: the key of a block says what it is.
     _call("Bedrock Converse", {"toolUse.name": str}, "toolUse.name", "toolUse.toolUseId", "toolUse.input"),
     _result(
         "Bedrock Converse",
@@ -271,6 +277,7 @@ PARTS = (
         ),
         output="output|result",
     ),
+    # `ModelMessagesTypeAdapter`: a `retry-prompt` with the name of a tool is the error that the model was given.
     _call("Pydantic AI", {"part_kind": "tool-call"}, "tool_name", "tool_call_id", "args"),
     _call("Pydantic AI, built in", {"part_kind": "builtin-tool-call"}, "tool_name", "tool_call_id", "args"),
     _result(
@@ -380,6 +387,7 @@ PARTS = (
         failure=(("error", True),),
     ),
     _result("OpenAI chat, early", {"role": "function", "content": None}, "name", "", "content"),
+    # Last: these marks are few, and parts of the formats above have them, too.
     _call("LangChain", {"name": str, "args": None, "id": None}, "name", "id", "args"),
     _call("OpenTelemetry, AutoGen, OpenLLMetry", {"name": str, "arguments": None}, "name", "id|call_id", "arguments"),
     _call("OpenTelemetry, content off", {"type": "tool_call", "name": str}, "name", "id", ""),

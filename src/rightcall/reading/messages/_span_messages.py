@@ -58,6 +58,7 @@ _OF_MODELS: dict[str, Side] = {
 _PLAIN: dict[str, Side] = {"input.value": "input", "output.value": "output"}
 """Attributes that on spans of a model hold its messages in a framework's format, used if no other has calls."""
 
+# OpenInference, spec/semantic_conventions.md: lists are flattened, because attributes cannot hold objects.
 _NUMBERED: dict[str, Side] = {
     "llm.input_messages.": "input",
     "llm.output_messages.": "output",
@@ -66,6 +67,7 @@ _NUMBERED: dict[str, Side] = {
 }
 """Prefixes of attributes that hold messages leaf by leaf: `llm.input_messages.0.message.role`."""
 
+# Until OpenTelemetry semantic conventions 1.36 each message was an event; since 1.37 one event has them all.
 _EVENTS: dict[str, Side] = {
     "gen_ai.system.message": "input",
     "gen_ai.user.message": "input",

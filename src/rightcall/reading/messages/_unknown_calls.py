@@ -169,6 +169,7 @@ def unknown_step(step: Mapping[str, Any]) -> str:
 def _unknown_content(block: Mapping[str, Any]) -> str:
     kind = _kind(block)
     if kind is not None:
+        # Vercel lets an application add parts of type `data-…` (AI SDK, "Streaming custom data").
         known = _plain(kind) in BLOCKS or _plain(kind).startswith("data_") or "role" in block
         return "" if known else f"a block of type {_short(kind)} {_keys(block)}"
     if not block or BLOCK_KEYS & block.keys() or "role" in block or block.keys() in BLOCK_SHAPES:
@@ -270,6 +271,7 @@ def _sign_in(message: Mapping[Any, Any], depth: int = 0) -> str:
 
 def hidden_call(message: Mapping[Any, Any]) -> str:
     """Find a call or result of a known format in a place where no format has one."""
+    # Level by level with a bound, so that neither a deep nor a wide message takes long.
     level: list[tuple[str, Any]] = [(str(key), held) for key, held in message.items() if key not in DEFINITIONS]
     for _ in range(_CALL_DEPTH):
         for place, held in level:

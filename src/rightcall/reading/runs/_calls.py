@@ -48,6 +48,7 @@ def _beside(records: list[CallRecord], tree: Tree) -> list[CallRecord]:
         candidates = open_by_name.setdefault(record.name, [])
         start = record.span.start_ns if record.span else None
         if start is not None:
+            # Records come in order of start: what ended before this one cannot overlap later ones either.
             candidates[:] = [other for other in candidates if _is_untimed(other) or _ends(other) > start]
             del candidates[:-_MOST_CANDIDATES]
         twin = next((other for other in candidates if _may_be_one(other, record, tree)), None)
@@ -122,6 +123,7 @@ def join(records: list[CallRecord], requests: Requests) -> list[CallRecord]:
     always in order.
     """
     open_records = _join_by_id(records, requests)
+    # From the surest sign to the weakest: what one step pairs, the next one does not see.
     open_requests = [request for request in requests.made if not request.joined]
     for key in (_context_name_args, _name_args, _name_only):
         open_records, open_requests = _pair(open_records, open_requests, requests, key)
@@ -203,6 +205,7 @@ def _unseen(requests: list[CallRecord], records: list[CallRecord], open_records:
     if not records:
         return requests
     doubtful = {record.name for record in open_records}
+    # Sets, because a run may have tens of thousands of calls, and each request is looked up in them.
     made = {(record.call_id, _name_args(record, None)) for record in records if record.call_id}
     named = {(record.call_id, record.name) for record in records if record.call_id}
     return [

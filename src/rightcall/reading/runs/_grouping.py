@@ -80,6 +80,7 @@ class Traces:
         """Remove and return the spans of each run, in order of the first start."""
         united: dict[str, list[str]] = {}
         for trace in self._spans:
+            # By trace and not span by span: a source has many spans, and few traces.
             united.setdefault(self.top(trace), []).append(trace)
         runs = [[span for trace in traces for span in once_each(self._spans[trace])] for traces in united.values()]
         self._spans = {}
@@ -212,6 +213,7 @@ def _top(index: int, above: dict[int, int]) -> int:
 
 
 _MCP = "mcp"
+# OpenTelemetry GenAI, "Create agent span": it records a configuration, not a run.
 _CREATION = "create_agent"
 _OPERATION = "gen_ai.operation.name"
 
@@ -231,6 +233,7 @@ def whole_runs(runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
     if len(runs) < 2:
         return runs
     if not any([is_at_work(run) for run in runs]):
+        # Nothing but calls: an MCP server has one trace a call, and the run is the whole source.
         calls = [run for run in runs if _has_calls(run)]
         return [[span for run in calls for span in run]] if calls else runs
     runs = united_by_calls(runs)
@@ -250,6 +253,7 @@ class RunFilter:
 
     def counted(self, runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
         """Return the runs that count as far as is known; the others wait."""
+        # In two passes, so that the result does not depend on the order of the traces in the source.
         working = [is_at_work(run) for run in runs]
         for run, is_working in zip(runs, working, strict=True):
             if is_working:
@@ -301,6 +305,7 @@ def is_at_work(run: list[ReadSpan]) -> bool:
     agents = [span for span, kind in zip(run, kinds, strict=True) if kind == "agent"]
     if "model" in kinds or len(agents) > 1 or (agents and (calls or has_answer(agents[0]))):
         return True
+    # OpenTelemetry MCP conventions: a server traces each `tools/call`, in a trace of its own if no context reached it.
     made = any(call.convention.name != _MCP for call in calls)
     return made and any(span.kind == "" for span in topmost(run))
 

@@ -56,6 +56,7 @@ _OUTPUT: dict[str, str] = {
 _OF_MODELS = ("output", "response", "input", "raw_input")
 """Where Logfire keeps the input and output of models."""
 
+# OpenInference, spec/semantic_conventions.md: kinds of spans that work for an agent and do not answer the user.
 _HELPERS = frozenset({"retriever", "embedding", "reranker", "guardrail", "evaluator", "prompt"})
 _CONVERSATIONS = frozenset({"pydantic_ai.all_messages", "all_messages_events"})
 GIVEN = frozenset(_INPUT)
@@ -124,6 +125,7 @@ class _Speakers:
         """Return what is found in the first topmost span by an order, or in those that ran at the same time."""
         for span in _beside_the_first(sorted(self._tops if level is None else level, key=order)):
             found = find(self, span)
+            # Below the top only text counts: the state of a graph or a tool is not what the user reads.
             if found is not NOTHING and (level is None or isinstance(found, str)):
                 return found
             found = self.found(find, order, self._inside.get(id(span), []))

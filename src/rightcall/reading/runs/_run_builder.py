@@ -32,7 +32,9 @@ from ._usage import usage_of
 
 _SETTINGS = {convention.name: convention.setting for convention in CONVENTIONS}
 CASE = "rightcall.case.id"
+# smolagents answers by calling `final_answer`, Pydantic AI by calling its output tool, `final_result`.
 _INTERNAL = frozenset({"final_answer", "final_result"})
+# To a model a hand-off is a tool: `transfer_to_…` in OpenAI Agents, and `transfer_back_to_…` in LangGraph.
 _HANDOFFS = ("transfer_to_", "transfer_back_to_", "handoff_to_")
 
 _NOTHING: frozenset[str] = frozenset()
@@ -142,6 +144,7 @@ class RunBuilder:
 
         Messages are read even if calls have no gaps: turns and groups must not depend on what else was recorded.
         """
+        # A run of one turn has calls without a turn, unless turns were recorded one by one: then 0 is known.
         if turns.count > 1 or self._turns:
             for record in records:
                 record.turn = turns.of(record.span) if record.span else None
@@ -217,6 +220,7 @@ class RunBuilder:
                 missing[record.convention] = missing.get(record.convention, 0) + 1
         for convention, count in missing.items():
             setting = _SETTINGS.get(convention, "")
+            # Content is off by default (OpenTelemetry GenAI, "Capturing instructions, inputs, and outputs").
             hint = f"; to record them: {setting}" if setting else ""
             self._warnings.add(
                 "content", f"arguments or outputs of {count} call{'' if count == 1 else 's'} were not recorded{hint}"

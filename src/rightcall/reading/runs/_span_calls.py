@@ -68,6 +68,7 @@ def read_span(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> ReadSpa
         is_done = not (kind or span.events or _says_more(span))
     attributes, events = span.attributes, span.events
     count = len(attributes)
+    # A model span holds the whole conversation: without this, a run of n steps would hold n²/2 messages.
     if is_done and span.parent_id is not None and attributes.keys().isdisjoint(keep):
         attributes, events = _NO_ATTRIBUTES, ()
     return ReadSpan(
@@ -97,6 +98,7 @@ def _record_of(span: Span, shape: CallShape, limits: Limits) -> CallRecord | Non
     """Return the call that a span records; without a tool's name, it is marked as not understood."""
     attributes, convention = span.attributes, shape.convention
     name = _first_text(attributes, shape.tool) or _name_of(span, shape)
+    # ADK traces the merged responses of parallel calls as one more call.
     if name == MERGED:
         return None
     if not name or len(name) > limits.name_length:
@@ -220,6 +222,7 @@ def _is_worthless(held: Any) -> bool:
 def _read_error(record: CallRecord, convention: Convention, span: Span, events: Iterable[Event]) -> None:
     attributes = span.attributes
     exceptions = [event.attributes or {} for event in events if event.name == "exception"]
+    # OpenTelemetry, "Recording errors": `error.type` is set on errors only, and an exception may be an event as well.
     kind = attributes.get("error.type")
     flagged = any([has_value(attributes.get(key), value) for key, value in convention.failure])
     if not (span.failed or exceptions or kind or flagged or record.failed):

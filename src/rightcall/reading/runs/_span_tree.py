@@ -124,6 +124,7 @@ class Tree:
         spans = [span for span in self._spans.values() if id(span) in self._roles]
         if not records or not spans or len(records) * len(spans) > _MOST_COMPARISONS:
             return
+        # A binary search leaves out the spans that ran inside no call: of most runs, all of them.
         within = _Intervals(records)
         lone = [span for span in spans if within.hold(span.start_ns) and self.enclosing(span) is None]
         adopters: dict[int, CallRecord] = {}
@@ -175,6 +176,7 @@ class Tree:
         path: list[str] = []
         found = _NOWHERE
         while above is not None:
+            # Each span is looked at once, whatever the number of its descendants: without this, a chain takes n² steps.
             if above in self._seen:
                 found = self._seen[above]
                 break

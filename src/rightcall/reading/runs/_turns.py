@@ -25,6 +25,7 @@ from ._notes import NotUnderstood
 from ._span_tree import ReadSpan, Tree
 
 _NAMES = ("gen_ai.agent.name", "agent.name", "agent_name", "graph.node.id")
+# OpenTelemetry GenAI, "Invoke agent span", and the name that ADK used before it.
 _INVOKED = ("invoke_agent ", "agent_run [")
 _NEVER = 1 << 80  # after every time in nanoseconds
 
@@ -56,6 +57,7 @@ class UserRequests:
 
     def __init__(self, spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree) -> None:
         self._spans: dict[str | None, ReadSpan] = {span.span_id: span for span in spans if span.span_id}
+        # What is found on the way up is kept for every span on it: a chain of n spans is walked once, not n times.
         self._outermost: dict[int, ReadSpan | None] = {}
         self._ends: dict[int, int] = {}
         self._roles, self._tree = roles, tree
@@ -213,6 +215,7 @@ def turns_in(spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree, r
         return Turns(is_known=is_known)
     requests = UserRequests(spans, roles, tree)
     ends = {id(span): requests.end_of_work(span) for at_work in traces.values() for span in at_work}
+    # A trace is one request in most servers, so traces that follow each other are turns without further proof.
     begins = set(_begins_of_traces(traces.values(), ends))
     begun: dict[str, tuple[int, ...]] = {}
     for trace, at_work in traces.items():
@@ -276,6 +279,7 @@ def _is_asked_anew(last: UserRequest, request: UserRequest, read: ReadMessages) 
     words_before, words = words_of(before), words_of(now)
     if not words or not words_before:
         return same_agent
+    # The same words again: the next agent of a team, or the next step of a graph, was given the same question.
     if words == words_before:
         return False
     shared = words_shared(words_before, words)

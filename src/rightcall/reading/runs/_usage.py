@@ -12,6 +12,7 @@ from rightcall.values.trajectory import Usage
 from ._input_output import KEYS
 from ._span_tree import ReadSpan
 
+# `prompt_tokens` became `input_tokens` in OpenTelemetry semantic conventions 1.27; OpenInference and Vercel differ.
 _INPUT = (
     "gen_ai.usage.input_tokens",
     "gen_ai.usage.prompt_tokens",
@@ -87,6 +88,7 @@ def _once_each(spent: Sequence[ReadSpan], counted: Mapping[int, Counts]) -> Sequ
 
 def _take_twin(queue: deque[ReadSpan], span: ReadSpan) -> bool:
     """Remove a waiting span that was still running when this one began; return whether there was one."""
+    # Spans come in order of start, so each is taken from a queue at most once: linear time after the sort.
     while queue and (queue[0].end_ns or 0) <= (span.start_ns or 0):
         queue.popleft()
     return bool(queue) and queue.popleft() is not None

@@ -25,6 +25,7 @@ from rightcall.values.trajectory import RawEvent, RawSpan, SpanKind, SpanStatus,
 from ._document_reader import opened
 
 _KINDS: tuple[SpanKind, ...] = get_args(SpanKind)
+# opentelemetry/proto/trace/v1/trace.proto, `SpanKind`: 1 is INTERNAL; the SDK has the names without a prefix.
 _NAMED_KINDS: dict[Any, SpanKind] = {
     **{kind.upper(): kind for kind in _KINDS},
     **{f"SPAN_KIND_{kind.upper()}": kind for kind in _KINDS},
@@ -104,6 +105,7 @@ def _decoded(data: bytes, limits: Limits) -> Iterator[Any]:
         yield decode_json(data, limits)
         return
     except InputError:
+        # One document first: it may be written over several lines.
         lines = data.splitlines()
     for line in lines:
         try:

@@ -66,6 +66,7 @@ def outcome(value: Any, limits: Limits = DEFAULT_LIMITS, encoded: bool = False, 
             first = value.lstrip()[:1]
         if first == "{" or first == "[":
             return _value_or_text(value, limits)
+        # `21.5` may be text that the tool returned; only a producer that encodes everything means the number.
         if keeps_quotes or (first != '"' and not encoded):
             return value
         inner = _json_or_text(value, limits)
@@ -134,6 +135,7 @@ def _without_nulls(value: Any, depth: int) -> Any:
 _HEX = re.compile(r"[0-9a-fA-F]+\Z")
 _ISO = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9})\d*)?\s*(Z|[+-]\d\d:?\d\d)?\Z")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# Ids have 8 and 16 bytes (W3C Trace Context, sections 3.2.2.3 and 3.2.2.4); all zeros mean that there is none.
 _HEX_LENGTHS = (16, 32)
 _BASE64_LENGTHS = (12, 24)
 
@@ -169,6 +171,7 @@ def nanoseconds(value: Any, unit: int = 1) -> int | None:
 
     None if there is no time, or one of an unknown format.
     """
+    # 40 digits: int() takes quadratic time in their number, and 20 are more than any clock needs.
     if value.__class__ is str and value.isdecimal() and len(value) <= 40:
         return int(value) * unit
     if value is None or isinstance(value, bool):
@@ -274,6 +277,7 @@ class CallRecord(msgspec.Struct, eq=False):
         self.failed = self.failed or other.failed
         self.group = self.group or other.group
         self.turn = other.turn if self.turn is None else self.turn
+        # All layers are kept: a third span of one of them is another call.
         self.layers = (*self.layers, *other.layers)
         self.is_doubtful = self.is_doubtful or other.is_doubtful
 
@@ -286,6 +290,7 @@ def have_different_ids(first: CallRecord, second: CallRecord) -> bool:
     """
     if not first.call_id or not second.call_id or first.call_id == second.call_id:
         return False
+    # An id of the model and one made up for the same call differ; two of one kind that differ are two calls.
     return has_made_up_id(first) == has_made_up_id(second)
 
 

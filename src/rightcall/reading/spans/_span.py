@@ -250,6 +250,7 @@ def _same(held: Any, depth: int) -> Any:
 
 
 _KINDS = {
+    # opentelemetry/proto/common/v1/common.proto, `AnyValue`, in the spelling of JSON and in that of Python.
     "stringValue": _same,
     "string_value": _same,
     "boolValue": _same,
@@ -286,6 +287,7 @@ def unnested(entries: Iterable[tuple[str, Any]]) -> Any:
     """Build the object or list that dotted keys describe: `0.message.role` is in `message` of the first item."""
     root: dict[str, Any] = {}
     for key, value in entries:
+        # 64 steps: a key of a million dots must not become a million objects, one in the other.
         steps = key.split(".", 64)
         place = root
         for step in steps[:-1]:

@@ -13,6 +13,7 @@ from rightcall.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+# ClickHouse exporter of the collector (`TraceId`, `Duration`), Phoenix (`context.trace_id`), MLflow, Databricks.
 SPELLINGS: dict[str, tuple[str, ...]] = {
     "trace_id": ("trace_id", "context.trace_id", "span_trace_id", "otel_trace_id"),
     "span_id": ("span_id", "context.span_id", "otel_span_id"),
@@ -54,6 +55,7 @@ LOOKED_FOR_COLUMNS = (
 _IDS = ("string", "large_string", "binary", "large_binary", "fixed_size_binary", "dictionary", "int", "uint", "null")
 _RIGHT_IDS = "they should be text (hexadecimal digits or base64) or bytes"
 
+# Parquet specification, VariantEncoding: a group of two binary fields, which readers without VARIANT see as a struct.
 _VARIANT = frozenset({"metadata", "value"})
 
 Path = tuple[str, ...]

@@ -84,6 +84,7 @@ class _Scanner:
                 raise self._problem("a key in double quotes is expected", at)
             key, place = self._scalar(at)
             if key in value:
+                # RFC 8259, section 4, leaves open which of two values counts; what people write twice is a mistake.
                 raise self._problem(f"the key {key[:40]!r} occurs twice in one object", at)
             self._positions[*path, key] = self._at(at)
             place = self._expect(":", self._skip(place))

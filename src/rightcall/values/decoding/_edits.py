@@ -90,6 +90,7 @@ class _Json:
 
     def node(self, place: int) -> tuple[Node, int]:
         start = self._skip(place)
+        # The text was decoded before (`find_spans` says so), so nothing is checked again.
         opener = self._text[start]
         if opener not in "{[":
             end = _DECODER.raw_decode(self._text, start)[1]
@@ -135,6 +136,7 @@ class _Yaml:
         if kind == "SequenceStartEvent":
             return self._collection(Node("list", start, start, bool(event.flow_style), shared))
         end = event.end_mark.index
+        # libyaml ends a block scalar after the empty lines that follow it, which may belong to the next item.
         if getattr(event, "style", None) in ("|", ">"):
             while end > start and self._text[end - 1] in " \t\r\n":
                 end -= 1
@@ -157,5 +159,6 @@ class _Yaml:
         return node
 
     def _dash(self, place: int) -> int:
+        # No event of the parser has the place of a dash: the first thing after the last item that is not a comment.
         found = _BETWEEN.match(self._text, place)
         return found.end() if found else place

@@ -149,6 +149,7 @@ def _too_much(limits: Limits) -> str:
 
 
 _BEGINNING = re.compile(r"[^\s,]")
+# RFC 8259, section 6: JSON has no NaN and no infinities.
 _FLOAT = "$float"
 _LITERAL = "$literal"
 # Made once, and held here: an agent that puts something else in the place of `json.dumps` must not be asked.

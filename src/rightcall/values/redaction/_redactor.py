@@ -118,6 +118,7 @@ def redacted_address(text: str) -> str:
     if not text.startswith(("http://", "https://")):
         return redacted_text(text)
     scheme, _, rest = text.partition("://")
+    # RFC 3986, section 3: the query begins at the first `?`, the fragment at the first `#`, and user info ends at `@`.
     place = re.split(r"[?#]", rest, maxsplit=1)[0]
     host, slash, path = place.partition("/")
     return redacted_text(f"{scheme}://{host.rpartition('@')[2]}{slash}{path}")
@@ -132,6 +133,7 @@ def hidden_in(text: str) -> list[Hidden]:
     found = [hidden for shape in shapes for hidden in _shaped(shape, text, folded)]
     found += [hidden for mark in names for hidden in _named(mark, text, folded)]
     found = [hidden for hidden in found if not text.startswith(_BEGINNING, hidden.start)]
+    # The longest first where several begin at one place: a part of a secret must not be left beside it.
     found.sort(key=lambda hidden: (hidden.start, -hidden.end))
     return _united(found)
 

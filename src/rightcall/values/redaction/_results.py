@@ -105,6 +105,7 @@ class _TextRedactor:
 
     def __init__(self, redacting: Redactor) -> None:
         self._redacting = redacting
+        # The longest first: a secret that is part of another would leave the rest of that one in the text.
         known = sorted([secret for secret in redacting.found if len(secret) >= _SHORTEST], key=len, reverse=True)
         self._known = known[:_MOST_KNOWN]
         self._written = _written(self._known)
@@ -148,6 +149,7 @@ class _TextRedactor:
 
     def _uncut(self, text: str) -> str:
         """Return a text in which no part of a secret is left beside a cut."""
+        # A cut text shows the two ends of a secret, neither of which has the shape of one any more.
         first, *others = text.split(_CUT)
         pieces = [first]
         for other in others:

@@ -238,6 +238,7 @@ def _marks(*, is_token: bool, is_folded: bool) -> list[tuple[bytes, Shape]]:
 SHAPES: tuple[Shape, ...] = (
     _shape(
         "private-key",
+        # RFC 7468, section 10, and OpenPGP ("PRIVATE KEY BLOCK"); a text may be cut before the end.
         "-----BEGIN ",
         pattern=r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----(?s:.*?)"
         r"(?:-----END (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----|\Z)",
@@ -245,14 +246,17 @@ SHAPES: tuple[Shape, ...] = (
     _token("age-key", "AGE-SECRET-KEY-1", of="[0-9A-Z]", least=50),
     _shape(
         "jwt",
+        # RFC 7519: a token begins with an object of JSON in base64url, and `eyJ` is `{"`.
         "eyJ",
         pattern=rf"{_RUN}eyJ{_NAME}{{8,}}+(?:\.{_NAME}{{4,}}+(?:\.{_NAME}++){{1,3}}|\.?{_NAME}*…[A-Za-z0-9_.-]*)",
         is_token=True,
     ),
+    # AWS IAM, "Understanding unique ID prefixes": access keys, temporary ones, bearer tokens, context credentials.
     _token("aws-access-key", "AKIA", "ASIA", "ABIA", "ACCA", of="[A-Z0-9]", least=16),
     _token("gcp-api-key", "AIza", least=35),
     _token("google-oauth-token", "ya29."),
     _token("google-client-secret", "GOCSPX-"),
+    # GitHub, "About authentication", token formats: the letter after `gh` is the kind of token.
     _token("github-token", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", of=_WORD, least=36),
     _token("github-token", "github_pat_", of="[A-Za-z0-9_]", least=22),
     _token("gitlab-token", "glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "glsoat-", "glagent-", "gloas-"),
@@ -328,6 +332,7 @@ SHAPES: tuple[Shape, ...] = (
         "aws-signature", "x-amz-", pattern=r"x-amz-(?:signature|security-token)=(?P<secret>[A-Za-z0-9%+/=…_-]{16,})"
     ),
     _folded(
+        # RFC 3986, section 3.2.1: `user:password@` in front of a host; a user alone is a token if it is long.
         "url-credentials",
         "://",
         pattern=r"://(?:[^\s/@:\"'<>\\]{0,128}:(?P<secret>[^\s/\"'<>\\]{1,512})|(?P<alone>[^\s/@:\"'<>\\?#]{16,512}))@",

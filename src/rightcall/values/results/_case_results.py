@@ -87,6 +87,7 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def notes(self) -> tuple[str, ...]:
         """Return the warnings that no finding repeats."""
+        # RC304 quotes what was not understood; the warning beside it would say the same.
         if not any([placed.finding.code == "RC304" for placed in self.findings]):
             return self.warnings
         return tuple([warning for warning in self.warnings if not warning.startswith(NOT_UNDERSTOOD_NOTE)])
@@ -167,6 +168,7 @@ class Totals(msgspec.Struct, frozen=True):
     @property
     def exit_code(self) -> int:
         """1 where a case failed; 2 where one could not be measured, or there was none; 0 where all passed."""
+        # As with POSIX `diff` and `grep`: 1 is an answer, 2 means that there is none.
         if self.failed:
             return 1
         return 2 if self.error or self.not_measured or not self.passed else 0
@@ -202,6 +204,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def _plain_trajectory(trajectory: Trajectory | None) -> Any:
     """Return a trajectory as plain data, the same each time: sets are sorted."""
+    # A set has another order in each process, and what is written must be the same each time.
     plain = msgspec.to_builtins(trajectory)
     for call in plain["calls"] if plain is not None else ():
         call["unrecorded"].sort()
@@ -278,6 +281,7 @@ class Tally:
         """Return the verdict of a case so far."""
         verdicts = self._verdicts[case_id]
         needed = len(verdicts) if self._needed is None else self._needed
+        # A repeat in error, or not measured, may have passed: it can keep a case from failing, never make it pass.
         could_pass = len(verdicts) - verdicts.count("failed") >= needed
         return worst([verdict for verdict in verdicts if verdict != "failed"]) if could_pass else "failed"
 

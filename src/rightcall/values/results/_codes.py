@@ -15,6 +15,7 @@ class Code(msgspec.Struct, frozen=True):
     explanation: str
 
 
+# A code is never given to something else: people filter by them, and look them up years later.
 CODES: dict[str, Code] = {
     code: Code(code, name, explanation)
     for code, name, explanation in (
@@ -257,6 +258,7 @@ CODES: dict[str, Code] = {
     )
 }
 
+# Words after the name of a tool, for the summary by tool; codes that are not about a tool have none.
 _TOLD = {
     "RC101": "never called, or too seldom",
     "RC102": "called, but not expected",

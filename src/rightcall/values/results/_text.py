@@ -47,6 +47,7 @@ _WINDOW = 60
 
 def value_text(value: Any, width: int = _WIDTH) -> str:
     """Return a value as JSON, cut in the middle to `width` characters."""
+    # Cut before it is encoded: a value may be megabytes long, and all but a hundred characters of it are dropped.
     if isinstance(value, str) and len(value) > width:
         value = _cut(value, width)
     return _cut(json_text(value), width)
@@ -133,6 +134,7 @@ def text_pair(expected: Any, actual: Any) -> tuple[str, str]:
 def _cut(text: str, width: int) -> str:
     if len(text) <= width:
         return text
+    # Two thirds for the beginning: both ends of a path or an id matter, the beginning more.
     head = (width - 1) * 2 // 3
     return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
 

@@ -121,6 +121,7 @@ def in_order(calls: Sequence[ToolCall]) -> list[int]:
     if all([call.start_ns is None for call in calls]):
         return list(range(len(calls)))
     starts = [call.start_ns for call in calls]
+    # Python sorts stably, so calls that start together stay in the order they were given.
     order = sorted(range(len(calls)), key=lambda position: (starts[position] is None, starts[position] or 0))
     if not any([call.parent_id for call in calls]):
         return order
@@ -214,6 +215,7 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if isinstance(calls, (str, bytes, Mapping)) or not isinstance(calls, Iterable):
             raise InputError(f"a trajectory is a list of calls, not a {type(calls).__name__}")
         made = [_call(item, position, limits) for position, item in enumerate(calls)]
+        # A call without a time may have been made at any point: an order would be invented.
         untimed = sum(call.start_ns is None for call in made)
         is_mixed = 0 < untimed < len(made)
         return cls(
@@ -301,6 +303,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def summed_usage(parts: Iterable[Usage | None]) -> Usage | None:
     """Add up the usage of several parts of a run. A figure that one part does not have is not known for the sum."""
+    # A missing figure is not zero: a sum without it would be too low, and a budget would pass.
     known = [part or Usage() for part in parts]
     summed = Usage(
         duration_ns=_sum([part.duration_ns for part in known]),
