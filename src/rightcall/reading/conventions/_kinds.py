@@ -73,7 +73,7 @@ def role_by_attributes(attributes: Mapping[str, Any]) -> Role | None:
             value = attributes.get(key)
             known = _VALUES.get(key, {})
             role = known.get(value.strip('"').lower()) if isinstance(value, str) else None
-            # OpenTelemetry GenAI, "Invoke agent span": it may have `gen_ai.request.model`, the mark of a model elsewhere.
+            # OpenTelemetry GenAI, "Invoke agent span": it may have `gen_ai.request.model`, a mark of models as well.
             if role == "agent":
                 return role
             found = found or role or _PRESENT.get(key)

@@ -324,9 +324,10 @@ def group_by_time(records: list[CallRecord]) -> None:
             latest = max(latest, span.end_ns)
         else:
             cluster, latest = [record], span.end_ns
+    _number_groups(records)
 
 
-def number_groups(records: list[CallRecord]) -> None:
+def _number_groups(records: list[CallRecord]) -> None:
     """Number the groups of calls in order of their first calls, each kind separately.
 
     This way the name of a group depends on the calls alone, not on what else was read before.

@@ -13,16 +13,7 @@ from rightcall.reading.messages import Log, Requests, exchanges_of
 from rightcall.reading.spans import NOTHING, CallRecord, LogRecord, Span
 from rightcall.values.trajectory import NOT_UNDERSTOOD, NOT_UNDERSTOOD_NOTE, ToolCall, Trajectory
 
-from ._calls import (
-    group_by_time,
-    join,
-    made_and_withheld,
-    number_groups,
-    ordered,
-    unsettled,
-    withheld_call,
-    without_duplicates,
-)
+from ._calls import group_by_time, join, made_and_withheld, ordered, unsettled, withheld_call, without_duplicates
 from ._input_output import GivenLog, asked_and_answered, asked_and_answered_in
 from ._notes import NotUnderstood, Warnings
 from ._span_calls import read_span
@@ -87,16 +78,12 @@ class RunBuilder:
         turns = self._given_turns() or turns_in(spans, roles, tree, conversations.of)
         unseen = self._complete(spans, records, turns, tree, conversations)
         asked = self._asked_and_answered(spans, roles, turns, tree)
-        if not turns.is_known or self._requests.are_turns_doubtful:
-            # Turns that messages seem to show are not known if it is not known which span is of which turn.
-            for record in (*records, *unseen):
-                record.turn = None
-        calls, withheld = made_and_withheld(_by_turn(ordered([*records, *unseen]), turns))
+        are_turns_known = turns.is_known and not self._requests.are_turns_doubtful
+        calls, withheld = made_and_withheld(_by_turn(ordered([*records, *unseen]), turns, are_turns_known))
         self._not_understood.note_spans(doubtful, calls)
         if not calls and not withheld:
             self._not_understood.note_silence([said.log for said in self._all_logs()])
         group_by_time(calls)
-        number_groups(calls)
         self._warn(calls)
         tool_data = metadata["tool_data"] = self._tool_data(bool(records), bool(unseen))
         is_recorded = tool_data != "none" and self._shows_all_turns(turns, tool_data, spans)
@@ -269,8 +256,11 @@ def _placed(records: list[CallRecord], tree: Tree, roles: Mapping[int, Role]) ->
     return records
 
 
-def _by_turn(records: list[CallRecord], turns: Turns) -> list[CallRecord]:
-    """Sort calls by turn, if every call has one: some have no times."""
+def _by_turn(records: list[CallRecord], turns: Turns, are_known: bool) -> list[CallRecord]:
+    """Sort calls by turn, if every call has one: some have no times. Turns that are not known are removed."""
+    if not are_known:
+        for record in records:
+            record.turn = None
     if turns.count == 1 or any([record.turn is None for record in records]):
         return records
     return sorted(records, key=lambda record: record.turn or 0)
