@@ -13,9 +13,8 @@ from starlette.routing import Route, Router
 from rightcall.errors import StoreError
 from rightcall.reporting.pages import Crumb, Links, MessagePage, message_html, script, stylesheet
 
-from ._access import Hosts, Token
+from ._access import COOKIE, LOGIN, Guard, Hosts, Token, token_wanted
 from ._compare_view import MOST_RUNS, compare_page
-from ._guards import COOKIE, LOGIN, Guard, token_wanted
 from ._library import Library
 from ._run_view import shown_case, shown_run
 from ._runs_view import runs_page
