@@ -1,4 +1,4 @@
-"""Worker processes: how many there are, how they start, and a pool of them that survives the death of one."""
+"""Worker processes: how many, how they start, a pool that survives the death of one, and functions sent to engines."""
 
 from __future__ import annotations
 

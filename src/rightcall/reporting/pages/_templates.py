@@ -1,4 +1,4 @@
-"""Templates, stylesheet and script of the pages, and the plainest page: a message."""
+"""Templates, stylesheet, script and addresses of the pages, and the plainest page: a message."""
 
 from __future__ import annotations
 

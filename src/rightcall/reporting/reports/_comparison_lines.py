@@ -1,10 +1,9 @@
-"""Changes between runs, in words and on a screen."""
+"""Changes between runs in words, and the changes of an edit to a text, line by line."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
 
 from rightcall.reporting.changes import CaseChange, CaseSide, Comparison, Overview, PathChange, overview
 from rightcall.values.decoding import Edit, apply_edits
@@ -263,6 +262,8 @@ def _regions(edits: Sequence[Edit], starts: Sequence[int], around: int) -> Itera
 
 
 def _compared(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+    from difflib import SequenceMatcher  # for `accept` alone
+
     for kind, first, end, new_first, new_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind == "equal":
             yield from _marked(" ", old[first:end])

@@ -1,4 +1,4 @@
-"""One line for each case, one for each overall result, and a last line."""
+"""Results in lines: one for each case and overall result and a last one, or one for each evaluator of each case."""
 
 from __future__ import annotations
 

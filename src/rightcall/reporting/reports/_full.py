@@ -1,4 +1,4 @@
-"""The diagnosis: each problem at its place in the user's own file, beside what was called."""
+"""The diagnosis: the lines of the user's own file with the verdict beside each, and what was called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Text on a screen of a given width: measured, wrapped, cut, and without control characters."""
+"""Text on a screen of a given width, and inside XML, Markdown and workflow commands; durations.
+
+Text from outside loses its control characters, and is escaped for the language it is put into.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from html import escape
 
 import msgspec
 
@@ -227,6 +229,8 @@ def xml_text(text: str) -> str:
 
     No line of it is a workflow command, which GitHub would obey if the document were printed.
     """
+    from html import escape  # its table of 2,231 entities is for this function alone
+
     # Line by line, because `isprintable` finds the lines that need no work at the speed of C.
     harmless = "\n".join([printable(line) for line in text.split("\n")])
     written = escape(_NO_XML.sub(_as_escape, harmless))

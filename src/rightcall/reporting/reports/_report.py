@@ -1,4 +1,4 @@
-"""The data of a report, the same for every format."""
+"""The data of a report, the same for every format, and the plainest format: JSON, with its JSON Schema."""
 
 from __future__ import annotations
 

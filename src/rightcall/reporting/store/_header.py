@@ -1,4 +1,4 @@
-"""The header of a run: the file `run.json`."""
+"""The header of a run, in the file `run.json`, and the digests and commit that it keeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The folders of runs: made, found, resumed."""
+"""The folders of runs: make, find and resume them, and read the verdicts of many in little time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An index of a run's journal: one row per case, and where its result is in the file."""
+"""An index of a run's journal: a row per case with its place in the file, and every call in columns."""
 
 from __future__ import annotations
 

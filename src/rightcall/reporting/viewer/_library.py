@@ -1,4 +1,4 @@
-"""The runs on show: found by name, read as far as needed, never written to."""
+"""The runs on show: found by name, read as far as needed, cached, never written to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of all runs, and a run as one line of it."""
+"""The page of all runs, a run as one line of it, and the queries of addresses that all views read."""
 
 from __future__ import annotations
 

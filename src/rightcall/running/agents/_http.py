@@ -1,4 +1,7 @@
-"""HTTP/1.1 over asyncio's streams, for the receiver of spans and the client of endpoints. h11 does the parsing."""
+"""HTTP/1.1 over asyncio's streams, parsed by h11, and a private receiver of spans that uses it.
+
+A receiver serves one request to an agent, on this machine, behind a secret token.
+"""
 
 from __future__ import annotations
 

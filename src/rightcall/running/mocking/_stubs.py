@@ -1,4 +1,4 @@
-"""Answer for tools, or observe them, for the length of a `with` block.
+"""Answer for tools, or observe them, for the length of a `with` block, and find the exceptions that answers name.
 
 Tools with UiPath's own `@mockable` are included: it asks a mocker in a context variable of UiPath's package, where we
 put ours. Nothing is imported for that: an agent that does not use the package has not loaded it.

@@ -1,4 +1,7 @@
-"""The record of one run of a case, made turn by turn in a worker: trajectory, spans, reports to the parent."""
+"""The record of one run of a case, made turn by turn in a worker, and the messages that carry it to the parent.
+
+Messages are JSON, each after its length. A verdict is not among them.
+"""
 
 from __future__ import annotations
 

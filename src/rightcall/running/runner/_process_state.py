@@ -1,4 +1,4 @@
-"""The state of a worker's process that an agent may have altered, and how to restore it."""
+"""An agent's traces in its worker's process: state that it altered, text that it printed, files that it opened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans and options of a run."""
+"""Plans, options and events of a run."""
 
 from __future__ import annotations
 

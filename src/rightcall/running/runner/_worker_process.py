@@ -1,4 +1,4 @@
-"""A worker process, as its parent sees it, and the jobs that it is running."""
+"""Worker processes, as their parent sees them: one with the jobs that it runs, and the pool of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables as people have them, in the types of ours."""
+"""The columns that go in and come out, and tables of users cast to their types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rows are checked against, in a form that can be sent to other processes and machines."""
+"""The expectations that rows are checked against, sent as text, and what of a row each of them looks at."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts scores, batch by batch, in memory that does not grow with their number."""
+"""The summary of any number of scores, counted batch by batch in memory that does not grow with their number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""From files to fragments: what each file is, by its content, and where it is cut."""
+"""From files to fragments: what each file is, by its content, and where it is cut.
+
+All tables of spans of a command are one table, because the spans of a run may be in any of them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The work of a command: what has to be scored, what is scored already, and examples of what failed."""
+"""The work of a command: which fragments are scored already, the scores of one, and examples of what failed."""
 
 from __future__ import annotations
 

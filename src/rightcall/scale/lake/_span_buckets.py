@@ -1,4 +1,4 @@
-"""Spans scattered over tables, in buckets that hold whole runs and can be read one by one."""
+"""Spans scattered over tables, put into files that hold whole runs and can be read one by one."""
 
 from __future__ import annotations
 

@@ -1,31 +1,154 @@
-"""Files of traces in, results of cases out."""
+"""Files of traces in, results of cases out: trajectories scored one after the other, the same in every process."""
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 
 from rightcall.cases.evalsets import Case
-from rightcall.cases.verdicts import CaseFinder, Overall, ToolNames, not_measured_result
-from rightcall.errors import InputError, RightcallError
-from rightcall.reading import BlockReader, FileBlock, LargeFile, LeftLine, Reading, SplitRuns, WaitingRun
-from rightcall.scale.processes import Do, Pool
+from rightcall.cases.verdicts import (
+    CaseFinder,
+    JudgingExecutor,
+    Overall,
+    ToolNames,
+    has_async_evaluators,
+    judge,
+    not_measured_result,
+)
+from rightcall.errors import InputError
+from rightcall.reading import Reading
 from rightcall.scale.request import Request
+from rightcall.values.results import CaseResult, Measure, measures_of
 from rightcall.values.trajectory import Trajectory
 
-from ._scorer import Evidence, Scored, Scorer, Unmatched
-from ._sources import Sources, read_source
+from ._sources import Sources
 
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+_AHEAD = 64
+"""How many trajectories are judged at once where evaluators wait for a model."""
+
+Evidence: TypeAlias = Literal["", "bad", "all"]
+"""Which results another process sends whole: none, those that did not pass, or all."""
+
+NameT = TypeVar("NameT")
 _WORTH_A_POOL = 1 << 25
 """Fewer bytes than this are read before other processes have begun."""
 _HELD = 256
 """How many trajectories that name no case are held in memory, to be joined by their order. More are read again."""
-_AHEAD = 2
-"""How many tasks wait for each worker, so that no worker waits for a task."""
+
+
+class Scored(msgspec.Struct, frozen=True):
+    """The result of a trajectory."""
+
+    result: CaseResult
+    """Whole, unless the result comes from another process: then without its trajectory and evaluations."""
+    trace_id: str | None = None
+    evidence: str | None = None
+    """What the result lacks, as JSON, if it comes from another process and was asked for."""
+    measures: tuple[Measure, ...] = ()
+    """What each evaluator says of it."""
+    seen: tuple[Any, ...] = ()
+    """What evaluators of all cases together need of it."""
+    tools: tuple[str, ...] = ()
+    """The tools that were called, where rules name tools that must not be called."""
+
+    def packed(self, evidence: Evidence) -> Scored:
+        """Return it as it goes to another process: there may be millions, so `all`, the `bad` or none go whole."""
+        from rightcall.reporting.reports import json_evidence
+
+        is_wanted = evidence == "all" or (evidence == "bad" and not self.result.passed)
+        light = msgspec.structs.replace(self.result, trajectory=None, results=(), written=())
+        return msgspec.structs.replace(self, result=light, evidence=json_evidence(self.result) if is_wanted else None)
+
+    def whole(self) -> CaseResult:
+        """Return the result with everything that it is made of."""
+        return self.result if self.evidence is None else CaseResult.from_json(self.document())
+
+    def document(self) -> str:
+        """Return the whole result as JSON."""
+        from rightcall.reporting.reports import json_case
+
+        return self.result.to_json() if self.evidence is None else json_case(self.result, self.evidence)
+
+
+class Unmatched(msgspec.Struct, frozen=True):
+    """A trajectory that belongs to no case."""
+
+    tools: tuple[str, ...] = ()
+    """The tools that were called, as above."""
+    trajectory: Trajectory | None = None
+    """The trajectory itself, if it does not come from another process."""
+
+
+class Scorer:
+    """Checks trajectories against the cases they name, or against one expectation; a context manager.
+
+    Raises:
+        DocumentError: the eval set or the expectation is wrong.
+        InputError: the eval set cannot be read, or no case is chosen.
+    """
+
+    def __init__(self, request: Request, reading: Reading) -> None:
+        expected = request.expected
+        self._for_all = expected.for_all
+        self._joining = CaseFinder(expected.cases, request.join, reading.case_attribute)
+        self._names = ToolNames(expected.rules)
+        self._judging = JudgingExecutor()
+        self._overall = Overall(expected.overall)
+
+    def __enter__(self) -> Scorer:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._judging.close()
+
+    def scored(self, trajectories: Iterable[tuple[NameT, Trajectory]]) -> Iterator[tuple[NameT, Scored | Unmatched]]:
+        """The results of trajectories in order, each with the name it came with."""
+        return self.scored_as((name, self._case_of(trajectory), trajectory) for name, trajectory in trajectories)
+
+    def scored_as(
+        self, named: Iterable[tuple[NameT, Case | None, Trajectory]]
+    ) -> Iterator[tuple[NameT, Scored | Unmatched]]:
+        """The results of trajectories whose cases are known. Those whose evaluators wait are judged side by side."""
+        # A deque of what was submitted keeps the order of the files, whichever evaluator finishes first.
+        waiting: deque[tuple[NameT, Case | None, Trajectory, Future[CaseResult] | None]] = deque()
+        problem = None
+        try:
+            for name, case, trajectory in named:
+                if not waiting and (case is None or not has_async_evaluators(case)):
+                    yield name, self._outcome(case, None if case is None else judge(case, trajectory), trajectory)
+                    continue
+                future = None if case is None else self._judging.submit(case, trajectory)
+                waiting.append((name, case, trajectory, future))
+                while waiting and (len(waiting) > _AHEAD or waiting[0][3] is None or waiting[0][3].done()):
+                    yield self._taken(*waiting.popleft())
+        except InputError as caught:
+            problem = caught  # raised after the results of what was read before it
+        while waiting:
+            yield self._taken(*waiting.popleft())
+        if problem is not None:
+            raise problem
+
+    def _case_of(self, trajectory: Trajectory) -> Case | None:
+        return self._for_all or self._joining.case_of(trajectory)
+
+    def _taken(
+        self, name: NameT, case: Case | None, trajectory: Trajectory, judged: Future[CaseResult] | None
+    ) -> tuple[NameT, Scored | Unmatched]:
+        return name, self._outcome(case, None if judged is None else judged.result(), trajectory)
+
+    def _outcome(self, case: Case | None, result: CaseResult | None, trajectory: Trajectory) -> Scored | Unmatched:
+        tools = self._names.seen_in(trajectory.names)
+        if case is None or result is None:
+            return Unmatched(tools, trajectory)
+        seen = self._overall.see(case, result)
+        return Scored(result, trajectory.trace_id, None, measures_of(result.results), seen, tools)
 
 
 class Scoring:
@@ -132,6 +255,8 @@ class Scoring:
     def _scored_by_workers(self) -> Iterator[tuple[str, Scored | Unmatched]]:
         from rightcall.scale.processes import default_workers
 
+        from ._pool import FilePool  # multiprocessing takes as long to import as a small file to score
+
         workers = self._workers or default_workers()
         with FilePool(self._request, self._sources.reading, workers, self._evidence) as pool:
             for name, found in pool.scored(self._sources.files):
@@ -176,143 +301,3 @@ class Observing:
             self.unmatched -= len(held)
             return {case.id: [trajectory] for case, trajectory in zip(cases, held, strict=False)}
         return found
-
-
-class Work(msgspec.Struct, frozen=True):
-    """A file, or a block of a large one."""
-
-    path: str
-    large: LargeFile | None = None
-    block: FileBlock | None = None
-    is_last: bool = False
-
-
-class Survey(msgspec.Struct, frozen=True):
-    """A part of a large file to look over: a function and its argument."""
-
-    function: Callable[[Any], Any]
-    part: Any
-
-
-class Done(msgspec.Struct, frozen=True):
-    """Work that is done: the results in order, and the lines of a block with parts of other runs."""
-
-    scored: list[Scored | Unmatched]
-    left: list[LeftLine] = []
-    waiting: list[WaitingRun] = []
-    begun: set[tuple[str, str]] = set()
-    problem: str = ""
-    """Why the file could not be read."""
-
-
-class FilePool:
-    """Processes that score files; a context manager, which ends them."""
-
-    def __init__(self, request: Request, reading: Reading, workers: int, evidence: Evidence) -> None:
-        self._reading, self._workers = reading, workers
-        self._scorer = Scorer(request, reading)
-        self._pool = Pool(workers, _begin, (request, reading, evidence))
-        self._done: dict[int, Any] = {}
-
-    def __enter__(self) -> FilePool:
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self._pool.__exit__(*problem)
-        self._scorer.__exit__(*problem)
-
-    def scored(self, files: Sequence[str]) -> Iterator[tuple[str, Scored | Unmatched | InputError]]:
-        """The results of files in the order of the files, each with its file; an error for one that cannot be read.
-
-        Raises:
-            RightcallError: workers died.
-        """
-        waiting: deque[tuple[Work, int]] = deque()
-        rests: dict[str, SplitRuns] = {}
-        for work in self._work(files):
-            waiting.append((work, self._pool.submit(work)))
-            if len(waiting) > _AHEAD * self._workers:
-                yield from self._finished(*waiting.popleft(), rests)
-        while waiting:
-            yield from self._finished(*waiting.popleft(), rests)
-
-    def _work(self, files: Sequence[str]) -> Iterator[Work]:
-        for path in files:
-            large = self._large(path)
-            if large is None:
-                yield Work(path)
-                continue
-            # The blocks are many, and each process needs to know its own.
-            alone, last = msgspec.structs.replace(large, blocks=()), large.blocks[-1]
-            for block in large.blocks:
-                yield Work(path, alone, block, is_last=block is last)
-
-    def _large(self, path: str) -> LargeFile | None:
-        try:
-            return self._reading.large_file(path, self._workers, self._map)
-        except InputError:
-            return None  # reading the file says what is wrong with it
-
-    def _map(self, function: Callable[[Any], Any], parts: Iterable[Any]) -> Iterator[Any]:
-        numbers = [self._pool.submit(Survey(function, part)) for part in parts]
-        return (self._value(number) for number in numbers)
-
-    def _value(self, number: int) -> Any:
-        while number not in self._done:
-            for heard in self._pool.hear():
-                if heard.is_lost and heard.is_done:
-                    raise RightcallError("a worker process died; it may have run out of memory: try --workers 1")
-                if heard.is_done:
-                    self._done[heard.number] = heard.value
-        return self._done.pop(number)
-
-    def _finished(
-        self, work: Work, number: int, rests: dict[str, SplitRuns]
-    ) -> Iterator[tuple[str, Scored | Unmatched | InputError]]:
-        done: Done = self._value(number)
-        yield from ((work.path, scored) for scored in done.scored)
-        if done.problem:
-            yield work.path, InputError(done.problem)
-        if work.large is not None and work.block is not None:
-            rest = rests.setdefault(work.path, SplitRuns(work.large))
-            yield from self._judged(work.path, rest.after(work.block, done.left, done.waiting, done.begun))
-            if work.is_last:
-                yield from self._judged(work.path, rests.pop(work.path).trajectories())
-
-    def _judged(self, path: str, trajectories: Iterator[Trajectory]) -> Iterator[tuple[str, Scored | Unmatched]]:
-        return self._scorer.scored((path, trajectory) for trajectory in trajectories)
-
-
-def _begin(request: Request, reading: Reading, evidence: Evidence) -> Do:
-    """Make a worker of this process."""
-    return _Worker(request, reading, evidence).do
-
-
-class _Worker:
-    """What a worker process keeps between one task and the next."""
-
-    def __init__(self, request: Request, reading: Reading, evidence: Evidence) -> None:
-        self._reading, self._evidence = reading, evidence
-        self._is_named = request.expectation is not None
-        self._scorer = Scorer(request, reading)
-
-    def do(self, task: Work | Survey, _: Callable[[Any], None]) -> Any:
-        if isinstance(task, Survey):
-            return task.function(task.part)
-        if task.large is not None and task.block is not None:
-            block = BlockReader(task.large, task.block)
-            return Done(self._scored(block.trajectories()), block.left, block.waiting, block.begun)
-        problems: list[InputError] = []
-        scored = self._scored(self._read(task.path, problems))
-        return Done(scored, problem=str(problems[0]) if problems else "")
-
-    def _scored(self, trajectories: Iterator[Trajectory]) -> list[Scored | Unmatched]:
-        found = self._scorer.scored((None, trajectory) for trajectory in trajectories)
-        return [each.packed(self._evidence) if isinstance(each, Scored) else Unmatched(each.tools) for _, each in found]
-
-    def _read(self, path: str, problems: list[InputError]) -> Iterator[Trajectory]:
-        """The trajectories of a file as far as it can be read, and why not further."""
-        try:
-            yield from read_source(path, self._reading, is_named=self._is_named)
-        except InputError as problem:
-            problems.append(problem)

@@ -1,4 +1,4 @@
-"""A session of Spark: the one that is there, or one by Spark's own settings."""
+"""A session of Spark, and the scores of one of its DataFrames: in a notebook, a job, or over Spark Connect."""
 
 from __future__ import annotations
 
