@@ -10,8 +10,7 @@ from click.testing import CliRunner
 
 from rightcall.cases.verdicts import CASE_ATTRIBUTE, Join
 from rightcall.cli import _options
-from rightcall.cli._configured import configurable
-from rightcall.cli._options import GroupedCommand, option
+from rightcall.cli._options import GroupedCommand, configurable, option
 from rightcall.judging.models import PREFIX
 from rightcall.reading import INPUT_FORMATS, Grouping, Reading
 from rightcall.scale.request import Choice

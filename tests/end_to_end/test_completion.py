@@ -10,7 +10,7 @@ import pytest
 from tests.processes import rightcall
 from tests.waiting import PATIENCE
 
-from rightcall.cli import _completing, _formats
+from rightcall.cli import _completion, _output
 from rightcall.values.results import CODES
 
 CASES = ["laptop", "reserve_one", "reserve_two", "sold_out"]
@@ -100,7 +100,7 @@ def test_a_name_that_a_terminal_would_obey_is_left_out(tmp_path: Path) -> None:
 
 
 def test_the_formats_are_those_there_are() -> None:
-    assert set(_completing.FORMATS) == set(_formats.FORMATS)
+    assert set(_completion.FORMATS) == set(_output.FORMATS)
 
 
 @pytest.mark.parametrize("line", ["rightcall ", "rightcall run --case ", "rightcall diff "])
@@ -120,7 +120,7 @@ def test_what_is_asked_most_often_loads_no_command(project: Path, line: str) -> 
     assert len(done.stdout.splitlines()) > 1
 
 
-@pytest.mark.parametrize("shell", _completing.SHELLS)
+@pytest.mark.parametrize("shell", _completion.SHELLS)
 def test_the_script_of_a_shell_asks_us(shell: str) -> None:
     done = rightcall("completion", shell)
 

@@ -207,12 +207,12 @@ def test_a_table_whose_column_names_are_not_text_costs_that_file(tmp_path: Path)
 BREAKING = """\
 import sys
 from rightcall.cli import main
-from rightcall.cli.show import _command
+from rightcall.cli import _show
 
 def break_with(*_):
     raise ZeroDivisionError("a trace said \\x1b]0;owned\\x07")
 
-_command.trace_files = break_with
+_show.trace_files = break_with
 sys.argv = ["rightcall", "show", "a.json"]
 main()
 """

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.processes import change, rightcall
 
-from rightcall.cli._watching import watch
+from rightcall.cli._live import watch
 
 WAITING = "; Ctrl-C ends it ---"
 SENTENCE = "$.quantity: 2 ≠ 1"

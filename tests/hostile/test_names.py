@@ -11,7 +11,7 @@ import pytest
 from tests.hostile import corpus
 from tests.processes import rightcall
 
-from rightcall.cli._formats import FORMATS
+from rightcall.cli._output import FORMATS
 
 NAMES = [name for name in corpus.NAMES if name]
 AGENT = """

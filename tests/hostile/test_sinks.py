@@ -22,7 +22,7 @@ from tests.hostile.results import hostile_case, hostile_results, hostile_traject
 from tests.walls import for_each
 
 from rightcall import CaseResult
-from rightcall.cli._formats import FORMATS
+from rightcall.cli._output import FORMATS
 from rightcall.reporting import pages, reports
 from rightcall.reporting.changes import compare, sides_of
 from rightcall.reporting.reports import Line, Paper, Report

@@ -6,7 +6,7 @@ import sys
 import pytest
 from tests.waiting import PATIENCE
 
-from rightcall.scale.sending import sendable
+from rightcall.scale.processes import sendable
 
 UNPICKLE = """
 import sys

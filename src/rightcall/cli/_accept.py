@@ -18,11 +18,9 @@ from rightcall.reporting.store import RunFolder, open_run
 from rightcall.scale.local import Observing
 from rightcall.values.decoding import Edit
 
-from ._errors import print_error
-from ._options import GroupedCommand, joining_options, option, request_of, runs_option, sources_of
-from ._stored import runs_folder
-from ._terminal import Screen
-from ._writing import check_replaceable, replace_file
+from ._options import GroupedCommand, joining_options, option, request_of, runs_folder, runs_option, sources_of
+from ._output import check_replaceable, replace_file
+from ._terminal import Screen, print_error
 
 _MOST_NAMED = 30
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}

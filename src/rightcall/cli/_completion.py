@@ -1,12 +1,37 @@
-"""`rightcall completion`: the script that makes a shell complete commands, runs and cases."""
+"""`rightcall completion`, and what its scripts ask for: commands, runs, cases, formats, codes.
+
+A shell asks at every press of a key, so what a few files can answer is answered without loading the command. click
+completes options. Errors are not printed: a shell would print them into the middle of a line.
+"""
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
 import click
+from click.shell_completion import CompletionItem, get_completion_class
 
 from rightcall.errors import UnknownNameError, nearest
+from rightcall.reporting.store import RunSummary, summaries
+from rightcall.running.project import OWN_FILE, PROJECT_FILE, project_of
 
-from ._completing import SHELLS, VARIABLE
+VARIABLE = "_RIGHTCALL_COMPLETE"
+SHELLS = ("bash", "zsh", "fish")
+FORMATS = ("full", "concise", "json", "junit", "github", "markdown", "html")
+_RUNS = Path(".rightcall") / "runs"
+_OF_RUNS = ("show", "report", "diff", "accept")
+_OF_FILES = ("run", "score", "check", "convert", "show", "accept")
+_OF_FOLDERS = ("init", "demo", "view")
+_VALUES_ARE_FILES = ("--evalset", "--output-file", "--expect")
+_VALUES_ARE_RUNS = ("--resume", "--baseline")
+_DATA = (".yaml", ".yml", ".json")
+_MOST_BYTES = 4 << 20
+_YAML_ID = re.compile(r"""^[ ]*-[ ]+\{?[ ]*id:[ ]*("[^"\n]*"|'[^'\n]*'|[^\s#,}]+)""", re.MULTILINE)
+_JSON_ID = re.compile(r'"(?:id|eval_id|evalId)"\s*:\s*"([^"\\\n]+)"')
+_CONFIGURED = re.compile(r"""^\s*evalset\s*=\s*["']([^"'\n]+)["']""", re.MULTILINE)
 
 
 @click.command(name="completion")
@@ -18,10 +43,115 @@ def command(context: click.Context, shell: str) -> int:
     bash: eval "$(rightcall completion bash)" in ~/.bashrc. zsh: the same in ~/.zshrc, after compinit. fish: rightcall
     completion fish > ~/.config/fish/completions/rightcall.fish
     """
-    from click.shell_completion import get_completion_class
-
     kind = get_completion_class(shell) if shell in SHELLS else None
     if kind is None:
         raise UnknownNameError(f"no shell {shell!r:.40}; {nearest(shell, SHELLS)}")
     click.echo(kind(context.command, {}, "rightcall", VARIABLE).source())
     return 0
+
+
+def complete(group: click.Command, commands: Mapping[str, tuple[str, str]]) -> int:
+    """Answer the shell that asks through the environment. Always 0: a shell has nothing to do with a failure."""
+    shell, _, instruction = os.environ[VARIABLE].partition("_")
+    kind = get_completion_class(shell)
+    if kind is None or instruction != "complete":
+        return 0
+    asking = kind(group, {}, "rightcall", VARIABLE)
+    try:
+        arguments, begun = asking.get_completion_args()
+        items = known(arguments, begun, commands)
+        if items is None:
+            items = asking.get_completions(arguments, begun)
+        told = [asking.format_completion(item) for item in items]
+    except Exception:  # noqa: BLE001 - a half-written line can be anything, and nobody could read a complaint
+        return 0
+    click.echo("\n".join(told))
+    return 0
+
+
+def known(arguments: list[str], begun: str, commands: Mapping[str, tuple[str, str]]) -> list[CompletionItem] | None:
+    """What can follow these words and begins like this; `None` where only the command itself can tell."""
+    if begun.startswith("-"):
+        return None
+    if not arguments:
+        return _beginning(begun, [(name, line) for name, (_, line) in commands.items()])
+    command, option = arguments[0], arguments[-1]
+    if option == "--case":
+        return _beginning(begun, [(case, "") for case in _cases(arguments)])
+    if option == "--format":
+        return _beginning(begun, [(name, "") for name in FORMATS])
+    if option in _VALUES_ARE_RUNS:
+        return _beginning(begun, _runs())
+    if option in _VALUES_ARE_FILES:
+        return [CompletionItem(begun, type="file")]
+    return None if option.startswith("--") else _positional(command, begun)
+
+
+def _positional(command: str, begun: str) -> list[CompletionItem] | None:
+    if command == "explain":
+        from rightcall.values.results import CODES
+
+        return _beginning(begun.upper(), [(code, CODES[code].name) for code in CODES])
+    if command == "completion":
+        return _beginning(begun, [(shell, "") for shell in SHELLS])
+    if command in _OF_FOLDERS:
+        return [CompletionItem(begun, type="dir")]
+    items = _beginning(begun, _runs()) if command in _OF_RUNS else []
+    files = [CompletionItem(begun, type="file")] if command in _OF_FILES else []
+    # bash forgets what it has when it is told to look for files, and looks only if nothing else comes.
+    return [*files, *items] if command in (*_OF_RUNS, *_OF_FILES) else None
+
+
+def _beginning(begun: str, found: Iterable[tuple[str, str]]) -> list[CompletionItem]:
+    """Those that begin like this; none that a terminal could obey."""
+    return [
+        CompletionItem(name, help=told or None)
+        for name, told in found
+        if name.startswith(begun) and name.isprintable() and told.isprintable()
+    ]
+
+
+def _runs() -> list[tuple[str, str]]:
+    """The names that runs go by: `last`, branches, ids; the newest first."""
+    found = list(summaries(_RUNS))
+    branches = {run.branch: f"the newest run of {run.branch}" for run in found if run.branch}
+    named = [("last", "the newest run")] if found else []
+    return [*named, *branches.items(), *[(run.id, _told(run)) for run in found]]
+
+
+def _told(run: RunSummary) -> str:
+    counts = ", ".join([f"{count} {name.replace('_', ' ')}" for name, count in run.totals.items() if count])
+    return f"{run.started[:16].replace('T', ' ')}  {run.evalset}  {counts or 'not finished'}"
+
+
+def _cases(arguments: list[str]) -> list[str]:
+    """The ids of the cases at hand: of the eval set that the words name, of the run, or of the project's own."""
+    found = list(summaries(_RUNS))
+    for word in arguments[1:]:
+        if word.endswith(_DATA) and Path(word).is_file():
+            return _ids(Path(word))
+        for run in found:
+            if word and (word == run.id or word == run.branch or (word == "last" and run is found[0])):
+                return list(run.verdicts())
+    configured = _configured()
+    if configured is not None:
+        return _ids(configured)
+    return list(found[0].verdicts()) if found else []
+
+
+def _ids(path: Path) -> list[str]:
+    """The ids in an eval set, as they are usually written: reading it properly takes too long for a key."""
+    with path.open("rb") as file:
+        text = file.read(_MOST_BYTES).decode("utf-8", "replace")
+    pattern = _JSON_ID if path.suffix == ".json" else _YAML_ID
+    return list(dict.fromkeys(name.strip("\"'") for name in pattern.findall(text)))
+
+
+def _configured() -> Path | None:
+    project = project_of(Path.cwd())
+    for name in (OWN_FILE, PROJECT_FILE) if project is not None else ():
+        file = Path(project or "", name)
+        found = _CONFIGURED.search(file.read_text(encoding="utf-8", errors="replace")) if file.is_file() else None
+        if found is not None:
+            return Path(project or "", found[1])
+    return None

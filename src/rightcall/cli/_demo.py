@@ -20,10 +20,10 @@ from rightcall.running.project import load_configuration
 from rightcall.values.results import CaseResult, EvaluationResult, call_text
 from rightcall.values.trajectory import Trajectory
 
-from ._formats import Output
-from ._project import AGENT_FILE, EVALSET_FILE, project_files, write_files
+from ._output import Output
+from ._project_files import AGENT_FILE, EXAMPLE_EVALSET, project_files, write_files
 from ._terminal import Screen
-from .run._options import RunOptions
+from .run._request import RunRequest
 from .run._running import Running
 
 _QUESTIONS = {
@@ -84,7 +84,7 @@ def _place(folder: Path | None) -> Path:
 def _run() -> int:
     """`rightcall run` in the project, with only the totals printed: what failed is explained below, at length."""
     configuration = load_configuration(Path.cwd(), ("agent", "evalset"))
-    return Running(RunOptions(names=[], configuration=configuration, given=[]), _TotalsOnly()).run()
+    return Running(RunRequest(names=[], configuration=configuration, given=[]), _TotalsOnly()).run()
 
 
 class _TotalsOnly(Output):
@@ -99,7 +99,7 @@ class _TotalsOnly(Output):
 
 def _tell(screen: Screen) -> bool:
     """Tell what came out. Whether that is what the demo is meant to show, and no trouble of this machine."""
-    cases = {case.id: case for case in load_eval_set(EVALSET_FILE).cases}
+    cases = {case.id: case for case in load_eval_set(EXAMPLE_EVALSET).cases}
     found = {result.case_id: result for result in open_run("last").results()}
     results = [found[case_id] for case_id in cases]
     bad = [result for result in results if not result.passed]
@@ -170,7 +170,7 @@ def _tell_unrecorded(screen: Screen, case: Case, result: CaseResult) -> None:
 def _tell_next(screen: Screen, folder: Path) -> None:
     screen.line("\nThe project is in")
     screen.line(f"  {folder}")
-    screen.line(f"where {EVALSET_FILE} says what is expected, {AGENT_FILE} has the mistake and")
+    screen.line(f"where {EXAMPLE_EVALSET} says what is expected, {AGENT_FILE} has the mistake and")
     screen.line(".rightcall/runs the results. `rightcall explain RC104` says what the code means;")
     screen.line("in that folder `rightcall view` shows the run in the browser.")
     screen.line("\nNext, a project like it, to be fixed and changed:")

@@ -10,9 +10,8 @@ import click
 from rightcall.errors import RightcallError
 from rightcall.running.project import eval_sets_in, is_configured
 
-from ._beginnings import EVALSET_FILE, beginning_of, settings_of
 from ._frameworks import Found, framework_of
-from ._project import IGNORE_FILE, Written, project_files, write_files
+from ._project_files import EVALSET_FILE, IGNORE_FILE, Written, beginning_of, project_files, settings_of, write_files
 from ._terminal import Screen
 
 

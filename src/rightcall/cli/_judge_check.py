@@ -13,7 +13,6 @@ from rightcall.judging.models import Agreement, Compared, read_labels
 from rightcall.scale.local import Scoring
 from rightcall.values.results import EvaluationResult, JudgeJustification, Measure, measures_of
 
-from ._errors import print_error
 from ._options import (
     GroupedCommand,
     Number,
@@ -24,9 +23,8 @@ from ._options import (
     sources_of,
     trust_option,
 )
-from ._stdout_guard import stdout_guard
 from ._stored import opened
-from ._terminal import Screen
+from ._terminal import Screen, print_error, stdout_guard
 
 _WORDS = {True: "passed", False: "failed"}
 _OF_JUDGES = "RC6"

@@ -13,12 +13,12 @@ import click
 from rightcall.errors import RightcallError, nearest
 from rightcall.version import __version__
 
-from ._errors import print_error
+from ._terminal import print_error
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("_demo", "Run a small agent over its eval set, offline, and show the verdicts."),
     "init": ("_init", "Make a project: an agent, an eval set, recorded traces, a workflow for CI."),
-    "show": ("show", "Show which calls are in traces: the tree, the timing, what was not recorded."),
+    "show": ("_show", "Show which calls are in traces: the tree, the timing, what was not recorded."),
     "run": ("run", "Run an agent over an eval set, and compare what it calls with what is expected."),
     "score": ("score", "Check recorded traces against expectations, without running the agent."),
     "report": ("_report", "Write a run as JUnit XML, GitHub annotations, Markdown or JSON."),
@@ -26,16 +26,17 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "diff": ("_diff", "Compare runs: verdicts that flipped, paths that differ."),
     "judge-check": ("_judge_check", "Compare a judge with human labels: agreement, kappa, the cases they differ on."),
     "accept": ("_accept", "Update an eval set from traces or a run, as an edit to review."),
-    "check": ("_check", "Check eval sets: every key, every expectation, every id."),
-    "convert": ("_convert", "Convert an eval set of UiPath or ADK to the native format."),
-    "schema": ("_schema", "Print the JSON Schema of eval sets, for editors."),
+    "check": ("_eval_sets:check", "Check eval sets: every key, every expectation, every id."),
+    "convert": ("_eval_sets:convert", "Convert an eval set of UiPath or ADK to the native format."),
+    "schema": ("_eval_sets:schema", "Print the JSON Schema of eval sets, for editors."),
     "explain": ("_explain", "Explain the code of a finding, and what to do about it."),
     "completion": ("_completion", "Print the script that completes commands, runs and cases in your shell."),
 }
-"""Each command's module and the line about it in the list, so that the list is printed without loading it."""
+"""Each command's module, with a name if it has several, and the line that the list prints without loading it."""
 
 _COMPLETING = "_RIGHTCALL_COMPLETE"
 """The variable by which the scripts of `rightcall completion` ask."""
+
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 EXIT_COULD_NOT_MEASURE = 2
@@ -54,7 +55,8 @@ class LazyCommands(click.Group):
         """The command of this name, loaded now."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f".{COMMANDS[cmd_name][0]}", __package__).command
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(f".{module}", __package__), name or "command")
         return command
 
     def resolve_command(
@@ -104,7 +106,7 @@ def _rightcall(context: click.Context) -> None:
 def main() -> None:
     """Run the command line and exit with its code."""
     if _COMPLETING in os.environ:
-        from ._completing import complete
+        from ._completion import complete
 
         sys.exit(complete(_rightcall, COMMANDS))
     try:

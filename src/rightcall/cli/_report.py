@@ -10,10 +10,9 @@ from rightcall.errors import nearest
 from rightcall.reporting.reports import Report, markdown_report
 from rightcall.reporting.store import RunFolder
 
-from ._formats import FORMATS, Style, append_step_summary
 from ._options import no_redact_option
+from ._output import FORMATS, Style, append_step_summary, new_file
 from ._stored import compared, name_of, opened, report_of, sides_in
-from ._writing import new_file
 
 _NAMES = ("junit", "github", "markdown", "json", "html")
 

@@ -9,15 +9,11 @@ from rightcall.cases.evalsets import Case
 from rightcall.errors import StoreError
 from rightcall.reporting.changes import CaseSide, Comparison, compare, redacted_comparison, sides_of
 from rightcall.reporting.reports import Report, redacted_report
-from rightcall.reporting.store import RUNS, RunFolder, list_runs, open_run
+from rightcall.reporting.store import RunFolder, list_runs, open_run
 from rightcall.values.results import Aggregates, Tally, measures_of
 
-from ._errors import print_error
-
-
-def runs_folder(given: str | None) -> Path:
-    """Return the folder of runs: the one that is given, or the one of the current folder."""
-    return RUNS if given is None else Path(given)
+from ._options import runs_folder
+from ._terminal import print_error
 
 
 def opened(name: str, runs: str | None) -> RunFolder:

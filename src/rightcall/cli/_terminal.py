@@ -1,19 +1,27 @@
-"""Text from traces on a terminal: shown, never obeyed."""
+"""Standard output and standard error: lines on a screen, errors, and what custom evaluators print.
+
+Text from traces is shown, never obeyed.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from rightcall.reporting.reports import Paper, escape_commands, printable
-from rightcall.values.results import SIGNS
+import click
+
+from rightcall.reporting import reports
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.style import Style
+
+    from rightcall.reporting.reports import Paper
 
 _ASKS_FOR_COLOUR = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
 """Variables by which rich takes something for a terminal that is not."""
@@ -46,7 +54,7 @@ class Screen:
     def line(self, *parts: str | tuple[str, str]) -> None:
         """Print a line made of texts, and of texts with a style."""
         styled = [(part, "") if isinstance(part, str) else part for part in parts]
-        made = [(printable(text, plain=self._is_plain), style) for text, style in styled]
+        made = [(reports.printable(text, plain=self._is_plain), style) for text, style in styled]
         if self._is_obeyed:
             made = _unobeyed(made)
         if not self._is_bare and self._console.legacy_windows:
@@ -59,10 +67,12 @@ class Screen:
 
     def paper(self, *, full: bool = False) -> Paper:
         """What a report is to be written on to fit this screen."""
-        return Paper(width=_width() if self._is_bare else self._console.width, plain=self._is_plain, full=full)
+        return reports.Paper(width=_width() if self._is_bare else self._console.width, plain=self._is_plain, full=full)
 
     def mark(self, name: str) -> str:
         """The mark of a verdict or a step."""
+        from rightcall.values.results import SIGNS
+
         sign = SIGNS[name]
         return f"{sign.ascii:<2}" if self._is_plain else sign.symbol
 
@@ -86,7 +96,7 @@ def _width() -> int:
 def _unobeyed(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """A line that GitHub Actions does not take for a command, though it goes over all it prints."""
     whole = "".join([text for text, _ in parts])
-    harmless = escape_commands(whole)
+    harmless = reports.escape_commands(whole)
     return parts if harmless == whole else [(harmless, "")]
 
 
@@ -96,3 +106,54 @@ def _style(name: str, no_color: bool) -> Style:
 
     style = Style.parse(name)
     return style.without_color if no_color else style
+
+
+def print_error(problem: object) -> None:
+    """Print an error on one line.
+
+    Its text may quote a trace: what a terminal would obey is made harmless, and secrets are left out.
+    """
+    from rightcall.values.redaction import redacted_text
+
+    harmless = reports.escape_commands(reports.printable(redacted_text(str(problem)), one_line=True))
+    click.echo(f"rightcall: {harmless}", err=True)
+
+
+@contextmanager
+def stdout_guard() -> Iterator[None]:
+    """Send what other threads than the main one print on standard output to standard error, while this is open.
+
+    Custom evaluators run in such threads, and standard output is the result of the command.
+    """
+    before = sys.stdout
+    if before is None:  # it is closed
+        yield
+        return
+    sys.stdout = _Aside(before)
+    try:
+        yield
+    finally:
+        sys.stdout = before
+
+
+class _Aside:
+    """Standard output for the main thread, standard error for the others."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._meant().write(text)
+
+    def writelines(self, lines: Any) -> None:
+        self._meant().writelines(lines)
+
+    def flush(self) -> None:
+        self._meant().flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def _meant(self) -> TextIO:
+        is_main = threading.current_thread() is threading.main_thread()
+        return self._stream if is_main or sys.stderr is None else sys.stderr

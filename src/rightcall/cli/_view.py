@@ -12,8 +12,8 @@ import click
 from rightcall.errors import MissingExtraError, ViewerError
 from rightcall.reporting.store import RUNS
 
-from ._errors import print_error
 from ._options import no_redact_option
+from ._terminal import print_error
 
 if TYPE_CHECKING:
     from rightcall.reporting.viewer import Token

@@ -1,4 +1,4 @@
-"""Worker processes: how many there are, how they start, and a pool of them that survives the death of one."""
+"""Worker processes: how many, how they start, a pool that survives the death of one, and functions sent to engines."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 import msgspec
+
+from rightcall.version import __version__
 
 _ATTEMPTS = 3
 """How many workers may die of the same task."""
@@ -222,3 +224,30 @@ def _end_with(life: Connection[Any, Any]) -> None:
     """End this process at once, whatever it does, when the process that started it has ended."""
     life.poll(None)  # it becomes readable when the last copy of the other end is closed, also by SIGKILL
     os._exit(1)
+
+
+def sendable(home: str, name: str, *fixed: Any) -> Callable[[Any], Any]:
+    """A function of one argument that calls `name` of the module `home` with it and, behind it, with what is fixed.
+
+    Engines send a function within a function by value, and others by their names alone: where there is no Rightcall,
+    or another version of it, something has to be there to say so. For the same reason what is fixed has to be plain.
+    """
+    version = __version__
+
+    def call(given: Any) -> Any:
+        from importlib import import_module
+        from platform import node
+
+        try:
+            found = import_module("rightcall.version").__version__
+            function = getattr(import_module(home), name)
+        except ImportError as problem:
+            raise ImportError(
+                f"Rightcall cannot be imported on {node() or 'a worker'} ({problem}): install rightcall[arrow]=="
+                f"{version} wherever the engine runs Python"
+            ) from None
+        if found != version:
+            raise ImportError(f"Rightcall is {found} on {node() or 'a worker'}, and {version} where the plan was made")
+        return function(given, *fixed)
+
+    return call

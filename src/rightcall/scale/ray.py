@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from rightcall.errors import MissingExtraError, RightcallError, StoreError
+from rightcall.reading import Reading
 
 from .columns import SCORES, Plan, score_batch
-from .lake import Fragment, Job, Reading, Summary, score_fragment, write_summary
-from .sending import sendable
+from .lake import Fragment, Job, Summary, score_fragment, write_summary
+from .processes import sendable
 
 if TYPE_CHECKING:
     from ray.data import Dataset

@@ -10,7 +10,7 @@ import socket
 import pytest
 
 from rightcall.errors import AgentError
-from rightcall.running.agents._receiver import Receiver, receiving
+from rightcall.running.agents._http import Receiver, receiving
 
 LIMIT = 10_000
 HEAD = b"POST /r/TOKEN/v1/traces HTTP/1.1\r\nhost: x\r\n"

@@ -18,7 +18,7 @@ from tests.running.runner.running import finished_of
 
 from rightcall import InputError, Trajectory
 from rightcall.running.runner import CaseFinished, CaseJob, _worker
-from rightcall.running.runner._messages import MAX_MESSAGE, Done, FrameReader, frame, parse_reply, plain
+from rightcall.running.runner._case_record import MAX_MESSAGE, Done, FrameReader, frame, parse_reply, plain
 from rightcall.values.trajectory import RawSpan
 
 AGENT = """

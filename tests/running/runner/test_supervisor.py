@@ -21,8 +21,8 @@ from rightcall.running.runner import (
     RunStarted,
     run,
 )
-from rightcall.running.runner._messages import MAX_MESSAGE, FrameReader, frame, parse_reply
-from rightcall.running.runner._printed import OutputTail
+from rightcall.running.runner._case_record import MAX_MESSAGE, FrameReader, frame, parse_reply
+from rightcall.running.runner._process_state import OutputTail
 from rightcall.values.trajectory import Usage
 
 AGENT = """

@@ -9,7 +9,7 @@ from tests.projects import make_project
 from tests.running.runner.running import finished_of
 
 from rightcall.running.runner import CaseFinished, CaseJob
-from rightcall.running.runner._messages import Seen
+from rightcall.running.runner._case_record import Seen
 from rightcall.running.runner._worker_process import RunningJob
 from rightcall.values.trajectory import KeptSpans
 

@@ -15,8 +15,9 @@ from tests.sampling import examples
 from tests.scale.lake.lakes import CUT, PLAN, rows, score, scores, write_lines, write_table
 
 from rightcall.errors import InputError
+from rightcall.reading import Reading
 from rightcall.scale.columns import Plan
-from rightcall.scale.lake import Cut, Reading, batches, find_fragments
+from rightcall.scale.lake import Cut, batches, find_fragments
 
 
 def _rows(file: Path, cut: Cut) -> list[Any]:

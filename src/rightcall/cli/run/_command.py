@@ -10,12 +10,11 @@ import click
 
 from rightcall.errors import InputError, RightcallError
 
-from .._configured import configured
-from .._formats import format_options
 from .._options import (
     GroupedCommand,
     Number,
     case_options,
+    configured,
     no_cache_option,
     option,
     options,
@@ -23,9 +22,10 @@ from .._options import (
     size,
     trust_option,
 )
+from .._output import format_options
 
 if TYPE_CHECKING:
-    from ._options import RunOptions
+    from ._request import RunRequest
 
 _what = options(
     case_options,
@@ -91,7 +91,7 @@ def command(context: click.Context, /, is_watching: bool, **options: Any) -> int
 
     if not is_watching:
         return Running(_run_options(context, options)).run()
-    from .._watching import watch
+    from .._live import watch
 
     if options["resume"] is not None:
         raise click.UsageError("--resume continues a run that was stopped; --watch begins new ones")
@@ -102,7 +102,7 @@ def _watched(context: click.Context, options: dict[str, Any]) -> Callable[[], li
     """Return the files of a run; where the configuration is wrong, those that will be fixed."""
     from rightcall.running.project import OWN_FILE, PROJECT_FILE, project_of
 
-    from ._targets import files_in_play
+    from ._plan import files_in_play
 
     try:
         asked = _run_options(context, options)
@@ -113,14 +113,14 @@ def _watched(context: click.Context, options: dict[str, Any]) -> Callable[[], li
     return lambda: files
 
 
-def _run_options(context: click.Context, options: dict[str, Any]) -> RunOptions:
+def _run_options(context: click.Context, options: dict[str, Any]) -> RunRequest:
     """Return the options of the command line and, where that says nothing, of the project's configuration."""
     import msgspec
 
-    from ._options import RunOptions
+    from ._request import RunRequest
 
     configuration, given = configured(context, options)
     try:
-        return msgspec.convert({**options, "given": sorted(given), "configuration": configuration}, RunOptions)
+        return msgspec.convert({**options, "given": sorted(given), "configuration": configuration}, RunRequest)
     except msgspec.ValidationError as problem:
         raise InputError(f"{configuration.path}: {problem}") from None

@@ -1,4 +1,4 @@
-"""What listens to the events of a run: the recording of tools, the spans, the journal, the counts, the screen.
+"""The events of a run, and what listens to them: the recording of tools, spans, journal, counts, screen.
 
 The runner knows none of them. Each is called with every event, and takes what it is about.
 """
@@ -7,26 +7,90 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
 from rightcall.cases.evalsets import Case
-from rightcall.cases.verdicts import Overall, ToolNames
+from rightcall.cases.verdicts import JudgingExecutor, Overall, ToolNames, error_result
 from rightcall.errors import InputError, StoreError
 from rightcall.reporting.store import Journal, RunFolder, SpanFile
+from rightcall.running import runner
 from rightcall.running.runner import CaseFinished, WorkerReplaced
 from rightcall.values.decoding import dump_json, load_json
 from rightcall.values.redaction import redacted, redacted_value
 from rightcall.values.results import Aggregates, CaseResult, Tally, measures_of
 from rightcall.values.trajectory import KeptSpans
 
-from .._formats import Output
-from .._progress import Progress
-from ._judgements import CaseJudged, Event
-from ._options import RunOptions
+from .._live import Progress
+from .._output import Output
+from ._request import RunRequest
 
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+
+class CaseJudged(msgspec.Struct, frozen=True):
+    """A case was run and judged. It comes among the events of the runner."""
+
+    result: CaseResult
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """Some time has passed, while evaluators take longer than the agent."""
+
+
+Event: TypeAlias = runner.Event | CaseJudged | Waiting
+"""What happens in a run: what the runner says, and what comes of it here."""
 Listener: TypeAlias = Callable[[Event], None]
+
+
+class Judgements:
+    """What is judged of a run at the moment; a context manager, which gives up what is still open."""
+
+    def __init__(self, cases: Mapping[str, Case], timeout: float) -> None:
+        self._cases = cases
+        # Not in the loop that feeds the workers: an evaluator that takes long costs its case, not the run.
+        self._judging = JudgingExecutor(timeout=timeout)
+        self._done: SimpleQueue[tuple[CaseFinished, Future[CaseResult]]] = SimpleQueue()
+        self._open = 0
+
+    def __enter__(self) -> Judgements:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._judging.close()
+
+    @property
+    def are_open(self) -> bool:
+        """Whether there are cases whose result has not been taken."""
+        return self._open > 0
+
+    def submit(self, event: CaseFinished) -> None:
+        """Have a case judged that was run, or note that it broke."""
+        from concurrent.futures import Future
+
+        self._open += 1
+        case = self._cases[event.case_id]
+        if event.outcome.error is not None or event.trajectory is None:
+            result: Future[CaseResult] = Future()
+            result.set_result(error_result(case, event.outcome, event.trajectory))
+        else:
+            result = self._judging.submit(case, event.trajectory)
+        result.add_done_callback(lambda result: self._done.put((event, result)))
+
+    def finished(self, seconds: float = 0.0) -> Iterator[CaseJudged]:
+        """Return the results that are there; if there are none, those that come in so many seconds."""
+        self._judging.check_deadline()
+        while self._open:
+            try:
+                event, result = self._done.get(timeout=seconds) if seconds else self._done.get_nowait()
+            except Empty:
+                return
+            seconds = 0.0
+            self._open -= 1
+            yield CaseJudged(msgspec.structs.replace(result.result(), repeat=event.repeat, outcome=event.outcome))
 
 
 class Recordings:
@@ -36,7 +100,7 @@ class Recordings:
         InputError: it is to be used, and cannot be read.
     """
 
-    def __init__(self, evalset: str, options: RunOptions) -> None:
+    def __init__(self, evalset: str, options: RunRequest) -> None:
         self._is_made, self._is_used = options.record, options.replay
         self._answers: dict[str, list[Any]] = {}
         self._made: dict[str, list[Any]] = {}

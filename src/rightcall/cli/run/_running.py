@@ -16,15 +16,22 @@ from rightcall.running import runner
 from rightcall.values.redaction import redacted_overall
 from rightcall.values.results import CaseResult, OverallResult, Totals
 
-from .._errors import print_error
-from .._formats import Output
-from .._progress import Progress
-from .._stdout_guard import stdout_guard
-from .._stopping import Stopping
-from ._judgements import CaseJudged, Event, Judgements, Waiting
-from ._listeners import Counts, JournalListener, Listener, ProgressListener, SpanListener
-from ._options import RunOptions
+from .._live import Progress, Stopping
+from .._output import Output
+from .._terminal import print_error, stdout_guard
+from ._listeners import (
+    CaseJudged,
+    Counts,
+    Event,
+    JournalListener,
+    Judgements,
+    Listener,
+    ProgressListener,
+    SpanListener,
+    Waiting,
+)
 from ._plan import PlannedRun
+from ._request import RunRequest
 
 _INTERRUPTED = 130
 _NOT_KEPT = 2
@@ -39,7 +46,7 @@ class Running:
         RightcallError: what is asked cannot be run.
     """
 
-    def __init__(self, options: RunOptions, output: Output | None = None) -> None:
+    def __init__(self, options: RunRequest, output: Output | None = None) -> None:
         self._plan = PlannedRun(options)
         self._options = self._plan.options
         self._output = output or Output.of(msgspec.structs.asdict(self._options))

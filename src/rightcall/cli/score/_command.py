@@ -11,19 +11,20 @@ import click
 
 from rightcall.errors import InputError, MissingExtraError
 
-from .._configured import configured
-from .._formats import format_options
 from .._options import (
     STANDARD_INPUT,
     GroupedCommand,
+    configured,
     joining_options,
     no_cache_option,
     option,
     options,
     request_of,
+    runs_folder,
     trace_files,
     trust_option,
 )
+from .._output import format_options
 
 if TYPE_CHECKING:
     from rightcall.scale.request import Request
@@ -88,7 +89,7 @@ def command(context: click.Context, /, is_watching: bool, **options: Any) -> int
 
     if not is_watching:
         return LocalScoring(_request(options), options).run()
-    from .._watching import watch
+    from .._live import watch
 
     return watch(lambda: LocalScoring(_request(options), options).run(), lambda: _watched(options))
 
@@ -137,7 +138,7 @@ def _request(options: dict[str, Any]) -> Request:
     request = request_of(options, expectation=None if expect is None else _expectation(expect))
     if not options["failed"]:
         return request
-    from .._stored import failed_in, last_run_of, runs_folder
+    from .._stored import failed_in, last_run_of
 
     last = last_run_of(options["evalset"], runs_folder(options["runs"]), is_recorded=True)
     return request.only(frozenset([case.id for case in failed_in(last, request.expected.cases)]))

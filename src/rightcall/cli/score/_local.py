@@ -1,4 +1,4 @@
-"""Recorded traces scored here, and reported when all are."""
+"""`rightcall score` without `--out`: recorded traces scored here, reported when all are, and saved as a run."""
 
 from __future__ import annotations
 
@@ -6,22 +6,21 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 from time import perf_counter
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from rightcall.cases.verdicts import exit_code
+from rightcall.reporting import store
 from rightcall.reporting.reports import Report
 from rightcall.scale.local import Scored, Scoring
 from rightcall.scale.request import Request
-from rightcall.values.results import Aggregates, CaseResult, OverallResult, Totals, Verdict, worst
+from rightcall.values.redaction import redacted, redacted_overall
+from rightcall.values.results import Aggregates, CaseResult, EvaluatorTotals, OverallResult, Totals, Verdict, worst
 
-from .._errors import print_error
-from .._formats import Output
-from .._options import sources_of
-from .._stdout_guard import stdout_guard
-
-if TYPE_CHECKING:
-    from ._save_run import SavedRun
+from .._options import runs_folder, sources_of
+from .._output import Output
+from .._terminal import print_error, stdout_guard
 
 _IN_MEMORY = 256
 """How many results are kept as they are. A result has its trajectory with it, which is up to some MB of arguments and
@@ -129,8 +128,6 @@ class LocalScoring:
         if wanted == "all" or (wanted == "bad" and not scored.result.passed):
             spool.add(scored)
         if self._options["keep"]:
-            from ._save_run import SavedRun
-
             if self._saved is None:  # made with the first result: traces that cannot be read leave no run behind
                 self._saved = SavedRun(self._request, self._options)
             self._saved.add(scored.whole())
@@ -147,4 +144,59 @@ class LocalScoring:
             notes=tuple(self._scoring.names.notes()) if self._is_complete else (),
             warnings=self._warnings,
             documents=spool.documents,
+        )
+
+
+class SavedRun:
+    """A new run folder for results. Its agent has no name, because a trace does not say which agent it was.
+
+    Args:
+        request: What the traces were checked against.
+        options: Those of the command.
+        more: What else the header of the run keeps.
+
+    Raises:
+        StoreError: the folder cannot be made.
+    """
+
+    def __init__(self, request: Request, options: dict[str, Any], **more: Any) -> None:
+        cases = request.expected.cases
+        self._digests = {case.id: store.case_digest(case) for case in cases}
+        self._redacts = options["redact"] is True
+        commit, branch = store.commit_of(Path.cwd())
+        kept = {"cases": list(options["cases"]), "tags": list(options["tags"])}
+        self.run: store.RunFolder = store.create_run(
+            runs_folder(options["runs"]),
+            commit=commit,
+            branch=branch,
+            agent="",
+            evalset=request.evalset or "",
+            evalset_hash=store.file_digest(request.evalset) if request.evalset else "",
+            options={**kept, "fail_fast": options["fail_fast"], "redact": options["redact"], **more},
+            planned=len(cases) or None,
+        )
+        self._journal: store.Journal = self.run.journal()
+
+    def add(self, result: CaseResult) -> None:
+        """Save a result. Raises `StoreError`."""
+        self._journal.append(redacted(result) if self._redacts else result, self._digests.get(result.case_id, ""))
+
+    def close(self) -> None:
+        """Close the journal."""
+        self._journal.close()
+
+    def finish(
+        self,
+        totals: Totals,
+        evaluators: dict[str, EvaluatorTotals],
+        seconds: float,
+        *,
+        is_complete: bool,
+        overall: tuple[OverallResult, ...] = (),
+        sample: store.Sample | None = None,
+    ) -> None:
+        """Write the totals. Raises `StoreError`."""
+        kept = tuple(map(redacted_overall, overall)) if self._redacts else overall
+        self.run = self.run.finish(
+            totals, evaluators, seconds, is_complete=is_complete, overall=kept, sample=sample, journal=self._journal
         )

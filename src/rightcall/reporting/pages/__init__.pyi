@@ -18,7 +18,6 @@ from ._compare_page import (
     verdicts_html as verdicts_html,
 )
 from ._html_report import check_installed as check_installed, html_report as html_report
-from ._links import Crumb as Crumb, Links as Links, case_key as case_key, key_of as key_of
 from ._rows import (
     CaseRow as CaseRow,
     Group as Group,
@@ -46,7 +45,11 @@ from ._runs_page import (
     runs_html as runs_html,
 )
 from ._templates import (
+    Crumb as Crumb,
+    Links as Links,
     MessagePage as MessagePage,
+    case_key as case_key,
+    key_of as key_of,
     message_html as message_html,
     policy as policy,
     render as render,

@@ -13,10 +13,9 @@ from rightcall.values.trajectory import ToolCall, Trajectory
 
 from ._case_calls import CallView, Waterfall, brief_call_view, call_view, value_shown, waterfall_of
 from ._evaluations import EvaluationView, evaluation_views, signs_of
-from ._links import Crumb, Links, case_key
 from ._rows import ProblemView, codes_of, problem_views, sentence_of
 from ._runs_page import Moment
-from ._templates import render
+from ._templates import Crumb, Links, case_key, render
 from ._texts import ShownText, shown_text
 
 CALLS_A_PAGE = 200

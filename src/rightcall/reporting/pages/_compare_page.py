@@ -10,9 +10,8 @@ from rightcall.reporting.changes import CaseChange, CaseSide, Comparison
 from rightcall.reporting.reports import change_words, score_words, totals_words
 from rightcall.values.results import Verdict
 
-from ._links import Crumb, Links, case_key
 from ._runs_page import RunLine
-from ._templates import render
+from ._templates import Crumb, Links, case_key, render
 
 _ON_BOTH = {
     "passed": "passes on both",

@@ -12,11 +12,10 @@ from rightcall.reporting.reports import Report, overall_line
 from rightcall.values.results import CODES, CaseResult, Code
 
 from ._case_page import CasePage, brief_case_page
-from ._links import Links
 from ._rows import CaseRow, RowCounter, row_of
 from ._run_page import problem_key, run_page
 from ._runs_page import report_facts
-from ._templates import environment
+from ._templates import Links, environment
 
 MOST_BYTES = 3_000_000
 """The space for details of cases, in bytes; cases after that have one line each."""

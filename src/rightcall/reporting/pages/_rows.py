@@ -20,7 +20,7 @@ from rightcall.values.results import (
     is_unmeasured,
 )
 
-from ._links import case_key
+from ._templates import case_key
 from ._texts import ShownText, shown_text
 
 _SENTENCE = 300

@@ -8,10 +8,9 @@ import msgspec
 
 from rightcall.values.results import EvaluatorTotals, Totals, group_words
 
-from ._links import Crumb, Links, key_of
 from ._rows import CaseRow, Group, RunCounts, ToolTotal
 from ._runs_page import RunFacts
-from ._templates import render
+from ._templates import Crumb, Links, key_of, render
 from ._texts import percent
 
 ROWS_A_PAGE = 200

@@ -13,8 +13,7 @@ from rightcall.reporting.reports import Report, seconds_text
 from rightcall.reporting.store import Header
 from rightcall.values.results import Totals
 
-from ._links import Crumb, Links
-from ._templates import render
+from ._templates import Crumb, Links, render
 from ._texts import percent
 
 State = Literal["finished", "running", "unfinished", "unreadable"]

@@ -12,9 +12,8 @@ from rightcall.values.results import Verdict
 from rightcall.values.trajectory import ToolCall
 
 from ._case_page import CALLS_A_PAGE
-from ._links import Crumb, Links
 from ._runs_page import RunLine
-from ._templates import render
+from ._templates import Crumb, Links, render
 from ._texts import ShownText, shown_text
 
 _BARS = 20

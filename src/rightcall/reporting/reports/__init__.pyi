@@ -2,6 +2,7 @@ from ._call_tree import CallRow as CallRow, Lane as Lane, rows as rows
 from ._comparison_lines import (
     change_words as change_words,
     comparison_lines as comparison_lines,
+    diff_lines as diff_lines,
     score_words as score_words,
     totals_words as totals_words,
     verdict_lines as verdict_lines,
@@ -9,22 +10,13 @@ from ._comparison_lines import (
 from ._concise import (
     concise_lines as concise_lines,
     concise_report as concise_report,
+    detail_lines as detail_lines,
     ending as ending,
     headline as headline,
     overall_line as overall_line,
 )
-from ._details import detail_lines as detail_lines
-from ._diff import diff_lines as diff_lines
-from ._durations import duration_text as duration_text, seconds_between as seconds_between, seconds_text as seconds_text
-from ._escaping import escape_commands as escape_commands, escape_commands_in_json as escape_commands_in_json
 from ._expected_paths import ExpectedPath as ExpectedPath, order_text as order_text, paths_of as paths_of
 from ._full import diagnosis as diagnosis, full_lines as full_lines, full_report as full_report
-from ._json import (
-    json_case as json_case,
-    json_evidence as json_evidence,
-    json_report as json_report,
-    report_schema as report_schema,
-)
 from ._junit import junit_report as junit_report
 from ._markdown import (
     github_report as github_report,
@@ -36,10 +28,22 @@ from ._paper import (
     Paper as Paper,
     Part as Part,
     cell_count as cell_count,
+    duration_text as duration_text,
+    escape_commands as escape_commands,
+    escape_commands_in_json as escape_commands_in_json,
     fit as fit,
     printable as printable,
+    seconds_between as seconds_between,
+    seconds_text as seconds_text,
     wrap as wrap,
 )
-from ._report import Report as Report, redacted_report as redacted_report
+from ._report import (
+    Report as Report,
+    json_case as json_case,
+    json_evidence as json_evidence,
+    json_report as json_report,
+    redacted_report as redacted_report,
+    report_schema as report_schema,
+)
 from ._side_by_side import side_by_side as side_by_side, summary as summary
 from ._trajectory_lines import trajectory_lines as trajectory_lines

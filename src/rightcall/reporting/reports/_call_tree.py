@@ -8,8 +8,7 @@ from typing import Literal, NamedTuple
 from rightcall.values.results import call_text, value_text
 from rightcall.values.trajectory import ToolCall, Trajectory
 
-from ._durations import duration_text, extent
-from ._paper import NARROWEST, Line, Paper, cell_count, line_length
+from ._paper import NARROWEST, Line, Paper, cell_count, duration_text, extent, line_length
 
 LANES = {
     ("concurrent", "first"): ("╓", "/"),

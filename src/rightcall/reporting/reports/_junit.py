@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from rightcall.values.results import CaseResult, OverallResult, Totals, Verdict
 
-from ._durations import bounded_seconds, extent, seconds_between
-from ._escaping import xml_attribute, xml_text
+from ._paper import bounded_seconds, extent, seconds_between, xml_attribute, xml_text
 from ._report import Report
 
 _PRINTED = 4_000

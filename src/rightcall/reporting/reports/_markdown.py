@@ -11,7 +11,7 @@ from rightcall.values.results import SIGNS, CaseResult, Classification, Evaluato
 
 from ._comparison_lines import change_words, score_words, totals_words
 from ._concise import matrices, matrix_table
-from ._escaping import code_span, command_message, command_property
+from ._paper import code_span, command_message, command_property
 from ._report import Report
 
 COMMENT_BYTES = 65_536

@@ -1,15 +1,20 @@
-"""Text on a screen of a given width: measured, wrapped, cut, and without control characters."""
+"""Text on a screen of a given width, and inside XML, Markdown and workflow commands; durations.
+
+Text from outside loses its control characters, and is escaped for the language it is put into.
+"""
 
 from __future__ import annotations
 
+import re
 import sys
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import msgspec
 
 from rightcall.values.results import SIGNS
+from rightcall.values.trajectory import ToolCall
 
 Part = str | tuple[str, str]
 """A piece of a line: a text, or a text and its style."""
@@ -22,6 +27,20 @@ _KEPT = frozenset("\n\t")
 # Unicode categories that a terminal acts on or does not show: control, format and surrogate characters, and line and
 # paragraph separators. Bidirectional overrides are format characters ("Trojan Source", CVE-2021-42574).
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_MS = 1_000_000
+_SECOND = 1000 * _MS
+_MINUTE = 60 * _SECOND
+_HOUR = 60 * _MINUTE
+_DAY = 24 * _HOUR
+# 30,000 years: no real duration is longer, and a float this large still has its milliseconds.
+_LONGEST = 1e12
+# XML 1.0, section 2.2: these two are not characters of XML, not even as references. `printable` escapes the others.
+_NO_XML = re.compile("[\ufffe\uffff]")
+# The runner obeys `::` at the beginning of a line, and `##[` anywhere in one.
+_COMMAND = re.compile(r"^([^\S\n]*)::", re.MULTILINE)
+_BACKTICKS = re.compile("`+")
+# Zero-width space: Markdown shows it as nothing, and it breaks up a command.
+_SPACE = "\u200b"
 
 
 class Paper(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,3 +166,114 @@ def _visible(character: str) -> str:
     if character in _KEPT or unicodedata.category(character) not in _UNSEEN:
         return character
     return f"\\u{ord(character):04x}"
+
+
+def duration_text(nanoseconds: int) -> str:
+    """Return a duration in the unit that suits it: `8.0us`, `0.19ms`, `31ms`, `1.30s`, `2m05s`, `3h20m`, `12d`.
+
+    A trace may contain any integer, so any integer is accepted: floats would lose digits or overflow.
+    """
+    if nanoseconds < 0:
+        return f"-{duration_text(-nanoseconds)}"
+    if nanoseconds < _MS // 100:
+        return f"{nanoseconds / 1000:.1f}us" if nanoseconds else "0ms"
+    if nanoseconds < 10 * _MS:
+        return f"{nanoseconds / _MS:.2f}ms"
+    if nanoseconds < _SECOND:
+        return f"{nanoseconds // _MS}ms"
+    if nanoseconds < _MINUTE:
+        return f"{nanoseconds / _SECOND:.2f}s"
+    if nanoseconds < _HOUR:
+        return f"{nanoseconds // _MINUTE}m{nanoseconds % _MINUTE // _SECOND:02}s"
+    if nanoseconds < _DAY:
+        return f"{nanoseconds // _HOUR}h{nanoseconds % _HOUR // _MINUTE:02}m"
+    return f"{nanoseconds // _DAY}d"
+
+
+def seconds_text(seconds: float) -> str:
+    """Return a duration given in seconds. Negative ones count as zero, infinite ones as very long."""
+    return duration_text(round(bounded_seconds(seconds) * _SECOND))
+
+
+def bounded_seconds(seconds: float) -> float:
+    """Return a duration from outside as a finite number that can be calculated with."""
+    return min(max(0.0, seconds), _LONGEST)
+
+
+def seconds_between(begin: int | None, end: int | None) -> float | None:
+    """Return the seconds between two times in nanoseconds; `None` if one is unknown or they run backwards."""
+    if begin is None or end is None or end < begin:
+        return None
+    return min(end - begin, round(_LONGEST) * _SECOND) / _SECOND
+
+
+def extent(calls: Sequence[ToolCall]) -> tuple[int | None, int | None]:
+    """Return when the first call began and the last one ended, as far as it was recorded."""
+    begin = min((call.start_ns for call in calls if call.start_ns is not None), default=None)
+    end = max((call.end_ns for call in calls if call.end_ns is not None), default=None)
+    return begin, end
+
+
+def escape_commands(text: str) -> str:
+    """Return a text without lines that GitHub Actions would obey if it were printed there."""
+    return _COMMAND.sub(r"\1: :", text.replace("##[", "# #["))
+
+
+def escape_commands_in_json(text: str) -> str:
+    """Return JSON with the same value that GitHub Actions would not obey."""
+    return text.replace("##[", "#\\u0023[")  # "##[" can only be inside a JSON string
+
+
+def xml_text(text: str) -> str:
+    """Return a text to write between XML tags. Characters that XML cannot have become escapes.
+
+    No line of it is a workflow command, which GitHub would obey if the document were printed.
+    """
+    from html import escape  # its table of 2,231 entities is for this function alone
+
+    # Line by line, because `isprintable` finds the lines that need no work at the speed of C.
+    harmless = "\n".join([printable(line) for line in text.split("\n")])
+    written = escape(_NO_XML.sub(_as_escape, harmless))
+    return written.replace("::", ":&#58;").replace("##[", "#&#35;[")
+
+
+def xml_attribute(text: str) -> str:
+    """Return a text to write in an XML attribute; newlines and tabs survive parsing."""
+    return xml_text(text).replace("\n", "&#10;").replace("\t", "&#9;")
+
+
+def code_span(text: str, width: int = 200) -> str:
+    """Return a text as code in a line of Markdown, cut in the middle to `width` columns.
+
+    Code has no HTML, links, mentions, references or emoji. The fence is longer than any in the text.
+    """
+    shown = fit(_line(text, width), width).replace("##[", f"#{_SPACE}#[")
+    if not shown.strip(" "):
+        return "`(empty)`" if not shown else f"`{shown}`"
+    # CommonMark 0.31, section 6.1: a code span ends at the first run of backticks as long as the one it began with.
+    longest = max([len(run) for run in _BACKTICKS.findall(shown)], default=0)
+    fence = "`" * (longest + 1)
+    padding = " " if longest or shown[0] == " " == shown[-1] else ""
+    return f"{fence}{padding}{shown}{padding}{fence}"
+
+
+def command_message(text: str, width: int) -> str:
+    """Return a text as the message of a workflow command, cut in the middle to `width` columns."""
+    # The escapes of actions/toolkit (packages/core/src/command.ts), which the runner decodes.
+    return fit(_line(text, width), width).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def command_property(text: str, width: int) -> str:
+    """Return a text as a property of a workflow command, cut in the middle to `width` columns."""
+    return command_message(text, width).replace(":", "%3A").replace(",", "%2C")
+
+
+def _line(text: str, width: int) -> str:
+    """Return a text on one line, without control characters. Only the part that is shown is processed."""
+    if len(text) > 4 * width:
+        text = text[: 2 * width] + text[-2 * width :]
+    return printable(text, one_line=True)
+
+
+def _as_escape(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"

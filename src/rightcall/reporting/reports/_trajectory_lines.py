@@ -9,8 +9,7 @@ from rightcall.values.results import call_text, value_text
 from rightcall.values.trajectory import NOT_UNDERSTOOD, Trajectory
 
 from ._call_tree import LANES, Bond, CallTable
-from ._durations import duration_text, extent
-from ._paper import NARROWEST, Line, Paper, cell_count, fit, wrap
+from ._paper import NARROWEST, Line, Paper, cell_count, duration_text, extent, fit, wrap
 
 _WITHHELD = "not made: "
 _BETWEEN = (" · ", " | ")

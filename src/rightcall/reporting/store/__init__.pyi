@@ -1,15 +1,17 @@
-from ._header import Header as Header, Sample as Sample, Seal as Seal
+from ._header import (
+    Header as Header,
+    Sample as Sample,
+    Seal as Seal,
+    case_digest as case_digest,
+    commit_of as commit_of,
+    file_digest as file_digest,
+    files_digest as files_digest,
+)
 from ._journal import (
     Journal as Journal,
     JournalEntry as JournalEntry,
     JournalLine as JournalLine,
     JournalReader as JournalReader,
-)
-from ._provenance import (
-    case_digest as case_digest,
-    commit_of as commit_of,
-    file_digest as file_digest,
-    files_digest as files_digest,
 )
 from ._runs import (
     RUNS as RUNS,

@@ -1,11 +1,12 @@
-"""The header of a run: the file `run.json`."""
+"""The header of a run, in the file `run.json`, and the digests and commit that it keeps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -15,6 +16,9 @@ from rightcall.values.results import EvaluatorTotals, OverallResult, Totals, val
 
 from ._run_files import os_errors_at, replace_file
 from ._summaries import HEADER_FILE
+
+if TYPE_CHECKING:
+    from rightcall.cases.evalsets import Case
 
 SCHEMA = 1
 _COMMIT = 10
@@ -31,6 +35,8 @@ _FLAGS = {
 }
 _USUAL: dict[str, Any] = {"repeat": 1, "min_pass": 1, "spans": True}
 """The defaults of options that have one; all others are empty by default."""
+# 128 of the 256 bits: this detects changes, and is not a defence against forged files.
+_LENGTH = 32
 
 
 class Seal(msgspec.Struct, frozen=True):
@@ -189,3 +195,84 @@ _OPTION_WORDS: dict[str, Callable[[Any], tuple[str, str]]] = {
     "min_repeat_pass": lambda value: ("repeats that must pass", value_text(value, _VALUE_WIDTH)),
     "min_pass": _share,
 }
+
+
+def case_digest(case: Case, *others: object) -> str:
+    """Return the digest of a case: its inputs, its expectations, and the other objects given.
+
+    Its place in the file and its formatting do not count.
+    """
+    checks = [
+        [check.key, check.evaluator.type_id, _written(check.evaluator.config), _written(check.criteria), check.weight]
+        for check in case.checks
+    ]
+    content = [case.id, case.input, list(case.turns), case.session, dict(case.mocks), checks, list(map(str, others))]
+    if any(check.evaluator.waits for check in case.checks):  # these evaluators see more of a case
+        code = [check.evaluator.fingerprint for check in case.checks]
+        content += [case.expected_behavior, dict(case.metadata), code]
+    return _hashed(dump_json(content).encode())
+
+
+def file_digest(path: str | Path) -> str:
+    """Return the digest of a file's content. Raises `StoreError`."""
+    with os_errors_at(Path(path)):
+        return _hashed(Path(path).read_bytes())
+
+
+def files_digest(paths: Iterable[Path]) -> str:
+    """Return the digest of the content of several files, in their order. Raises `StoreError`."""
+    return _hashed("".join([file_digest(path) for path in paths]).encode())
+
+
+def commit_of(folder: Path) -> tuple[str | None, str | None]:
+    """Return the commit and the branch checked out in a folder; `None` for what cannot be read."""
+    try:
+        found = _git_folder(folder.resolve())
+        return _head(found) if found is not None else (None, None)
+    except (OSError, UnicodeDecodeError):
+        return None, None
+
+
+def _written(model: Any) -> str:
+    """Return criteria or a configuration as text; pydantic writes models fastest."""
+    dump = getattr(model, "model_dump_json", None)
+    if dump is None:
+        return repr(model)
+    try:
+        return str(dump())
+    except ValueError:  # a value that JSON does not have
+        return repr(model)
+
+
+def _hashed(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:_LENGTH]
+
+
+def _git_folder(folder: Path) -> Path | None:
+    for above in (folder, *folder.parents):
+        held = above / ".git"
+        if held.is_dir():
+            return held
+        if held.is_file():  # a worktree, or a submodule
+            return above / held.read_text().removeprefix("gitdir:").strip()
+    return None
+
+
+def _head(git: Path) -> tuple[str | None, str | None]:
+    head = (git / "HEAD").read_text().strip()
+    if not head.startswith("ref:"):
+        return head, None
+    reference = head.removeprefix("ref:").strip()
+    # A worktree has its own HEAD and shares the branches of the main repository (gitrepository-layout(5), commondir).
+    common = git / "commondir"
+    shared = git / common.read_text().strip() if common.is_file() else git
+    return _commit_at(shared, reference), reference.removeprefix("refs/heads/")
+
+
+def _commit_at(shared: Path, reference: str) -> str | None:
+    if (shared / reference).is_file():
+        return (shared / reference).read_text().strip()
+    # `git pack-refs`, which `git gc` runs, moves branches from files of their own into this one.
+    packed = shared / "packed-refs"
+    lines = packed.read_text().splitlines() if packed.is_file() else []
+    return next((line.split()[0] for line in lines if line.endswith(f" {reference}")), None)

@@ -1,4 +1,4 @@
-"""The folders of runs: made, found, resumed."""
+"""The folders of runs: make, find and resume them, and read the verdicts of many in little time."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import secrets
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
-from rightcall.errors import StoreError
+from rightcall.errors import InputError, StoreError
+from rightcall.values.decoding import load_json
 from rightcall.values.results import CaseResult, EvaluatorTotals, OverallResult, Tally, Totals, Verdict
 from rightcall.version import __version__
 
@@ -21,20 +22,22 @@ from ._journal import (
     JournalEntry,
     JournalLine,
     JournalReader,
+    damage_reported_last,
     is_being_written,
     last_results,
     read_journal,
     read_lines,
+    sealed_lines,
 )
 from ._run_files import make_private, os_errors_at
 from ._span_file import RunSpans, SpanFile, SpanIndex, has_spans
-from ._summaries import FOLDER_NAME, HEADER_FILE
-from ._verdicts import read_verdicts
+from ._summaries import FOLDER_NAME, HEADER_FILE, JOURNAL_FILE, line_head
 
 RUNS = Path(".rightcall") / "runs"
 """Where runs are kept, below the folder that commands are given in."""
 
 _SHOWN = 4
+_VERDICTS: dict[str, Verdict] = {verdict: verdict for verdict in get_args(Verdict)}
 
 
 class RunFolder(msgspec.Struct, frozen=True):
@@ -263,3 +266,36 @@ def _make_parents(runs: Path) -> None:
         runs = missing[0]
     # A folder that cannot be listed is an error now, not after the first case.
     next(runs.iterdir(), None)
+
+
+def read_verdicts(folder: Path) -> dict[tuple[str, int], Verdict]:
+    """Return the verdict of each case and repeat. The last line of each counts, and only sealed lines.
+
+    Raises:
+        StoreError: the journal cannot be read, a line in it is not a result, or another program has changed it.
+    """
+    found: dict[tuple[str, int], Verdict] = {}
+    lines = sealed_lines(folder)
+    for number, line in enumerate(lines, start=1):
+        with damage_reported_last(lines):
+            case_id, repeat, verdict = _quickly_read(line) or _decoded(line, f"{folder / JOURNAL_FILE}:{number}")
+        found[case_id, repeat] = verdict
+    return found
+
+
+def _quickly_read(line: bytes) -> tuple[str, int, Verdict] | None:
+    head = line_head(line)
+    if head is None or head[2] not in _VERDICTS:
+        return None
+    return head[0], head[1], _VERDICTS[head[2]]
+
+
+def _decoded(line: bytes, where: str) -> tuple[str, int, Verdict]:
+    try:
+        fields: Any = load_json(line)
+        case_id, repeat, verdict = fields["case_id"], fields["repeat"], _VERDICTS[fields["verdict"]]
+        if not isinstance(case_id, str) or not isinstance(repeat, int):
+            raise InputError("not a line of a run's journal")
+    except (InputError, LookupError, TypeError) as problem:
+        raise StoreError(f"{where}: this line is damaged ({problem}); remove it, and its case is run again") from None
+    return case_id, repeat, verdict

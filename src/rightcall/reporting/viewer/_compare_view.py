@@ -20,8 +20,7 @@ from rightcall.reporting.pages import (
 from rightcall.reporting.store import RunFolder
 
 from ._library import Library
-from ._queries import page_of
-from ._runs_view import current_time, line_of
+from ._runs_view import current_time, line_of, page_of
 
 _SIZE = 100
 MOST_RUNS = 12

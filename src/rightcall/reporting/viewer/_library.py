@@ -1,11 +1,13 @@
-"""The runs on show: found by name, read as far as needed, never written to."""
+"""The runs on show: found by name, read as far as needed, cached, never written to."""
 
 from __future__ import annotations
 
 import os
 import stat
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Generic, Protocol, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -16,7 +18,6 @@ from rightcall.reporting.store import RunFolder, list_runs, open_run, run_folder
 from rightcall.values.redaction import redacted_address, redacted_text, redacted_value
 from rightcall.values.results import Verdict
 
-from ._cache import WeightedCache
 from ._index import Index
 
 _ROWS = 60_000
@@ -185,3 +186,44 @@ def _redacted_run(run: RunFolder) -> RunFolder:
     cleaned = {name: redacted_text(getattr(header, name) or "") for name in ("evalset", "branch")}
     agent, options = redacted_address(header.agent), redacted_value(header.options)
     return replace(run, header=replace(header, **cleaned, agent=agent, options=options))
+
+
+class Weighted(Protocol):
+    """A value that knows how much memory it takes."""
+
+    @property
+    def weight(self) -> int:
+        """The weight now; it may grow."""
+
+
+Kept = TypeVar("Kept", bound=Weighted)
+
+
+class WeightedCache(Generic[Kept]):
+    """An LRU cache bounded by total weight. The newest entry is never evicted."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._entries: OrderedDict[str, Kept] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, key: str) -> Kept | None:
+        """Return the value under a key, and make it the newest."""
+        found = self._entries.get(key)
+        if found is not None:
+            self._entries.move_to_end(key)
+        return found
+
+    def put(self, key: str, value: Kept) -> None:
+        """Store a value, and evict the oldest ones until the rest fits. Put a value again after it has grown."""
+        self._entries[key] = value
+        self._entries.move_to_end(key)
+        # Weights are added up each time because they grow: an index of a running run is extended in place.
+        while len(self._entries) > 1 and sum(each.weight for each in self._entries.values()) > self._capacity:
+            self._entries.popitem(last=False)
+
+    def drop(self, key: str) -> None:
+        """Remove the value under a key, if there is one."""
+        self._entries.pop(key, None)

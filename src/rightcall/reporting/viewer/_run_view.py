@@ -30,8 +30,7 @@ from rightcall.values.results import CaseResult, Verdict
 
 from ._index import Entry, Index
 from ._library import Library
-from ._queries import choice_of, number_of, page_of
-from ._runs_view import current_time, is_going_on, line_of, resume_command
+from ._runs_view import choice_of, current_time, is_going_on, line_of, number_of, page_of, resume_command
 
 _SEARCHED = 200
 _MOST_VERDICTS = 200_000

@@ -1,25 +1,27 @@
-"""The page of all runs, and a run as one line of it."""
+"""The page of all runs, a run as one line of it, and the queries of addresses that all views read."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import get_args
 
 from rightcall.errors import StoreError
-from rightcall.reporting.pages import Links, RunLine, RunsPage, moment, picture, runs_html
+from rightcall.reporting.pages import Choice, Links, RunLine, RunsPage, moment, picture, runs_html
 from rightcall.reporting.reports import seconds_text
 from rightcall.reporting.store import RUNS, RunFolder
-from rightcall.values.results import Totals
+from rightcall.values.results import Totals, Verdict
 
 from ._library import Library
-from ._queries import page_of
 
 _SIZE = 50
 _SEARCHED = 2_000
 _LONGEST_NAME = 500
 _COMMIT = 9
 _LONGEST = 200
+_LONGEST_QUERY = 200
+_MOST_DIGITS = 6
 
 
 def runs_page(library: Library, query: Mapping[str, str], links: Links) -> str:
@@ -118,3 +120,26 @@ def _took(started: str, now: datetime) -> str:
     except (ValueError, TypeError, OverflowError):
         return ""
     return _seconds(float(max(0, round(passed))))
+
+
+def choice_of(query: Mapping[str, str]) -> Choice:
+    """Return which cases an address asks for; an unknown verdict means all."""
+    verdict = query.get("verdict", "")
+    return Choice(
+        verdict=verdict if verdict in get_args(Verdict) else "",
+        rule=query.get("rule", "")[:_LONGEST_QUERY],
+        tool=query.get("tool", "")[:_LONGEST_QUERY],
+        q=query.get("q", "").strip()[:_LONGEST_QUERY],
+    )
+
+
+def number_of(query: Mapping[str, str], key: str) -> int:
+    """Return the number under a key; 1 if there is none."""
+    text = query.get(key, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else 1
+
+
+def page_of(query: Mapping[str, str], count: int, size: int) -> tuple[int, int]:
+    """Return the page that an address asks for, or the nearest one that exists, and the number of pages."""
+    last = max(1, -(-count // size))
+    return min(max(1, number_of(query, "page")), last), last

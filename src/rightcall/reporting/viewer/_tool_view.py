@@ -7,11 +7,9 @@ from collections.abc import Mapping, Sequence
 from rightcall.reporting.pages import CallLine, Crumb, Links, ToolPage, call_line, histogram, quantile, tool_html
 from rightcall.reporting.store import RunFolder
 
-from ._call_columns import CallPlace
-from ._index import Entry, Index
+from ._index import CallPlace, Entry, Index
 from ._library import Library
-from ._queries import page_of
-from ._runs_view import current_time, line_of
+from ._runs_view import current_time, line_of, page_of
 
 _SIZE = 50
 _Found = tuple[CallPlace, Entry]

@@ -19,7 +19,7 @@ import msgspec
 from rightcall.errors import AgentError
 
 from ._agent import AgentAnswer, AgentOptions, AgentRequest, answer_from, request_json, traceparent_of
-from ._receiver import TOKEN_HEADER, Receiver, receiving
+from ._http import TOKEN_HEADER, Receiver, receiving
 
 _ERRORS_KEPT = 64 * 1024
 """Bytes of standard error that are kept: the last ones, because a traceback ends with its reason."""

@@ -14,8 +14,7 @@ import msgspec
 from rightcall.errors import AgentError
 
 from ._agent import AgentAnswer, AgentOptions, AgentRequest, answer_from, request_json, traceparent_of
-from ._http import MAX_HEAD, HttpError, HttpStream, headers_of
-from ._receiver import TOKEN_HEADER, Receiver, receiving
+from ._http import MAX_HEAD, TOKEN_HEADER, HttpError, HttpStream, Receiver, headers_of, receiving
 
 ENDPOINT_HEADER = "x-rightcall-otlp-endpoint"
 _SMALL = 1000

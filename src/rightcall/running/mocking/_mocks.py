@@ -15,8 +15,7 @@ from rightcall.running.tracing import ToolAnswer
 from rightcall.values.decoding import admit
 from rightcall.values.trajectory import ToolCall
 
-from ._exceptions import exception_named
-from ._stubs import MockLog
+from ._stubs import MockLog, exception_named
 
 KeyPath = tuple[str | int, ...]
 

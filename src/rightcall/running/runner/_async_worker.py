@@ -12,11 +12,9 @@ import msgspec
 
 from rightcall.running.agents import Agent
 
-from ._case_record import Witness
+from ._case_record import Done, Stuck, Witness
 from ._conversation import converse, run_async
-from ._messages import Done, Stuck
-from ._printed import case_output, new_case_output, separate_output
-from ._process_state import ProcessState
+from ._process_state import ProcessState, case_output, new_case_output, separate_output
 from ._run_plan import CaptureOptions, CaseJob
 
 _PATIENCE = 0.3

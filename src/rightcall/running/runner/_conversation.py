@@ -20,10 +20,8 @@ from rightcall.values.decoding import admit
 from rightcall.values.results import Cause
 from rightcall.values.trajectory import ToolCall, Trajectory, Usage
 
-from ._case_record import CaseSpans, CaseTrajectory, Witness
-from ._messages import Done, plain
-from ._opened_files import describe_opened, note_opened
-from ._process_state import processes_started
+from ._case_record import CaseSpans, CaseTrajectory, Done, Witness, plain
+from ._process_state import describe_opened, note_opened, processes_started
 from ._run_plan import CaptureOptions, CaseJob
 
 _LONGEST_TRACEBACK = 64 * 1024

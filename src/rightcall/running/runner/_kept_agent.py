@@ -9,8 +9,7 @@ import msgspec
 
 from rightcall.errors import RightcallError
 
-from ._events import CaseFinished, Event
-from ._run_plan import CaseJob, RunOptions, RunPlan
+from ._run_plan import CaseFinished, CaseJob, Event, RunOptions, RunPlan
 from ._supervisor import run
 
 

@@ -1,4 +1,4 @@
-"""The state of a worker's process that an agent may have altered, and how to restore it."""
+"""An agent's traces in its worker's process: state that it altered, text that it printed, files that it opened."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ import signal
 import sys
 import threading
 import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from types import ModuleType
 from typing import Any
 
@@ -21,6 +25,15 @@ _SIGNALS = [
 _STREAMS = (0, 1, 2)
 _MOST_NEW_THREADS = 16
 """A pool that an agent makes once is not a leak; threads that increase with every case are."""
+_WORKER_BYTES = 1 << 20
+_CASE_BYTES = 64 * 1024
+_watched_files: list[str] = []
+"""The files, and the folders with all files below them, as real paths."""
+_before: list[str] = []
+"""What was opened while no case was running, such as while the agent was loaded: any case may make use of it."""
+_running: list[list[str]] = []
+"""What was opened by each case that is running now."""
+_mine: ContextVar[list[str] | None] = ContextVar("rightcall_opened", default=None)
 
 
 class ProcessState:
@@ -129,3 +142,121 @@ def _identity(descriptor: int) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
+
+
+class OutputTail:
+    """The last bytes of a stream that may be endless."""
+
+    def __init__(self, kept: int = _WORKER_BYTES) -> None:
+        self._kept = kept
+        self._pieces: deque[bytes] = deque()
+        self._held = 0
+        self._lost = 0
+
+    def add(self, data: bytes) -> None:
+        """Append more of the stream."""
+        self._pieces.append(data)
+        self._held += len(data)
+        while self._held - len(self._pieces[0]) >= self._kept:
+            gone = len(self._pieces.popleft())
+            self._held -= gone
+            self._lost += gone
+
+    def text(self) -> str:
+        """Return the last part as text, whatever its bytes are; a first line says how much is left out."""
+        data = b"".join(self._pieces)
+        left_out = self._lost + max(0, len(data) - self._kept)
+        text = data[-self._kept :].decode("utf-8", "replace")
+        return f"[{left_out:,} bytes left out]\n{text}" if left_out else text
+
+    def clear(self) -> None:
+        """Forget everything so far."""
+        self._pieces.clear()
+        self._held = self._lost = 0
+
+
+case_output: ContextVar[OutputTail | None] = ContextVar("rightcall_page", default=None)
+"""Where the case of this context prints; None for the process's own streams."""
+
+
+def separate_output() -> None:
+    """From now on, keep what a case prints with that case, although several run in one process."""
+    sys.stdout, sys.stderr = _CaseStream(sys.stdout), _CaseStream(sys.stderr)
+
+
+def new_case_output() -> OutputTail:
+    """Return an empty output for a case."""
+    return OutputTail(_CASE_BYTES)
+
+
+class _CaseStream:
+    """A text stream that writes to the output of the case that prints, or else to the stream it replaces."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        output = case_output.get()
+        if output is None:
+            return int(self._stream.write(text))
+        output.add(text.encode("utf-8", "backslashreplace"))
+        return len(text)
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def watch_files(paths: Sequence[str]) -> None:
+    """From now on, note which of these files, or files below these folders, are opened."""
+    _watched_files.extend([os.path.realpath(path) for path in paths])
+    if _watched_files:
+        sys.addaudithook(_hook)
+
+
+@contextmanager
+def note_opened() -> Iterator[list[str]]:
+    """Yield a list of the watched files that a case opens, or that were opened before it; the list grows meanwhile.
+
+    A thread that the agent started may belong to no case. What it opens counts for every case that is running.
+    """
+    opened = list(_before)
+    _running.append(opened)
+    token = _mine.set(opened)
+    try:
+        yield opened
+    finally:
+        _running[:] = [each for each in _running if each is not opened]
+        with suppress(ValueError):  # left in another context than it was entered in; there is nothing to undo there
+            _mine.reset(token)
+
+
+def describe_opened(opened: Sequence[str]) -> str:
+    """Return a sentence about the files that were opened."""
+    here = os.getcwd() + os.sep
+    names = [path.removeprefix(here) + (os.sep if os.path.isdir(path) else "") for path in opened]
+    return f"the agent opened {' and '.join(names)}, where it can read what is expected of it"
+
+
+def _hook(event: str, details: tuple[Any, ...]) -> None:
+    if event == "open":
+        try:
+            _note(details[0])
+        except Exception:  # noqa: BLE001 - an exception of an audit hook would stop the agent from opening its file
+            return
+
+
+def _note(path: Any) -> None:
+    if isinstance(path, int):
+        return  # a descriptor, whose file was opened by name before
+    real = os.path.realpath(os.fsdecode(path)) + os.sep
+    found = next((each for each in _watched_files if real.startswith(each + os.sep)), None)
+    if found is None:
+        return
+    mine = _mine.get()
+    for opened in [mine] if mine is not None else _running or [_before]:
+        if found not in opened:
+            opened.append(found)

@@ -1,12 +1,15 @@
-"""Plans and options of a run."""
+"""Plans, options and events of a run."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
+
+from rightcall.values.results import Outcome
+from rightcall.values.trajectory import KeptSpans, Trajectory
 
 if TYPE_CHECKING:
     from rightcall.cases.evalsets import Case
@@ -15,6 +18,57 @@ DEFAULT_TIMEOUT = 300.0
 DEFAULT_MEMORY = 2 << 30
 SYNC_CONCURRENCY = 1
 ASYNC_CONCURRENCY = 16
+
+
+class RunStarted(msgspec.Struct, frozen=True):
+    """The agent was loaded; cases are run from now on."""
+
+    is_async: bool
+    processes: int
+    concurrency: int
+
+
+class CaseStarted(msgspec.Struct, frozen=True):
+    """A case was given to a process. If that dies, the case may be given to another one later."""
+
+    case_id: str
+    repeat: int
+
+
+class CaseFinished(msgspec.Struct, frozen=True):
+    """A case has ended, and will not be run again. Without a trajectory, the outcome has an error that says why."""
+
+    case_id: str
+    repeat: int
+    outcome: Outcome
+    trajectory: Trajectory | None = None
+    recorded: tuple[Any, ...] = ()
+    """What the tools answered, if that was recorded."""
+    spans: KeptSpans | None = None
+    """The spans as they were recorded, if they were asked for and the worker could send them."""
+
+
+class WorkerReplaced(msgspec.Struct, frozen=True):
+    """A process ended early: it died, was killed, or was altered by the agent."""
+
+    reason: str
+    run_again: tuple[str, ...] = ()
+    """The cases that are run again because of it."""
+    was_altered: bool = False
+    """Whether it was alive, but no longer in the state it had before the agent ran in it."""
+
+
+class Quiet(msgspec.Struct, frozen=True):
+    """Nothing happened for a moment, so the listener has time for other work."""
+
+
+class RunFinished(msgspec.Struct, frozen=True):
+    """Nothing is left to do, or the run was stopped."""
+
+    stopped: bool = False
+
+
+Event: TypeAlias = RunStarted | CaseStarted | CaseFinished | WorkerReplaced | Quiet | RunFinished
 
 
 class CaseJob(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,11 +13,20 @@ from rightcall.errors import AgentError, InputError, RightcallError
 from rightcall.values.results import Cause, Outcome
 from rightcall.values.trajectory import KeptSpans, Trajectory
 
-from ._events import CaseFinished, CaseStarted, Event, Quiet, RunFinished, RunStarted, WorkerReplaced
-from ._messages import CUT_OFF_REASON, Done, Failed, Ready, Reply, Seen, Stuck, parse_reply
-from ._run_plan import CaseJob, RunOptions, RunPlan
-from ._worker_pool import GRACE, WorkerPool
-from ._worker_process import RunningJob, WorkerProcess, incomplete
+from ._case_record import CUT_OFF_REASON, Done, Failed, Ready, Reply, Seen, Stuck, parse_reply
+from ._run_plan import (
+    CaseFinished,
+    CaseJob,
+    CaseStarted,
+    Event,
+    Quiet,
+    RunFinished,
+    RunOptions,
+    RunPlan,
+    RunStarted,
+    WorkerReplaced,
+)
+from ._worker_process import GRACE, RunningJob, WorkerPool, WorkerProcess, incomplete
 
 _TICK = 0.05
 """Seconds between two checks of clocks and memory, which cost 0.2 ms of CPU for a worker with three children."""

@@ -20,12 +20,9 @@ from rightcall.errors import InputError, RightcallError
 from rightcall.running.agents import Agent, AgentOptions, load_agent
 from rightcall.running.tracing import capture
 
-from ._case_record import Witness
+from ._case_record import CUT_OFF, Done, Failed, FrameReader, Ready, Reply, Witness, frame, plain
 from ._conversation import converse, run_sync
-from ._messages import CUT_OFF, Done, Failed, FrameReader, Ready, Reply, frame, plain
-from ._opened_files import watch_files
-from ._printed import case_output, new_case_output, separate_output
-from ._process_state import ProcessState
+from ._process_state import ProcessState, case_output, new_case_output, separate_output, watch_files
 from ._run_plan import SYNC_CONCURRENCY, CaptureOptions, CaseJob
 from ._system import die_with_parent
 

@@ -22,8 +22,7 @@ from opentelemetry.sdk.trace.id_generator import IdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Decision, Sampler, SamplingResult
 
 from ._capture import note_end, note_span
-from ._context_propagation import current
-from ._patches import Change, Patch, SharedPatches, bound
+from ._context_propagation import Change, Patch, SharedPatches, bound, current
 
 
 class _Ids(IdGenerator):  # type: ignore[misc]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 _KEY = "__rightcall__"
-_MAKER = f"{__package__}._wrapper"
+_MAKER = f"{__package__}._decorators"
 _is_any_tool = [False]
 
 _RECEIVERS = ("self", "cls")

@@ -1,4 +1,4 @@
-from ._conform import plain_rows as plain_rows
+from ._conform import CALL as CALL, SCORES as SCORES, TRAJECTORIES as TRAJECTORIES, plain_rows as plain_rows
 from ._kernel import score_batch as score_batch
 from ._plan import Plan as Plan
 from ._rows import (
@@ -8,4 +8,3 @@ from ._rows import (
     trajectories_batch as trajectories_batch,
     trajectory_of as trajectory_of,
 )
-from ._schema import CALL as CALL, SCORES as SCORES, TRAJECTORIES as TRAJECTORIES

@@ -17,13 +17,11 @@ from rightcall.values.results import CaseResult, EvaluationResult
 
 from ._calls import Calls
 from ._classes import ClassScorer
-from ._conform import conforming, with_readable_texts
+from ._conform import SCORES, conforming, with_readable_texts
 from ._names import NamesScorer
 from ._outcomes import NOT_SCORED, Causes, Measured, Outcome, Outcomes, Scored, packed
-from ._plan import Plan
+from ._plan import CaseScope, Plan
 from ._rows import trajectory_of
-from ._schema import SCORES
-from ._scopes import CaseScope
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

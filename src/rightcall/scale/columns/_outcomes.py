@@ -13,7 +13,7 @@ from rightcall.cases.evalsets import Check
 from rightcall.cases.verdicts import weighted_score
 from rightcall.values.results import CaseResult, EvaluationResult, Verdict, worst
 
-from ._schema import SCORES
+from ._conform import SCORES
 
 _MEASURES = SCORES.field("measures").type
 _DIAGNOSES = SCORES.field("diagnoses").type

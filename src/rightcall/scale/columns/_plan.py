@@ -1,4 +1,4 @@
-"""What rows are checked against, in a form that can be sent to other processes and machines."""
+"""The expectations that rows are checked against, sent as text, and what of a row each of them looks at."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from rightcall.cases.evalsets import (
     Case,
+    Check,
     EvalSet,
     OverallCheck,
     convert_eval_set,
@@ -16,12 +19,51 @@ from rightcall.cases.evalsets import (
     parse_eval_set,
 )
 from rightcall.cases.extensions import CodeFinder
-from rightcall.cases.verdicts import CaseFinder
+from rightcall.cases.verdicts import CaseFinder, has_async_evaluators
 from rightcall.errors import ConfigurationError, InputError
+from rightcall.judging import Criteria, Scope
 from rightcall.scale.request import Choice, Request
 from rightcall.values.decoding import dump_json
 
-from ._scopes import CaseScope
+
+class CaseScope(msgspec.Struct, frozen=True):
+    """What each check of a case looks at, in their order; nothing where one of them may look at anything."""
+
+    case: Case
+    parts: tuple[Scope, ...] = ()
+    is_repeatable: bool = True
+    """Whether a trajectory always gets the same verdict: code of the user's and judges may say other things."""
+
+    @classmethod
+    def of(cls, case: Case) -> CaseScope:
+        """What is looked at for a case."""
+        found = [_scope(check) for check in case.checks]
+        parts = tuple([part for part in found if part is not None])
+        own = any([check.evaluator.fingerprint for check in case.checks])
+        return cls(case, parts if len(parts) == len(found) else (), not own and not has_async_evaluators(case))
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The tools that are looked at."""
+        return frozenset().union(*[part.names for part in self.parts])
+
+    @property
+    def fields(self) -> frozenset[str] | None:
+        """The fields of calls that are looked at; `None` where that may be all of them."""
+        if not self.parts:
+            return None
+        read = {field for part in self.parts if (field := part.reads) is not None}
+        return frozenset({"name", "internal", *read, *(("error",) if "output" in read else ())})
+
+
+def _scope(check: Check) -> Scope | None:
+    """What a check looks at; `None` where that may be anything, so that each run is judged by itself."""
+    # Criteria that choose calls by agent or level read more of a call than any scope says, and UiPath's names of tools
+    # are compared after they were changed.
+    criteria = check.criteria
+    if check.evaluator.renames or not isinstance(criteria, Criteria) or not criteria.takes_all:
+        return None
+    return check.evaluator.scope(criteria)
 
 
 class Plan(Choice, frozen=True, kw_only=True, dict=True):

@@ -17,7 +17,7 @@ from rightcall.reading import Grouping, UnorderedSpans, check_grouping, known_co
 from rightcall.values.decoding import decode_json
 from rightcall.values.trajectory import ToolCall, Trajectory, Usage, WithheldCall
 
-from ._schema import CALL, TRAJECTORIES
+from ._conform import CALL, TRAJECTORIES
 
 _PLAIN = ("error", "turn", "group", "tool_id", "call_id", "span_id", "parent_id", "agent", "start_ns", "end_ns")
 _encode = msgspec.json.Encoder().encode

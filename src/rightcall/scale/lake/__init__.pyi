@@ -1,14 +1,22 @@
 from ._batches import batches as batches, table_batches as table_batches, table_schema as table_schema
-from ._counts import A_RULE as A_RULE, Counting as Counting
+from ._counts import (
+    A_RULE as A_RULE,
+    Counting as Counting,
+    ExampleRow as ExampleRow,
+    RuleCount as RuleCount,
+    Slow as Slow,
+    Summary as Summary,
+)
 from ._cut import Cut as Cut, find_fragments as find_fragments
-from ._fragment_scores import (
+from ._fragments import Fragment as Fragment
+from ._job import (
+    Job as Job,
+    exemplars as exemplars,
     score_fragment as score_fragment,
     score_lines as score_lines,
     summarise as summarise,
     write_summary as write_summary,
 )
-from ._fragments import Fragment as Fragment, Reading as Reading
-from ._job import Job as Job, exemplars as exemplars
 from ._lines import line_row as line_row
 from ._scorers import Scorers as Scorers
 from ._span_buckets import (
@@ -18,4 +26,3 @@ from ._span_buckets import (
     bucket_count as bucket_count,
     span_buckets as span_buckets,
 )
-from ._summary import ExampleRow as ExampleRow, RuleCount as RuleCount, Slow as Slow, Summary as Summary

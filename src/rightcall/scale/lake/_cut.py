@@ -1,26 +1,31 @@
-"""From files to fragments: what each file is, by its content, and where it is cut."""
+"""From files to fragments: what each file is, by its content, and where it is cut.
+
+All tables of spans of a command are one table, because the spans of a run may be in any of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from hashlib import sha256
 
 import msgspec
 import pyarrow as pa
+from msgspec.structs import replace
 
 from rightcall.errors import InputError
-from rightcall.reading import check_size
+from rightcall.reading import Reading, check_size
 from rightcall.scale.columns import Plan, is_span_table
 from rightcall.values.trajectory import is_trajectory
 
 from ._batches import open_bytes, open_table
 from ._files import Source, find_files
-from ._fragments import Fragment, Reading, plan_digest
+from ._fragments import Fragment, plan_digest
 from ._lines import unpacked
 from ._output import KEY
-from ._places import is_local
-from ._spans import cut_spans
+from ._places import is_local, place
+from ._span_buckets import ParquetSpans, bucket_count, span_buckets
 
 _PARQUET = b"PAR1"
 _HEAD = 1 << 20
@@ -196,3 +201,52 @@ def _cut_lines(file: Source, made: Callable[..., Fragment], cut: Cut, *, is_pack
 def any_remote(fragments: Iterable[Fragment], out: str) -> bool:
     """Whether any of this lies in an object store."""
     return not is_local(out) or any([not is_local(fragment.path) for fragment in fragments])
+
+
+def cut_spans(tables: Sequence[Source], reading: Reading) -> Iterator[Fragment]:
+    """The buckets that the spans of tables are to be sorted into. How many there are depends on the tables alone.
+
+    Raises:
+        InputError: a table cannot be read.
+    """
+    if not tables:
+        return
+    size = sum([_spans(table.address).size for table in tables])
+    stamp = sha256("\n".join([f"{table.address} {table.stamp}" for table in tables]).encode("utf-8", "replace"))
+    count = bucket_count(size)
+    for number in range(count):
+        yield Fragment(
+            kind="spans",
+            path=tables[0].address,
+            stamp=stamp.hexdigest(),
+            begin=number,
+            end=count,
+            size=size // count,
+            tables=tuple([table.address for table in tables]),
+            reading=reading,
+        )
+
+
+def sort_spans(fragments: Sequence[Fragment], folder: str) -> list[Fragment]:
+    """The same fragments; those of spans with their buckets, which are files in a folder now.
+
+    Raises:
+        ConfigurationError: runs cannot be distinguished in the way that is asked for.
+        InputError: a table cannot be read, or the folder cannot be written.
+    """
+    first = next((fragment for fragment in fragments if fragment.kind == "spans"), None)
+    if first is None:
+        return list(fragments)
+    buckets = span_buckets(
+        [_spans(address) for address in first.tables],
+        folder,
+        first.end,
+        grouping=first.reading.grouping,
+        metadata_attributes=(first.reading.case_attribute,),
+    )
+    return [replace(each, bucket=buckets[each.begin]) if each.kind == "spans" else each for each in fragments]
+
+
+def _spans(address: str) -> ParquetSpans:
+    where = place(address)
+    return ParquetSpans(where.path, None if where.is_local else where.system)

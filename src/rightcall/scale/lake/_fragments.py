@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from rightcall.reading import Reading as Reading
+from rightcall.reading import Reading
 from rightcall.scale.columns import Plan
 from rightcall.values.decoding import dump_json
 from rightcall.version import __version__

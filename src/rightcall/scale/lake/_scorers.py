@@ -15,9 +15,8 @@ from rightcall.scale.processes import Do, Heard, Pool, start_method
 
 from ._counts import Counting
 from ._cut import any_remote
-from ._fragment_scores import count_fragment, score_fragment
 from ._fragments import Fragment
-from ._job import Job
+from ._job import Job, count_fragment, score_fragment
 from ._output import Output
 
 _PATIENCE = 0.2

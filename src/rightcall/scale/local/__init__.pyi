@@ -1,3 +1,2 @@
-from ._scorer import Scored as Scored
-from ._scoring import Observing as Observing, Scoring as Scoring
+from ._scoring import Observing as Observing, Scored as Scored, Scoring as Scoring
 from ._sources import Sources as Sources

@@ -24,9 +24,9 @@ from rightcall.reading import (
     table_spans,
 )
 from rightcall.scale.columns import TRAJECTORIES, trajectories_batch
-from rightcall.scale.sending import sendable
+from rightcall.scale.processes import sendable
 
-from ._frames import ddl_of, map_in_arrow
+from ._session import ddl_of, map_in_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rightcall.errors import InputError, RightcallError, StoreError
+from rightcall.reading import Reading
 from rightcall.scale.columns import SCORES, Plan, is_span_table
-from rightcall.scale.lake import Reading, score_lines
-from rightcall.scale.sending import sendable
+from rightcall.scale.lake import score_lines
+from rightcall.scale.processes import sendable
 
-from ._frames import check_calls, ddl_of, known_columns, map_in_arrow, score, score_batches
-from ._session import telling
+from ._session import check_calls, ddl_of, known_columns, map_in_arrow, score, score_batches, telling
 from ._spans import trajectories
 
 if TYPE_CHECKING:

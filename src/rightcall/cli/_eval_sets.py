@@ -1,24 +1,26 @@
-"""`rightcall check`: are these eval sets right?"""
+"""The commands about eval sets themselves: `check`, `convert` and `schema`."""
 
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import click
 
-from rightcall.cases.evalsets import EvalSet, load_eval_set
+from rightcall.cases.evalsets import EvalSet, convert_eval_set, eval_set_schema, load_eval_set
 from rightcall.errors import RightcallError
 from rightcall.judging import CODE_OF_YOURS, UnavailableEvaluator, UnimportedOverall
+from rightcall.reporting.reports import report_schema
+from rightcall.values.decoding import dump_json
 
-from ._errors import print_error
-from ._terminal import Screen
+from ._terminal import Screen, print_error
 
 _FORMATS = {"native": "", "uipath": " (UiPath)", "adk": " (ADK)"}
 
 
 @click.command(name="check")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-def command(files: tuple[str, ...]) -> int:
+def check(files: tuple[str, ...]) -> int:
     """Check eval sets: every key, every expectation, every id. Nothing is scored and nothing is imported.
 
     FILES may be in the native format, in UiPath's or in ADK's.
@@ -55,3 +57,31 @@ def _unavailable(eval_set: EvalSet) -> list[str]:
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+@click.command(name="convert")
+@click.argument("file")
+@click.option("--output", metavar="FILE", help="Write to this file, which must not be there yet.")
+@click.option("--force", is_flag=True, help="Write to it all the same.")
+def convert(file: str, output: str | None, force: bool) -> int:
+    """Convert an eval set of UiPath or ADK to the native format, losing nothing. Nothing is imported."""
+    text = convert_eval_set(file).encode()
+    if output is None:
+        click.echo(text, nl=False)  # bytes, because a file is UTF-8 whatever the terminal is
+        return 0
+    try:
+        with Path(output).open("wb" if force else "xb") as stream:
+            stream.write(text)
+    except FileExistsError:
+        raise RightcallError(f"{output}: is there already; choose another name, or say --force") from None
+    except OSError as problem:
+        raise RightcallError(f"{output}: {problem.strerror or problem}") from None
+    return 0
+
+
+@click.command(name="schema")
+@click.option("--report", "is_of_report", is_flag=True, help="That of reports in JSON instead.")
+def schema(is_of_report: bool) -> int:
+    """Print the JSON Schema of native eval sets, with which editors complete and check keys."""
+    click.echo(dump_json(report_schema() if is_of_report else eval_set_schema(), indent=2))
+    return 0

@@ -1,15 +1,19 @@
-"""What `--format NAME[=FILE]` asks for: the formats of reports, and where each is written."""
+"""The formats of `--format NAME[=FILE]`, where each is written, and files that users ask for."""
 
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
 from rightcall.errors import RightcallError, nearest
+from rightcall.files import replace_file as write_whole
 from rightcall.reporting import reports
 from rightcall.values import redaction
 
@@ -95,7 +99,6 @@ class Output:
         is_detailed: bool = False,
     ) -> None:
         from ._terminal import Screen
-        from ._writing import check_writable
 
         asked = [tuple(each.split("=", 1)) for each in formats]
         self._files = [(each[0], each[1]) for each in asked if len(each) == 2]
@@ -147,8 +150,6 @@ class Output:
         Raises:
             RightcallError: a file cannot be written.
         """
-        from ._writing import new_file
-
         if self._redacts:
             report = reports.redacted_report(report)
         for line in reports.detail_lines(report, self._screen.paper()) if self._is_detailed else ():
@@ -218,3 +219,81 @@ def _check_installed() -> None:
     from rightcall.reporting.pages import check_installed
 
     check_installed()
+
+
+@contextmanager
+def new_file(path: str) -> Iterator[IO[str]]:
+    """A file to write a text to, that is there when it is whole and not before. It is its owner's alone.
+
+    Raises:
+        RightcallError: it cannot be written.
+    """
+    # Beside the file, because a rename is atomic within one file system only (rename(2), EXDEV).
+    unfinished = f"{path}.{os.getpid()}.part"
+    try:
+        with open(unfinished, "w", encoding="utf-8", opener=_private) as file:
+            yield file
+        os.replace(unfinished, path)
+    except OSError as problem:
+        raise RightcallError(f"{path}: {problem.strerror or problem}") from None
+    finally:
+        with suppress(OSError):
+            os.remove(unfinished)
+
+
+def check_writable(path: str) -> None:
+    """Refuse, before any work is done, a file that cannot be written afterwards. Raises `RightcallError`."""
+    folder = os.path.dirname(path) or "."
+    if os.path.isdir(path):
+        raise RightcallError(f"{path}: this is a folder; name a file in it")
+    if not os.path.isdir(folder):
+        raise RightcallError(f"{path}: there is no folder {folder}")
+    if not os.access(folder, os.W_OK):
+        raise RightcallError(f"{path}: no file can be made in {folder}")
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def check_replaceable(path: str) -> None:
+    """Refuse a path that must not, or cannot, be written. One where nothing is yet is fine.
+
+    Raises:
+        RightcallError: it is a symbolic link, no file, or read-only.
+    """
+    if os.path.islink(path):
+        raise RightcallError(f"{path}: is a symbolic link to {os.readlink(path)}; name that file itself")
+    if not os.path.lexists(path):
+        return
+    if not os.path.isfile(path):
+        raise RightcallError(f"{path}: is not a file")
+    if not stat.S_IMODE(os.stat(path).st_mode) & 0o222 or not os.access(path, os.W_OK):
+        raise RightcallError(f"{path}: is read-only")
+
+
+def replace_file(path: str, before: bytes | None, after: bytes) -> None:
+    """Put new content into a file, of which the content so far is known; none where there must be no file yet.
+
+    Folders that a new file needs are made.
+
+    Raises:
+        RightcallError: the file has changed in the meantime, or cannot be written.
+    """
+    check_replaceable(path)
+    try:
+        if before != (Path(path).read_bytes() if os.path.lexists(path) else None):
+            raise RightcallError(f"{path}: has been changed in the meantime, so nothing was written; try again")
+        if before is None:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+        write_whole(Path(path), after, _mode(path))
+    except OSError as problem:
+        raise RightcallError(f"{path}: {problem.strerror or problem}") from None
+
+
+def _mode(path: str) -> int:
+    if os.path.lexists(path):
+        return stat.S_IMODE(os.stat(path).st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

@@ -23,7 +23,7 @@ _KEPT = (
 """What the header of a run keeps, so that the run can be resumed without giving it again. Trust is not among it."""
 
 
-class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
+class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The options, wherever they come from."""
 
     names: list[str]
@@ -73,7 +73,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
         if self.resume is not None and self.failed:
             raise click.UsageError("--resume goes on with the cases of that run; --failed begins a new one")
 
-    def resumed(self, run: RunFolder) -> RunOptions:
+    def resumed(self, run: RunFolder) -> RunRequest:
         """These options, completed by those the run was started with.
 
         Raises:
@@ -82,7 +82,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
         kept = {key: value for key, value in run.header.options.items() if key in _KEPT and key not in self.given}
         fields = {name: getattr(self, name) for name in self.__struct_fields__}
         try:
-            return msgspec.convert({**fields, **kept, "recorded": (run.header.agent, run.header.evalset)}, RunOptions)
+            return msgspec.convert({**fields, **kept, "recorded": (run.header.agent, run.header.evalset)}, RunRequest)
         except msgspec.ValidationError as problem:
             raise StoreError(f"{run.folder / 'run.json'}: not the options of a run: {problem}") from None
 

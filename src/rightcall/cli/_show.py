@@ -1,0 +1,178 @@
+"""`rightcall show`: the calls of traces, and the cases of a run, as a tree or as lines of JSON."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rightcall.errors import RightcallError, StoreError, shown
+from rightcall.reporting import reports
+from rightcall.values import decoding, redaction
+
+from ._options import (
+    STANDARD_INPUT,
+    GroupedCommand,
+    no_redact_option,
+    option,
+    reading_of,
+    reading_options,
+    runs_folder,
+    trace_files,
+)
+from ._terminal import Screen, print_error
+
+if TYPE_CHECKING:
+    from rightcall.reading import Reading
+    from rightcall.reporting.reports import Line
+    from rightcall.reporting.store import RunFolder
+    from rightcall.values.results import CaseResult
+    from rightcall.values.trajectory import Trajectory
+
+_EXIT_COULD_NOT_SHOW = 2
+
+
+@click.command(name="show", cls=GroupedCommand)
+@click.argument("traces", nargs=-1, required=True)
+@option("What", "--case", "cases", multiple=True, metavar="GLOB", help="Of a run, only cases whose id matches.")
+@option("What", "--runs", metavar="DIR", help="The folder of runs; .rightcall/runs by default.")
+@reading_options
+@option("How", "--together", is_flag=True, help="Read the files as one source: log records beside their spans.")
+@option("Output", "--full", is_flag=True, help="Show whole arguments and outputs.")
+@option("Output", "--json", "as_json", is_flag=True, help="Write each trajectory as one line of JSON, with everything.")
+@no_redact_option
+def command(traces: tuple[str, ...], together: bool, cases: tuple[str, ...], runs: str | None, **options: Any) -> int:
+    """Show which calls are in TRACES: the tree, the timing, and what was not recorded.
+
+    TRACES are files with traces or logs of messages, in any format, or folders of them; - is standard input. A run of
+    `rightcall run` can be shown as well, by its folder, the beginning of its id, a branch or `last`: each case, and
+    what is wrong with it.
+    """
+    if together and STANDARD_INPUT in traces:
+        raise click.UsageError("standard input is read by itself; with --together, give files")
+    printer = _Printer(full=options["full"], as_json=options["as_json"], redacts=not options["no_redact"])
+    run = _run_named(traces[0], runs, is_meant=bool(cases)) if len(traces) == 1 else None
+    if run is not None:
+        return _show_run(run, cases, printer)
+    if cases:
+        raise click.UsageError("--case chooses cases of one run; give its folder, the beginning of its id, or last")
+    return _show_traces(tuple(trace_files(traces)), reading_of(options), printer, together=together)
+
+
+class _Printer:
+    """Prints trajectories, without secrets if it `redacts`."""
+
+    def __init__(self, *, full: bool, as_json: bool, redacts: bool) -> None:
+        self._screen = Screen()
+        self.paper = self._screen.paper(full=full)
+        self.as_json, self.redacts = as_json, redacts
+        self._count = 0
+
+    def lines(self, *lines: Line) -> None:
+        for line in lines:
+            self._screen.line(*line)
+
+    def separate(self) -> None:
+        """Leave a line between what was printed before and what comes now."""
+        if self._count:
+            self._screen.line()
+        self._count += 1
+
+    def json(self, key: str, name: str, trajectory: Trajectory) -> None:
+        """Print a trajectory with everything as one line of JSON, and the name it is known by."""
+        import msgspec
+
+        document = msgspec.to_builtins(trajectory)
+        for call in document["calls"]:
+            call["unrecorded"].sort()
+        print(reports.escape_commands_in_json(decoding.dump_json({key: name, **document})))
+
+
+def _run_named(name: str, runs: str | None, *, is_meant: bool) -> RunFolder | None:
+    """Return the run of a name; none if there is no such run, and it may be the name of something else.
+
+    Raises:
+        StoreError: it is meant to be a run, and there is none, or it cannot be read.
+    """
+    # A file is not a run, and neither is a folder, unless it is a run's own: the store need not be loaded to know that.
+    if name == STANDARD_INPUT or (os.path.exists(name) and not os.path.isfile(os.path.join(name, "run.json"))):
+        return None
+    from rightcall.reporting.store import open_run
+
+    try:
+        return open_run(name, runs_folder(runs))
+    except StoreError:
+        if is_meant or runs is not None or os.path.exists(name):
+            raise
+        return None
+
+
+def _show_run(run: RunFolder, globs: Sequence[str], printer: _Printer) -> int:
+    """Show the cases of a run whose ids match one of the globs, or all of them.
+
+    Raises:
+        StoreError: there is no such case, or the run cannot be read.
+    """
+    count = 0
+    for result in run.results():
+        if globs and not any(fnmatchcase(result.case_id, glob) or result.case_id == glob for glob in globs):
+            continue
+        _show_case(redaction.redacted(result) if printer.redacts else result, run, printer)
+        count += 1
+    if not count:
+        wanted = f"no case {shown(globs[0])}" if globs else "no cases"
+        raise StoreError(f"{wanted} in the run {run.short_id} of {run.header.evalset}")
+    return 0
+
+
+def _show_case(result: CaseResult, run: RunFolder, printer: _Printer) -> None:
+    trajectory, paper = result.trajectory, printer.paper
+    if printer.as_json:
+        if trajectory is not None:
+            printer.json("case_id", result.case_id, trajectory)
+        return
+    printer.separate()
+    printer.lines(reports.headline(result, paper), *reports.diagnosis(result, paper), ())
+    if trajectory is None:
+        printer.lines(("no calls were recorded",))
+    else:
+        printer.lines(*reports.trajectory_lines(trajectory, f"{result.case_id}, run {run.short_id}", paper))
+
+
+def _show_traces(traces: Sequence[str], reading: Reading, printer: _Printer, *, together: bool) -> int:
+    """Show the calls in files, and return the exit code. A file that cannot be read costs that file."""
+    sources = [(_name_of(traces), list(traces))] if together else [(_name_of((name,)), name) for name in traces]
+    failed = False
+    for name, source in sources:
+        count = 0
+        try:
+            for trajectory in reading.read(sys.stdin.buffer if source == STANDARD_INPUT else source):
+                _show_trajectory(name, trajectory, printer)
+                count += 1
+        except RightcallError as problem:
+            print_error(problem)
+            failed = True
+            continue
+        if not count:
+            print_error(f"{name}: no traces and no messages in it")
+            failed = True
+    return _EXIT_COULD_NOT_SHOW if failed else 0
+
+
+def _show_trajectory(name: str, trajectory: Trajectory, printer: _Printer) -> None:
+    if printer.redacts:
+        trajectory = redaction.redacted_trajectory(trajectory)
+    if printer.as_json:
+        printer.json("file", name, trajectory)
+    else:
+        printer.separate()
+        printer.lines(*reports.trajectory_lines(trajectory, name, printer.paper))
+
+
+def _name_of(traces: Sequence[str]) -> str:
+    more = f" and {len(traces) - 1} more" if len(traces) > 1 else ""
+    return "<stdin>" if list(traces) == [STANDARD_INPUT] else traces[0] + more
