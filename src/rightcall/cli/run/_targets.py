@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from rightcall.cases.evalsets import EvalSet, load_eval_set
-from rightcall.cases.extensions import code_files, load_eval_set_with_code
+from rightcall.cases.evalsets import EvalSet, code_files, load_eval_set, load_eval_set_with_code
 from rightcall.errors import RightcallError
 from rightcall.reporting.store import files_digest
 from rightcall.running.project import (

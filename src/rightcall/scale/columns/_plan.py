@@ -9,13 +9,13 @@ from typing import Any
 
 from rightcall.cases.evalsets import (
     Case,
+    CodeFinder,
     EvalSet,
     OverallCheck,
     convert_eval_set,
     load_expectation,
     parse_eval_set,
 )
-from rightcall.cases.extensions import CodeFinder
 from rightcall.cases.verdicts import CaseFinder
 from rightcall.errors import ConfigurationError, InputError
 from rightcall.scale.request import Choice, Request
