@@ -132,6 +132,19 @@ def test_the_help_of_a_command_does_not_load_its_body(command: str) -> None:
     assert run(code).splitlines()[-1] == "[]"
 
 
+def test_scoring_loads_neither_pydantic_nor_what_only_some_eval_sets_need() -> None:
+    code = (
+        "import sys, rightcall.cli\n"
+        "sys.argv = ['rightcall', 'score', 'docs/examples/trip.json', '--evalset', 'docs/examples/trip.yaml']\n"
+        "try:\n    rightcall.cli.main()\nexcept SystemExit:\n    pass\n"
+        "print([name for name in ('pydantic', 'rich', 'concurrent.futures', 'asyncio', "
+        "'rightcall.judging.models', 'rightcall.judging.custom', 'rightcall.judging.answers._classification') "
+        "if name in sys.modules])"
+    )
+
+    assert run(code).splitlines()[-1] == "[]"
+
+
 def test_judging_loads_no_server_database_network_or_terminal_code() -> None:
     code = (
         "import sys, rightcall\n"

@@ -19,12 +19,13 @@ _NEW_PLACES = {
     "batch.lake": "scale.lake",
     "batch.ray": "scale.ray",
     "batch.spark": "scale.spark",
+    "cases.extensions": "cases.evalsets",
     "changes": "reporting.changes",
     "columns": "scale.columns",
     "decoding": "values.decoding",
     "evalsets": "cases.evalsets",
     "evaluators": "judging",
-    "extensions": "cases.extensions",
+    "extensions": "cases.evalsets",
     "judges": "judging.models",
     "matchers": "matching.matchers",
     "mocking": "running.mocking",
@@ -44,10 +45,7 @@ _NEW_PLACES = {
 }
 _MOVED_NAMES = {
     "cases.evalsets": """
-        convert_eval_set eval_set_schema
-    """,
-    "cases.extensions": """
-        load_eval_set_with_code
+        convert_eval_set eval_set_schema load_eval_set_with_code
     """,
     "cases.verdicts": """
         Judging JudgingExecutor

@@ -16,14 +16,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 import pytest
-from pydantic import BaseModel
-from pydantic.alias_generators import to_camel
 from tests.processes import rightcall
 
 from rightcall import CaseResult, EvaluationResult, ToolCall, Trajectory, errors
 from rightcall.cases.evalsets import _models, load_eval_set, load_expectation
 from rightcall.cases.verdicts import Join
-from rightcall.judging import EVALUATORS, SHORTHANDS
+from rightcall.judging import EVALUATORS, SHORTHANDS, UserModel, camel
 from rightcall.limits import Limits
 from rightcall.matching.matchers import MATCHERS, compile_value
 from rightcall.testing.assertions import Calls
@@ -148,7 +146,7 @@ def commands() -> list[str]:
     return re.findall(r"^ {2}(\w[\w-]*)", listed, re.MULTILINE)
 
 
-def models_of_eval_sets() -> list[type[BaseModel]]:
+def models_of_eval_sets() -> list[type[UserModel]]:
     return [
         kind for name, kind in vars(_models).items() if name.startswith("Written") and name != "WrittenError"
     ]  # in the row of `raises`
@@ -315,9 +313,9 @@ def test_every_shorthand_of_an_expectation_is_in_the_reference(key: str) -> None
 
 
 @pytest.mark.parametrize("kind", models_of_eval_sets(), ids=lambda kind: kind.__name__)
-def test_every_key_of_an_eval_set_is_in_the_reference(kind: type[BaseModel]) -> None:
+def test_every_key_of_an_eval_set_is_in_the_reference(kind: type[UserModel]) -> None:
     section = sections_of(reference("eval-sets.md"), level="##+")[WRITTEN[kind.__name__]]
-    keys = {name if field.alias in (None, to_camel(name)) else field.alias for name, field in kind.model_fields.items()}
+    keys = {name if field.alias in (None, camel(name)) else field.alias for name, field in kind.model_fields.items()}
 
     assert keys - set(re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE)) == set()
 

@@ -61,7 +61,7 @@ def test_where_calls_may_be_missing_a_path_passes_only_if_no_further_call_could_
 
 def bounds(result: EvaluationResult) -> tuple[float, float]:
     """The lowest and the highest score that a result names."""
-    [found] = [each for each in map(_BETWEEN.search, result.warnings) if each] or [None]
+    found = next(filter(None, map(_BETWEEN.search, result.warnings)), None)
     if found is None:
         assert result.score is not None
         return result.score, result.score

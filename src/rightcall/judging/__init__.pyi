@@ -121,6 +121,7 @@ from .core._async import (
     WaitingConfig as WaitingConfig,
     WaitingEvaluator as WaitingEvaluator,
 )
+from .core._checks import After as After, Before as Before, Bounds as Bounds, Key as Key, Length as Length
 from .core._criteria import Config as Config, Criteria as Criteria, ExpectedCall as ExpectedCall
 from .core._declarations import (
     CallScope as CallScope,
@@ -142,9 +143,9 @@ from .core._foreign import (
     unavailable as unavailable,
 )
 from .core._loop import CONCURRENCY as CONCURRENCY, Loop as Loop
-from .core._mistakes import UserModel as UserModel, mistakes as mistakes
 from .core._overall import OverallEvaluator as OverallEvaluator, Row as Row
 from .core._selection import Selection as Selection, select as select
+from .core._user_model import ModelError as ModelError, UserModel as UserModel, camel as camel
 from .custom._base import (
     BaseEvaluationCriteria as BaseEvaluationCriteria,
     BaseEvaluator as BaseEvaluator,

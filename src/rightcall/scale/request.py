@@ -8,8 +8,15 @@ from pathlib import Path
 
 import msgspec
 
-from rightcall.cases.evalsets import Case, EvalSet, OverallCheck, load_eval_set, load_expectation, select_cases
-from rightcall.cases.extensions import CodeFinder
+from rightcall.cases.evalsets import (
+    Case,
+    CodeFinder,
+    EvalSet,
+    OverallCheck,
+    load_eval_set,
+    load_expectation,
+    select_cases,
+)
 from rightcall.cases.verdicts import Join
 from rightcall.errors import InputError
 from rightcall.running.project import TrustedProject

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rightcall import DocumentError, Trajectory, load_eval_set
-from rightcall.cases.extensions import load_eval_set_with_code
+from rightcall.cases.evalsets import load_eval_set_with_code
 from rightcall.cases.verdicts import Overall, exit_code, judge, judge_outcome, not_measured_result
 from rightcall.values.results import Outcome
 

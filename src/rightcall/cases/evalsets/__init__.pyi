@@ -6,6 +6,11 @@ from ._cases import (
     OverallCheck as OverallCheck,
     select_cases as select_cases,
 )
+from ._code_finder import (
+    CodeFinder as CodeFinder,
+    code_files as code_files,
+    load_eval_set_with_code as load_eval_set_with_code,
+)
 from ._editor import DocumentEditor as DocumentEditor
 from ._json_schema import eval_set_schema as eval_set_schema
 from ._layout import dump_yaml as dump_yaml

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from rightcall.errors import InputError, nearest
-from rightcall.judging import Evaluator, OverallEvaluator
+from rightcall.judging import Criteria, Evaluator, OverallEvaluator
 from rightcall.values.results import Source
 
 Format: TypeAlias = Literal["native", "uipath", "adk"]
-
-_LISTS = ("expected", "expected_output", "tool_calls", "tool_calls_order", "tool_outputs")
-"""The keys of criteria that list calls."""
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -29,15 +26,9 @@ class Check(msgspec.Struct, frozen=True):
     """Returns where a part of the criteria is written, given the path in a finding."""
     weight: float = 1.0
 
-    def lists(self) -> Iterator[tuple[str, Sequence[Any]]]:
-        """Yield the lists of calls in the criteria that are not empty, each with its path."""
-        for key in _LISTS:
-            calls = getattr(self.criteria, key, None)
-            if isinstance(calls, tuple) and calls:
-                yield key, calls
-        for turn, calls in enumerate(getattr(self.criteria, "expected_turns", None) or ()):
-            if isinstance(calls, tuple) and calls:
-                yield f"expected_turns[{turn}]", calls
+    def lists(self) -> Iterable[tuple[str, Sequence[Any]]]:
+        """Return the lists of calls in the criteria that are not empty, each with its path."""
+        return self.criteria.call_lists() if isinstance(self.criteria, Criteria) else ()
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):

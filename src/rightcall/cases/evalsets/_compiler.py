@@ -7,19 +7,14 @@ from collections.abc import Callable
 from pathlib import Path as FilePath
 from typing import Any, Protocol
 
-from pydantic import ValidationError
-
 from rightcall.errors import CriteriaError, DocumentError, UnknownNameError, nearest, shown
 from rightcall.judging import (
     EVALUATORS,
-    ClassificationEvaluator,
-    CustomOverall,
     Evaluator,
+    ModelError,
     OverallEvaluator,
     UnavailableEvaluator,
-    UnimportedOverall,
     evaluator_type,
-    function_of_rows,
     is_code,
     unavailable,
 )
@@ -28,7 +23,7 @@ from rightcall.values.decoding import Path, dump_json
 from rightcall.values.results import Source
 
 from ._cases import Case, Check, EvalSet, Format, OverallCheck
-from ._models import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenOverall, check_mocks, first_mistake
+from ._models import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenOverall, check_mocks
 from ._shorthands import (
     AddedEvaluator,
     Expected,
@@ -41,6 +36,7 @@ from ._shorthands import (
 from ._source import EvalSetDocument
 
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
+_CLASSIFICATION = "classification"
 _DEFAULT = ("config", "default_evaluation_criteria")
 _DEFAULTS = {"default_evaluation_criteria", "defaultEvaluationCriteria"}
 
@@ -102,8 +98,8 @@ class Compiler:
             raise self._problem(f"an eval set is an object with the key 'cases', not {shown(value)}", ())
         try:
             written = WrittenEvalSet.model_validate(value)
-        except ValidationError as problem:
-            place, reason = first_mistake(WrittenEvalSet, problem)
+        except ModelError as problem:
+            place, reason = problem.first
             raise self._problem(reason, place) from None
         if not written.cases:
             raise self._problem("'cases' is empty; an eval set has at least one case", ("cases",))
@@ -123,12 +119,15 @@ class Compiler:
         return added
 
     def _overall(self, name: str, written: WrittenOverall) -> OverallCheck:
+        # Imported late: few eval sets judge all cases together.
+        from rightcall.judging import ClassificationEvaluator, CustomOverall, UnimportedOverall
+
         place: Path = ("overall", name)
         with self._document.locating_errors((*place, "type")):
             target = self._overall_target(written.type)
         with self._document.locating_errors((*place, "config")):
             evaluator: OverallEvaluator
-            if written.type == ClassificationEvaluator.type_id:
+            if written.type == _CLASSIFICATION:
                 evaluator = ClassificationEvaluator(name, written.config)
             elif target is None:
                 evaluator = UnimportedOverall(written.type, name)
@@ -138,13 +137,16 @@ class Compiler:
 
     def _overall_target(self, type_id: str) -> Any:
         """Return the custom function that a type names, if it is one and may be imported."""
-        if type_id == ClassificationEvaluator.type_id:
+        if type_id == _CLASSIFICATION:
             return None
         if not is_code(type_id):
-            known = (ClassificationEvaluator.type_id,)
-            hint = f"{nearest(type_id, known)}; a custom one is named as file.py:name"
+            hint = f"{nearest(type_id, (_CLASSIFICATION,))}; a custom one is named as file.py:name"
             raise UnknownNameError(f"no evaluator of all cases has the type {shown(type_id)}; {hint}")
-        return function_of_rows(self._find_code.target(type_id), type_id) if self._find_code is not None else None
+        if self._find_code is None:
+            return None
+        from rightcall.judging import function_of_rows
+
+        return function_of_rows(self._find_code.target(type_id), type_id)
 
     def _case(self, written: WrittenCase, number: int) -> Case:
         place: Path = ("cases", number)
@@ -176,8 +178,8 @@ class Compiler:
         try:
             criteria = evaluator.criteria(expected.criteria)
         except CriteriaError as problem:
-            where = _mistaken(evaluator.criteria_type, expected)
-            raise self._problem(str(problem), (*place, *expected.inside, *where)) from None
+            where = (*place, *expected.inside, *_inside(problem.path, expected))
+            raise self._problem(str(problem), where) from None
         return Check(key, evaluator, criteria, source, expected.weight)
 
     def _evaluator(self, key: str, expected: Expected) -> Evaluator[Any, Any, Any]:
@@ -230,8 +232,7 @@ class Compiler:
         try:
             return evaluator.criteria({"expected_turns": values})
         except CriteriaError as problem:
-            steps = _mistaken(evaluator.criteria_type, Expected("", {}, {"expected_turns": values}))
-            raise self._problem(str(problem), turn_place(place, key, steps)) from None
+            raise self._problem(str(problem), turn_place(place, key, problem.path)) from None
 
     def _sources(self, key: str, place: Path, expected: Expected) -> Callable[[str | None], Source]:
         if expected.criteria is None and key in self._added and _DEFAULTS & self._added[key].config.keys():
@@ -270,16 +271,6 @@ def _resolved(type_id: str) -> str:
         if is_code(type_id):
             return type_id
         raise
-
-
-def _mistaken(model: Any, expected: Expected) -> Path:
-    """Return where the first mistake of criteria is, as far as pydantic knows."""
-    # The evaluator raised a text for people. Validating again, only after a mistake, gives its position.
-    try:
-        model.model_validate(expected.criteria)
-    except ValidationError as problem:
-        return _inside(first_mistake(model, problem)[0], expected)
-    return ()
 
 
 def _inside(steps: Path, expected: Expected) -> Path:

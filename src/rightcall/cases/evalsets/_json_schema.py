@@ -5,8 +5,6 @@ from __future__ import annotations
 import types
 from typing import Any, Union, get_args, get_origin
 
-from pydantic import BaseModel
-
 from rightcall.judging import (
     EVALUATORS,
     OTHER_NAMES,
@@ -14,6 +12,8 @@ from rightcall.judging import (
     UNAVAILABLE,
     ClassificationConfig,
     ClassificationEvaluator,
+    UserModel,
+    camel,
     installed_evaluators,
 )
 
@@ -166,10 +166,10 @@ def _criteria(type_id: str) -> Schema:
     return {"anyOf": [criteria, long]}
 
 
-def _object(model: type[BaseModel], /, **known: Schema) -> Schema:
+def _object(model: type[UserModel], /, **known: Schema) -> Schema:
     """Return the schema of an object with the keys of a model, in snake_case and camelCase, and no others."""
     fields = model.model_fields
-    keys = {(field.alias or name) if name == "json_schema" else name: field for name, field in fields.items()}
+    keys = {field.alias if field.alias.startswith("$") else name: field for name, field in fields.items()}
     properties = {key: with_hint(key, known.get(key, _type(field.annotation))) for key, field in keys.items()}
     schema: Schema = {"type": "object", "properties": _both(properties), "additionalProperties": False}
     if model.__doc__:
@@ -179,13 +179,7 @@ def _object(model: type[BaseModel], /, **known: Schema) -> Schema:
 
 
 def _both(properties: dict[str, Schema]) -> dict[str, Schema]:
-    from pydantic.alias_generators import to_camel
-
-    return {spelling: schema for key, schema in properties.items() for spelling in (key, _camel(key, to_camel))}
-
-
-def _camel(key: str, to_camel: Any) -> str:
-    return to_camel(key) if "_" in key else key
+    return {spelling: schema for key, schema in properties.items() for spelling in (key, camel(key))}
 
 
 def _type(annotation: Any) -> Schema:

@@ -17,7 +17,6 @@ from rightcall.values.results import Source
 
 from ._cases import Case, Check, EvalSet, Format
 from ._compiler import Compiler, FindCode
-from ._layout import dump_yaml
 from ._models import WrittenDefaults
 from ._shorthands import check_defaults, resolve_expectation
 from ._source import EvalSetDocument, SourceFile
@@ -167,6 +166,8 @@ def convert_eval_set(path: str | FilePath, limits: Limits = DEFAULT_LIMITS) -> s
         DocumentError: the file is wrong.
         InputError: the file cannot be read.
     """
+    from ._layout import dump_yaml
+
     format_name, document = read_document(path, limits)
     Compiler(document, limits).eval_set(format_name)  # raises if the file has a mistake
     written = _ordered(document.value, _OF_SET)

@@ -1,24 +1,11 @@
-"""Pydantic models of the keys that people write in an eval set."""
+"""Models of the keys that people write in an eval set."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    Field,
-    StrictBool,
-    StrictFloat,
-    StrictInt,
-    StrictStr,
-    ValidationError,
-    model_validator,
-)
-
 from rightcall.errors import pattern_problem, shown
-from rightcall.judging import UserModel, mistakes
+from rightcall.judging import After, Before, Bounds, Key, Length, ModelError, UserModel
 from rightcall.values.decoding import Path
 
 from ._source import EvalSetDocument
@@ -30,9 +17,8 @@ def _case_id(value: str) -> str:
     return value
 
 
-# Strict, because pydantic would otherwise read the text `"2"`, and `true`, as numbers.
-Number = Annotated[StrictFloat | StrictInt, Field(ge=0, allow_inf_nan=False)]
-CaseId = Annotated[StrictStr, AfterValidator(_case_id)]
+Number = Annotated[int | float, Bounds(least=0, finite=True)]
+CaseId = Annotated[str, After(_case_id)]
 
 
 class WrittenDefaults(UserModel):
@@ -48,8 +34,8 @@ class WrittenDefaults(UserModel):
 class WrittenEvaluator(UserModel):
     """A custom evaluator: a type id, its configuration and its weight."""
 
-    type: StrictStr
-    config: dict[StrictStr, Any] = {}
+    type: str
+    config: dict[str, Any] = {}
     weight: Number = 1.0
 
 
@@ -57,51 +43,49 @@ class WrittenTurn(UserModel):
     """One turn of a conversation."""
 
     input: Any = None
-    expect: dict[StrictStr, Any] = {}
+    expect: dict[str, Any] = {}
 
 
 class WrittenCase(UserModel):
     """One case."""
 
     id: CaseId
-    name: StrictStr = ""
-    description: StrictStr = ""
+    name: str = ""
+    description: str = ""
     input: Any = None
     turns: tuple[WrittenTurn, ...] | None = None
-    expected_behavior: StrictStr = ""
+    expected_behavior: str = ""
     session: Any = None
-    tags: tuple[StrictStr, ...] = ()
-    metadata: dict[StrictStr, Any] = {}
-    mocks: dict[StrictStr, Any] = {}
-    expect: dict[StrictStr, Any] = {}
+    tags: tuple[str, ...] = ()
+    metadata: dict[str, Any] = {}
+    mocks: dict[str, Any] = {}
+    expect: dict[str, Any] = {}
 
-    @model_validator(mode="after")
-    def _has_input_or_turns(self) -> WrittenCase:
+    def check(self) -> None:
         if self.turns is not None and self.input is not None:
             raise ValueError("a case has 'input' or 'turns', not both")
         if self.turns == ():
             raise ValueError("'turns' is empty; a conversation has at least one turn")
-        return self
 
 
 class WrittenOverall(UserModel):
     """An evaluator of all cases together: `classification` or code, and its configuration."""
 
-    type: StrictStr
-    config: dict[StrictStr, Any] = {}
+    type: str
+    config: dict[str, Any] = {}
 
 
 class WrittenEvalSet(UserModel):
     """An eval set."""
 
-    json_schema: Any = Field(default=None, alias="$schema")
-    name: StrictStr = ""
-    description: StrictStr = ""
-    agent: StrictStr | None = None
+    json_schema: Annotated[Any, Key("$schema")] = None
+    name: str = ""
+    description: str = ""
+    agent: str | None = None
     defaults: WrittenDefaults = WrittenDefaults()
-    evaluators: dict[StrictStr, WrittenEvaluator] = {}
-    overall: dict[StrictStr, WrittenOverall] = {}
-    metadata: dict[StrictStr, Any] = {}
+    evaluators: dict[str, WrittenEvaluator] = {}
+    overall: dict[str, WrittenOverall] = {}
+    metadata: dict[str, Any] = {}
     cases: tuple[WrittenCase, ...]
 
 
@@ -112,15 +96,15 @@ ANSWERS = ("returns", "sequence", "raises", "then")
 class WrittenError(UserModel):
     """An exception that a mocked tool raises: the name of its type, and its message."""
 
-    type: StrictStr = Field(min_length=1)
-    message: StrictStr = ""
+    type: Annotated[str, Length(1)]
+    message: str = ""
 
 
 def _named(value: Any) -> Any:
     return {"type": value} if isinstance(value, str) else value
 
 
-Raised = Annotated[WrittenError | None, BeforeValidator(_named)]
+Raised = Annotated[WrittenError | None, Before(_named)]
 
 
 class WrittenAnswer(UserModel):
@@ -129,11 +113,9 @@ class WrittenAnswer(UserModel):
     returns: Any = None
     raises: Raised = None
 
-    @model_validator(mode="after")
-    def _has_one_answer(self) -> WrittenAnswer:
+    def check(self) -> None:
         if len(self.model_fields_set) != 1:
             raise ValueError("an answer has one of 'returns' and 'raises'")
-        return self
 
 
 class WrittenMock(UserModel):
@@ -143,23 +125,21 @@ class WrittenMock(UserModel):
     `sequence`, or `returns` with `each`, has one value per call; `then` has answers, of which the last is repeated.
     """
 
-    when: dict[StrictStr, Any] | None = None
+    when: dict[str, Any] | None = None
     positional: tuple[Any, ...] | None = None
     returns: Any = None
-    each: StrictBool = False
-    sequence: Annotated[tuple[Any, ...], Field(min_length=1)] | None = None
+    each: bool = False
+    sequence: Annotated[tuple[Any, ...], Length(1)] | None = None
     raises: Raised = None
-    then: Annotated[tuple[WrittenAnswer, ...], Field(min_length=1)] | None = None
+    then: Annotated[tuple[WrittenAnswer, ...], Length(1)] | None = None
 
-    @model_validator(mode="after")
-    def _has_one_answer(self) -> WrittenMock:
+    def check(self) -> None:
         given = [key for key in ANSWERS if key in self.model_fields_set]
         if len(given) != 1:
             found = " and ".join(given) if given else "none of them"
             raise ValueError(f"a mock has one of {', '.join(ANSWERS)}; this one has {found}")
         if self.each and not isinstance(self.returns, list):
             raise ValueError("'each' needs a list under 'returns'")
-        return self
 
 
 def check_mocks(mocks: dict[str, Any], place: Path, document: EvalSetDocument) -> None:
@@ -186,14 +166,6 @@ def _check_rule(written: Any, tool: str, place: Path, document: EvalSetDocument)
         raise document.problem(f"the mock of {tool!r} is an object such as {{returns: 1}}, not {shown(written)}", place)
     try:
         WrittenMock.model_validate(written)
-    except ValidationError as problem:
-        location, reason = first_mistake(WrittenMock, problem)
+    except ModelError as problem:
+        location, reason = problem.first
         raise document.problem(f"mock of {tool!r}: {reason}", (*place, *location)) from None
-
-
-def first_mistake(model: type[BaseModel], problem: ValidationError) -> tuple[Path, str]:
-    """Return the position of the validation error to report, and what would be right.
-
-    An unknown key comes before a missing one: it may be the missing one, misspelt.
-    """
-    return min(mistakes(model, problem), key=lambda mistake: "unknown key" not in mistake[1])

@@ -81,6 +81,8 @@ def criteria_path(value: Any, type_id: str) -> Path | None:
 
 def check_defaults(defaults: WrittenDefaults, limits: Limits) -> None:
     """Check defaults by making an evaluator with them. Raises `ConfigurationError`."""
+    if not defaults.model_fields_set & {"match", "args", "threshold"}:
+        return
     # The one evaluator whose configuration has all three.
     config = {"match_type": defaults.match, "args_match": defaults.args, "threshold": defaults.threshold}
     EVALUATORS["tool-trajectory"]("defaults", config, limits=limits)
@@ -183,7 +185,7 @@ def turn_values(
     if not _judges_turns(type_id):
         reason = "a turn expects 'calls' and an answer, such as 'output'"
         raise document.problem(f"{reason}; {shown(key)} belongs to the case", at)
-    nothing: Any = [] if type_id == "tool-trajectory" else None
+    nothing = EVALUATORS[type_id].empty_turn if type_id in EVALUATORS else None
     values = []
     for number, turn in turns:
         value = turn.expect.get(key)

@@ -10,12 +10,12 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from rightcall.errors import DocumentError, InputError, RightcallError, shown
+from rightcall.judging import camel
 from rightcall.limits import Limits
 from rightcall.values.decoding import Document, Path, decode_document
 from rightcall.values.results import Source
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_UNDERSCORE = re.compile(r"_([a-z0-9])")
 
 
 class SourceFile:
@@ -129,11 +129,6 @@ class EvalSetDocument:
                 file, origin = self._origins[path[:length]]
                 return file, (*origin, *path[length:])
         return self.file, ()
-
-
-def camel(name: str) -> str:
-    """Return a snake_case name in camelCase."""
-    return _UNDERSCORE.sub(lambda found: found[1].upper(), name)
 
 
 _SUSPICIOUS = 0.85

@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 
 from rightcall.errors import UnknownNameError, nearest, shown
-from rightcall.judging import EVALUATORS, evaluator_type, holding, pointer_of, unavailable
+from rightcall.judging import EVALUATORS, camel, evaluator_type, holding, pointer_of, unavailable
 from rightcall.limits import Limits
 from rightcall.values.decoding import Path
 
-from ._source import EvalSetDocument, SourceFile, SourceObject, camel
+from ._source import EvalSetDocument, SourceFile, SourceObject
 
 _CODE = "file://"
 _DEFAULT = "default_evaluation_criteria"

@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 
 from rightcall.errors import nearest, shown
-from rightcall.judging import EVALUATORS
+from rightcall.judging import EVALUATORS, camel
 from rightcall.limits import Limits
 from rightcall.values.decoding import Path
 
-from ._source import EvalSetDocument, SourceFile, SourceObject, camel
+from ._source import EvalSetDocument, SourceFile, SourceObject
 from ._uipath_evaluators import EXPECTED_CLASS, Classifier, UiPathEvaluator, classifier_of, read_evaluators
 
 _KNOWN_OF_SET = ("version", "id", "model_settings", "agent_memory_enabled", "agent_memory_settings", "batch_size")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from rightcall.cases.evalsets import Case, Check, OverallCheck
-from rightcall.judging import ForbiddenTools, Row, ToolCallCountEvaluator
+from rightcall.judging import Row
 from rightcall.values.results import CaseResult, OverallResult
 
 
@@ -119,26 +119,11 @@ class ToolNames:
             yield f"note: no trace has {len(unknown) - _MOST_NOTES:,} more tools that such rules name"
 
     def _take(self, check: Check) -> None:
-        for name in _ruled_out(check):
+        for name in check.evaluator.tools_to_miss(check.criteria):
             self._ruled_out.setdefault(name, check.key)
-        if not isinstance(check.evaluator, ForbiddenTools):
-            # A name that is expected elsewhere counts as known: that check fails if no tool has it.
-            for _, calls in check.lists():
-                self._known.update(_names_in(calls))
-
-
-def _ruled_out(check: Check) -> Sequence[str]:
-    """Return the tools that must not be called, or need not be, for a rule to pass."""
-    if isinstance(check.evaluator, ForbiddenTools):
-        return [call.name for call in check.criteria.never]
-    if isinstance(check.evaluator, ToolCallCountEvaluator):
-        plan = check.criteria.plans[check.evaluator]
-        return [name for name, _, holds, number in plan.bounds if holds(0, number)]
-    return ()
-
-
-def _names_in(calls: Sequence[Any]) -> list[str]:
-    return [call if isinstance(call, str) else call.name for call in calls]
+        # A name that is expected elsewhere counts as known: that check fails if no tool has it.
+        for _, calls in check.lists():
+            self._known.update([call if isinstance(call, str) else call.name for call in calls])
 
 
 def _suggestion(name: str, known: Sequence[str]) -> str:

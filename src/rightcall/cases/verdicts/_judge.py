@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 from typing import Literal, TypeAlias, get_args
 
 import msgspec
@@ -117,6 +116,8 @@ def weighted_score(checks: Sequence[Check], scores: Sequence[float | None]) -> f
         return None
     if known.count(known[0]) == len(known):  # the common case, and exact without arithmetic
         return known[0]
+    from fractions import Fraction  # with `decimal` and `numbers`, for cases whose scores differ
+
     # Exact, so that the order of the checks never decides whether a mean reaches a threshold.
     weights = [Fraction(check.weight) for check in checks]
     if not any(weights):

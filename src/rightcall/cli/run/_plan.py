@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from rightcall.cases.evalsets import Case, EvalSet, load_eval_set, select_cases
-from rightcall.cases.extensions import code_files, load_eval_set_with_code
+from rightcall.cases.evalsets import Case, EvalSet, code_files, load_eval_set, load_eval_set_with_code, select_cases
 from rightcall.errors import AgentError, RightcallError, StoreError
 from rightcall.reporting.store import (
     Journal,

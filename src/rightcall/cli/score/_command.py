@@ -96,7 +96,7 @@ def command(context: click.Context, /, is_watching: bool, **options: Any) -> int
 
 def _watched(options: dict[str, Any]) -> Callable[[], Iterable[str | Path]]:
     """Return what finds the files to watch: the traces may become more, what is expected of them stays the same."""
-    from rightcall.cases.extensions import code_files
+    from rightcall.cases.evalsets import code_files
 
     given = [options[name] for name in ("evalset", "expect") if options[name] is not None]
     code = code_files(options["evalset"]) if options["evalset"] is not None else []

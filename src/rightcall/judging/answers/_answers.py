@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import msgspec
-from pydantic import model_validator
 
 from rightcall.judging.core import Config, Criteria, Evaluator, Listed, Measurement, Selection
 from rightcall.matching.matchers import is_literal
@@ -31,8 +30,7 @@ class AnswerCriteria(Criteria):
     """The key that has the expected answer of the run."""
     expected_turns: Listed[tuple[Any, ...] | None] = None
 
-    @model_validator(mode="after")
-    def _has_one_expectation(self) -> AnswerCriteria:
+    def check(self) -> None:
         if (self.expectation_key in self.model_fields_set) == (self.expected_turns is not None):
             raise ValueError(
                 f"give {self.expectation_key!r} for the answer of the run or 'expected_turns' for those of its turns, "
@@ -40,7 +38,6 @@ class AnswerCriteria(Criteria):
             )
         if self.expected_turns is not None and all(each is None for each in self.expected_turns):
             raise ValueError("expected_turns expects nothing of any turn")
-        return self
 
 
 class ExpectedAnswer(Protocol):

@@ -6,9 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
-
-from rightcall.judging.core import Conclusion, OverallEvaluator, Row, Threshold, UserModel, parse_config
+from rightcall.judging.core import After, Bounds, Conclusion, OverallEvaluator, Row, Threshold, UserModel, parse_config
 from rightcall.limits import DEFAULT_LIMITS
 from rightcall.values.decoding import dump_json
 from rightcall.values.results import ClassFigures, Classification
@@ -25,7 +23,7 @@ def _pointer(value: str) -> str:
     return value
 
 
-Pointer = Annotated[StrictStr, AfterValidator(_pointer)]
+Pointer = Annotated[str, After(_pointer)]
 
 
 class ClassificationConfig(UserModel):
@@ -35,24 +33,22 @@ class ClassificationConfig(UserModel):
     """Where the class is in the answer: a JSON Pointer. Empty for the whole answer; else a text is read as JSON."""
     expected: Pointer = "/class"
     """Where the class that is expected is in the metadata of the case: a JSON Pointer."""
-    classes: tuple[StrictStr, ...] = ()
+    classes: tuple[str, ...] = ()
     """All classes; those that are expected anywhere, unless given."""
     metric: Literal["accuracy", "precision", "recall", "f1"] = "accuracy"
-    beta: Annotated[StrictFloat | StrictInt, Field(gt=0, le=1_000)] = 1.0
+    beta: Annotated[int | float, Bounds(above=0, most=1_000)] = 1.0
     """How many times as much recall counts as precision, for `f1`."""
     averaging: Literal["macro", "micro"] = "macro"
-    positive_class: StrictStr | None = None
+    positive_class: str | None = None
     """The class whose figure counts, instead of an average."""
-    ignore_case: StrictBool = False
+    ignore_case: bool = False
     threshold: Threshold = 1.0
 
-    @model_validator(mode="after")
-    def _is_consistent(self) -> ClassificationConfig:
+    def check(self) -> None:
         if self.positive_class is not None and self.metric == "accuracy":
             raise ValueError("accuracy is of all classes; with 'positive_class', ask for precision, recall or f1")
         if self.classes and self.positive_class is not None and self.positive_class not in self.classes:
             raise ValueError(f"'positive_class' is {self.positive_class!r}, which is not one of the classes")
-        return self
 
 
 class ClassificationEvaluator(OverallEvaluator):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import msgspec
-from pydantic import StrictBool, model_validator
 
 from rightcall.errors import InputError
 from rightcall.judging.core import Shorthand
@@ -31,15 +30,13 @@ class TextConfig(PartConfig):
     Case does not count, unless `case_sensitive` is true or `ignore_case` false.
     """
 
-    case_sensitive: StrictBool = False
-    ignore_case: StrictBool | None = None
-    negated: StrictBool = False
+    case_sensitive: bool = False
+    ignore_case: bool | None = None
+    negated: bool = False
 
-    @model_validator(mode="after")
-    def _agrees_on_case(self) -> TextConfig:
+    def check(self) -> None:
         if "case_sensitive" in self.model_fields_set and self.ignore_case == self.case_sensitive:
             raise ValueError("'case_sensitive' and 'ignore_case' say the opposite of each other; give one of them")
-        return self
 
     @property
     def folds_case(self) -> bool:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from itertools import zip_longest
-from typing import Any, TypeAlias
-
-from pydantic import Field, StrictBool, StrictStr, field_validator
+from typing import Annotated, Any, TypeAlias
 
 from rightcall.errors import CriteriaError, InputError, shown
-from rightcall.judging.core import Config
+from rightcall.judging.core import After, Config, Length
 from rightcall.limits import Limits
 from rightcall.values.decoding import decode_text
 
@@ -21,6 +19,16 @@ _WHOLE = "*"
 Target: TypeAlias = str | tuple[str, ...]
 
 
+def _leads_somewhere(value: Target) -> Target:
+    for key in (value,) if isinstance(value, str) else value:
+        if key != _WHOLE and not _steps(key):
+            raise ValueError(
+                f"{shown(key)} is not a key; write '*' for the whole answer, a path such as a.b[0], "
+                "or a JSON Pointer such as /a/b/0"
+            )
+    return value
+
+
 class PartConfig(Config):
     """Which part of an answer is judged, and whether line by line.
 
@@ -29,20 +37,9 @@ class PartConfig(Config):
     `line_by_line_evaluator`: the lines are judged one by one, and the score is the mean of theirs.
     """
 
-    target_output_key: StrictStr | tuple[StrictStr, ...] = _WHOLE
-    line_by_line_evaluator: StrictBool = False
-    line_delimiter: StrictStr = Field(default="\n", min_length=1)
-
-    @field_validator("target_output_key")
-    @classmethod
-    def _leads_somewhere(cls, value: Target) -> Target:
-        for key in (value,) if isinstance(value, str) else value:
-            if key != _WHOLE and not _steps(key):
-                raise ValueError(
-                    f"{shown(key)} is not a key; write '*' for the whole answer, a path such as a.b[0], "
-                    "or a JSON Pointer such as /a/b/0"
-                )
-        return value
+    target_output_key: Annotated[Target, After(_leads_somewhere)] = _WHOLE
+    line_by_line_evaluator: bool = False
+    line_delimiter: Annotated[str, Length(1)] = "\n"
 
 
 def part_of(value: Any, target: Target, limits: Limits) -> Any:

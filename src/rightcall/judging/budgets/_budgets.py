@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
 
 import msgspec
-from pydantic import BeforeValidator
 
 from rightcall.errors import shown
-from rightcall.judging.core import Config, Criteria, Evaluator, Measurement, Selection
+from rightcall.judging.core import Config, Criteria, Evaluator, Made, Measurement, Selection
 from rightcall.values.results import BudgetCheck, BudgetsJustification, Finding, Justification, NamedCall, call_text
 
 _MOST = 10**15
@@ -32,8 +31,8 @@ def _number(value: Any) -> float:
     return float(value)
 
 
-Whole: TypeAlias = Annotated[int, BeforeValidator(_whole)]
-Number: TypeAlias = Annotated[float, BeforeValidator(_number)]
+Whole: TypeAlias = Annotated[int, Made(_whole)]
+Number: TypeAlias = Annotated[float, Made(_number)]
 
 
 class AtMost(Criteria):

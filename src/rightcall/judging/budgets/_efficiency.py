@@ -6,9 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Annotated, TypeAlias
 
-from pydantic import AfterValidator, Field, StrictStr
-
-from rightcall.judging.core import WHOLE, Config, Listed, Measurement, Selection, Shorthand, tool_name
+from rightcall.judging.core import WHOLE, After, Bounds, Config, Listed, Measurement, Selection, Shorthand, tool_name
 from rightcall.values.results import Finding
 
 from ._budgets import AtMost, BudgetEvaluator, BudgetPlan, Figure, Spent, most_calls, named, number_of, told_pairs
@@ -31,7 +29,7 @@ def _tool_name_or_all(value: str) -> str:
     return value if value == _ALL else tool_name(value)
 
 
-ToolNameOrAll: TypeAlias = Annotated[StrictStr, AfterValidator(_tool_name_or_all)]
+ToolNameOrAll: TypeAlias = Annotated[str, After(_tool_name_or_all)]
 
 
 class StepCountConfig(Config):
@@ -112,7 +110,7 @@ class LoopsConfig(Config):
     """How long a cycle may be for it to be looked for, in calls."""
 
     name: str = "Loops"
-    longest_cycle: Annotated[int, Field(ge=1, le=100, strict=True)] = 10
+    longest_cycle: Annotated[int, Bounds(least=1, most=100)] = 10
 
 
 class Loops(BudgetEvaluator[LoopsConfig, AtMost]):

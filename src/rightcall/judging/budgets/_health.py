@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Annotated
 
-from pydantic import Field
-
-from rightcall.judging.core import WHOLE, Config, Criteria, Measurement, Selection, Shorthand
+from rightcall.judging.core import WHOLE, Config, Criteria, Measurement, Selection, Shorthand, Threshold
 from rightcall.values.results import Finding
 
 from ._budgets import AtMost, BudgetEvaluator, BudgetPlan, Figure, Spent, named, told_pairs
@@ -48,7 +45,7 @@ class Retries(BudgetEvaluator[RetriesConfig, AtMost]):
 class ToolErrorRateCriteria(Criteria):
     """The share of calls that may fail, from 0 to 1."""
 
-    at_most: Annotated[float, Field(ge=0.0, le=1.0, strict=True)]
+    at_most: Threshold
 
 
 class ToolErrorRateConfig(Config):

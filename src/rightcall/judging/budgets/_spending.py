@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from pydantic import model_validator
-
 from rightcall.judging.core import NUMBER, WHOLE, Config, Criteria, Measurement, Selection, Shorthand
 from rightcall.values.results import Finding, figure_text
 from rightcall.values.trajectory import ToolCall, Usage
@@ -95,11 +93,9 @@ class TokenUsageCriteria(Criteria):
     input_tokens: Whole | None = None
     output_tokens: Whole | None = None
 
-    @model_validator(mode="after")
-    def _has_a_limit(self) -> TokenUsageCriteria:
+    def check(self) -> None:
         if all(getattr(self, key) is None for key in _KEYS):
             raise ValueError("give 'total_tokens', 'input_tokens' or 'output_tokens'")
-        return self
 
 
 class TokenUsageConfig(Config):

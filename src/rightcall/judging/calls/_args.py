@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import StrictBool
+from typing import ClassVar
 
 from rightcall.judging.core import (
     SOME_CALLS,
@@ -25,6 +25,7 @@ from ._pairs import PairingEvaluator, PatternPlan, call_patterns, share
 class ToolCallArgsEvaluationCriteria(Criteria):
     """The expected calls with their arguments, in any order."""
 
+    lists_calls: ClassVar[tuple[str, ...]] = ("tool_calls",)
     tool_calls: NotEmpty[tuple[Call, ...]]
 
 
@@ -32,8 +33,8 @@ class ToolCallArgsEvaluatorConfig(ToolCallConfig):
     """`subset`: calls may have more arguments than expected. `strict`: the score is 1.0 or 0.0."""
 
     name: str = "ToolCallArgsEvaluator"
-    strict: StrictBool = False
-    subset: StrictBool = True
+    strict: bool = False
+    subset: bool = True
 
 
 class ToolCallArgsEvaluator(PairingEvaluator[ToolCallArgsEvaluatorConfig, ToolCallArgsEvaluationCriteria]):

@@ -10,13 +10,13 @@ from collections.abc import Callable, Set
 from typing import Annotated, Any, ClassVar, TypeAlias
 
 import msgspec
-from pydantic import BeforeValidator, StrictBool
 
 from rightcall.errors import shown
 from rightcall.judging.core import (
     CallScope,
     Criteria,
     Evaluator,
+    Made,
     Measurement,
     NotEmpty,
     Selection,
@@ -68,12 +68,13 @@ def _whole(number: Any) -> int:
     return int(number)
 
 
-Bound: TypeAlias = Annotated[tuple[str, int], BeforeValidator(_bound)]
+Bound: TypeAlias = Annotated[tuple[str, int], Made(_bound)]
 
 
 class ToolCallCountEvaluationCriteria(Criteria):
     """For each tool, an operator and a number: `{"search": ("<=", 2)}`."""
 
+    names_tools: ClassVar[str | None] = "tool_calls_count"
     tool_calls_count: NotEmpty[dict[ToolName, Bound]]
 
 
@@ -81,7 +82,7 @@ class ToolCallCountEvaluatorConfig(ToolCallConfig):
     """`strict`: the score is 1.0 if every count holds, else 0.0."""
 
     name: str = "ToolCallCountEvaluator"
-    strict: StrictBool = False
+    strict: bool = False
 
 
 Check: TypeAlias = tuple[str, str, Callable[[float, int], bool], int]
@@ -121,6 +122,9 @@ class ToolCallCountEvaluator(Evaluator[ToolCallCountEvaluatorConfig, ToolCallCou
 
     def scope(self, criteria: ToolCallCountEvaluationCriteria) -> CallScope:
         return CallScope(frozenset(criteria.tool_calls_count))
+
+    def tools_to_miss(self, criteria: ToolCallCountEvaluationCriteria) -> list[str]:
+        return [name for name, _, holds, number in self.plan(criteria).bounds if holds(0, number)]
 
     def measure(self, selection: Selection, plan: CountPlan) -> Measurement:
         count = _counter(selection.names, plan)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import msgspec
-from pydantic import StrictBool, model_validator
 
 from rightcall.errors import CriteriaError, InputError, shown
 from rightcall.judging.core import (
@@ -46,6 +45,7 @@ _SCORING: dict[Mode, Scoring] = {"exact": "equal", "ordering": "share", "set": "
 class ExecutionOrderCriteria(Criteria):
     """The expected actions."""
 
+    lists_calls: ClassVar[tuple[str, ...]] = ("expected_output",)
     expected_output: Listed[tuple[ToolName, ...]]
 
 
@@ -53,14 +53,12 @@ class ExecutionOrderConfig(Config):
     """Which of the three modes applies; neither flag is the set mode, and both at once are a mistake."""
 
     name: str = "ExecutionOrder"
-    should_exact_match: StrictBool = False
-    should_consider_ordering: StrictBool = False
+    should_exact_match: bool = False
+    should_consider_ordering: bool = False
 
-    @model_validator(mode="after")
-    def _has_one_mode(self) -> ExecutionOrderConfig:
+    def check(self) -> None:
         if self.should_exact_match and self.should_consider_ordering:
             raise ValueError("should_exact_match and should_consider_ordering exclude each other; set one of them")
-        return self
 
     @property
     def mode(self) -> Mode:

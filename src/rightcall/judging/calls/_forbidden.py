@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import msgspec
 
@@ -32,6 +33,7 @@ _MOST_LISTED = 40
 class ForbiddenToolsCriteria(Criteria):
     """The calls that must never be made: names, or names with the arguments that make them forbidden."""
 
+    names_tools: ClassVar[str | None] = "never"
     never: NotEmpty[tuple[Call, ...]]
 
 
@@ -56,6 +58,9 @@ class ForbiddenTools(Evaluator[ForbiddenToolsConfig, ForbiddenToolsCriteria, Pat
 
     def compile(self, criteria: ForbiddenToolsCriteria) -> PatternPlan:
         return PatternPlan.of(call_patterns(criteria.never, "subset", "never", self.limits))
+
+    def tools_to_miss(self, criteria: ForbiddenToolsCriteria) -> list[str]:
+        return [call.name for call in criteria.never]
 
     def scope(self, criteria: ForbiddenToolsCriteria) -> CallScope:
         return self.plan(criteria).scope(finds_calls=True)

@@ -7,7 +7,6 @@ from itertools import repeat
 from typing import ClassVar
 
 import msgspec
-from pydantic import StrictBool
 
 from rightcall.judging.core import (
     TEXT,
@@ -33,6 +32,7 @@ from ._sequences import is_surely_exact, least_in_order, may_be_exact
 class ToolCallOrderEvaluationCriteria(Criteria):
     """The names of the expected tools, in order; a tool expected twice is listed twice."""
 
+    lists_calls: ClassVar[tuple[str, ...]] = ("tool_calls_order",)
     tool_calls_order: NotEmpty[tuple[ToolName, ...]]
 
 
@@ -40,7 +40,7 @@ class ToolCallOrderEvaluatorConfig(ToolCallConfig):
     """`strict`: the sequences must be equal, and the score is 1.0 or 0.0."""
 
     name: str = "ToolCallOrderEvaluator"
-    strict: StrictBool = False
+    strict: bool = False
 
 
 class OrderPlan(msgspec.Struct, frozen=True):

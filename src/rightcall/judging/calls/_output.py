@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
-
-from pydantic import StrictBool, StrictStr
+from typing import Any, ClassVar, Literal
 
 from rightcall.judging.core import (
     CallScope,
@@ -29,13 +27,14 @@ class ExpectedOutput(UserModel):
 
     name: ToolName
     output: Any
-    id: StrictStr | None = None
+    id: str | None = None
     """The id of the tool, for comparing tools by id, as UiPath does."""
 
 
 class ToolCallOutputEvaluationCriteria(Criteria):
     """The expected outputs, in any order."""
 
+    lists_calls: ClassVar[tuple[str, ...]] = ("tool_outputs",)
     tool_outputs: NotEmpty[tuple[ExpectedOutput, ...]]
 
 
@@ -43,7 +42,7 @@ class ToolCallOutputEvaluatorConfig(ToolCallConfig):
     """`compare: text`: outputs are compared as text, to the letter. `strict`: the score is 1.0 or 0.0."""
 
     name: str = "ToolCallOutputEvaluator"
-    strict: StrictBool = False
+    strict: bool = False
     compare: Literal["value", "text"] = "value"
 
 

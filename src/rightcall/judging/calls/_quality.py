@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator
-
-from rightcall.judging.core import Call, CallScope, Config, Criteria, Listed, NotEmpty, Policy
+from rightcall.judging.core import Before, Call, CallScope, Config, Criteria, Listed, NotEmpty, Policy
 from rightcall.values.results import Justification, PairingJustification
 
 from ._comparison import Comparison
@@ -17,6 +15,7 @@ from ._pairs import PairingEvaluator, PatternPlan, call_patterns
 class ExpectedCallsCriteria(Criteria):
     """The expected calls, in any order."""
 
+    lists_calls: ClassVar[tuple[str, ...]] = ("expected",)
     expected: Listed[tuple[Call, ...]]
     args_match: Policy | None = None
 
@@ -115,7 +114,7 @@ def _one_call(value: Any) -> Any:
 class SingleToolUseCriteria(ExpectedCallsCriteria):
     """The one expected call."""
 
-    expected: Annotated[tuple[Call, ...], BeforeValidator(_one_call)]
+    expected: Annotated[tuple[Call, ...], Before(_one_call)]
 
 
 class SingleToolUse(QualityEvaluator):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
-from pydantic import BeforeValidator, StrictBool, model_validator
 
 from rightcall.errors import nearest, shown
 from rightcall.judging.core import (
@@ -17,6 +16,7 @@ from rightcall.judging.core import (
     Criteria,
     Evaluator,
     Listed,
+    Made,
     Measurement,
     NameScope,
     Policy,
@@ -58,7 +58,7 @@ def _match_type(value: Any) -> Any:
     return written
 
 
-Match: TypeAlias = Annotated[MatchType, BeforeValidator(_match_type)]
+Match: TypeAlias = Annotated[MatchType, Made(_match_type)]
 Calls: TypeAlias = Listed[tuple[Call, ...]]
 
 
@@ -68,18 +68,17 @@ class ToolTrajectoryEvaluationCriteria(Criteria):
     `match_type` and `args_match` override the configuration.
     """
 
+    lists_calls: ClassVar[tuple[str, ...]] = ("expected", "expected_turns")
     expected: Listed[tuple[Call, ...] | None] = None
     expected_turns: Listed[tuple[Calls, ...] | None] = None
     match_type: Match | None = None
     args_match: Policy | None = None
 
-    @model_validator(mode="after")
-    def _has_one_expectation(self) -> ToolTrajectoryEvaluationCriteria:
+    def check(self) -> None:
         if (self.expected is None) == (self.expected_turns is None):
             raise ValueError("give 'expected' for the whole run or 'expected_turns' for each turn, one of the two")
         if self.expected_turns == ():
             raise ValueError("expected_turns is empty; a conversation has at least one turn")
-        return self
 
 
 class ToolTrajectoryEvaluatorConfig(Config):
@@ -88,7 +87,7 @@ class ToolTrajectoryEvaluatorConfig(Config):
     name: str = "ToolTrajectoryEvaluator"
     match_type: Match = "EXACT"
     args_match: Policy = "subset"
-    partial_credit: StrictBool = False
+    partial_credit: bool = False
 
 
 class ToolTrajectoryEvaluator(
@@ -106,6 +105,7 @@ class ToolTrajectoryEvaluator(
     """
 
     type_id = "tool-trajectory"
+    empty_turn: ClassVar[Any] = []
     shorthand = Shorthand(
         "calls",
         "expected",

@@ -4,6 +4,15 @@ from ._async import (
     Execution as Execution,
     is_score as is_score,
 )
+from ._checks import (
+    After as After,
+    Before as Before,
+    Bounds as Bounds,
+    Key as Key,
+    Length as Length,
+    Made as Made,
+    NotDumped as NotDumped,
+)
 from ._criteria import (
     Call as Call,
     Config as Config,
@@ -15,6 +24,7 @@ from ._criteria import (
     Threshold as Threshold,
     ToolCallConfig as ToolCallConfig,
     ToolName as ToolName,
+    number_in_text as number_in_text,
     tool_name as tool_name,
 )
 from ._declarations import (
@@ -42,6 +52,12 @@ from ._evaluator import (
 from ._execution import AgentExecution as AgentExecution
 from ._foreign import CODE_OF_YOURS as CODE_OF_YOURS, split_code as split_code, unavailable as unavailable
 from ._loop import in_thread as in_thread
-from ._mistakes import UserModel as UserModel, parse_config as parse_config, parse_criteria as parse_criteria
 from ._overall import Conclusion as Conclusion, OverallEvaluator as OverallEvaluator, Row as Row
 from ._selection import Selection as Selection
+from ._user_model import (
+    ModelError as ModelError,
+    UserModel as UserModel,
+    camel as camel,
+    parse_config as parse_config,
+    parse_criteria as parse_criteria,
+)

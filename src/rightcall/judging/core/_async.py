@@ -10,13 +10,13 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 import msgspec
-from pydantic import Field
 
 from rightcall.errors import LimitError, shown
 from rightcall.values.results import EvaluationResult, Explained, Explanation, Finding, Justification
 from rightcall.values.trajectory import ToolCall, Trajectory
 
-from ._criteria import Config, Criteria
+from ._checks import Before, Bounds
+from ._criteria import Config, Criteria, number_in_text
 from ._evaluator import Evaluator, Measurement, NoPlan
 from ._execution import AgentExecution
 from ._selection import Selection, select
@@ -55,7 +55,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
 class AsyncConfig(Config):
     """The configuration of an evaluator that waits."""
 
-    timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = DEFAULT_TIMEOUT
+    timeout: Annotated[float, Before(number_in_text), Bounds(above=0, finite=True)] = DEFAULT_TIMEOUT
     """Seconds that one evaluation may take."""
 
 

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args
-
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    StrictBool,
-    StrictStr,
-    field_validator,
-)
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar, get_args
 
 from rightcall.errors import nearest, pattern_problem, shown
 from rightcall.limits import DEFAULT_LIMITS
 from rightcall.matching.matchers import ArgsPolicy
 
-from ._mistakes import UserModel
+from ._checks import After, Before, Bounds, Made
+from ._user_model import UserModel
 
 
 def tool_name(value: str) -> str:
@@ -50,14 +42,22 @@ def _not_empty(value: Any) -> Any:
 
 
 ItemsT = TypeVar("ItemsT")
-Listed = Annotated[ItemsT, BeforeValidator(_listed)]
+Listed = Annotated[ItemsT, Before(_listed)]
 """Expectations in order: a set has none."""
 
-NotEmpty = Annotated[ItemsT, BeforeValidator(_listed), AfterValidator(_not_empty)]
+NotEmpty = Annotated[ItemsT, Before(_listed), After(_not_empty)]
 """Expectations that must not be empty: nothing expected is a mistake here, not a score."""
 
-ToolName: TypeAlias = Annotated[StrictStr, AfterValidator(tool_name)]
-Threshold: TypeAlias = Annotated[float, Field(ge=0.0, le=1.0, strict=True)]
+ToolName: TypeAlias = Annotated[str, After(tool_name)]
+Threshold: TypeAlias = Annotated[float, Bounds(least=0, most=1)]
+
+
+def number_in_text(value: Any) -> Any:
+    """Return the number that a text has: `timeout: "60"` is accepted, as it always was."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 _POLICIES: tuple[str, ...] = get_args(ArgsPolicy)
@@ -70,55 +70,66 @@ def _policy(value: Any) -> Any:
     return written
 
 
-Policy: TypeAlias = Annotated[ArgsPolicy, BeforeValidator(_policy)]
+Policy: TypeAlias = Annotated[ArgsPolicy, Made(_policy)]
+
+
+def _is_object(value: Any) -> Any:
+    if isinstance(value, (str, bytes, int, float, list, tuple)):
+        raise ValueError(f"arguments are an object, not {shown(value)}")
+    return value
 
 
 class ExpectedCall(UserModel):
     """One expected call: the tool's name and, where they matter, its arguments with any matchers in them."""
 
     name: ToolName
-    args: Any = None
-    id: StrictStr | None = None
+    args: Annotated[Any, After(_is_object)] = None
+    id: str | None = None
     """The id of the tool, for comparing tools by id, as UiPath does."""
-
-    @field_validator("args")
-    @classmethod
-    def _is_object(cls, value: Any) -> Any:
-        if isinstance(value, (str, bytes, int, float, list, tuple)):
-            raise ValueError(f"arguments are an object, not {shown(value)}")
-        return value
 
 
 def _call_from_name(value: Any) -> Any:
     return {"name": value} if isinstance(value, str) else value
 
 
-Call = Annotated[ExpectedCall, BeforeValidator(_call_from_name)]
+Call = Annotated[ExpectedCall, Before(_call_from_name)]
 """An expected call, or its name alone."""
 
 
 class Criteria(UserModel):
     """The expectation of an evaluator. Every kind of criteria can narrow down the calls it is about."""
 
+    lists_calls: ClassVar[tuple[str, ...]] = ()
+    """The keys that list expected calls, or their names; in `expected_turns` a list for each turn."""
+    names_tools: ClassVar[str | None] = None
+    """A key that has tools which are not a list of expected calls."""
+
     ignore_tools: Listed[tuple[ToolName, ...]] = ()
     """Names of tools whose calls are left out."""
-    agent: Annotated[StrictStr, AfterValidator(_agent_name)] | None = None
+    agent: Annotated[str, After(_agent_name)] | None = None
     """Only this agent's calls count."""
-    top_level: StrictBool = False
+    top_level: bool = False
     """Only calls that no other tool made count."""
     parallel: Literal["in_order", "any_order"] = "in_order"
     """With `any_order`, neighbouring calls of one parallel group may come in any order."""
 
-    def __copy__(self) -> Criteria:
-        return _without_plans(super().__copy__())
+    def call_lists(self) -> Iterator[tuple[str, Sequence[Any]]]:
+        """Yield the lists of expected calls that are not empty, each with its path."""
+        for key in self.lists_calls:
+            listed = self.__dict__[key] or ()
+            if key != "expected_turns":
+                yield from [(key, listed)] if listed else ()
+            else:
+                yield from [(f"{key}[{turn}]", calls) for turn, calls in enumerate(listed) if calls]
 
-    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Criteria:
-        return _without_plans(super().__deepcopy__(memo))
+    def expected_tools(self) -> list[Any]:
+        """Return all expected tools: names, or objects with a `name` and perhaps an `id`."""
+        named = self.__dict__[self.names_tools] if self.names_tools is not None else ()
+        return [*named, *[call for _, calls in self.call_lists() for call in calls]]
 
-    def __getstate__(self) -> dict[Any, Any]:
-        state = super().__getstate__()
-        kept = {key: value for key, value in state["__dict__"].items() if key not in _DERIVED}
-        return {**state, "__dict__": kept}
+    def __getstate__(self) -> dict[str, Any]:
+        # What was compiled is not part of a copy, which may be changed, nor can all of it be pickled.
+        return {key: value for key, value in self.__dict__.items() if key not in ("plans", "takes_all")}
 
     @cached_property
     def takes_all(self) -> bool:
@@ -132,21 +143,11 @@ class Criteria(UserModel):
         return {}
 
 
-_DERIVED = ("plans", "takes_all")
-
-
-def _without_plans(copied: Criteria) -> Criteria:
-    """Drop what was compiled: a copy may be changed."""
-    for name in _DERIVED:
-        copied.__dict__.pop(name, None)
-    return copied
-
-
 class Config(UserModel):
     """How an evaluator judges, whatever it is given."""
 
-    name: StrictStr = ""
-    description: StrictStr = ""
+    name: str = ""
+    description: str = ""
     threshold: Threshold = 1.0
     """The score from which a trajectory passes."""
     default_evaluation_criteria: Any = None

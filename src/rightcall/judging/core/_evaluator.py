@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Set
-from functools import cache
-from itertools import chain
+from collections.abc import Iterable, Mapping, Sequence, Set
 from time import perf_counter
 from types import UnionType
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
@@ -21,9 +19,9 @@ from rightcall.values.trajectory import ToolCall, Trajectory
 from ._criteria import Config, Criteria
 from ._declarations import Scope, Shorthand
 from ._execution import AgentExecution
-from ._mistakes import parse_config, parse_criteria
 from ._naming import Naming
 from ._selection import Selection, select
+from ._user_model import parse_config, parse_criteria
 
 
 class Plan(Protocol):
@@ -85,6 +83,8 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
     """The kind of details that its results have, or a union of kinds."""
     shorthand: ClassVar[Shorthand | None] = None
     """How eval sets write its criteria in short, if they can."""
+    empty_turn: ClassVar[Any] = None
+    """What a turn expects that says nothing, while other turns of its conversation do; `None` for anything."""
     code_settings: ClassVar[tuple[str, ...]] = ()
     """Keys of its configuration that may name code of the user: `file.py:function`."""
 
@@ -179,6 +179,10 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         """
         return None
 
+    def tools_to_miss(self, criteria: CriteriaT) -> Sequence[str]:
+        """Return the tools that the criteria name and that no run has to call: a misspelt one would go unseen."""
+        return ()
+
     def plan(self, criteria: CriteriaT) -> PlanT:
         """Return what was compiled of criteria."""
         plan: PlanT | None = criteria.plans.get(self)
@@ -235,7 +239,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         """Refuse ids of tools where nothing is compared with them. Raises `CriteriaError`."""
         if self.renames:
             self._naming(criteria)
-        elif any([getattr(each, "id", None) is not None for each in _expected_tools(criteria)]):
+        elif any([getattr(each, "id", None) is not None for each in criteria.expected_tools()]):
             raise CriteriaError(
                 f"criteria of {self.id!r}: 'id' needs 'tool_names: uipath' in the evaluator's configuration"
             )
@@ -243,7 +247,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
     def _naming(self, criteria: CriteriaT) -> Naming:
         known: Naming | None = criteria.plans.get((self, "naming"))
         if known is None:
-            known = criteria.plans[self, "naming"] = Naming.of(_expected_tools(criteria))
+            known = criteria.plans[self, "naming"] = Naming.of(criteria.expected_tools())
         return known
 
     def _default_criteria(self) -> CriteriaT | None:
@@ -306,27 +310,6 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             evaluation_time=seconds,
             explanation=Explanation(Explained(justification, (Finding(code, reason),))),
         )
-
-
-_EXPECTED_TOOLS = ("tool_calls_order", "tool_calls_count", "tool_calls", "tool_outputs", "expected", "never")
-"""The keys of criteria that have expected tools."""
-
-
-def _expected_tools(criteria: Criteria) -> Iterable[Any]:
-    keys = _keys_with_tools(type(criteria))
-    held = [getattr(criteria, key) or () for key in keys if key != "expected_turns"]
-    turns = criteria.expected_turns or () if "expected_turns" in keys else ()  # type: ignore[attr-defined]
-    return chain(*held, *[turn for turn in turns if isinstance(turn, tuple)])
-
-
-@cache
-def _keys_with_tools(kind: type[Criteria]) -> tuple[str, ...]:
-    """Return those of the keys that a kind of criteria has.
-
-    Asking a pydantic model for an attribute that it has not got raises through two `__getattr__`: of the time to load
-    10,000 cases that took a seventh.
-    """
-    return tuple([key for key in (*_EXPECTED_TOOLS, "expected_turns") if key in kind.model_fields])
 
 
 class _InDoubt(msgspec.Struct, frozen=True):

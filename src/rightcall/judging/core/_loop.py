@@ -98,14 +98,15 @@ class Loop:
 
     def close(self) -> None:
         """Ask no more. What has no answer yet gets none."""
-        from concurrent.futures import CancelledError
-
         self._is_closed.set()
         with self._lock:
             jobs, room = list(self._jobs), self._room
             self._jobs.clear()
-        for job in jobs:
-            job.future.set_exception(CancelledError())
+        if jobs:
+            from concurrent.futures import CancelledError
+
+            for job in jobs:
+                job.future.set_exception(CancelledError())
         if room is not None:
             room.close()
 

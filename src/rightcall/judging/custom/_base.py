@@ -11,12 +11,13 @@ from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
 from rightcall.errors import ConfigurationError
-from rightcall.judging.core import AgentExecution, Execution, parse_config, parse_criteria
+from rightcall.judging.core import AgentExecution, Execution
 from rightcall.values.decoding import dump_json
 from rightcall.values.results import EvaluationResult
 from rightcall.values.trajectory import ToolCall
 
 from ._code import Code, Options
+from ._foreign_models import read_config, read_criteria
 from ._judgement import Judgement
 
 
@@ -86,7 +87,7 @@ class BaseEvaluator(ABC, Generic[CriteriaT, ConfigT, JustificationT]):
         criteria, settings, justification = types_of(type(self))
         self.evaluation_criteria_type, self.config_type, self.justification_type = criteria, settings, justification
         given = {} if config is None else config
-        self.evaluator_config: ConfigT = parse_config(settings, given, self.id)
+        self.evaluator_config: ConfigT = read_config(settings, given, self.id)
         self.name = known.get("name") or self.evaluator_config.name
         self.description = known.get("description") or self.evaluator_config.description
 
@@ -101,7 +102,7 @@ class BaseEvaluator(ABC, Generic[CriteriaT, ConfigT, JustificationT]):
 
     def validate_evaluation_criteria(self, criteria: Any) -> CriteriaT:
         """The criteria as the model that was named. Raises `CriteriaError`."""
-        checked: CriteriaT = parse_criteria(self.evaluation_criteria_type, criteria, self.id)
+        checked: CriteriaT = read_criteria(self.evaluation_criteria_type, criteria, self.id)
         return checked
 
     def validate_justification(self, justification: Any) -> Any:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, get_type_hints, overload
 
 import msgspec
-from pydantic import BaseModel
 
 from rightcall.errors import ConfigurationError, nearest, shown
+
+from ._foreign_models import is_model
 
 PARAMETERS = (
     *("trajectory", "calls", "output", "input", "criteria", "config"),
@@ -27,8 +28,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
     threshold: float | None = None
     timeout: float | None = None
-    config: type[BaseModel] | None = None
-    criteria: type[BaseModel] | None = None
+    config: type[Any] | None = None
+    criteria: type[Any] | None = None
     reads_calls: bool | None = None
 
 
@@ -41,8 +42,8 @@ class Code(msgspec.Struct, frozen=True, kw_only=True):
     wanted: tuple[str, ...] = ()
     """The names of what it is called with."""
     options: Options = Options()
-    config: type[BaseModel] | None = None
-    criteria: type[BaseModel] | None = None
+    config: type[Any] | None = None
+    criteria: type[Any] | None = None
     reads_calls: bool = True
 
     @property
@@ -58,8 +59,8 @@ def evaluator(
     *,
     threshold: float | None = ...,
     timeout: float | None = ...,
-    config: type[BaseModel] | None = ...,
-    criteria: type[BaseModel] | None = ...,
+    config: type[Any] | None = ...,
+    criteria: type[Any] | None = ...,
     reads_calls: bool | None = ...,
 ) -> Callable[[TargetT], TargetT]: ...
 def evaluator(target: Any = None, /, **options: Any) -> Any:
@@ -180,5 +181,5 @@ def _hints(function: Any, name: str, wanted: tuple[str, ...]) -> dict[str, Any]:
         return {}
 
 
-def _model(annotation: Any) -> type[BaseModel] | None:
-    return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
+def _model(annotation: Any) -> type[Any] | None:
+    return annotation if is_model(annotation) else None

@@ -7,8 +7,6 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from pydantic import BaseModel
-
 from rightcall.errors import ConfigurationError, CriteriaError, RightcallError, nearest, shown
 from rightcall.judging.core import (
     AsyncConfig,
@@ -17,13 +15,12 @@ from rightcall.judging.core import (
     Evaluator,
     Execution,
     in_thread,
-    parse_config,
-    parse_criteria,
 )
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.values.results import CustomJustification, EvaluationResult
 
 from ._code import Code, code_of
+from ._foreign_models import known_keys, read_config, read_criteria, snake
 from ._judgement import result_of
 
 _OURS = tuple(AsyncConfig.model_fields)
@@ -66,7 +63,8 @@ class CustomEvaluator(AsyncEvaluator[AsyncConfig, Criteria]):
         model = self.code.criteria
         if not self.code.takes_criteria:
             if value not in (None, True, {}):
-                raise CriteriaError(f"{self.id!r} takes no criteria; write 'true', not {shown(value)}")
+                inside = tuple(value)[:1] if isinstance(value, dict) else ()
+                raise CriteriaError(f"{self.id!r} takes no criteria; write 'true', not {shown(value)}", inside)
             return None
         if model is None:
             return value
@@ -75,8 +73,8 @@ class CustomEvaluator(AsyncEvaluator[AsyncConfig, Criteria]):
         if value is None or value is True:
             value = {}
         if isinstance(value, Mapping):
-            value = _known(dict(value), model, f"criteria of {self.id!r}", CriteriaError)
-        return parse_criteria(model, value, self.id)
+            value = known_keys(dict(value), model, f"criteria of {self.id!r}", CriteriaError)
+        return read_criteria(model, value, self.id)
 
     async def assess(self, execution: Execution, criteria: Any) -> EvaluationResult:
         """Run the user's code."""
@@ -132,41 +130,23 @@ def _split(given: dict[str, Any], code: Code, name: str) -> tuple[dict[str, Any]
     """Split a configuration into the keys of every evaluator and those of this code. A key of both is for both."""
     ours, theirs = {}, {}
     for key, value in given.items():
-        plain = _snake(key, AsyncConfig)
+        plain = snake(key, AsyncConfig.model_fields)
         if plain in _OURS:
             ours[plain] = value
         if plain not in _OURS or (code.config is not None and plain in code.config.model_fields):
             theirs[key] = value
     if code.config is not None:
-        return ours, _known(theirs, code.config, f"configuration of {name!r}", ConfigurationError)
+        return ours, known_keys(theirs, code.config, f"configuration of {name!r}", ConfigurationError)
     if theirs:
         unknown = next(iter(theirs))
         raise ConfigurationError(f"configuration of {name!r}: unknown key {unknown!r}; {nearest(unknown, _OURS)}")
     return ours, {}
 
 
-def _known(given: dict[str, Any], model: type[BaseModel], subject: str, error: type[RightcallError]) -> dict[str, Any]:
-    """An object with its keys as a model has them; a key that the model does not have is an error, unless it may."""
-    aliases = {field.alias for field in model.model_fields.values()}
-    known = {key if key in aliases else _snake(key, model): value for key, value in given.items()}
-    if model.model_config.get("extra") != "allow":
-        for key in known:
-            if key not in model.model_fields and key not in aliases:
-                raise error(f"{subject}: unknown key {key!r}; {nearest(key, tuple(model.model_fields))}")
-    return known
-
-
-def _snake(key: str, model: type[BaseModel]) -> str:
-    """A key in camelCase as the field that it means, if there is one."""
-    from pydantic.alias_generators import to_snake
-
-    return to_snake(key) if key not in model.model_fields and to_snake(key) in model.model_fields else key
-
-
 def _settings(code: Code, theirs: dict[str, Any], name: str) -> Any:
     if code.config is None:
         return None
-    return parse_config(code.config, theirs, name)
+    return read_config(code.config, theirs, name)
 
 
 def _defaults(code: Code, settings: Any) -> dict[str, Any]:

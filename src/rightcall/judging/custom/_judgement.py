@@ -6,13 +6,14 @@ import dataclasses
 from typing import Any
 
 import msgspec
-from pydantic import BaseModel
 
 from rightcall.errors import InputError, LimitError, shown
 from rightcall.judging.core import AsyncEvaluator, Execution, is_score
 from rightcall.limits import Limits
 from rightcall.values.decoding import admit, dump_json
 from rightcall.values.results import CustomJustification, EvaluationResult, Finding
+
+from ._foreign_models import is_model
 
 _REASON = 1_000
 
@@ -65,7 +66,7 @@ def plain_details(details: Any, limits: Limits) -> tuple[Any, tuple[str, ...]]:
 
 
 def _dumped(details: Any) -> Any:
-    if isinstance(details, BaseModel):
+    if is_model(type(details)):
         return details.model_dump(mode="json")
     if isinstance(details, msgspec.Struct) or (dataclasses.is_dataclass(details) and not isinstance(details, type)):
         return msgspec.to_builtins(details)

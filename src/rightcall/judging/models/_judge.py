@@ -9,16 +9,21 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
 
 import msgspec
-from pydantic import BeforeValidator, Field, StrictStr, field_validator
 
 from rightcall.errors import ConfigurationError, shown
 from rightcall.judging.core import (
+    After,
     AsyncConfig,
     AsyncEvaluator,
+    Before,
+    Bounds,
     Criteria,
     Execution,
+    Length,
+    NotDumped,
     UserModel,
     in_thread,
+    number_in_text,
     split_code,
 )
 from rightcall.limits import DEFAULT_LIMITS, Limits
@@ -44,8 +49,8 @@ _MARGIN = 0.5
 class WrittenRubric(UserModel):
     """One thing that is either met or not."""
 
-    id: Annotated[StrictStr, Field(min_length=1, max_length=200)]
-    text: Annotated[StrictStr, Field(min_length=1, max_length=10_000)]
+    id: Annotated[str, Length(1, 200)]
+    text: Annotated[str, Length(1, 10_000)]
 
 
 def _rubrics(value: Any) -> Any:
@@ -55,51 +60,48 @@ def _rubrics(value: Any) -> Any:
     return [{"id": f"{n}", "text": one} if isinstance(one, str) else one for n, one in enumerate(value, 1)]
 
 
-Rubrics = Annotated[tuple[WrittenRubric, ...], BeforeValidator(_rubrics)]
+Rubrics = Annotated[tuple[WrittenRubric, ...], Before(_rubrics)]
+
+
+def _is_odd(value: int) -> int:
+    if value % 2 == 0:
+        raise ValueError(f"an odd number is expected, so that there is a majority, not {value}")
+    return value
+
+
+def _can_be_called(value: Any) -> Any:
+    is_named = isinstance(value, str) and split_code(value) is not None
+    if value is not None and not callable(value) and not is_named:
+        raise ValueError(f"a function is expected, or its name as file.py:function, not {shown(value)}")
+    return value
+
+
+def _has_known_placeholders(value: str) -> str:
+    try:
+        prompt_text(value)
+    except ConfigurationError as problem:
+        raise ValueError(str(problem)) from None
+    return value
 
 
 class JudgeConfig(AsyncConfig):
     """How a judge is asked. Where it is, and its key, is said by the environment only."""
 
-    timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 120.0
+    timeout: Annotated[float, Before(number_in_text), Bounds(above=0, finite=True)] = 120.0
     """Seconds that one evaluation may take, with all its answers and all attempts to get them."""
-    model: StrictStr = ""
+    model: str = ""
     """The model; that of the environment, if it is empty."""
-    prompt: StrictStr = ""
+    prompt: Annotated[str, After(_has_known_placeholders)] = ""
     """What to judge, in the user's words."""
     rubrics: Rubrics = ()
     """What is to be met by every case."""
-    samples: Annotated[int, Field(strict=True, ge=1, le=31)] = 1
+    samples: Annotated[int, Bounds(least=1, most=31), After(_is_odd)] = 1
     """How many answers are asked for. The majority decides, so that it is an odd number."""
-    temperature: Annotated[float, Field(ge=0, le=2)] | None = 0.0
+    temperature: Annotated[float, Before(number_in_text), Bounds(least=0, most=2)] | None = 0.0
     """How varied answers are; with none, the model's own default."""
-    max_tokens: Annotated[int, Field(strict=True, ge=1)] | None = None
-    judge: Annotated[Any, Field(exclude=True)] = None
+    max_tokens: Annotated[int, Bounds(least=1)] | None = None
+    judge: Annotated[Any, After(_can_be_called), NotDumped()] = None
     """A function to be asked instead of an endpoint; in an eval set its name, `file.py:function`."""
-
-    @field_validator("samples")
-    @classmethod
-    def _is_odd(cls, value: int) -> int:
-        if value % 2 == 0:
-            raise ValueError(f"an odd number is expected, so that there is a majority, not {value}")
-        return value
-
-    @field_validator("judge")
-    @classmethod
-    def _can_be_called(cls, value: Any) -> Any:
-        is_named = isinstance(value, str) and split_code(value) is not None
-        if value is not None and not callable(value) and not is_named:
-            raise ValueError(f"a function is expected, or its name as file.py:function, not {shown(value)}")
-        return value
-
-    @field_validator("prompt")
-    @classmethod
-    def _has_known_placeholders(cls, value: str) -> str:
-        try:
-            prompt_text(value)
-        except ConfigurationError as problem:
-            raise ValueError(str(problem)) from None
-        return value
 
 
 class JudgeCriteria(Criteria):

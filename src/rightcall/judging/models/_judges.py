@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from pydantic import StrictStr, field_validator, model_validator
+from typing import Annotated, Any
 
 from rightcall.errors import InputError, shown
 from rightcall.judging.answers import Target, expected_part, part_of
-from rightcall.judging.core import Execution, Listed, NoPlan, Shorthand
+from rightcall.judging.core import After, Before, Execution, Listed, NoPlan, Shorthand
 from rightcall.values.decoding import admit
 from rightcall.values.results import EvaluationResult, Finding
 
@@ -19,18 +17,13 @@ from ._judge import JudgeConfig, JudgeCriteria, JudgeEvaluator
 class JudgeTrajectoryConfig(JudgeConfig):
     """How a judge of trajectories is asked."""
 
-    name: StrictStr = "LlmJudgeTrajectory"
+    name: str = "LlmJudgeTrajectory"
 
 
 class JudgeTrajectoryCriteria(JudgeCriteria):
     """The expected behaviour in words; that of the case under `expected_behavior`, if it is empty."""
 
-    expected_agent_behavior: StrictStr = ""
-
-    @field_validator("expected_agent_behavior", mode="before")
-    @classmethod
-    def _may_be_null(cls, value: Any) -> Any:
-        return "" if value is None else value
+    expected_agent_behavior: Annotated[str, Before(lambda value: "" if value is None else value)] = ""
 
 
 class LlmJudgeTrajectory(JudgeEvaluator[JudgeTrajectoryConfig, JudgeTrajectoryCriteria]):
@@ -69,18 +62,17 @@ class LlmJudgeTrajectory(JudgeEvaluator[JudgeTrajectoryConfig, JudgeTrajectoryCr
         return Question(task=self.asked(), blocks=tuple(blocks), rubrics=rubrics, calls=len(execution.calls))
 
 
+def _is_some_key(value: Target) -> Target:
+    if not value:
+        raise ValueError(f"a key is expected, not {shown(value)}")
+    return value
+
+
 class JudgeOutputConfig(JudgeConfig):
     """How a judge of answers is asked, and which part of the answer it is shown."""
 
-    name: StrictStr = "LlmJudgeOutput"
-    target_output_key: StrictStr | tuple[StrictStr, ...] = "*"
-
-    @field_validator("target_output_key")
-    @classmethod
-    def _is_some_key(cls, value: Target) -> Target:
-        if not value:
-            raise ValueError(f"a key is expected, not {shown(value)}")
-        return value
+    name: str = "LlmJudgeOutput"
+    target_output_key: Annotated[Target, After(_is_some_key)] = "*"
 
 
 class JudgeOutputCriteria(JudgeCriteria):
@@ -89,15 +81,13 @@ class JudgeOutputCriteria(JudgeCriteria):
     expected_output: Any = None
     expected_turns: Listed[tuple[Any, ...] | None] = None
 
-    @model_validator(mode="after")
-    def _is_json(self) -> JudgeOutputCriteria:
+    def check(self) -> None:
         if self.expected_turns is not None and self.expected_output is not None:
             raise ValueError("give 'expected_output' for the answer of the run or 'expected_turns', one of the two")
         try:
             admit([self.expected_output, list(self.expected_turns or ())])
         except InputError as problem:
             raise ValueError(f"expected_output: {problem}") from None
-        return self
 
 
 class LlmJudgeOutput(JudgeEvaluator[JudgeOutputConfig, JudgeOutputCriteria]):

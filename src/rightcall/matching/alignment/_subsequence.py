@@ -5,9 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import accumulate
-
-from rapidfuzz.distance import LCSseq
+from typing import Any
 
 from ._pairing import Row
 
@@ -169,10 +169,18 @@ _LARGEST_EDITS = 20_000 * 20_000
 """Cells rapidfuzz may keep to recover a path, a bit each: 50 MB."""
 
 
+@cache
+def _lcs() -> Any:
+    # Imported on first use: 15 ms, and where the calls are the expected ones nothing is aligned.
+    from rapidfuzz.distance import LCSseq
+
+    return LCSseq
+
+
 def common_length(expected: Sequence[int], actual: Sequence[int]) -> int:
     """The length of a longest common subsequence of two lists of small whole numbers."""
     # rapidfuzz compares hashes; of whole numbers that fit a word those never collide.
-    return LCSseq.similarity(expected, actual)
+    return int(_lcs().similarity(expected, actual))
 
 
 def common_subsequence(expected: Sequence[int], actual: Sequence[int]) -> list[tuple[int, int]]:
@@ -183,7 +191,7 @@ def common_subsequence(expected: Sequence[int], actual: Sequence[int]) -> list[t
     if len(expected) * len(actual) > _LARGEST_EDITS:
         return _in_linear_memory(expected, actual)
     pairs: list[tuple[int, int]] = []
-    for first, second, size in LCSseq.editops(expected, actual).as_matching_blocks():
+    for first, second, size in _lcs().editops(expected, actual).as_matching_blocks():
         if size == 1:
             pairs.append((first, second))
         else:

@@ -12,13 +12,13 @@ import msgspec
 from rightcall.cases.evalsets import (
     Case,
     Check,
+    CodeFinder,
     EvalSet,
     OverallCheck,
     convert_eval_set,
     load_expectation,
     parse_eval_set,
 )
-from rightcall.cases.extensions import CodeFinder
 from rightcall.cases.verdicts import CaseFinder, has_async_evaluators
 from rightcall.errors import ConfigurationError, InputError
 from rightcall.judging import Criteria, Scope

@@ -10,8 +10,7 @@ from typing import Any
 
 import msgspec
 
-from rightcall.cases.evalsets import EvalSet, select_cases
-from rightcall.cases.extensions import load_eval_set_with_code
+from rightcall.cases.evalsets import EvalSet, load_eval_set_with_code, select_cases
 from rightcall.cases.verdicts import judge_outcome
 from rightcall.errors import AgentError, CheckFailedError, CriteriaError, InputError, NotMeasuredError, shown
 from rightcall.reporting.store import case_digest, commit_of, create_run, file_digest, files_digest

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rightcall.cases.evalsets import Case, EvalSet, select_cases
-from rightcall.cases.extensions import load_eval_set_with_code
+from rightcall.cases.evalsets import Case, EvalSet, load_eval_set_with_code, select_cases
 from rightcall.errors import RightcallError
 from rightcall.reporting.reports import printable
 from rightcall.running.tracing import Captured

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rightcall.cases.evalsets import EvalSet, load_eval_set
 from rightcall.errors import AgentError, ConfigurationError, RightcallError, UnknownNameError, nearest
-from rightcall.judging import (
-    CODE_OF_YOURS,
-    Evaluator,
-    JudgeEvaluator,
-    UnavailableEvaluator,
-    UnimportedOverall,
-    custom_type,
-    installed_evaluators,
-    split_code,
-)
+from rightcall.judging import CODE_OF_YOURS, Evaluator, UnavailableEvaluator, installed_evaluators, split_code
 from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.running.agents import SearchPath, import_file
 from rightcall.running.project import TrustedProject, project_of, project_of_eval_set
+
+from ._cases import EvalSet
+from ._loader import load_eval_set
+
+# What imports custom code is imported where it is used: most eval sets name none.
+if TYPE_CHECKING:
+    from rightcall.running.agents import SearchPath
 
 _FORMS = "a custom evaluator is named as file.py:Name, or by the name that an installed package gives it"
 
@@ -38,7 +33,7 @@ class CodeFinder:
         self._project = project_of(evalset)
         self._home = home or project_of_eval_set(evalset)
         self._trust, self._remedy = trust, remedy
-        self._search = SearchPath()
+        self._search: SearchPath | None = None
         self._found: dict[str, None] = {}
 
     def find(self, type_id: str) -> type[Evaluator[Any, Any, Any]]:
@@ -48,6 +43,8 @@ class CodeFinder:
             ConfigurationError: it is not trusted, cannot be imported, or is not an evaluator.
             UnknownNameError: there is no such file, or no such name in it.
         """
+        from rightcall.judging import custom_type
+
         target = self.target(type_id)
         split = split_code(type_id)
         if split is None:
@@ -64,6 +61,10 @@ class CodeFinder:
         raise ConfigurationError(f"{type_id!r:.200} is not an evaluator; {_FORMS}")
 
     def _in_file(self, type_id: str, place: str, name: str) -> Any:
+        from rightcall.running.agents import SearchPath, import_file
+
+        if self._search is None:
+            self._search = SearchPath()
         file = self._file(type_id, place)
         _forget_if_changed(file)
         try:
@@ -145,7 +146,9 @@ def _forget_if_changed(file: Path) -> None:
 
 def _fingerprint(file: Path) -> str:
     """Return a digest of the file and of the files beside it, which it may import."""
-    content = hashlib.sha256()
+    from hashlib import sha256
+
+    content = sha256()
     for one in _beside(file):
         content.update(one.read_bytes())
     return content.hexdigest()[:32]
@@ -184,6 +187,8 @@ def code_files(path: str | Path) -> list[Path]:
 
     The list is empty if the eval set cannot be loaded.
     """
+    from rightcall.judging import JudgeEvaluator, UnimportedOverall
+
     try:
         eval_set = load_eval_set(path)
     except RightcallError:

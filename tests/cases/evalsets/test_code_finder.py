@@ -11,8 +11,7 @@ import pytest
 from tests.cases.evalsets import uipath_files
 
 from rightcall import DocumentError, Trajectory, judge, load_eval_set
-from rightcall.cases.evalsets import convert_eval_set
-from rightcall.cases.extensions import code_files, load_eval_set_with_code
+from rightcall.cases.evalsets import code_files, convert_eval_set, load_eval_set_with_code
 from rightcall.judging import CustomEvaluator, installed_evaluators
 
 CHECKS = """\
