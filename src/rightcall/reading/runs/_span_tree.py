@@ -242,9 +242,8 @@ class Tree:
             # Marked before its parent is looked at, a span that is its own ancestor ends the way up.
             known[above] = found = None
             above = self._parents.get(above)
-        if own is None or found is not own:
-            for span_id in path:
-                known[span_id] = found
+        for span_id in path:
+            known[span_id] = found
         return found
 
     def _descends(self, span: Span, ancestor: Span) -> bool:
