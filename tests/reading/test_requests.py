@@ -80,3 +80,31 @@ def test_requests_that_differ_in_a_number_are_two_however_large_it_is(numbers: t
 
     assert calls(*asking) == 2
     assert calls(asking[0], asking[0]) == 1
+
+
+def test_a_call_after_one_that_was_answered_in_its_own_message_was_not_asked_for_with_it() -> None:
+    def asked_and_answered(name: str) -> dict[str, Any]:
+        call = {"functionCall": {"name": name, "args": {}}}
+        return {"role": "model", "parts": [call, {"functionResponse": {"name": name, "response": {"result": name}}}]}
+
+    asked = {"role": "user", "parts": [{"text": "Go."}]}
+    found = read_messages([asked, asked_and_answered("a"), asked_and_answered("b")])
+
+    assert [(call.name, call.group) for call in found.calls] == [("a", "turn-1"), ("b", "turn-2")]
+
+
+def test_an_id_of_the_simulated_user_is_free_for_the_agent_once_it_was_answered() -> None:
+    """As tau2-bench writes it: a user with tools, beside an agent with others."""
+
+    def asks(role: str, name: str) -> dict[str, Any]:
+        call = {"id": "1", "name": name, "arguments": {}, "requestor": role}
+        return {"role": role, "content": None, "tool_calls": [call]}
+
+    def answers(role: str, output: str) -> dict[str, Any]:
+        return {"role": "tool", "id": "1", "content": output, "requestor": role, "error": False}
+
+    begin = [says("user", "Help me."), says("assistant", "Toggle it.")]
+    made = [asks("user", "toggle"), answers("user", "on"), asks("assistant", "look"), answers("assistant", "seen")]
+    found = read_messages([*begin, *made, says("assistant", "Done.")])
+
+    assert [(call.name, call.output) for call in found.calls] == [("look", "seen")]
