@@ -61,11 +61,11 @@ def test_where_calls_may_be_missing_a_path_passes_only_if_no_further_call_could_
 
 def bounds(result: EvaluationResult) -> tuple[float, float]:
     """The lowest and the highest score that a result names."""
-    found = next(filter(None, map(_BETWEEN.search, result.warnings)), None)
-    if found is None:
+    found = [each for each in map(_BETWEEN.search, result.warnings) if each]
+    if not found:
         assert result.score is not None
         return result.score, result.score
-    return float(found[1]), float(found[2])
+    return float(found[0][1]), float(found[0][2])
 
 
 _BETWEEN = re.compile(r"the score lies between ([\d.e-]+) and ([\d.e-]+)[,:]")

@@ -44,7 +44,8 @@ class Tracer:
     def stop(self) -> frozenset[Function]:
         sys.settrace(None)
         threading.settrace(None)
-        ours = [each for each in self._codes.values() if each.co_filename in self._files]
+        # A thread that was started before goes on noting: only a copy can be walked through.
+        ours = [each for each in self._codes.copy().values() if each.co_filename in self._files]
         return frozenset([(self._files[each.co_filename], _function(each)) for each in ours])
 
     def _called(self, frame: FrameType, _event: str, _value: Any) -> None:

@@ -83,6 +83,13 @@ def test_one_that_ends_when_the_other_starts_is_another_call() -> None:
     assert len(trajectory(first, by_semantic_conventions(2, {"a": 1})).calls) == 2
 
 
+def test_a_call_that_took_no_time_is_one_that_both_instrumentations_saw_at_that_time() -> None:
+    moment = {"startTimeUnixNano": "1000", "endTimeUnixNano": "1000"}
+    spans = [by_openinference(1, '{"a": 1}', **moment), by_semantic_conventions(2, {"a": 1}, **moment)]
+
+    assert len(trajectory(*spans).calls) == 1
+
+
 def test_each_of_several_at_once_is_seen_with_its_own_twin() -> None:
     spans = [by_openinference(number, json.dumps({"n": number % 2})) for number in range(1, 5)]
     spans += [by_semantic_conventions(number, {"n": number % 2}) for number in range(5, 9)]

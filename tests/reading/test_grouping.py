@@ -153,6 +153,38 @@ def test_an_agent_that_went_on_when_a_call_had_ended_was_not_started_by_it() -> 
     assert names(together(outer(8000), other)) == [("research", "lookup")]
 
 
+ANSWERS: dict[str, dict[str, Any]] = {
+    "an output": {"output.value": "Done."},
+    "a message": {"gen_ai.output.messages": json.dumps([{"role": "assistant", "content": "Done."}])},
+    "a conversation": {"pydantic_ai.all_messages": json.dumps([{"role": "assistant", "content": "Done."}])},
+}
+
+
+@pytest.mark.parametrize("answer", [*ANSWERS, "an event", ""])
+def test_the_span_of_an_agent_alone_is_a_run_if_it_has_an_answer(answer: str) -> None:
+    served = request(span(1, {"gen_ai.operation.name": "chat"}, name="chat"), call(2, parent=1))
+    agent = {"gen_ai.operation.name": "invoke_agent", "input.value": "Go.", **ANSWERS.get(answer, {})}
+    alone = span(9, agent, name="invoke_agent x", traceId="a" * 32)
+    if answer == "an event":
+        alone["events"] = [{"name": "gen_ai.choice", "attributes": [], "timeUnixNano": "9100"}]
+
+    assert names(together(served, request(alone))) == ([(), ("search",)] if answer else [("search",)])
+
+
+def test_an_agent_that_was_at_work_before_a_call_began_was_not_started_by_it() -> None:
+    agent = {"gen_ai.operation.name": "invoke_agent"}
+    said = {**agent, "input.value": "visa", "final_result": "90 days"}
+    made = call(5, "research", '{"topic": "visa"}', "90 days", parent=4, endTimeUnixNano="80000")
+    outer = request(span(4, agent, endTimeUnixNano="90000"), made)
+
+    def inner(begin: int) -> dict[str, Any]:
+        lasts = {"traceId": "a" * 32, "endTimeUnixNano": "9000"}
+        return request(span(begin, said, **lasts), call(8, "lookup", traceId="a" * 32, parent=begin))
+
+    assert names(together(outer, inner(2))) == [("lookup",), ("research",)]
+    assert names(together(outer, inner(6))) == [("research", "lookup")]
+
+
 def test_a_source_of_nothing_but_calls_is_one_run_though_a_server_answers_each() -> None:
     document = recording("mcp-sdk/trip")
     [plain] = together(document)

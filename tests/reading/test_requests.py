@@ -42,3 +42,69 @@ def test_a_first_prompt_without_words_of_the_user_hides_no_calls_where_it_has_no
 
     assert found.calls == ()
     assert found.calls_recorded
+
+
+@pytest.mark.parametrize("answered", [("1", "2"), ("1",), ()])
+@pytest.mark.parametrize("recorded", ["in a log", "in spans"])
+def test_calls_of_two_messages_were_asked_for_at_once_only_if_all_were_answered(
+    recorded: str, answered: tuple[str, ...]
+) -> None:
+    asking = [asks_for("a", {}, "1"), asks_for("b", {}, "2")]
+    said = [says("user", "Go."), *asking, *[gives("ok", call_id) for call_id in answered], says("assistant", "Done.")]
+    if recorded == "in a log":
+        found = read_messages(said)
+    else:
+        [found] = read(request(chat(1, said[:-1], said[-1])))
+    groups = [call.group for call in found.calls]
+
+    assert groups == (["turn-1", "turn-1"] if len(answered) == 2 else [None, None])
+
+
+def test_groups_are_numbered_in_the_order_of_their_calls() -> None:
+    both = asks_for("a", {}, "1")
+    both["tool_calls"] += asks_for("b", {}, "2")["tool_calls"]
+    third = asks_for("c", {}, "3")
+    found = read_messages([says("user", "Go."), both, gives("ok", "1"), gives("ok", "2"), third, gives("ok", "3")])
+
+    assert [call.group for call in found.calls] == ["turn-1", "turn-1", "turn-2"]
+
+
+@pytest.mark.parametrize("numbers", [(2**70, 2**70 + 1), (1, 2), (None, float("nan"))])
+def test_requests_that_differ_in_a_number_are_two_however_large_it_is(numbers: tuple[Any, Any]) -> None:
+    asked, meanwhile = says("user", "Go."), {"endTimeUnixNano": "5000"}
+    asking = [asks_for("a", {"n": number}) for number in numbers]
+
+    def calls(*answers: dict[str, Any]) -> int:
+        [found] = read(request(*[chat(at, [asked], each, **meanwhile) for at, each in enumerate(answers, 1)]))
+        return len(found.calls)
+
+    assert calls(*asking) == 2
+    assert calls(asking[0], asking[0]) == 1
+
+
+def test_a_call_after_one_that_was_answered_in_its_own_message_was_not_asked_for_with_it() -> None:
+    def asked_and_answered(name: str) -> dict[str, Any]:
+        call = {"functionCall": {"name": name, "args": {}}}
+        return {"role": "model", "parts": [call, {"functionResponse": {"name": name, "response": {"result": name}}}]}
+
+    asked = {"role": "user", "parts": [{"text": "Go."}]}
+    found = read_messages([asked, asked_and_answered("a"), asked_and_answered("b")])
+
+    assert [(call.name, call.group) for call in found.calls] == [("a", "turn-1"), ("b", "turn-2")]
+
+
+def test_an_id_of_the_simulated_user_is_free_for_the_agent_once_it_was_answered() -> None:
+    """As tau2-bench writes it: a user with tools, beside an agent with others."""
+
+    def asks(role: str, name: str) -> dict[str, Any]:
+        call = {"id": "1", "name": name, "arguments": {}, "requestor": role}
+        return {"role": role, "content": None, "tool_calls": [call]}
+
+    def answers(role: str, output: str) -> dict[str, Any]:
+        return {"role": "tool", "id": "1", "content": output, "requestor": role, "error": False}
+
+    begin = [says("user", "Help me."), says("assistant", "Toggle it.")]
+    made = [asks("user", "toggle"), answers("user", "on"), asks("assistant", "look"), answers("assistant", "seen")]
+    found = read_messages([*begin, *made, says("assistant", "Done.")])
+
+    assert [(call.name, call.output) for call in found.calls] == [("look", "seen")]

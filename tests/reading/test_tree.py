@@ -83,6 +83,18 @@ def test_an_agent_that_never_ended_is_inside_no_call() -> None:
     assert made_inside(found) == {"research": None, "lookup": None}
 
 
+def test_the_agent_that_a_call_names_counts_unless_the_agents_of_the_run_have_other_names() -> None:
+    def agent_of(name: str, *others: dict[str, Any]) -> str | None:
+        tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "lookup", "gen_ai.agent.name": name}
+        [found] = [each for each in one(span(4, tool), *others).calls if each.name == "lookup"]
+        return found.agent
+
+    elsewhere = [span(10, AGENT, **until(12)), call(11, "search", parent=10)]
+    assert agent_of("inner", *elsewhere) == "inner"
+    assert agent_of("default", *elsewhere) is None
+    assert agent_of("default") == "default"
+
+
 def test_spans_that_are_each_other_s_parents_are_around_no_call() -> None:
     found = one(call(1, "search", parent=2), span(2, parent=3), span(3, parent=2), span(20, AGENT))
 

@@ -197,6 +197,29 @@ def as_events(made: dict[str, Any], said: list[tuple[str, dict[str, Any]]]) -> d
     return {**made, "events": [{"name": f"gen_ai.{name}", "attributes": each["attributes"]} for name, each in held]}
 
 
+def with_messages_in_logs(spans: list[dict[str, Any]]) -> list[bytes]:
+    """Spans, and the messages of models in log records instead."""
+    records = []
+    for each in spans:
+        said = [held for held in each["attributes"] if held["key"].endswith("put.messages")]
+        each["attributes"] = [held for held in each["attributes"] if held not in said]
+        if said:
+            named = {"eventName": "gen_ai.client.inference.operation.details", "attributes": said}
+            place = {key: each[key] for key in ("traceId", "spanId")}
+            records.append({**named, **place, "timeUnixNano": each["startTimeUnixNano"]})
+    logged = {"resourceLogs": [{"scopeLogs": [{"logRecords": records}]}]}
+    return [json.dumps(request(*spans)).encode(), json.dumps(logged).encode()]
+
+
+@pytest.mark.parametrize("tools", [True, False], ids=["tool spans", "messages only"])
+def test_messages_in_log_records_tell_turns_as_those_in_spans_do(tools: bool) -> None:
+    spans = [each for turn in range(3) for each in spans_of_turn(turn, tools=tools, agent=None)]
+    [found] = read(with_messages_in_logs(spans))
+
+    assert made(found) == MADE
+    assert (found.turn_inputs, found.turn_outputs) == (ASKED, ANSWERED)
+
+
 def test_words_of_the_model_in_events_end_an_earlier_turn() -> None:
     use = {"toolUse": {"toolUseId": "c", "name": "look", "input": {}}}
     result = {"toolResult": {"toolUseId": "c", "status": "success", "content": [{"text": "ok"}]}}
@@ -408,6 +431,13 @@ def test_turns_that_are_logs_of_messages_show_all_their_calls() -> None:
     assert made(found) == MADE
     assert found.calls_recorded
     assert found.warnings == ()
+
+
+def test_logs_that_repeat_the_conversation_up_to_each_turn_leave_calls_in_the_turn_they_were_made_in() -> None:
+    found = read_turns([Turn(messages=log(turn + 1)) for turn in range(3)])
+
+    assert made(found) == MADE
+    assert [call.output for call in found.calls] == ["ok", "ok"]
 
 
 def test_what_prompts_without_words_of_the_user_repeat_is_not_called_again() -> None:

@@ -54,6 +54,13 @@ def test_the_sum_that_an_agent_repeats_is_not_counted_again() -> None:
     assert (alone.input_tokens, alone.output_tokens) == (30, 12)
 
 
+def test_a_call_of_a_model_that_begins_when_another_ends_is_another() -> None:
+    both = [request(model(1, endTimeUnixNano="2000"), scope="one"), request(model(2), scope="two")]
+    document = {"resourceSpans": [each["resourceSpans"][0] for each in both]}
+
+    assert usage_in(document).input_tokens == 20
+
+
 def test_a_call_of_a_model_that_two_instrumentations_saw_is_counted_once() -> None:
     first = request(model(1, endTimeUnixNano="9000"), model(20), scope="one")
     second = request(model(2, endTimeUnixNano="9500"), model(30), scope="two")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
+from math import inf
 from typing import Any, Literal
 
 from rightcall.reading.conventions import CONVERSATION_KEYS, GROUP_KEYS, SESSION_KEYS, CallShape, Role, groups_of
@@ -113,9 +114,9 @@ class Traces:
         return spans
 
 
-def begin_of(run: list[ReadSpan]) -> int:
+def begin_of(run: list[ReadSpan]) -> float:
     """Return when a run began; after all others if it has no times."""
-    return min((span.start_ns for span in run if span.start_ns is not None), default=1 << 80)
+    return min((span.start_ns for span in run if span.start_ns is not None), default=inf)
 
 
 def end_of(run: list[ReadSpan]) -> int:
@@ -148,7 +149,7 @@ def united_by_calls(runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
 
 def _held(runs: list[list[ReadSpan]]) -> Iterator[tuple[int, list[tuple[int, ReadSpan]]]]:
     """Yield the runs that ran inside calls of others, with these calls."""
-    starts: list[tuple[int, int, int, ReadSpan | None]] = []
+    starts: list[tuple[float, int, int, ReadSpan | None]] = []
     for index, run in enumerate(runs):
         starts.append((begin_of(run), 1, index, None))
         starts += [(span.start_ns or 0, 0, index, span) for span in _leaf_calls(run)]
@@ -176,7 +177,7 @@ def _leaf_calls(run: list[ReadSpan]) -> list[ReadSpan]:
     return [span for span in run if isinstance(span.kind, CallShape) and span.span_id not in busy]
 
 
-def _holds(call: ReadSpan, begin: int, end: int) -> bool:
+def _holds(call: ReadSpan, begin: float, end: float) -> bool:
     return call.start_ns is not None and call.end_ns is not None and call.start_ns < begin and end < call.end_ns
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from math import inf
 from typing import Any
 
 import msgspec
@@ -65,9 +66,8 @@ GIVEN = frozenset(_INPUT)
 KEYS = frozenset({*_INPUT, *_OUTPUT})
 """Attributes with the input or output of a span."""
 
-_LAST = 1 << 80  # after every time in nanoseconds, for spans without a start
 Found = Callable[["_Speakers", ReadSpan], Any]
-Order = Callable[[ReadSpan], tuple[int, int]]
+Order = Callable[[ReadSpan], tuple[float, float]]
 
 
 def asked_and_answered(
@@ -231,18 +231,18 @@ def _beside_the_first(level: list[ReadSpan]) -> list[ReadSpan]:
     return [span for span, start, end in timed if span is level[0] or (start < last and first < end)]
 
 
-def _begins_first(span: ReadSpan) -> tuple[int, int]:
+def _begins_first(span: ReadSpan) -> tuple[float, float]:
     start, end = _times(span)
     return start, -end
 
 
-def _ends_last(span: ReadSpan) -> tuple[int, int]:
+def _ends_last(span: ReadSpan) -> tuple[float, float]:
     start, end = _times(span)
     return -end, start
 
 
-def _times(span: ReadSpan) -> tuple[int, int]:
-    start = _LAST if span.start_ns is None else span.start_ns
+def _times(span: ReadSpan) -> tuple[float, float]:
+    start = inf if span.start_ns is None else span.start_ns
     return start, start if span.end_ns is None else span.end_ns
 
 
@@ -259,11 +259,9 @@ class GivenLog(msgspec.Struct, frozen=True):
 def asked_and_answered_in(messages: list[Any]) -> list[tuple[Any, Any]]:
     """Return the question and the answer of each turn of a log; at least one pair."""
     turns = turns_in_log(exchanges_of(messages))
-    parts = [messages]
-    if turns and turns[-1] not in (None, 0):
-        told = [(turn or 0, message) for turn, message in zip(turns, messages, strict=True)]
-        parts = [[message for _, message in part] for _, part in groupby(told, key=lambda pair: pair[0])]
-    return [(_first_question(part), answer_in(part)) for part in parts]
+    told = [(turn or 0, message) for turn, message in zip(turns, messages, strict=True)]
+    parts = [[message for _, message in part] for _, part in groupby(told, key=lambda pair: pair[0])]
+    return [(_first_question(part), answer_in(part)) for part in parts] or [(None, None)]
 
 
 def _first_question(messages: list[Any]) -> str | None:

@@ -33,21 +33,16 @@ def once_each(spans: list[ReadSpan]) -> list[ReadSpan]:
     Exporters send a batch again when the response to it is lost, so this comes before anything is decided by spans.
     Spans without ids are all kept.
     """
-    ids = {span.span_id for span in spans}
-    if len(ids) == len(spans) or ids == {None}:
+    if len({span.span_id for span in spans}) == len(spans):
         return spans
-    best: dict[tuple[str, str], ReadSpan] = {}
-    without_id = []
+    best: dict[tuple[str, str | None], ReadSpan] = {}
     for span in spans:
-        if span.span_id is None:
-            without_id.append(span)
-            continue
         key = (span.trace_id, span.span_id)
         known = best.get(key)
         if known is None or span.attribute_count > known.attribute_count:
             best[key] = span
-    kept = {id(span) for span in (*without_id, *best.values())}
-    return [span for span in spans if id(span) in kept]
+    kept = set(map(id, best.values()))
+    return [span for span in spans if span.span_id is None or id(span) in kept]
 
 
 _MOST_COMPARISONS = 2_000_000  # calls times agents compared by time; a larger run keeps the parents it recorded
@@ -242,9 +237,8 @@ class Tree:
             # Marked before its parent is looked at, a span that is its own ancestor ends the way up.
             known[above] = found = None
             above = self._parents.get(above)
-        if own is None or found is not own:
-            for span_id in path:
-                known[span_id] = found
+        for span_id in path:
+            known[span_id] = found
         return found
 
     def _descends(self, span: Span, ancestor: Span) -> bool:

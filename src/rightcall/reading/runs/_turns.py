@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
+from math import inf
 
 import msgspec
 
@@ -27,7 +28,6 @@ from ._span_tree import ReadSpan, Tree
 _NAMES = ("gen_ai.agent.name", "agent.name", "agent_name", "graph.node.id")
 # OpenTelemetry GenAI, "Invoke agent span", and the name that ADK used before it.
 _INVOKED = ("invoke_agent ", "agent_run [")
-_NEVER = 1 << 80  # after every time in nanoseconds
 
 
 class UserRequest(msgspec.Struct):
@@ -42,7 +42,7 @@ class UserRequest(msgspec.Struct):
     path: tuple[ReadSpan, ...]
     """The spans around it, innermost first."""
     begin: int
-    end: int
+    end: float
     models: list[ReadSpan]
 
     def begin_after(self, last: UserRequest) -> int:
@@ -59,7 +59,7 @@ class UserRequests:
         self._spans: dict[str | None, ReadSpan] = {span.span_id: span for span in spans if span.span_id}
         # What is found on the way up is kept for every span on it: a chain of n spans is walked once, not n times.
         self._outermost: dict[int, ReadSpan | None] = {}
-        self._ends: dict[int, int] = {}
+        self._ends: dict[int, float] = {}
         self._roles, self._tree = roles, tree
 
     def of(self, at_work: Iterable[ReadSpan]) -> list[UserRequest]:
@@ -78,7 +78,7 @@ class UserRequests:
                 request.models.append(span)
         return sorted(requests.values(), key=lambda request: request.begin)
 
-    def end_of_work(self, span: ReadSpan) -> int:
+    def end_of_work(self, span: ReadSpan) -> float:
         """Return when the work of an agent or a model was over.
 
         An agent works no longer than the agents around it: the span of a generator ends when the generator is
@@ -104,10 +104,10 @@ class UserRequests:
             found = self._outermost[id(each)] = found or (each if self._is_request(each) else None)
         return found
 
-    def _first_end(self, span: ReadSpan) -> int:
+    def _first_end(self, span: ReadSpan) -> float:
         """Return the earliest end of the agents around a span, the span included."""
         way: list[ReadSpan] = []
-        end = _NEVER
+        end: float = inf
         for each in chain((span,), self._around(span)):
             if id(each) in self._ends:
                 end = self._ends[id(each)]
@@ -169,7 +169,7 @@ class Turns(msgspec.Struct, frozen=True):
     """Whether these are all. If the user may have written in between, no call has a turn."""
     given: Mapping[int, int] | None = None
     """The turn of each span by `id()`, if turns were recorded one by one; then there are no times."""
-    ends: Mapping[int, int] = {}
+    ends: Mapping[int, float] = {}
     """When the work of each agent and model was over, by `id()` of its span, which may have ended later."""
 
     def of(self, span: Span) -> int | None:
@@ -235,7 +235,7 @@ def _are_all_known(
     return bool(traces) or sum([bool(message_attributes(span.attributes)) for span in spans]) < 2
 
 
-def _begins_of_traces(traces: Iterable[Sequence[ReadSpan]], ends: Mapping[int, int]) -> Iterator[int]:
+def _begins_of_traces(traces: Iterable[Sequence[ReadSpan]], ends: Mapping[int, float]) -> Iterator[int]:
     times = sorted([(min(map(_start, trace)), max([ends[id(span)] for span in trace])) for trace in traces])
     latest = times[0][1]
     for begin, end in times[1:]:

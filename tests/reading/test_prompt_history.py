@@ -1,0 +1,83 @@
+"""The turn of a message in a prompt, by the prompts before it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rightcall.reading import read, read_messages
+from rightcall.values.trajectory import Trajectory
+
+from .talks import ANSWERED, ASKED, MADE, asks_for, chat, gives, of_turn, says, spans_of_turn
+from .traces import request
+
+LOOKUP, REFUND = asks_for("lookup_order", {"order_id": 7}), asks_for("refund", {"order_id": 7})
+CONVERSATION = {"key": "gen_ai.conversation.id", "value": {"stringValue": "c"}}
+
+
+def in_turns(*turns: list[dict[str, Any]]) -> Trajectory:
+    """The spans of each turn, in a trace a turn."""
+    for number, spans in enumerate(turns):
+        for each in spans:
+            each["traceId"] = f"{number + 1}" * 32
+            each["attributes"].append(CONVERSATION)
+    [found] = read(request(*[each for spans in turns for each in spans]))
+    return found
+
+
+def made(trajectory: Trajectory) -> list[tuple[str, int | None]]:
+    return [(call.name, call.turn) for call in trajectory.calls]
+
+
+def test_a_call_that_only_a_prompt_without_its_beginning_shows_is_of_the_turn_it_was_made_in() -> None:
+    first = spans_of_turn(0, tools=False, ids=False)
+    second = chat(21, [*of_turn(0, ids=False), says("user", ASKED[1])])
+    third = chat(31, [*of_turn(1, ids=False), says("user", ASKED[2])], says("assistant", ANSWERED[2]))
+
+    assert made(in_turns(first, [second], [third])) == MADE
+
+
+def test_a_prompt_without_words_of_the_user_that_begins_otherwise_has_calls_of_its_own_turn() -> None:
+    first = chat(11, [says("system", "Look after order 7.")], LOOKUP)
+    second = chat(21, [says("system", "Pay back."), REFUND, gives("ok")], says("assistant", "Done."))
+
+    assert made(in_turns([first], [second])) == MADE
+
+
+def test_a_turn_whose_spans_are_lost_makes_no_call_one_of_a_turn_that_the_run_does_not_have() -> None:
+    first = spans_of_turn(0, tools=False, ids=False)
+    shown = [*of_turn(0, ids=False), *of_turn(1, ids=False), says("user", ASKED[2])]
+    found = in_turns(first, [chat(31, shown, says("assistant", ANSWERED[2]))])
+
+    assert len(found.turn_inputs) == 2
+    assert {call.turn for call in found.calls} <= {0, 1}
+
+
+SILENT = {"role": "user"}
+"""A message of the user whose content was not recorded."""
+
+
+def test_words_of_the_user_that_were_not_recorded_leave_the_turns_of_calls_unknown() -> None:
+    said = [says("user", ASKED[0]), LOOKUP, gives("ok"), says("assistant", ANSWERED[0]), SILENT]
+    told = [*said[:-1], says("user", "")]
+
+    for end, turns in ((said, [None, None]), (told, [0, 1])):
+        log = read_messages([*end, REFUND, gives("ok"), says("assistant", "Done.")])
+        assert [call.turn for call in log.calls] == turns, end
+
+
+def test_words_of_the_user_that_a_prompt_does_not_record_leave_the_turns_of_calls_unknown() -> None:
+    said = [says("user", ASKED[0]), LOOKUP, gives("ok"), says("assistant", ANSWERED[0])]
+    first = [chat(1, said[:1], LOOKUP), chat(2, said[:3], said[3])]
+
+    def turns(asked: dict[str, Any]) -> list[int | None]:
+        [found] = read(request(*first, chat(3, [*said, asked], REFUND)))
+        return [call.turn for call in found.calls]
+
+    assert turns(says("user", ASKED[1])) == [0, 1]
+    assert turns(SILENT) == [None, None]
+
+
+def test_a_message_without_content_before_the_agent_has_worked_leaves_nothing_open() -> None:
+    found = read_messages([SILENT, says("user", ASKED[0]), LOOKUP, gives("ok"), says("assistant", ANSWERED[0])])
+
+    assert [call.turn for call in found.calls] == [0]
