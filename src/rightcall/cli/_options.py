@@ -7,13 +7,9 @@ wait for it.
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from glob import glob, has_magic
 from importlib import import_module
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
@@ -23,6 +19,8 @@ from rightcall.errors import InputError
 from ._terminal import print_error
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rightcall.reading import Reading
     from rightcall.running.project import Configuration
     from rightcall.scale.local import Sources
@@ -207,6 +205,8 @@ def request_of(options: dict[str, Any], **more: Any) -> Request:
 
 def runs_folder(given: str | None) -> Path:
     """Return the folder of runs: the one that is given, or the one of the current folder."""
+    from pathlib import Path
+
     from rightcall.reporting.store import RUNS
 
     return RUNS if given is None else Path(given)
@@ -239,6 +239,9 @@ def _saved_input(context: click.Context) -> str:
 
     Large traces are read by several processes, and some twice; standard input can be read once.
     """
+    import shutil
+    from tempfile import TemporaryDirectory
+
     folder = context.with_resource(TemporaryDirectory(prefix="rightcall-"))
     path = os.path.join(folder, "stdin")
     with open(path, "wb") as file:
@@ -248,6 +251,9 @@ def _saved_input(context: click.Context) -> str:
 
 def trace_files(traces: Sequence[str]) -> Iterator[str]:
     """Return the files to read, sorted: of a folder all files in it, of a pattern those that match."""
+    from glob import glob, has_magic
+    from pathlib import Path
+
     for trace in traces:
         if os.path.isdir(trace):
             yield from sorted(str(path) for path in Path(trace).rglob("*") if path.is_file())
@@ -270,6 +276,8 @@ def configured(context: click.Context, options: dict[str, Any]) -> tuple[Configu
     Raises:
         InputError: the file cannot be read, names an unknown option, or has a value that the option cannot have.
     """
+    from pathlib import Path
+
     from rightcall.running.project import load_configuration
 
     configuration = load_configuration(Path.cwd(), configurable())

@@ -7,13 +7,11 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
 from rightcall.errors import RightcallError, nearest
-from rightcall.files import replace_file as write_whole
 from rightcall.reporting import reports
 from rightcall.values import redaction
 
@@ -280,6 +278,10 @@ def replace_file(path: str, before: bytes | None, after: bytes) -> None:
     Raises:
         RightcallError: the file has changed in the meantime, or cannot be written.
     """
+    from pathlib import Path
+
+    from rightcall.files import replace_file as write_whole
+
     check_replaceable(path)
     try:
         if before != (Path(path).read_bytes() if os.path.lexists(path) else None):

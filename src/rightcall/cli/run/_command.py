@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,6 +24,8 @@ from .._options import (
 from .._output import format_options
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ._request import RunRequest
 
 _what = options(
@@ -100,6 +101,8 @@ def command(context: click.Context, /, is_watching: bool, **options: Any) -> int
 
 def _watched(context: click.Context, options: dict[str, Any]) -> Callable[[], list[Path]]:
     """Return the files of a run; where the configuration is wrong, those that will be fixed."""
+    from pathlib import Path
+
     from rightcall.running.project import OWN_FILE, PROJECT_FILE, project_of
 
     from ._plan import files_in_play

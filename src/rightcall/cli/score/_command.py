@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,6 +26,8 @@ from .._options import (
 from .._output import format_options
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rightcall.scale.request import Request
 
 _what = options(
@@ -149,6 +150,7 @@ def _expectation(given: str) -> tuple[bytes, str]:
     if not os.path.isfile(given):
         return given.encode(), "--expect"
     try:
-        return Path(given).read_bytes(), given
+        with open(given, "rb") as file:
+            return file.read(), given
     except OSError as problem:
         raise InputError(f"{given}: {problem.strerror or problem}") from None
