@@ -9,6 +9,15 @@ from ._comparison import (
     redacted_comparison as redacted_comparison,
     sides_of as sides_of,
 )
+from ._gate import (
+    Gate as Gate,
+    GatedCase as GatedCase,
+    GateRule as GateRule,
+    GateSide as GateSide,
+    GateVerdict as GateVerdict,
+    LeftOut as LeftOut,
+    gate as gate,
+)
 from ._path_changes import (
     ComparedCall as ComparedCall,
     PathChange as PathChange,
