@@ -24,3 +24,12 @@ from ._path_changes import (
     compared_calls as compared_calls,
     path_changes as path_changes,
 )
+from ._steadiness import (
+    Branch as Branch,
+    CasePaths as CasePaths,
+    CaseTrials as CaseTrials,
+    Parting as Parting,
+    Steadiness as Steadiness,
+    case_paths as case_paths,
+    steadiness as steadiness,
+)

@@ -46,4 +46,12 @@ from ._report import (
     report_schema as report_schema,
 )
 from ._side_by_side import side_by_side as side_by_side, summary as summary
+from ._steadiness_lines import (
+    interval_text as interval_text,
+    parting_lines as parting_lines,
+    plan_lines as plan_lines,
+    share_text as share_text,
+    steadiness_lines as steadiness_lines,
+    trials_text as trials_text,
+)
 from ._trajectory_lines import trajectory_lines as trajectory_lines

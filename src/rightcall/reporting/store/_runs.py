@@ -68,6 +68,11 @@ class RunFolder(msgspec.Struct, frozen=True):
             tally.count(case_id, verdict)
         return tally.verdicts()
 
+    def trials(self) -> Iterator[tuple[str, int, Verdict]]:
+        """Yield each case and repeat with its verdict, without reading results. Raises `StoreError`."""
+        for (case_id, repeat), verdict in read_verdicts(self.folder).items():
+            yield case_id, repeat, verdict
+
     def entries(self) -> Iterator[JournalEntry]:
         """Yield every line of its journal that counts. Raises `StoreError`."""
         return read_journal(self.folder)
