@@ -59,7 +59,7 @@ def _headline(run: RunFolder, counted: Steadiness) -> str:
 def _paths(run: RunFolder, case_id: str, *, redacts: bool) -> CasePaths:
     results = [result for result in run.results() if result.case_id == case_id]
     if not results:
-        known = tuple(dict.fromkeys([name for name, _, _ in run.trials()]))
+        known = tuple(dict.fromkeys([trial.case_id for trial in run.trials()]))
         raise InputError(f"run {run.short_id} has no case {case_id!r:.80}; {nearest(case_id, known)}")
     results.sort(key=lambda result: result.repeat)
     return case_paths(case_id, [redacted(result) for result in results] if redacts else results)

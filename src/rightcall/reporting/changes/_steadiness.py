@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from rightcall.reporting.store import Trial
 from rightcall.values.results import CaseResult, Totals, Verdict, call_text
 from rightcall.values.statistics import (
     Interval,
@@ -124,13 +125,13 @@ class Steadiness(msgspec.Struct, frozen=True):
         return all_of_k_interval(self.trials, k)
 
 
-def steadiness(verdicts: Iterable[tuple[str, int, Verdict]]) -> Steadiness:
-    """Collect verdicts, each with its case and repeat, into the trials of cases, in the order they were first seen."""
+def steadiness(trials: Iterable[Trial]) -> Steadiness:
+    """Collect trials by case, in the order in which the cases were first seen."""
     found: dict[str, dict[int, Verdict]] = {}
-    for case_id, repeat, verdict in verdicts:
-        found.setdefault(case_id, {})[repeat] = verdict
-    ordered = {case_id: [trials[repeat] for repeat in sorted(trials)] for case_id, trials in found.items()}
-    return Steadiness(tuple([CaseTrials(case_id, tuple(trials)) for case_id, trials in ordered.items()]))
+    for trial in trials:
+        found.setdefault(trial.case_id, {})[trial.repeat] = trial.verdict
+    ordered = {case_id: [verdicts[repeat] for repeat in sorted(verdicts)] for case_id, verdicts in found.items()}
+    return Steadiness(tuple([CaseTrials(case_id, tuple(verdicts)) for case_id, verdicts in ordered.items()]))
 
 
 class Branch(msgspec.Struct, frozen=True):
