@@ -35,7 +35,7 @@ JOINS = ("auto", "attribute", "trace", "order")
 CASE_ATTRIBUTE = "rightcall.case.id"
 """The values that the readers and the eval sets have, written once more so that `--help` need not load those."""
 
-Group = Literal["What", "How", "Output"]
+Group = Literal["What", "How", "Gate", "Output"]
 """The sections of the help of commands with many options."""
 
 _NEVER = {"names", "traces", "evalset", "expect", "resume", "failed", "is_watching", "out", "engine"}

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from rightcall.cases.evalsets import Case
 from rightcall.errors import StoreError
-from rightcall.reporting.changes import CaseSide, Comparison, compare, redacted_comparison, sides_of
+from rightcall.reporting.changes import CaseSide, Comparison, GateSide, compare, redacted_comparison, sides_of
 from rightcall.reporting.reports import Report, redacted_report
 from rightcall.reporting.store import RunFolder, list_runs, open_run
-from rightcall.values.results import Aggregates, Tally, measures_of
+from rightcall.values.results import Aggregates, Tally, Totals, Verdict, measures_of
 
 from ._options import runs_folder
 from ._terminal import print_error
@@ -90,6 +90,17 @@ def failed_in(run: RunFolder, cases: Sequence[Case]) -> list[Case]:
 def sides_in(run: RunFolder) -> dict[str, CaseSide]:
     """What a run has of each of its cases. Raises `StoreError`."""
     return sides_of(run.results(), run.needed)
+
+
+def gate_sides_in(run: RunFolder) -> dict[str, GateSide]:
+    """The trials of each case of a run, with the digest of its question. Raises `StoreError`."""
+    run.check()
+    verdicts: dict[str, list[Verdict]] = {}
+    questions: dict[str, str] = {}
+    for trial in run.trials():
+        verdicts.setdefault(trial.case_id, []).append(trial.verdict)
+        questions[trial.case_id] = trial.question
+    return {case_id: GateSide(Totals.of(found), questions[case_id]) for case_id, found in verdicts.items()}
 
 
 def compared(before: Mapping[str, CaseSide], after: Mapping[str, CaseSide], *, redacts: bool) -> Comparison:
