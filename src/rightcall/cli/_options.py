@@ -63,7 +63,7 @@ class GroupedCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, section by section."""
-        sections: dict[str, list[tuple[str, str]]] = {"What": [], "How": [], "Output": [], "Other": []}
+        sections: dict[str, list[tuple[str, str]]] = {"What": [], "How": [], "Gate": [], "Output": [], "Other": []}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if record is not None and isinstance(param, click.Option):
