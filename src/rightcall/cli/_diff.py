@@ -9,6 +9,7 @@ import click
 from rightcall.reporting.changes import GateRule, gate
 from rightcall.reporting.reports import comparison_lines, gate_lines, verdict_lines
 from rightcall.reporting.store import RunFolder
+from rightcall.values.results import count_text
 
 from ._gate_options import gate_options, gate_rule
 from ._options import no_redact_option
@@ -57,7 +58,7 @@ def command(
 def _gate(before: RunFolder, after: RunFolder, rule: GateRule) -> int:
     said = gate(gate_sides_in(before), gate_sides_in(after), rule)
     screen = Screen()
-    screen.line(f"{name_of(before)} → {name_of(after)}   {len(said.cases):,} cases")
+    screen.line(f"{name_of(before)} → {name_of(after)}   {count_text(len(said.cases), 'case')}")
     for line in gate_lines(said, name_of(before), screen.paper()):
         screen.line(*line)
     return said.exit_code

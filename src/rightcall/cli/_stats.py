@@ -9,6 +9,7 @@ from rightcall.reporting.changes import CasePaths, Steadiness, case_paths, stead
 from rightcall.reporting.reports import parting_lines, plan_lines, steadiness_lines
 from rightcall.reporting.store import RunFolder
 from rightcall.values.redaction import redacted
+from rightcall.values.results import count_text
 
 from ._options import no_redact_option
 from ._stored import opened
@@ -52,7 +53,11 @@ def command(run: str, k: int | None, case_id: str | None, plan: bool, runs: str 
 def _headline(run: RunFolder, counted: Steadiness) -> str:
     trials = {len(case.verdicts) for case in counted.cases}
     each = f" × {min(trials)}" if len(trials) == 1 else f" × {min(trials)} to {max(trials)}" if trials else ""
-    parts = [f"run {run.short_id}", f"{len(counted.cases):,} cases{each}", run.header.agent or run.header.evalset]
+    parts = [
+        f"run {run.short_id}",
+        count_text(len(counted.cases), "case") + each,
+        run.header.agent or run.header.evalset,
+    ]
     return "  ".join([part for part in parts if part])
 
 

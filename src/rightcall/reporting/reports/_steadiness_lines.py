@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rightcall.reporting.changes import Branch, CasePaths, CaseTrials, Parting, Steadiness
-from rightcall.values.results import SIGNS, Verdict
+from rightcall.values.results import SIGNS, Verdict, count_text
 from rightcall.values.statistics import Interval, repeats_needed, repeats_needed_against
 
 from ._paper import Line, Paper, Part, cell_count, fit
@@ -60,8 +60,7 @@ def steadiness_lines(run: Steadiness, k: int, paper: Paper, name: str = "last") 
 
 def parting_lines(found: CasePaths, paper: Paper) -> Iterator[Line]:
     """Yield where the runs of one case part, and how each way on ends."""
-    paths = "1 path" if found.paths == 1 else f"{found.paths:,} paths"
-    yield (f"{paper.text(found.case_id)}  {found.passed:,}/{found.runs:,} passed, {paths}",)
+    yield (f"{paper.text(found.case_id)}  {found.passed:,}/{found.runs:,} passed, {count_text(found.paths, 'path')}",)
     if not found.partings:
         yield ("  all runs make the same calls",)
         return
@@ -69,7 +68,7 @@ def parting_lines(found: CasePaths, paper: Paper) -> Iterator[Line]:
     yield from _parting(first, paper)
     for parting in others[:3]:
         runs = sum([branch.runs for branch in parting.branches])
-        yield (f"  {runs:,} runs part elsewhere:",)
+        yield (f"  {count_text(runs, 'run')} part elsewhere:",)
         yield from _parting(parting, paper)
 
 
@@ -79,7 +78,7 @@ def plan_lines(run: Steadiness, before: int | None = None) -> Iterator[Line]:
     varies = run.variance
     said = "your cases; 0.25 is a coin" if varies is not None else "a coin: no case has two trials yet"
     variance = _COIN if varies is None else varies
-    yield (f"{cases:,} cases, trials vary with {variance:.2f} ({said})",)
+    yield (f"{count_text(cases, 'case')}, trials vary with {variance:.2f} ({said})",)
     if not cases:
         return
     yield ("to notice a drop of " + "".join([f"{drop * 100:>6.0f} points" for drop in _DROPS]),)
@@ -135,7 +134,7 @@ def _flaky(run: Steadiness, name: str) -> Iterator[Line]:
         worst = min(flaky, key=lambda case: abs((case.rate or 0.0) - 0.5))
         verb = "is" if len(flaky) == 1 else "are"
         hint = f"rightcall stats {name} --case {worst.case_id} says where its runs part"
-        yield (f"{len(flaky):,} of {len(run.cases):,} cases {verb} flaky; {hint}",)
+        yield (f"{len(flaky):,} of {count_text(len(run.cases), 'case')} {verb} flaky; {hint}",)
     without = sum([case.open for case in run.cases])
     if without:
         yield (f"{without:,} trials have no answer: they are in error or were not measured, and count in no rate",)
@@ -150,7 +149,7 @@ def _parting(parting: Parting, paper: Paper) -> Iterator[Line]:
     for number, branch in enumerate(parting.branches):
         rail = paper.glyph(("└─", "`-")) if number == last else paper.glyph(("├─", "|-"))
         call = _next(branch, paper)
-        runs = f"{branch.runs:,} run" + ("" if branch.runs == 1 else "s")
+        runs = count_text(branch.runs, "run")
         text = f"    {rail} {call}{' ' * (width - cell_count(call))}  {runs:>8}  {branch.passed:,} passed"
         reason = paper.text(branch.reason)
         yield (
