@@ -15,8 +15,7 @@ from ._case_calls import CallView, Waterfall, brief_call_view, call_view, value_
 from ._evaluations import EvaluationView, evaluation_views, signs_of
 from ._rows import ProblemView, codes_of, problem_views, sentence_of
 from ._runs_page import Moment
-from ._templates import Crumb, Links, case_key, render
-from ._texts import ShownText, shown_text
+from ._templates import Crumb, Links, ShownText, case_key, render, shown_text
 
 CALLS_A_PAGE = 200
 _BRIEF_CALLS = 40
