@@ -14,9 +14,9 @@ from rightcall.errors import InputError
 from rightcall.scale.columns import TRAJECTORIES, trajectories_batch
 from rightcall.values.trajectory import Trajectory
 
+from ._files import place, reason, telling
 from ._fragments import Fragment, Kind
 from ._lines import Rows, line_batches
-from ._places import place, reason, telling
 
 ROWS = 16_384
 """Rows in a batch: more need more memory, and are not scored any faster."""

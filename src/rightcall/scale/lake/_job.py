@@ -23,10 +23,9 @@ from rightcall.values.trajectory import Trajectory
 from ._batches import batches
 from ._counts import A_RULE, Counting, Summary
 from ._cut import Cut, find_fragments, sort_spans
-from ._fragments import Fragment
+from ._files import reason
+from ._fragments import KEY, SUMMARY, Fragment, Output
 from ._lines import Rows, rows_of
-from ._output import KEY, SUMMARY, Output
-from ._places import reason
 
 _ASKED_AT_ONCE = 16
 
