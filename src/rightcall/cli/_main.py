@@ -1,4 +1,4 @@
-"""The command `rightcall` and its sub-commands, none of which is imported before it is needed."""
+"""The command `rightcall`, its sub-commands, none of which is imported before it is needed, and the smallest of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 from rightcall.errors import RightcallError, nearest
 from rightcall.version import __version__
 
-from ._terminal import print_error
+from ._terminal import Screen, print_error
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("_demo", "Run a small agent over its eval set, offline, and show the verdicts."),
@@ -29,7 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("_eval_sets:check", "Check eval sets: every key, every expectation, every id."),
     "convert": ("_eval_sets:convert", "Convert an eval set of UiPath or ADK to the native format."),
     "schema": ("_eval_sets:schema", "Print the JSON Schema of eval sets, for editors."),
-    "explain": ("_explain", "Explain the code of a finding, and what to do about it."),
+    "explain": ("_main:explain", "Explain the code of a finding, and what to do about it."),
     "completion": ("_completion", "Print the script that completes commands, runs and cases in your shell."),
 }
 """Each command's module, with a name if it has several, and the line that the list prints without loading it."""
@@ -101,6 +101,24 @@ def _rightcall(context: click.Context) -> None:
         from ._status import print_status
 
         context.exit(print_status())
+
+
+@click.command(name="explain")
+@click.argument("code", required=False)
+def explain(code: str | None) -> None:
+    """Say what the code of a finding means and what to do about it. Without CODE, list all codes."""
+    import textwrap
+
+    from rightcall.values.results import CODES, explain
+
+    screen = Screen()
+    if code is None:
+        for known in CODES.values():
+            screen.line((known.code, "bold"), f"  {known.name}")
+        return
+    found = explain(code)
+    screen.line((found.code, "bold"), f" {found.name}\n")
+    screen.line(textwrap.fill(found.explanation, 80))
 
 
 def main() -> None:

@@ -15,8 +15,7 @@ from rightcall.limits import Budget
 from rightcall.values.results import Verdict
 from rightcall.values.trajectory import ToolCall, Trajectory
 
-from ._calls import BLANK, LONGEST, Calls
-from ._outcomes import NOT_SCORED, Causes, Measured, Outcomes, Scored, causes_of, packed
+from ._coded_batch import BLANK, LONGEST, NOT_SCORED, Calls, Causes, Measured, Outcomes, Scored, causes_of, packed
 from ._rows import args_in, value_in
 
 _MOST_CAUSES = 30
