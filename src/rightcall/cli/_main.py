@@ -1,4 +1,4 @@
-"""The command `rightcall`, its sub-commands, none of which is imported before it is needed, and the smallest of them."""
+"""The command `rightcall` and its sub-commands, none of which is imported before it is needed."""
 
 from __future__ import annotations
 

@@ -227,12 +227,7 @@ def _not_made(trajectory: Trajectory | None) -> list[str]:
 
 
 def _calls(
-    calls: Sequence[ToolCall],
-    page: int,
-    signs: Mapping[int, str],
-    spans: Mapping[str, Any],
-    run_id: str,
-    links: Links,
+    calls: Sequence[ToolCall], page: int, signs: Mapping[int, str], spans: Mapping[str, Any], run_id: str, links: Links
 ) -> tuple[CallView, ...]:
     """Return the calls on one page."""
     begin = min([call.start_ns for call in calls if call.start_ns is not None], default=None)

@@ -15,7 +15,7 @@ from pyarrow import parquet
 from rightcall.errors import InputError, shown
 from rightcall.limits import DEFAULT_LIMITS
 from rightcall.reading import bounded
-from rightcall.scale.columns import CALL, TRAJECTORIES, json_text, trajectories_batch
+from rightcall.scale.columns import CALL, TRAJECTORIES, column_text, json_text, trajectories_batch
 from rightcall.values.decoding import decode_json
 from rightcall.values.trajectory import Trajectory
 
@@ -256,7 +256,7 @@ def _lines(stream: IO[bytes], begin: int, end: int) -> Iterator[tuple[int, bytes
 
 def _call(call: Any, number: int) -> dict[str, Any]:
     if isinstance(call, str):
-        return {"name": _text(call)}
+        return {"name": column_text(call)}
     if not isinstance(call, dict) or not isinstance(call.get("name"), str):
         raise InputError(f"call {number}: {shown(call)} has no name")
     try:
@@ -270,13 +270,8 @@ def _fields(document: Mapping[str, Any], known: Mapping[str, Callable[[Any], Any
     return {name: known[name](value) for name, value in document.items() if name in known and value is not None}
 
 
-def _text(text: str) -> str:
-    """Text that a column can hold; lone surrogates become escapes."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
-
-
-def _json(value: Any) -> str:
-    return _text(value) if isinstance(value, str) else json_text(value)
+def _json(value: Any) -> str | None:
+    return column_text(value) if isinstance(value, str) else json_text(value)
 
 
 def _with_text(call: Any) -> Any:
@@ -293,7 +288,7 @@ def _converter(field: Any) -> Callable[[Any], Any]:
     def converted(value: Any) -> Any:
         # `type() is`, not `isinstance`: a bool is an int in Python, and not in a column.
         if type(value) is kind and (kind is not int or -_MOST <= value < _MOST):
-            return _text(value) if kind is str else value
+            return column_text(value) if kind is str else value
         if field.name in _NAMES and type(value) is int:
             return str(value)
         if field.name in ("turn_inputs", "turn_outputs") and isinstance(value, list):

@@ -212,18 +212,14 @@ def delta_files(folder: Place) -> Iterator[tuple[File, tuple[tuple[str, str | No
     _check(table, folder.address)
     names = [name for name in table.metadata().partition_columns if name in _KNOWN]
     for action in sorted(pa.table(table.get_add_actions(flatten=True)).to_pylist(), key=lambda one: str(one["path"])):
-        where = _where(folder, unquote(action["path"]))
+        path = unquote(action["path"])
+        where = place(path) if "://" in path else folder.below(path)  # that of a clone may lie in another table
         with telling(where.address):
             [info] = where.system.get_file_info([where.path])
         if info.type != fs.FileType.File:
             raise InputError(f"{folder.address}: the table has a file that is not there: {where.address}")
         values = [(name, action[f"partition.{name}"]) for name in names]
         yield found_file(info, where), tuple([(name, None if it is None else str(it)) for name, it in values])
-
-
-def _where(folder: Place, path: str) -> Place:
-    """A file of a table; that of a clone may lie in another one."""
-    return place(path) if "://" in path else folder.below(path)
 
 
 def _table(folder: Place) -> Any:
