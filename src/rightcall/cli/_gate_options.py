@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import click
 
 from ._options import Number, option, options
-
-if TYPE_CHECKING:
-    from rightcall.reporting.changes import GateRule
 
 gate_options = options(
     option("Gate", "--rule-out", type=Number(0, 1), help="The drop that `no worse` has to rule out; 0.10 by default."),
@@ -22,10 +17,3 @@ gate_options = options(
         help="Whether what cannot be told passes with a warning, the default, or exits with 2.",
     ),
 )
-
-
-def gate_rule(given: dict[str, Any]) -> GateRule:
-    """Return what the gate asks, by the options that were given."""
-    from rightcall.reporting.changes import GateRule
-
-    return GateRule(**{name: value for name, value in given.items() if value is not None})

@@ -12,7 +12,7 @@ from rightcall.values.redaction import redacted
 from rightcall.values.results import count_text
 
 from ._options import no_redact_option
-from ._stored import opened
+from ._runs import opened
 from ._terminal import Screen
 
 _TRIES = 5
