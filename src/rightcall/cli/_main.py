@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("_runs:report", "Write a run as JUnit XML, GitHub annotations, Markdown or JSON."),
     "view": ("_view", "Show runs as web pages, to this machine only."),
     "diff": ("_runs:diff", "Compare runs: verdicts that flipped, paths that differ."),
+    "stats": ("_stats", "Say how steady a run is: rates, intervals, flaky cases, where their runs part."),
     "judge-check": ("_judge_check", "Compare a judge with human labels: agreement, kappa, the cases they differ on."),
     "accept": ("_accept", "Update an eval set from traces or a run, as an edit to review."),
     "check": ("_eval_sets:check", "Check eval sets: every key, every expectation, every id."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,6 +15,7 @@ from rightcall.reporting.reports import Report, redacted_report
 from rightcall.reporting.store import RunFolder, list_runs, open_run
 from rightcall.values.results import Aggregates, Tally, measures_of
 
+from ._gate_options import gate_options
 from ._options import no_redact_option, runs_folder
 from ._output import FORMATS, Style, append_step_summary, new_file
 from ._terminal import Screen, print_error
@@ -84,18 +86,28 @@ def _pieces(name: str, report: Report, runs: tuple[RunFolder | None, RunFolder],
 @click.argument("names", nargs=-1, required=True, metavar="RUN RUN...")
 @click.option("--runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")
 @click.option("--fail-on-flip", is_flag=True, help="Exit with 1 if a case passed in the first run and not in the last.")
+@click.option("--gate", "is_gate", is_flag=True, help="Say whether the last run is worse, or whether it is chance.")
+@gate_options
 @no_redact_option
-def diff(names: tuple[str, ...], runs: str | None, fail_on_flip: bool, no_redact: bool) -> int:
+def diff(
+    names: tuple[str, ...], runs: str | None, fail_on_flip: bool, is_gate: bool, no_redact: bool, **rule: Any
+) -> int:
     """Say what changed between runs: verdicts that flipped, paths that differ.
 
     RUN is a folder, the beginning of an id, a branch (its newest run), or `last`. A difference is not a failure: the
-    exit code is 0.
+    exit code is 0. With --gate it is 1 where the last run is worse, and 2 where that cannot be told.
     """
-    from rightcall.reporting.reports import comparison_lines, verdict_lines
-
     if len(names) < 2:
         raise click.UsageError("give two runs, or more")
     found = [opened(name, runs) for name in names]
+    if is_gate:
+        if fail_on_flip or len(found) > 2:
+            raise click.UsageError("--gate compares two runs, and decides instead of --fail-on-flip")
+        from ._gate import print_gate
+
+        return print_gate(found[0], found[1], rule)
+    from rightcall.reporting.reports import comparison_lines, verdict_lines
+
     sides = [sides_in(run) for run in found]
     called = [name_of(run) for run in found]
     screen = Screen()

@@ -67,6 +67,7 @@ from ._signs import SIGNS as SIGNS, Sign as Sign
 from ._text import (
     Difference as Difference,
     call_text as call_text,
+    count_text as count_text,
     figure_text as figure_text,
     nth_text as nth_text,
     order_phrase as order_phrase,

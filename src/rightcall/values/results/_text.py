@@ -23,6 +23,11 @@ def value_text(value: Any, width: int = _WIDTH) -> str:
     return _cut(json_text(value), width)
 
 
+def count_text(number: int, noun: str) -> str:
+    """Return a number with its noun: `1 case`, `1,200 cases`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def call_text(
     name: str, args: Mapping[str, Any] | None = None, width: int = _WIDTH, value_width: int = _VALUE_WIDTH
 ) -> str:
