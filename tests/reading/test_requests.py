@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from tests.reading.talks import asks_for, chat, gives, says
-from tests.reading.traces import request
+from tests.reading.traces import request, span
 
 from rightcall.reading import read, read_messages
 
@@ -108,3 +109,17 @@ def test_an_id_of_the_simulated_user_is_free_for_the_agent_once_it_was_answered(
     found = read_messages([*begin, *made, says("assistant", "Done.")])
 
     assert [(call.name, call.output) for call in found.calls] == [("look", "seen")]
+
+
+def test_a_choice_among_the_events_of_a_model_span_is_its_answer() -> None:
+    asks = {"event.name": "gen_ai.choice", "message": asks_for("look", {})}
+    asked = {"event.name": "gen_ai.user.message", "role": "user", "content": "Go."}
+    given = {"event.name": "gen_ai.tool.message", "role": "tool", "content": "ok"}
+    spans = [
+        span(number, {"gen_ai.operation.name": "chat", "events": json.dumps(events)})
+        for number, events in enumerate([[asked, asks], [given, asks]], 1)
+    ]
+    [found] = read(request(*spans))
+
+    # The second model span has no history, so that its answer asks for a call of its own.
+    assert found.names == ("look", "look")
