@@ -123,3 +123,13 @@ def test_a_choice_among_the_events_of_a_model_span_is_its_answer() -> None:
 
     # The second model span has no history, so that its answer asks for a call of its own.
     assert found.names == ("look", "look")
+
+
+def test_calls_that_models_ask_for_at_the_same_time_are_told_apart_by_any_arguments() -> None:
+    spans = [
+        chat(number, [says("user", "Go.")], asks_for("look", {"text": f"\ud800{number}"}), endTimeUnixNano="9000")
+        for number in (1, 2)
+    ]
+    [found] = read(request(*spans))
+
+    assert [call.args for call in found.calls] == [{"text": "\ud8001"}, {"text": "\ud8002"}]
