@@ -133,3 +133,11 @@ def test_calls_that_models_ask_for_at_the_same_time_are_told_apart_by_any_argume
     [found] = read(request(*spans))
 
     assert [call.args for call in found.calls] == [{"text": "\ud8001"}, {"text": "\ud8002"}]
+
+
+def test_calls_that_are_items_of_one_answer_were_asked_for_at_once_though_one_was_not_answered() -> None:
+    items = [{"type": "function_call", "name": name, "arguments": "{}", "call_id": name} for name in ("a", "b")]
+    given = {"type": "function_call_output", "call_id": "a", "output": "ok"}
+    found = read_messages([says("user", "Go."), *items, given])
+
+    assert [call.group for call in found.calls] == ["turn-1", "turn-1"]
