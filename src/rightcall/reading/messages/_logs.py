@@ -9,12 +9,12 @@ import msgspec
 
 from ._message_exchange import has_messages, messages_of
 from ._parts import is_step, part_of
-from ._unknown_calls import hidden_call, steps_beside
+from ._unknown_calls import acts_by_text, hidden_call, steps_beside
 
 _WHOLE = ("messages", "conversation", "history", "contents", "traj", "events", "steps")
 """Keys under which an object holds a whole conversation; other lists of messages are the response to one request."""
 
-_ANSWERS = ("response", "completion", "output", "choices", "generations", "result")
+_ANSWERS = ("response", "completion", "output", "outputs", "choices", "generations", "result")
 """Keys of the model's response, in logs of requests."""
 
 _IDS = ("trace_id", "conversation_id", "session_id", "id")
@@ -87,9 +87,19 @@ def _beside(document: Mapping[str, Any], messages: list[Any]) -> tuple[str, str]
     steps = steps_beside(document, messages)
     if isinstance(written, str) and written.startswith("mini-swe-agent") and messages:
         steps = f"the messages are in the format {written[:40]}, whose calls are text"
-    answer = hidden_call({key: document[key] for key in _ANSWERS if key in document})
+    answers = {key: document[key] for key in _ANSWERS if key in document}
+    answer = hidden_call(answers)
+    steps = steps or _text_that_acts(answers)
     others = [key for key, held in document.items() if isinstance(held, list) and held and _is_whole(held[0])]
     nested = [str(key)[:40] for key in others if isinstance(document[key][0], dict)]
     if nested:
         return steps, f"beside the messages there are conversations in `{nested[0]}`"
     return steps, f"beside the messages there is {answer}" if answer else ""
+
+
+def _text_that_acts(answers: Mapping[str, Any]) -> str:
+    """Describe a response in text that asks for a call (DSPy's history of a model)."""
+    for key, held in answers.items():
+        if any([isinstance(text, str) and acts_by_text(text) for text in (held if isinstance(held, list) else [held])]):
+            return f"beside the messages there is `{key}`, which asks for a call in its text"
+    return ""
