@@ -11,9 +11,9 @@ import pytest
 
 from rightcall.reading import INPUT_FORMATS
 from rightcall.reading.conventions._tool_calls import CONVENTIONS
+from rightcall.reading.formats._row_columns import SPELLINGS
 from rightcall.reading.messages._part_formats import PARTS
 from rightcall.reading.runs._grouping import GROUPINGS
-from rightcall.reading.tables._span_columns import SPELLINGS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "traces.md").read_text()
 TABLES = (Path(__file__).parents[2] / "docs" / "reference" / "columns.md").read_text()

@@ -26,6 +26,7 @@ from ._exports import (
     zipkin_span,
 )
 from ._otlp import is_otlp, otlp_items
+from ._rows import is_row, row_span
 
 MESSAGES = "messages"
 """The name of the one format that is not a container of spans: a log of messages."""
@@ -52,8 +53,12 @@ CONTAINERS = (
     Container("zipkin", is_zipkin_span, _alone(zipkin_span)),
     Container("openai-agents", is_agents_span, agents_spans),
     Container("dataframe", is_dataframe_row, _alone(dataframe_span)),
+    Container("rows", is_row, _alone(row_span)),
 )
 """Phoenix's REST spans are read as `sdk`, its OTLP and Tempo's as `otlp`."""
+
+
+_LISTS = ("data", "spans", "rows")
 
 
 def items_of(document: Any, input_format: str | None = None) -> Iterator[Item]:
@@ -84,8 +89,8 @@ def _container(document: Any, input_format: str | None) -> Container | None:
 
 
 def _wrapped(document: Any, input_format: str | None) -> Iterator[Item]:
-    # Servers wrap lists of spans in an object: {"data": […], "next_cursor": …}, {"spans": […]}.
-    for key in ("data", "spans") if isinstance(document, dict) and input_format != MESSAGES else ():
+    # Servers wrap lists of spans in an object: {"data": […], "next_cursor": …}, {"spans": […]}, {"rows": […]}.
+    for key in _LISTS if isinstance(document, dict) and input_format != MESSAGES else ():
         held = document.get(key)
         if isinstance(held, list) and any(_container(item, input_format) for item in held):
             yield from items_of(held, input_format)

@@ -13,7 +13,7 @@ from typing import IO, Any
 from rightcall.errors import ConfigurationError, InputError, UnknownNameError, nearest
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.reading.conventions import groups_of
-from rightcall.reading.formats import span_in
+from rightcall.reading.formats import UNREADABLE, span_in
 from rightcall.reading.messages import Log, has_messages, logs_in
 from rightcall.reading.runs import (
     GROUPINGS,
@@ -29,7 +29,6 @@ from rightcall.reading.runs import (
     without_creations,
 )
 from rightcall.reading.spans import Item, LogRecord, OtherDocument, PackedSpan, Span
-from rightcall.reading.tables import UNREADABLE
 from rightcall.values.trajectory import Trajectory
 
 from ._document_reader import LOOKED_FOR, Budget
