@@ -68,9 +68,10 @@ def duckdb() -> dict[str, Any]:
 
 
 def nested() -> dict[str, Any]:
-    inner = {"operation": {"name": "execute_tool"}, "tool": {"name": "search", "call": {}}}
-    inner["tool"]["call"] = {"arguments": '{"query": "tv"}', "result": "3 found"}
-    return row(attributes={"gen_ai": inner})
+    called = {"arguments": '{"query": "tv"}', "result": "3 found"}
+    return row(
+        attributes={"gen_ai": {"operation": {"name": "execute_tool"}, "tool": {"name": "search", "call": called}}}
+    )
 
 
 def columns() -> dict[str, Any]:

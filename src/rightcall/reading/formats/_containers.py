@@ -25,6 +25,8 @@ from ._exports import (
     sdk_span,
     zipkin_span,
 )
+from ._langfuse import is_langfuse, langfuse_spans
+from ._langsmith import is_langsmith_run, langsmith_spans
 from ._otlp import is_otlp, otlp_items
 from ._rows import is_row, row_span
 
@@ -44,12 +46,15 @@ def _alone(make: Callable[[Any], Item]) -> Callable[[Any], Iterable[Item]]:
     return lambda document: (make(document),)
 
 
-# Tried from the top. MLflow comes first because its traces hold spans of OTLP and of the SDK.
+# Tried from the top. MLflow comes first because its traces hold spans of OTLP and of the SDK, Langfuse before Zipkin
+# because its observations have the keys of Zipkin's spans.
 CONTAINERS = (
     Container("mlflow", is_mlflow_trace, mlflow_spans),
     Container("jaeger", is_jaeger, jaeger_spans),
     Container("otlp", is_otlp, otlp_items),
     Container("sdk", is_sdk_span, _alone(sdk_span)),
+    Container("langfuse", is_langfuse, langfuse_spans),
+    Container("langsmith", is_langsmith_run, langsmith_spans),
     Container("zipkin", is_zipkin_span, _alone(zipkin_span)),
     Container("openai-agents", is_agents_span, agents_spans),
     Container("dataframe", is_dataframe_row, _alone(dataframe_span)),
@@ -58,7 +63,7 @@ CONTAINERS = (
 """Phoenix's REST spans are read as `sdk`, its OTLP and Tempo's as `otlp`."""
 
 
-_LISTS = ("data", "spans", "rows")
+_LISTS = ("data", "spans", "rows", "runs", "observations", "traces")
 
 
 def items_of(document: Any, input_format: str | None = None) -> Iterator[Item]:
