@@ -17,7 +17,8 @@ from rightcall.values.trajectory import Trajectory
 from .formats._containers import CONTAINERS, MESSAGES, items_of
 from .formats._exports import is_live_span, live_span
 from .messages._framework_states import given_in
-from .messages._logs import Log, logs_in
+from .messages._log import Log
+from .messages._logs import logs_in
 from .runs._grouping import GROUPINGS, Grouping
 from .runs._input_output import GivenLog
 from .runs._notes import Warnings
@@ -202,7 +203,10 @@ def _checked_log(messages: Any, limits: Limits) -> Log:
         raise InputError(
             f"messages holds {len(logs):,} conversations, and this takes one; read all of them with read(…)"
         )
-    checked_messages(logs[0].messages, "messages")
+    if not logs:
+        raise InputError("messages holds no conversation")
+    if not logs[0].format:
+        checked_messages(logs[0].messages, "messages")
     return logs[0]
 
 

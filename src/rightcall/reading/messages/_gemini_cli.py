@@ -1,0 +1,92 @@
+"""Gemini CLI and what derives from it: the chats it keeps, and the events of its output format `stream-json`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._log import Log, called, listed, plain, refused, returned, said, word
+
+_FAILED = frozenset({"error", "failed"})
+
+
+def is_chat_message(message: Any) -> bool:
+    """Whether an item is a message of a chat that Gemini CLI keeps, or such a chat."""
+    if not isinstance(message, dict):
+        return False
+    if isinstance(message.get("messages"), list) and "projectHash" in message:
+        return True
+    return message.get("type") == "gemini" and "content" in message
+
+
+def chat_logs(lines: list[Any]) -> list[Log]:
+    """Return the log of each chat, or that of all lines."""
+    whole = [line for line in lines if isinstance(line, dict) and isinstance(line.get("messages"), list)]
+    if not whole:
+        return [_chat([line for line in lines if not _is_about(line)], {})]
+    return [_chat(chat["messages"], chat) for chat in whole]
+
+
+def _is_about(line: Any) -> bool:
+    """Whether a line is about the chat: its header, or a change of it."""
+    return isinstance(line, dict) and ("projectHash" in line or line.keys() == {"$set"})
+
+
+def _chat(messages: list[Any], about: dict[str, Any]) -> Log:
+    session = about.get("sessionId")
+    return Log(
+        [each for message in messages for each in _of_message(message)],
+        id=word(session) or None,
+        about=about,
+    )
+
+
+def _of_message(message: Any) -> list[Any]:
+    if not isinstance(message, dict) or word(message.get("type")) not in ("user", "gemini", "info", "error", "warning"):
+        return [message]
+    if message["type"] not in ("user", "gemini"):
+        return []
+    found: list[Any] = [{"role": "model" if message["type"] == "gemini" else "user", "content": message.get("content")}]
+    for call in listed(message.get("toolCalls")):
+        found += _of_call(call) if isinstance(call, dict) else [{"tool_calls": [call]}]
+    return found
+
+
+def _of_call(call: dict[str, Any]) -> list[Any]:
+    call_id, status = call.get("id"), word(call.get("status")).lower()
+    made = called(call_id, call.get("name"), call.get("args"))
+    if status == "cancelled":
+        return [made, refused(call_id, call.get("resultDisplay"))]
+    results = [plain(plain(part).get("functionResponse")) for part in listed(call.get("result"))]
+    outputs = [result["response"] for result in results if "response" in result]
+    output = outputs[0] if len(outputs) == 1 else outputs or call.get("resultDisplay")
+    if isinstance(output, dict) and len(output) == 1:
+        output = output.get("output", output.get("error", output))
+    return [made, returned(call_id, output, status in _FAILED)]
+
+
+def is_stream_event(event: Any) -> bool:
+    """Whether an event is one of the output format `stream-json`."""
+    return isinstance(event, dict) and word(event.get("type")) in ("tool_use", "tool_result") and "tool_id" in event
+
+
+def stream_logs(events: list[Any]) -> list[Log]:
+    """Return the log of all events. Pieces of one message follow one another."""
+    found: list[Any] = []
+    for event in events:
+        kind = event.get("type") if isinstance(event, dict) else None
+        if kind == "tool_use":
+            found.append(called(event.get("tool_id"), event.get("tool_name"), event.get("parameters")))
+        elif kind == "tool_result":
+            failed = event.get("status") == "error"
+            error = plain(event.get("error")).get("message")
+            found.append(returned(event.get("tool_id"), event.get("output", error), failed))
+        elif kind == "message" and event.get("delta") and _goes_on(found, event):
+            found[-1] = said(word(event.get("role")), f"{found[-1].get('content')}{event.get('content')}")
+        elif kind not in ("init", "result", "error"):
+            found.append(event)
+    return [Log(found)]
+
+
+def _goes_on(found: list[Any], event: dict[str, Any]) -> bool:
+    """Whether a piece of a message goes on with the message before it."""
+    return bool(found) and isinstance(found[-1], dict) and found[-1].get("role") == event.get("role")
