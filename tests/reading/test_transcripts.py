@@ -135,7 +135,7 @@ def test_an_event_of_openhands_of_a_new_kind_is_not_understood() -> None:
 
 
 def test_a_chat_of_gemini_cli_is_read() -> None:
-    called = {"id": "c1", "name": "refund", "args": {"order": 7}, "status": "success"}
+    called: dict[str, Any] = {"id": "c1", "name": "refund", "args": {"order": 7}, "status": "success"}
     called["result"] = [{"functionResponse": {"id": "c1", "name": "refund", "response": {"output": "ok"}}}]
     messages = [
         {"id": "1", "type": "user", "content": "Refund order 7."},

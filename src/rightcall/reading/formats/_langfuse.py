@@ -15,6 +15,8 @@ from rightcall.reading.conventions import convention_by_attributes
 from rightcall.reading.spans import Event, Span, nanoseconds, outcome, span_id
 from rightcall.values.decoding import decode_json
 
+from ._row_cells import UNREADABLE
+
 _TYPES = frozenset(
     {"span", "generation", "event", "agent", "tool", "chain", "retriever", "evaluator", "embedding", "guardrail"}
 )
@@ -46,9 +48,9 @@ def langfuse_spans(document: Mapping[str, Any]) -> Iterator[Span]:
         yield _span(document, {})
         return
     trace = _trace_of(document)
-    observations = [each for each in document["observations"] if isinstance(each, Mapping)]
+    observations = [each if isinstance(each, Mapping) else {} for each in document["observations"]]
     if not observations:
-        yield _span({**trace, "traceId": trace.get("id"), "startTime": trace.get("timestamp")}, trace)
+        yield _span({**trace, "type": "SPAN", "traceId": trace.get("id"), "startTime": trace.get("timestamp")}, trace)
     roots = [each for each in observations if _parent(each) is None]
     for observation in observations:
         if len(roots) == 1 and observation is roots[0]:
@@ -61,14 +63,19 @@ def langfuse_spans(document: Mapping[str, Any]) -> Iterator[Span]:
 def _is_observation(document: Any) -> bool:
     if not isinstance(document, Mapping):
         return False
-    kind = document.get("type")
+    if "parentObservationId" in document or "parent_observation_id" in document:
+        return True
     return (
-        isinstance(kind, str)
-        and kind.lower() in _TYPES
+        _kind(document) in _TYPES
         and "id" in document
         and _either(document, "traceId", "trace_id") is not None
         and _either(document, "startTime", "start_time") is not None
     )
+
+
+def _kind(observation: Mapping[str, Any]) -> str:
+    kind = observation.get("type")
+    return kind.lower() if isinstance(kind, str) else ""
 
 
 def _is_trace(trace: Mapping[str, Any]) -> bool:
@@ -88,7 +95,7 @@ def _span(observation: Mapping[str, Any], trace: Mapping[str, Any]) -> Span:
     attributes = _attributes(observation, metadata, trace)
     return Span(
         name=name if isinstance(name, str) else "",
-        trace_id=span_id(_either(observation, "traceId", "trace_id")) or "",
+        trace_id=span_id(_either(observation, "traceId", "trace_id") or trace.get("id")) or "",
         span_id=span_id(observation.get("id")),
         parent_id=_parent(observation),
         start_ns=nanoseconds(_either(observation, "startTime", "start_time")),
@@ -115,12 +122,14 @@ def _attributes(
             if keys and value is not None and not (event and _in_event(value, event[1])):
                 found.setdefault(keys[0], value)
     else:
-        kind = str(observation.get("type", "")).lower()
+        kind = _kind(observation)
         tool = _tool_of(metadata) if kind == "span" else None
         found[f"{_OWN}type"] = "tool" if kind == "span" and _is_tool_message(returned) else kind
         prefixes = ("input.value", "output.value") if tool else (f"{_OWN}input", f"{_OWN}output")
         found |= {key: held for key, held in zip(prefixes, (given, returned), strict=True) if held is not None}
         found |= {"tool.name": tool} if tool else _counted(observation)
+        if kind not in _TYPES:
+            found[UNREADABLE] = f"an observation of the type {observation.get('type')!r:.40}"
     for key, value in metadata.items():
         if key not in _OTEL and isinstance(value, (str, int, float)):
             found.setdefault(f"{_OWN}metadata.{key}", value)

@@ -10,9 +10,11 @@ from rightcall.errors import InputError
 from rightcall.reading.spans import Span, nanoseconds, span_id
 from rightcall.values.decoding import decode_json
 
+from ._row_cells import UNREADABLE
+
 _TYPES = frozenset({"chain", "embedding", "llm", "parser", "prompt", "retriever", "tool"})
 """Types of runs (reference, "Run (span) data format")."""
-_NAMES = frozenset({"trace_id", "dotted_order", "parent_run_id", "inputs", "outputs", "start_time", "child_runs"})
+_NAMES = frozenset({"inputs", "outputs", "child_runs"})
 _THREADS = ("session_id", "thread_id", "conversation_id")
 """Keys of `extra.metadata` that name the thread of a run (guide, "Threads")."""
 # A dotted order has for each run, from the root down, when it started and its id: 20230914T223155647Z1b64098b-….
@@ -23,10 +25,9 @@ _MOST_PLACES = 10_000
 
 def is_langsmith_run(document: Any) -> bool:
     """Whether a document is a run of LangSmith."""
-    if not isinstance(document, Mapping) or "id" not in document or "name" not in document:
+    if not isinstance(document, Mapping) or _NAMES.isdisjoint(document):
         return False
-    kind = document.get("run_type")
-    return isinstance(kind, str) and kind.lower() in _TYPES and not _NAMES.isdisjoint(document)
+    return "run_type" in document or ("dotted_order" in document and "id" in document)
 
 
 def langsmith_spans(document: Mapping[str, Any]) -> Iterator[Span]:
@@ -45,7 +46,7 @@ def langsmith_spans(document: Mapping[str, Any]) -> Iterator[Span]:
 
 def _span(run: Mapping[str, Any], parent: str | None, trace: str) -> Span:
     places = _places(run.get("dotted_order"))
-    error, name, kind = run.get("error"), run.get("name"), str(run.get("run_type", "")).lower()
+    error, name, kind = run.get("error"), run.get("name"), _kind(run)
     start = nanoseconds(run.get("start_time"), _MILLISECOND)
     return Span(
         name=name if isinstance(name, str) else "",
@@ -58,6 +59,11 @@ def _span(run: Mapping[str, Any], parent: str | None, trace: str) -> Span:
         failed=bool(error) or run.get("status") == "error",
         description=error if isinstance(error, str) else "",
     )
+
+
+def _kind(run: Mapping[str, Any]) -> str:
+    kind = run.get("run_type")
+    return kind.lower() if isinstance(kind, str) else ""
 
 
 _MILLISECOND = 10**6  # the JavaScript SDK counts milliseconds since 1970; others write ISO 8601
@@ -78,6 +84,8 @@ def _attributes(run: Mapping[str, Any], kind: str) -> dict[str, Any]:
     metadata = _object(_object(run.get("extra")).get("metadata"))
     found |= {f"langsmith.metadata.{key}": value for key, value in metadata.items() if isinstance(value, (str, int))}
     thread = next((metadata[key] for key in _THREADS if isinstance(metadata.get(key), str)), None)
+    if kind not in _TYPES:
+        found[UNREADABLE] = f"a run of the type {run.get('run_type')!r:.40}"
     if thread:
         found["langsmith.trace.session_id"] = thread
     return found

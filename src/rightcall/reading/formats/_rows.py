@@ -16,7 +16,7 @@ from ._row_columns import OPENED, Path, attribute_columns, fields_of, folded
 
 _MOST_COLUMNS = 2_000  # a hostile object may have millions of keys, and each would be folded and kept
 _KIND = "openinference.span.kind"
-_NEEDED = frozenset({"trace_id", "span_id", "name"})
+_NEEDED = frozenset({"trace_id", "span_id"})
 _LOGGED = frozenset({"body", "severity_text", "severityText", "severity_number", "severityNumber", "Body"})
 """Keys of log records, which have the ids of a span as well."""
 
@@ -30,7 +30,10 @@ class _Columns(msgspec.Struct, frozen=True):
 
 
 def is_row(document: Any) -> bool:
-    """Whether a document is a span in the columns of a table: ids of trace and span, a name, a start or attributes."""
+    """Whether a document is a span in the columns of a table.
+
+    It has the ids of its trace and of itself, and two of name, start and attributes.
+    """
     return isinstance(document, Mapping) and _columns_of(document) is not None
 
 
@@ -82,7 +85,10 @@ def _columns(names: tuple[tuple[str, Path], ...]) -> _Columns | None:
             held.setdefault(folded(name) + folded(each), (name, each))
     paths, units = fields_of(held)
     attributes = attribute_columns([name for name, _ in names])
-    if not paths.keys() >= _NEEDED or not ("start" in paths or "attributes" in paths or attributes):
+    told = [
+        field for field in ("name", "start", "attributes") if field in paths or (field == "attributes" and attributes)
+    ]
+    if not paths.keys() >= _NEEDED or len(told) < 2:
         return None
     return _Columns(paths, units, attributes)
 

@@ -18,19 +18,16 @@ def is_atif(document: Any) -> bool:
     )
 
 
-def atif_logs(documents: list[Any]) -> list[Log]:
-    """Return a log for each trajectory."""
-    return [_log(document) for document in documents if is_atif(document)]
-
-
-def _log(document: dict[str, Any]) -> Log:
+def atif_logs(document: dict[str, Any]) -> list[Log]:
+    """Return the log of a trajectory."""
     inner = [each for each in listed(document.get("subagent_trajectories")) if is_atif(each)]
-    return Log(
+    log = Log(
         [message for step in document["steps"] for message in _of_step(step)],
         id=word(document.get("trajectory_id")) or word(document.get("session_id")) or None,
         about=document,
         nested="beside the steps there are conversations in `subagent_trajectories`" if inner else "",
     )
+    return [log]
 
 
 def _of_step(step: Any) -> list[Any]:

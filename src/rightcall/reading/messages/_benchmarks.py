@@ -23,13 +23,10 @@ def _is_sample(document: Any) -> bool:
     return isinstance(document, dict) and {"id", "epoch", "messages"} <= document.keys() and "target" in document
 
 
-def inspect_logs(documents: list[Any]) -> list[Log]:
+def inspect_logs(document: dict[str, Any]) -> list[Log]:
     """Return a log for each sample."""
-    found = []
-    for document in documents:
-        samples = listed(document.get("samples")) if isinstance(document, dict) and "eval" in document else [document]
-        found += [_sample_log(sample) for sample in samples if isinstance(sample, dict)]
-    return found
+    samples = [document] if _is_sample(document) else document["samples"]
+    return [_sample_log(sample) if isinstance(sample, dict) else Log([sample]) for sample in samples]
 
 
 def _sample_log(sample: dict[str, Any]) -> Log:
@@ -77,15 +74,13 @@ def is_tau2_results(document: Any) -> bool:
     return isinstance(held, list) and any([isinstance(plain(each).get("messages"), list) for each in held])
 
 
-def tau2_logs(documents: list[Any]) -> list[Log]:
+def tau2_logs(document: dict[str, Any]) -> list[Log]:
     """Return a log for each simulation."""
     found = []
-    for document in documents:
-        for simulation in map(plain, listed(plain(document).get("simulations"))):
-            about = {**simulation, "reward": plain(simulation.get("reward_info")).get("reward")}
-            named = simulation.get("id")
-            messages = [each for message in listed(simulation.get("messages")) for each in _single(message)]
-            found.append(Log(messages, id=word(named) or None, about=about))
+    for simulation in map(plain, document["simulations"]):
+        about = {**simulation, "reward": plain(simulation.get("reward_info")).get("reward")}
+        messages = [each for message in listed(simulation.get("messages")) for each in _single(message)]
+        found.append(Log(messages, id=word(simulation.get("id")) or None, about=about))
     return found
 
 
@@ -101,17 +96,13 @@ def is_toolbench_answer(document: Any) -> bool:
     return isinstance(held, dict) and ("train_messages" in held or "chain" in held)
 
 
-def toolbench_logs(documents: list[Any]) -> list[Log]:
-    """Return a log for each answer: the messages of the path that led to it.
+def toolbench_logs(document: dict[str, Any]) -> list[Log]:
+    """Return the log of an answer: the messages of the path that led to it.
 
     Each list of `train_messages` goes one step further than the one before. Branches that the search gave up are in
     `tree` alone.
     """
-    found = []
-    for document in documents:
-        answer = plain(plain(document).get("answer_generation"))
-        paths = [path for path in listed(answer.get("train_messages")) if isinstance(path, list)]
-        about = {"success": plain(document).get("win"), **plain(document)}
-        unread = "" if paths else "the path to the answer, which has no messages: the answer was not accepted"
-        found.append(Log(max(paths, key=len, default=[]), about=about, nested=unread))
-    return found
+    paths = [path for path in listed(document["answer_generation"].get("train_messages")) if isinstance(path, list)]
+    unread = "" if paths else "the path to the answer, which has no messages: the answer was not accepted"
+    about = {**document, "success": document.get("win")}
+    return [Log(max(paths, key=len, default=[]), about=about, nested=unread)]

@@ -17,7 +17,7 @@ _ABOUT = frozenset({"session_meta", "turn_context", "compacted", "inter_agent_co
 """Types of lines that are about the session."""
 # codex-rs/protocol/src/models.rs, `ResponseItem`: what the harness adds to the model's items.
 _NO_CALLS = frozenset({"ghost_snapshot", "compaction", "context_compaction", "compaction_trigger", "additional_tools"})
-_EVENTS = ("thread.", "turn.", "item.")
+_EVENTS = ("thread.", "turn.", "item.plan.")
 """Prefixes of types of events (codex-rs/exec/src/exec_events.rs, `ThreadEvent`)."""
 _SILENT = frozenset({"reasoning", "todo_list", "plan", "error"})
 """Types of items that are not calls: thoughts, the to-do list that is shown, errors of the session."""

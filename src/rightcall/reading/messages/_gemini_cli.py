@@ -9,21 +9,25 @@ from ._log import Log, called, listed, plain, refused, returned, said, word
 _FAILED = frozenset({"error", "failed"})
 
 
-def is_chat_message(message: Any) -> bool:
-    """Whether an item is a message of a chat that Gemini CLI keeps, or such a chat."""
-    if not isinstance(message, dict):
-        return False
-    if isinstance(message.get("messages"), list) and "projectHash" in message:
-        return True
-    return message.get("type") == "gemini" and "content" in message
+def is_chat(document: Any) -> bool:
+    """Whether a document is a chat that Gemini CLI keeps."""
+    return isinstance(document, dict) and isinstance(document.get("messages"), list) and "projectHash" in document
 
 
-def chat_logs(lines: list[Any]) -> list[Log]:
-    """Return the log of each chat, or that of all lines."""
-    whole = [line for line in lines if isinstance(line, dict) and isinstance(line.get("messages"), list)]
-    if not whole:
-        return [_chat([line for line in lines if not _is_about(line)], {})]
-    return [_chat(chat["messages"], chat) for chat in whole]
+def chat_logs(chat: dict[str, Any]) -> list[Log]:
+    """Return the log of a chat."""
+    return [_chat(chat["messages"], chat)]
+
+
+def is_chat_line(line: Any) -> bool:
+    """Whether a line is a message of such a chat."""
+    return isinstance(line, dict) and line.get("type") == "gemini" and "content" in line
+
+
+def line_logs(lines: list[Any]) -> list[Log]:
+    """Return the log of a chat that was kept line by line."""
+    about = next((line for line in lines if _is_about(line) and "projectHash" in line), {})
+    return [_chat([line for line in lines if not _is_about(line)], about)]
 
 
 def _is_about(line: Any) -> bool:
@@ -46,7 +50,10 @@ def _of_message(message: Any) -> list[Any]:
     if message["type"] not in ("user", "gemini"):
         return []
     found: list[Any] = [{"role": "model" if message["type"] == "gemini" else "user", "content": message.get("content")}]
-    for call in listed(message.get("toolCalls")):
+    calls = message.get("toolCalls")
+    if calls is not None and not isinstance(calls, list):
+        return [*found, {"tool_calls": calls or "not a list"}]
+    for call in listed(calls):
         found += _of_call(call) if isinstance(call, dict) else [{"tool_calls": [call]}]
     return found
 

@@ -26,9 +26,17 @@ def logs_in(documents: list[Any]) -> tuple[list[Log], int]:
     A line or list item that is, or holds, a list of messages is a conversation. Lines that are single messages or
     events are one conversation together, which an event among them may repeat.
     """
-    found = transcript_logs(documents)
-    if found is not None:
-        return found, 0
+    found, others = transcript_logs(documents)
+    if not found:
+        return _plain_logs(documents)
+    logs, left_out = _plain_logs(others) if others else ([], 0)
+    # A list of transcripts may have other conversations beside them, and what is neither.
+    known = [bool(log.snapshots) or has_messages(log.messages) for log in logs]
+    left_out += sum([len(log.messages) for log, is_known in zip(logs, known, strict=True) if not is_known])
+    return [*found, *[log for log, is_known in zip(logs, known, strict=True) if is_known]], left_out
+
+
+def _plain_logs(documents: list[Any]) -> tuple[list[Log], int]:
     if len(documents) == 1 and isinstance(documents[0], list) and any([_is_whole(item) for item in documents[0]]):
         documents = documents[0]
     if len(documents) == 1:

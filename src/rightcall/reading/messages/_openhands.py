@@ -45,12 +45,8 @@ _SOURCES = ("agent", "user", "environment")
 
 
 def is_openhands(event: Any) -> bool:
-    """Whether an item is an event of OpenHands, or a line of an evaluation that holds some."""
-    if not isinstance(event, dict):
-        return False
-    if isinstance(event.get("history"), list) and "instance_id" in event:
-        return any([is_openhands(each) for each in _flat(event["history"])])
-    if word(event.get("source")) not in _SOURCES:
+    """Whether an item is an event of OpenHands."""
+    if not isinstance(event, dict) or word(event.get("source")) not in _SOURCES:
         return False
     if word(event.get("kind")) in _EVENTS:
         return True
@@ -59,16 +55,20 @@ def is_openhands(event: Any) -> bool:
 
 
 def openhands_logs(events: list[Any]) -> list[Log]:
-    """Return the logs: one for each line of an evaluation, else one for all events."""
-    whole = [event for event in events if isinstance(event, dict) and isinstance(event.get("history"), list)]
-    if not whole:
-        return [Log(_messages(events))]
-    logs = []
-    for line in whole:
-        instance = line.get("instance_id")
-        messages = _messages(_flat(line["history"]))
-        logs.append(Log(messages, id=word(instance) or None, about=line))
-    return logs
+    """Return the log of a trajectory."""
+    return [Log(_messages(events))]
+
+
+def is_evaluation(line: Any) -> bool:
+    """Whether a document is a line of an evaluation of OpenHands."""
+    if not isinstance(line, dict) or not isinstance(line.get("history"), list) or "instance_id" not in line:
+        return False
+    return any([is_openhands(each) for each in _flat(line["history"])])
+
+
+def evaluation_logs(line: dict[str, Any]) -> list[Log]:
+    """Return the log of an instance."""
+    return [Log(_messages(_flat(line["history"])), id=word(line["instance_id"]) or None, about=line)]
 
 
 def _flat(history: list[Any]) -> list[Any]:

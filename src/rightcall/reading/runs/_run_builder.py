@@ -53,6 +53,8 @@ class RunBuilder:
         self.log = Log()
         self.given_logs: list[GivenLog] = []
         """Logs of messages that an agent returned."""
+        self.beside = ""
+        """A description of what the source holds beside the run and may belong to it."""
         self._turns: list[list[ReadSpan]] = []
         self._limits = limits
         self._keep = keep
@@ -65,6 +67,7 @@ class RunBuilder:
     def trajectory(self, extra_warnings: Iterable[str] = ()) -> Trajectory:
         """Build the trajectory of the run."""
         spans = once_each(self.spans)
+        self._not_understood.note(self.beside)
         metadata = _kept(self.log, spans, self._keep)
         records, roles = _classified(spans)
         doubtful = [record for record in records if record.unread]

@@ -24,9 +24,11 @@ from rightcall.reading.formats import (
     split_request,
 )
 from rightcall.reading.runs import Warnings
-from rightcall.reading.spans import Item, Span
+from rightcall.reading.spans import Item, OtherDocument, Span
 from rightcall.reading.tables import known_columns, table_spans
 from rightcall.values.decoding import decode_json, decode_json_sequence
+
+from ._archives import ZIP, samples_in
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
@@ -229,6 +231,10 @@ class DocumentReader:
         head = _peek(stream)
         if head.startswith(b"PAR1"):
             return self._parquet_batches(self._rest(stream))
+        if head.startswith(ZIP):
+            held = stream if stream.seekable() else io.BytesIO(self._rest(stream))
+            samples = samples_in(held, self._name, self._limits, self._warnings)
+            return ([OtherDocument(sample)] for sample in samples)
         if looks_like_protobuf(head):
             return iter([protobuf_items(self._rest(stream), self._name)])
         if head.startswith(_UTF16):

@@ -107,6 +107,8 @@ class RunCollector:
         self._keep, self._limits = keep, limits
         self._logs: dict[str, list[LogRecord]] = {}
         self._loose: list[Any] = []
+        self._beside = ""
+        """A description of messages in a source of spans."""
 
     def add(self, items: Iterable[Item]) -> None:
         """Add the items of a document."""
@@ -192,6 +194,7 @@ class RunCollector:
         while runs:
             run = RunBuilder(self._limits, self._keep)
             run.spans = runs.pop()
+            run.beside = self._beside
             run.logs = self._logs_of(self._logs if alone else dict.fromkeys([span.trace_id for span in run.spans]))
             yield run.trajectory(warnings.texts())
 
@@ -213,6 +216,9 @@ class RunCollector:
         """Add a warning about documents that are not spans, in a source with spans."""
         if self._loose:
             warnings.add("documents", f"{name}: {len(self._loose)} documents that are not spans were left out")
+            logs, _ = logs_in(self._loose)
+            if any([log.format or has_messages(log.messages) for log in logs]):
+                self._beside = "messages in the source beside the spans, which may be of the same run"
 
     def _logs_of(self, traces: Iterable[str]) -> list[LogRecord]:
         return [record for trace in traces for record in self._logs.get(trace, ())] if self._logs else []
@@ -246,6 +252,8 @@ class RunCollector:
 
     def _messages(self, name: str, warnings: Warnings) -> list[Log]:
         logs, left_out = logs_in(self._loose)
+        if not logs:
+            raise InputError(f"{name}: no conversation in it")
         if left_out:
             warnings.add("documents", f"{name}: {left_out:,} documents that hold no messages were left out")
         # What a transcript holds that is not a message was not understood; its format is known.
