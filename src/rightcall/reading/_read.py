@@ -22,11 +22,12 @@ from .messages._logs import logs_in
 from .runs._grouping import GROUPINGS, Grouping
 from .runs._input_output import GivenLog
 from .runs._notes import Warnings
-from .runs._run_builder import CASE, RunBuilder
+from .runs._run_builder import RunBuilder
 from .sources._document_reader import DocumentReader, opened
 from .sources._large_file import LargeFile, large_file
 from .sources._run_collector import RunCollector, checked_messages
 from .spans._span import LogRecord, Span
+from .spans._told_names import CASE
 
 INPUT_FORMATS = (*(container.name for container in CONTAINERS), MESSAGES)
 """Names for `input_format`."""

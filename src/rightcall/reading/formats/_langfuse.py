@@ -135,7 +135,21 @@ def _attributes(
             found.setdefault(f"{_OWN}metadata.{key}", value)
     found |= {f"{_OWN}level": observation.get("level"), f"{_OWN}status_message": observation.get("statusMessage")}
     session = _either(observation, "sessionId", "session_id") or trace.get("sessionId")
-    return {**found, "langfuse.session.id": session} if session else found
+    if session:
+        found["langfuse.session.id"] = session
+    return {**_about(trace), **found} if _parent(observation) is None else found
+
+
+def _about(trace: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a trace says about its run: its metadata, and how it was scored."""
+    found: dict[str, Any] = {}
+    for key, value in _object(trace.get("metadata")).items():
+        if key not in _OTEL and isinstance(value, (str, int, float)):
+            found[f"langfuse.trace.metadata.{key}"] = value
+    scores = trace.get("scores")
+    named = [score for score in scores if isinstance(score, Mapping)] if isinstance(scores, list) else []
+    scored = {str(score.get("name")): _either(score, "value", "stringValue") for score in named}
+    return {**found, "scores": scored} if scored else found
 
 
 def _events(observation: Mapping[str, Any], attributes: Mapping[str, Any]) -> list[Event]:

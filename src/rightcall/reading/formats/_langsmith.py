@@ -84,6 +84,8 @@ def _attributes(run: Mapping[str, Any], kind: str) -> dict[str, Any]:
     metadata = _object(_object(run.get("extra")).get("metadata"))
     found |= {f"langsmith.metadata.{key}": value for key, value in metadata.items() if isinstance(value, (str, int))}
     thread = next((metadata[key] for key in _THREADS if isinstance(metadata.get(key), str)), None)
+    if isinstance(run.get("reference_example_id"), str):
+        found["case_id"] = run["reference_example_id"]  # the example of a dataset that an experiment ran
     if kind not in _TYPES:
         found[UNREADABLE] = f"a run of the type {run.get('run_type')!r:.40}"
     if thread:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from rightcall.limits import DEFAULT_LIMITS
-from rightcall.reading.spans import Span, restored
+from rightcall.reading.spans import TOLD, Span, restored
 
 from ._row_cells import Attributes, attributes_or_trouble, moment, opened, side_by_side, span_of_cells, without_nulls
 from ._row_columns import OPENED, Path, attribute_columns, fields_of, folded
@@ -109,6 +109,9 @@ def _end(held: Mapping[str, Any], columns: _Columns, start: int | None) -> int |
 
 def _attributes(row: Mapping[str, Any], held: Mapping[str, Any], columns: _Columns) -> Attributes:
     found = attributes_or_trouble(held.get("attributes"), DEFAULT_LIMITS)
+    told = {key: row[key] for key in TOLD if row.get(key) not in (None, "") and key not in found}
+    if told:
+        found = {**{key: found.get(key) for key in found}, **told}
     if not columns.attributes:
         return found
     named = {key: without_nulls(row[name]) for name, key in columns.attributes.items() if row[name] not in (None, "")}

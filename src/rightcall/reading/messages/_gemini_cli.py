@@ -26,7 +26,7 @@ def is_chat_line(line: Any) -> bool:
 
 def line_logs(lines: list[Any]) -> list[Log]:
     """Return the log of a chat that was kept line by line."""
-    about = next((line for line in lines if _is_about(line) and "projectHash" in line), {})
+    about: dict[str, Any] = next((line for line in lines if _is_about(line) and "projectHash" in line), {})
     return [_chat([line for line in lines if not _is_about(line)], about)]
 
 
