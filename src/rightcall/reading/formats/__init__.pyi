@@ -1,5 +1,6 @@
 from ._containers import items_of as items_of
-from ._exports import is_mlflow_trace as is_mlflow_trace, live_span as live_span, mlflow_spans as mlflow_spans
+from ._exports import live_span as live_span
+from ._mlflow import is_mlflow_trace as is_mlflow_trace, mlflow_spans as mlflow_spans
 from ._otlp import (
     decode_request as decode_request,
     is_otlp as is_otlp,

@@ -16,17 +16,16 @@ from ._exports import (
     is_dataframe_row,
     is_jaeger,
     is_live_span,
-    is_mlflow_trace,
     is_sdk_span,
     is_zipkin_span,
     jaeger_spans,
     live_span,
-    mlflow_spans,
     sdk_span,
     zipkin_span,
 )
 from ._langfuse import is_langfuse, langfuse_spans
 from ._langsmith import is_langsmith_run, langsmith_spans
+from ._mlflow import is_mlflow_trace, mlflow_spans
 from ._otlp import is_otlp, otlp_items
 from ._rows import is_row, row_span
 
