@@ -38,15 +38,23 @@ class Transcript(msgspec.Struct, frozen=True):
     """The logs in a document, or in all lines."""
     told_by: str
     """The marks, for people."""
+    conversation: str = "all lines together"
+    """What one conversation is, for people."""
 
 
 DOCUMENTS = (
-    Transcript("Gemini CLI, chat", is_chat, chat_logs, "`projectHash` and `messages`"),
-    Transcript("Inspect", is_inspect_log, inspect_logs, "`eval` and `samples`; `id`, `epoch`, `target` and `messages`"),
-    Transcript("OpenHands, evaluation", is_evaluation, evaluation_logs, "`instance_id` and `history`"),
-    Transcript("ATIF", is_atif, atif_logs, "`schema_version` and `steps`"),
-    Transcript("τ²-bench", is_tau2_results, tau2_logs, "`simulations`"),
-    Transcript("ToolBench", is_toolbench_answer, toolbench_logs, "`answer_generation`"),
+    Transcript("Gemini CLI, chat", is_chat, chat_logs, "`projectHash` and `messages`", "a document"),
+    Transcript(
+        "Inspect",
+        is_inspect_log,
+        inspect_logs,
+        "`eval` and `samples`; `id`, `epoch`, `target` and `messages`",
+        "a sample",
+    ),
+    Transcript("OpenHands, evaluation", is_evaluation, evaluation_logs, "`instance_id` and `history`", "a line"),
+    Transcript("ATIF", is_atif, atif_logs, "`schema_version` and `steps`", "a document"),
+    Transcript("τ²-bench", is_tau2_results, tau2_logs, "`simulations`", "a simulation"),
+    Transcript("ToolBench", is_toolbench_answer, toolbench_logs, "`answer_generation`", "a document"),
 )
 """Transcripts of which a document, or a line, holds whole conversations."""
 

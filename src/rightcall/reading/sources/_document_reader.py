@@ -186,8 +186,8 @@ class _Inflating(_Raw):
 
 
 LOOKED_FOR = (
-    "looked for OTLP (JSON, protobuf), OpenTelemetry SDK spans, Zipkin, Jaeger, Tempo, Phoenix, MLflow, "
-    "OpenAI Agents, and logs of messages"
+    "looked for OTLP (JSON, protobuf), OpenTelemetry SDK spans, Zipkin, Jaeger, Tempo, Phoenix, MLflow, Langfuse, "
+    "LangSmith, OpenAI Agents, rows of spans, logs of messages, and transcripts of agents and benchmarks"
 )
 """The known formats, for the message about a source in none of them."""
 
