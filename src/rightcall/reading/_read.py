@@ -17,15 +17,17 @@ from rightcall.values.trajectory import Trajectory
 from .formats._containers import CONTAINERS, MESSAGES, items_of
 from .formats._exports import is_live_span, live_span
 from .messages._framework_states import given_in
-from .messages._logs import Log, logs_in
+from .messages._log import Log
+from .messages._logs import logs_in
 from .runs._grouping import GROUPINGS, Grouping
 from .runs._input_output import GivenLog
 from .runs._notes import Warnings
-from .runs._run_builder import CASE, RunBuilder
+from .runs._run_builder import RunBuilder
 from .sources._document_reader import DocumentReader, opened
 from .sources._large_file import LargeFile, large_file
 from .sources._run_collector import RunCollector, checked_messages
 from .spans._span import LogRecord, Span
+from .spans._told_names import CASE
 
 INPUT_FORMATS = (*(container.name for container in CONTAINERS), MESSAGES)
 """Names for `input_format`."""
@@ -202,7 +204,10 @@ def _checked_log(messages: Any, limits: Limits) -> Log:
         raise InputError(
             f"messages holds {len(logs):,} conversations, and this takes one; read all of them with read(…)"
         )
-    checked_messages(logs[0].messages, "messages")
+    if not logs:
+        raise InputError("messages holds no conversation")
+    if not logs[0].format:
+        checked_messages(logs[0].messages, "messages")
     return logs[0]
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
+from ._log import Log
 from ._message_exchange import has_messages, messages_of
 from ._parts import is_step, part_of
+from ._transcripts import transcript_logs
 from ._unknown_calls import acts_by_text, hidden_call, steps_beside
 
 _WHOLE = ("messages", "conversation", "history", "contents", "traj", "events", "steps")
@@ -20,30 +20,23 @@ _ANSWERS = ("response", "completion", "output", "outputs", "choices", "generatio
 _IDS = ("trace_id", "conversation_id", "session_id", "id")
 
 
-class Log(msgspec.Struct, frozen=True):
-    """The messages of one conversation."""
-
-    messages: list[Any] = []
-    snapshots: tuple[list[Any], ...] = ()
-    """The conversation so far, as some of its events repeat it."""
-    id: str | None = None
-    about: Mapping[str, Any] = {}
-    """The object that holds the messages."""
-    steps: str = ""
-    """A description of steps beside the messages that were not read as calls; empty if there are none."""
-    nested: str = ""
-    """A description of other conversations beside the messages, such as those of sub-agents."""
-
-    def __bool__(self) -> bool:
-        return bool(self.messages or self.snapshots)
-
-
 def logs_in(documents: list[Any]) -> tuple[list[Log], int]:
     """Return the conversations in the documents or lines of a source, and how many of these hold no messages.
 
     A line or list item that is, or holds, a list of messages is a conversation. Lines that are single messages or
     events are one conversation together, which an event among them may repeat.
     """
+    found, others = transcript_logs(documents)
+    if not found:
+        return _plain_logs(documents)
+    logs, left_out = _plain_logs(others) if others else ([], 0)
+    # A list of transcripts may have other conversations beside them, and what is neither.
+    known = [bool(log.snapshots) or has_messages(log.messages) for log in logs]
+    left_out += sum([len(log.messages) for log, is_known in zip(logs, known, strict=True) if not is_known])
+    return [*found, *[log for log, is_known in zip(logs, known, strict=True) if is_known]], left_out
+
+
+def _plain_logs(documents: list[Any]) -> tuple[list[Log], int]:
     if len(documents) == 1 and isinstance(documents[0], list) and any([_is_whole(item) for item in documents[0]]):
         documents = documents[0]
     if len(documents) == 1:

@@ -338,6 +338,9 @@ def _find_parts(document: Mapping[str, Any], found: _Parts, depth: int, listed: 
         held = document[key]
         if held.__class__ is dict:
             _find_parts(held, found, depth + 1, listed, among)
+    # Langfuse writes messages of LangChain with what the provider returned, and without LangChain's own list of calls.
+    if not found.parts and document.get("additional_kwargs").__class__ is dict:
+        _find_parts(document["additional_kwargs"], found, depth + 1, listed, among)
 
 
 def _find_in_list(key: str, items: list[Any], found: _Parts, depth: int, written: bool) -> None:

@@ -14,11 +14,21 @@ from typing import IO, Any
 
 from rightcall.errors import InputError, MissingExtraError
 from rightcall.limits import Limits
-from rightcall.reading.formats import decode_request, items_of, looks_like_protobuf, protobuf_items, split_request
+from rightcall.reading.formats import (
+    UNREADABLE,
+    decode_request,
+    is_header,
+    items_of,
+    looks_like_protobuf,
+    protobuf_items,
+    split_request,
+)
 from rightcall.reading.runs import Warnings
-from rightcall.reading.spans import Item
-from rightcall.reading.tables import UNREADABLE, known_columns, table_spans
+from rightcall.reading.spans import Item, OtherDocument, Span
+from rightcall.reading.tables import known_columns, table_spans
 from rightcall.values.decoding import decode_json, decode_json_sequence
+
+from ._archives import ZIP, samples_in
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
@@ -176,8 +186,8 @@ class _Inflating(_Raw):
 
 
 LOOKED_FOR = (
-    "looked for OTLP (JSON, protobuf), OpenTelemetry SDK spans, Zipkin, Jaeger, Tempo, Phoenix, MLflow, "
-    "OpenAI Agents, and logs of messages"
+    "looked for OTLP (JSON, protobuf), OpenTelemetry SDK spans, Zipkin, Jaeger, Tempo, Phoenix, MLflow, Langfuse, "
+    "LangSmith, OpenAI Agents, rows of spans, logs of messages, and transcripts of agents and benchmarks"
 )
 """The known formats, for the message about a source in none of them."""
 
@@ -221,13 +231,17 @@ class DocumentReader:
         head = _peek(stream)
         if head.startswith(b"PAR1"):
             return self._parquet_batches(self._rest(stream))
+        if head.startswith(ZIP):
+            held = stream if stream.seekable() else io.BytesIO(self._rest(stream))
+            samples = samples_in(held, self._name, self._limits, self._warnings)
+            return ([OtherDocument(sample)] for sample in samples)
         if looks_like_protobuf(head):
             return iter([protobuf_items(self._rest(stream), self._name)])
         if head.startswith(_UTF16):
             text = self._rest(stream).decode("utf-16", "replace")
             stream = io.BytesIO(text.encode("utf-8", "replace"))
-        elif b"context.span_id" in head.split(b"\n")[0] and not head.lstrip().startswith((b"{", b"[")):
-            return iter([_csv_items(self._rest(stream))])
+        elif _is_table(head):
+            return iter([self._warned(_csv_items(self._rest(stream), self._input_format))])
         return self._json_batches(stream)
 
     def _parquet_batches(self, data: bytes) -> Iterator[Iterable[Item]]:
@@ -241,12 +255,16 @@ class DocumentReader:
             table = parquet.ParquetFile(io.BytesIO(data))
             columns = known_columns(table.schema_arrow, self._name)
             for batch in table.iter_batches(columns=columns.needed):
-                spans = table_spans(batch, columns, self._limits)
-                for trouble in [span.attributes.get(UNREADABLE) for span in spans if UNREADABLE in span.attributes]:
-                    self._warnings.add("dropped cells", f"{self._name}: {trouble}")
-                yield spans
+                yield self._warned(table_spans(batch, columns, self._limits))
         except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as problem:  # of names that are not UTF-8
             raise InputError(f"{self._name}: damaged parquet data: {problem}") from None
+
+    def _warned(self, items: Iterable[Item]) -> Iterator[Item]:
+        """Yield the items, with a warning about each cell of a row that could not be read."""
+        for item in items:
+            if isinstance(item, Span) and UNREADABLE in item.attributes:
+                self._warnings.add("dropped cells", f"{self._name}: {item.attributes.get(UNREADABLE)}")
+            yield item
 
     def _json_batches(self, stream: IO[bytes]) -> Iterator[Iterable[Item]]:
         number, first = 1, self._line(stream, 1).removeprefix(codecs.BOM_UTF8)
@@ -287,7 +305,7 @@ class DocumentReader:
             if found is not None:
                 self._budget.held += len(text)
                 return found  # type: ignore[no-any-return]
-        return list(items_of(decode_json(text, self._limits), self._input_format))
+        return list(self._warned(items_of(decode_json(text, self._limits), self._input_format)))
 
     def _batches_over_lines(self, first: bytes, stream: IO[bytes]) -> Iterator[Iterable[Item]]:
         """Yield the items of one document over several lines, of several such, or of the lines after a broken one."""
@@ -301,7 +319,7 @@ class DocumentReader:
         try:
             for _, document in decode_json_sequence((first + rest).decode("utf-8", "replace"), self._limits):
                 count += 1
-                yield list(items_of(document, self._input_format))
+                yield list(self._warned(items_of(document, self._input_format)))
         except InputError as problem_of_next:
             if not count:
                 yield from self._batches_after_broken_line(rest, problem)
@@ -351,7 +369,19 @@ def _is_utf8(text: bytes) -> bool:
     return True
 
 
-def _csv_items(data: bytes) -> Iterator[Item]:
+def _is_table(head: bytes) -> bool:
+    """Whether a file begins with the names of the columns of a table of spans."""
+    if head.lstrip()[:1] in (b"{", b"["):
+        return False
+    line = head.removeprefix(codecs.BOM_UTF8).split(b"\n")[0].decode("utf-8", "replace")
+    try:
+        names = next(csv.reader([line]), [])
+    except csv.Error:
+        return False
+    return "context.span_id" in names or is_header(names)
+
+
+def _csv_items(data: bytes, input_format: str | None) -> Iterator[Item]:
     usual = csv.field_size_limit(_LONGEST_CELL)  # a setting of the whole process, so it is put back below
     try:
         rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig", "replace"), newline="")))
@@ -360,7 +390,7 @@ def _csv_items(data: bytes) -> Iterator[Item]:
     finally:
         csv.field_size_limit(usual)
     for row in rows:
-        yield from items_of({key: value for key, value in row.items() if isinstance(key, str)}, "dataframe")
+        yield from items_of({key: value for key, value in row.items() if isinstance(key, str)}, input_format)
 
 
 def _peek(stream: Any) -> bytes:

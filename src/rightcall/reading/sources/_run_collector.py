@@ -13,7 +13,7 @@ from typing import IO, Any
 from rightcall.errors import ConfigurationError, InputError, UnknownNameError, nearest
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.reading.conventions import groups_of
-from rightcall.reading.formats import span_in
+from rightcall.reading.formats import UNREADABLE, span_in
 from rightcall.reading.messages import Log, has_messages, logs_in
 from rightcall.reading.runs import (
     GROUPINGS,
@@ -29,7 +29,6 @@ from rightcall.reading.runs import (
     without_creations,
 )
 from rightcall.reading.spans import Item, LogRecord, OtherDocument, PackedSpan, Span
-from rightcall.reading.tables import UNREADABLE
 from rightcall.values.trajectory import Trajectory
 
 from ._document_reader import LOOKED_FOR, Budget
@@ -108,6 +107,8 @@ class RunCollector:
         self._keep, self._limits = keep, limits
         self._logs: dict[str, list[LogRecord]] = {}
         self._loose: list[Any] = []
+        self._beside = ""
+        """A description of messages in a source of spans."""
 
     def add(self, items: Iterable[Item]) -> None:
         """Add the items of a document."""
@@ -193,6 +194,7 @@ class RunCollector:
         while runs:
             run = RunBuilder(self._limits, self._keep)
             run.spans = runs.pop()
+            run.beside = self._beside
             run.logs = self._logs_of(self._logs if alone else dict.fromkeys([span.trace_id for span in run.spans]))
             yield run.trajectory(warnings.texts())
 
@@ -214,6 +216,9 @@ class RunCollector:
         """Add a warning about documents that are not spans, in a source with spans."""
         if self._loose:
             warnings.add("documents", f"{name}: {len(self._loose)} documents that are not spans were left out")
+            logs, _ = logs_in(self._loose)
+            if any([log.format or has_messages(log.messages) for log in logs]):
+                self._beside = "messages in the source beside the spans, which may be of the same run"
 
     def _logs_of(self, traces: Iterable[str]) -> list[LogRecord]:
         return [record for trace in traces for record in self._logs.get(trace, ())] if self._logs else []
@@ -247,9 +252,12 @@ class RunCollector:
 
     def _messages(self, name: str, warnings: Warnings) -> list[Log]:
         logs, left_out = logs_in(self._loose)
+        if not logs:
+            raise InputError(f"{name}: no conversation in it")
         if left_out:
             warnings.add("documents", f"{name}: {left_out:,} documents that hold no messages were left out")
-        for log in logs:
+        # What a transcript holds that is not a message was not understood; its format is known.
+        for log in [log for log in logs if not log.format]:
             checked_messages(log.messages or [message for held in log.snapshots for message in held], name)
         return logs
 
