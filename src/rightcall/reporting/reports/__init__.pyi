@@ -46,4 +46,4 @@ from ._report import (
     report_schema as report_schema,
 )
 from ._side_by_side import side_by_side as side_by_side, summary as summary
-from ._trajectory_lines import trajectory_lines as trajectory_lines
+from ._trajectory_lines import dim_lines as dim_lines, trajectory_lines as trajectory_lines
