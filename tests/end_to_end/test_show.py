@@ -13,6 +13,9 @@ import pytest
 from pyarrow import parquet
 from tests.processes import rightcall, rightcall_bytes
 from tests.reading import corpus
+from tests.reading.logs import refund
+from tests.reading.test_langfuse import ROOT, TOOL, trace
+from tests.reading.test_transcripts import inspect_log, sample
 from tests.reading.traces import call, request, span
 from tests.waiting import PATIENCE
 
@@ -146,7 +149,7 @@ def test_a_trace_without_tool_data_is_told_from_one_without_calls(tmp_path: Path
 
     assert "no tool data: cannot tell whether tools were called" in text
     assert "note: no tool data in this trace" in text
-    assert text.endswith("talking.json\nno calls\ninput: Hi\noutput: Hello\n")
+    assert text.endswith("talking.json\nno calls\ninput: Hi\noutput: Hello\n\nread as messages\n")
 
 
 def test_standard_input_grouping_format_and_size_are_options(tmp_path: Path) -> None:
@@ -226,3 +229,27 @@ def test_a_defect_is_told_without_anything_that_a_terminal_obeys() -> None:
     assert "this is a defect in Rightcall" in done.stderr
     assert "\x1b" not in done.stderr
     assert "\x07" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("document", "line"),
+    [
+        (request(call(1)), "read as otlp; calls by tool.name"),
+        (refund(), "read as messages; calls by OpenAI chat"),
+        ({"messages": refund(), "notes": "…", "task_id": 7}, "read as messages; calls by OpenAI chat; not used: notes"),
+        (inspect_log(sample()), "read as Inspect; not used: version, status, eval"),
+        (trace(ROOT, TOOL), "read as langfuse; calls by langfuse"),
+    ],
+    ids=["spans", "messages", "messages beside other keys", "transcript", "export"],
+)
+def test_what_a_file_was_taken_for_is_told(document: object, line: str) -> None:
+    done = show("-", stdin=json.dumps(document).encode())
+
+    assert done.stdout.decode().rstrip().splitlines()[-1] == line
+
+
+def test_a_key_that_would_do_harm_is_shown_as_an_escape() -> None:
+    done = show("-", stdin=json.dumps({"messages": refund(), "\x1b[31mred": "x"}).encode())
+
+    assert b"not used" in done.stdout
+    assert b"\x1b" not in done.stdout

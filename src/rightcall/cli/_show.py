@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from ._options import (
 from ._terminal import Screen, print_error
 
 if TYPE_CHECKING:
-    from rightcall.reading import Reading
+    from rightcall.reading import Reading, Recognised
     from rightcall.reporting.reports import Line
     from rightcall.reporting.store import RunFolder
     from rightcall.values.results import CaseResult
@@ -145,12 +145,14 @@ def _show_case(result: CaseResult, run: RunFolder, printer: _Printer) -> None:
 
 def _show_traces(traces: Sequence[str], reading: Reading, printer: _Printer, *, together: bool) -> int:
     """Show the calls in files, and return the exit code. A file that cannot be read costs that file."""
+    from rightcall.reading import Recognised
+
     sources = [(_name_of(traces), list(traces))] if together else [(_name_of((name,)), name) for name in traces]
     failed = False
     for name, source in sources:
-        count = 0
+        count, recognised = 0, Recognised()
         try:
-            for trajectory in reading.read(sys.stdin.buffer if source == STANDARD_INPUT else source):
+            for trajectory in reading.read(sys.stdin.buffer if source == STANDARD_INPUT else source, recognised):
                 _show_trajectory(name, trajectory, printer)
                 count += 1
         except RightcallError as problem:
@@ -160,7 +162,17 @@ def _show_traces(traces: Sequence[str], reading: Reading, printer: _Printer, *, 
         if not count:
             print_error(f"{name}: no traces and no messages in it")
             failed = True
+        elif not printer.as_json:
+            printer.lines((), *_recognised_lines(recognised, printer))
     return _EXIT_COULD_NOT_SHOW if failed else 0
+
+
+def _recognised_lines(recognised: Recognised, printer: _Printer) -> Iterator[Line]:
+    """Yield what a file was taken for, and what in it was not used."""
+    parts = [f"read as {', '.join(recognised.formats)}"] if recognised.formats else []
+    parts += [f"calls by {', '.join(recognised.conventions)}"] if recognised.conventions else []
+    parts += [f"not used: {', '.join(recognised.unused)}"] if recognised.unused else []
+    yield from reports.dim_lines("; ".join(parts), printer.paper)
 
 
 def _show_trajectory(name: str, trajectory: Trajectory, printer: _Printer) -> None:

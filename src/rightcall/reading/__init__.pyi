@@ -8,6 +8,7 @@ from ._read import (
     read_turns as read_turns,
 )
 from .runs._grouping import Grouping as Grouping
+from .runs._notes import Recognised as Recognised
 from .sources._document_reader import bounded as bounded, check_not_server as check_not_server, check_size as check_size
 from .sources._large_file import (
     BlockReader as BlockReader,

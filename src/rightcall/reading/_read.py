@@ -21,7 +21,7 @@ from .messages._log import Log
 from .messages._logs import logs_in
 from .runs._grouping import GROUPINGS, Grouping
 from .runs._input_output import GivenLog
-from .runs._notes import Warnings
+from .runs._notes import Recognised, Warnings
 from .runs._run_builder import RunBuilder
 from .sources._document_reader import DocumentReader, opened
 from .sources._large_file import LargeFile, large_file
@@ -67,13 +67,26 @@ def read(
         UnknownNameError: `input_format` or `grouping` is unknown.
         MissingExtraError: the format needs a package that is not installed.
     """
+    return _trajectories(source, input_format, grouping, max_size, metadata_attributes, limits, Warnings())
+
+
+def _trajectories(
+    source: Source,
+    input_format: str | None,
+    grouping: Grouping,
+    max_size: int | None,
+    metadata_attributes: tuple[str, ...],
+    limits: Limits,
+    warnings: Warnings,
+) -> Iterator[Trajectory]:
     _check_names(input_format, grouping)
     # A limit counts bytes as they come; a large file is read twice, and not in order.
     if max_size is None and input_format in (None, "otlp"):
         large = large_file(source, grouping, metadata_attributes, limits)
         if large is not None:
+            if warnings.recognised is not None:
+                warnings.recognised.formats.setdefault("otlp")
             return large.trajectories()
-    warnings = Warnings()
     gathered = RunCollector(grouping, metadata_attributes, limits)
     name = _gather(source, gathered, warnings, input_format, max_size, limits)
     return gathered.trajectories(name, warnings)
@@ -90,14 +103,16 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     max_size: int | None = None
     """The most bytes to read of a file, unpacked."""
 
-    def read(self, source: Source) -> Iterator[Trajectory]:
-        """Return the trajectories in a source. Raises as `read` does."""
-        return read(
+    def read(self, source: Source, recognised: Recognised | None = None) -> Iterator[Trajectory]:
+        """Return the trajectories in a source, and note what it was taken for. Raises as `read` does."""
+        return _trajectories(
             source,
-            input_format=self.input_format,
-            grouping=self.grouping,
-            max_size=self.max_size,
-            metadata_attributes=(self.case_attribute,),
+            self.input_format,
+            self.grouping,
+            self.max_size,
+            (self.case_attribute,),
+            DEFAULT_LIMITS,
+            Warnings(recognised),
         )
 
     def large_file(self, path: str, parts: int, each: Callable[..., Iterable[Any]]) -> LargeFile | None:

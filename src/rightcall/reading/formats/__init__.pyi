@@ -1,4 +1,4 @@
-from ._containers import items_of as items_of
+from ._containers import MESSAGES as MESSAGES, format_of as format_of, items_of as items_of
 from ._exports import live_span as live_span
 from ._mlflow import is_mlflow_trace as is_mlflow_trace, mlflow_spans as mlflow_spans
 from ._otlp import (

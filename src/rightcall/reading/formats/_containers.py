@@ -141,6 +141,18 @@ def items_of(document: Any, input_format: str | None = None) -> Iterator[Item]:
         yield from _wrapped(document, input_format)
 
 
+def format_of(document: Any, input_format: str | None = None) -> str:
+    """Return the name of the container that a document is; empty if it is none."""
+    held = document
+    if isinstance(document, dict) and _container(document, input_format) is None:
+        held = next((document[key] for key in _LISTS if isinstance(document.get(key), list)), None)
+    for item in held if isinstance(held, list) else [held]:
+        found = _container(item, input_format)
+        if found is not None:
+            return found.name
+    return ""
+
+
 def _container(document: Any, input_format: str | None) -> Container | None:
     if input_format == MESSAGES:
         return None

@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from rightcall.reading.spans import TOLD
+
 
 class Log(msgspec.Struct, frozen=True):
     """The messages of one conversation."""
@@ -23,6 +25,8 @@ class Log(msgspec.Struct, frozen=True):
     """A description of other conversations beside the messages, such as those of sub-agents."""
     format: str = ""
     """The transcript that the messages were read from; empty if they lay there as messages."""
+    unused: tuple[str, ...] = ()
+    """Keys of the document that were not looked at."""
 
     def __bool__(self) -> bool:
         return bool(self.messages or self.snapshots)
@@ -61,3 +65,16 @@ def listed(value: Any) -> list[Any]:
 def word(value: Any) -> str:
     """Return a text; empty if this is not one."""
     return value if isinstance(value, str) else ""
+
+
+_USED = frozenset(
+    {*TOLD, "messages", "conversation", "contents", "metadata", "trace_id", "conversation_id", "session_id", "id"}
+)
+_MOST_UNUSED = 20
+
+
+def unused_in(document: Any, *used: str) -> tuple[str, ...]:
+    """Return the keys of a document that hold something, and that no reader of logs looks at."""
+    held = document.items() if isinstance(document, dict) else ()
+    found = [str(key)[:40] for key, value in held if value and key not in _USED and key not in used]
+    return tuple(found[:_MOST_UNUSED])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ._log import Log
+from ._log import Log, unused_in
 from ._message_exchange import has_messages, messages_of
 from ._parts import is_step, part_of
 from ._transcripts import transcript_logs
@@ -70,7 +70,9 @@ def _log(document: Any) -> Log:
         return Log(messages_of(document))
     messages = _held(document) or []
     named = next((document[key] for key in _IDS if isinstance(document.get(key), (str, int)) and document[key]), None)
-    return Log(messages, (), None if named is None else str(named), document, *_beside(document, messages))
+    steps, nested = _beside(document, messages)
+    name = None if named is None else str(named)
+    return Log(messages, (), name, document, steps, nested, unused=unused_in(document, *_WHOLE))
 
 
 def _beside(document: Mapping[str, Any], messages: list[Any]) -> tuple[str, str]:

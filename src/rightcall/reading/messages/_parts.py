@@ -203,7 +203,7 @@ def read_part(document: Mapping[str, Any], part: Part) -> CallRecord | None:
     name = _first(document, part.name)
     if part.kind == "call" and part is not _PARTIAL and not (isinstance(name, str) and name):
         return None
-    record = CallRecord(name.strip("'\"") if isinstance(name, str) else "")
+    record = CallRecord(name.strip("'\"") if isinstance(name, str) else "", format=part.format)
     call_id = _first(document, part.id)
     record.call_id = call_id if isinstance(call_id, str) and call_id and call_id not in PLACEHOLDERS else None
     record.of_user = document.get("requestor") == "user"

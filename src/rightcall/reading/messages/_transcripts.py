@@ -22,7 +22,7 @@ from ._benchmarks import (
 )
 from ._codex import event_logs, is_event, is_session_line, session_logs
 from ._gemini_cli import chat_logs, is_chat, is_chat_line, is_stream_event, line_logs, stream_logs
-from ._log import Log
+from ._log import Log, unused_in
 from ._openhands import evaluation_logs, is_evaluation, is_openhands, openhands_logs
 
 _LOOKED_AT = 1_000  # a log of a million lines is recognised by its first thousand
@@ -40,21 +40,52 @@ class Transcript(msgspec.Struct, frozen=True):
     """The marks, for people."""
     conversation: str = "all lines together"
     """What one conversation is, for people."""
+    used: tuple[str, ...] = ()
+    """The keys of a document that are looked at, beside those that every log may have."""
 
 
 DOCUMENTS = (
-    Transcript("Gemini CLI, chat", is_chat, chat_logs, "`projectHash` and `messages`", "a document"),
+    Transcript(
+        "Gemini CLI, chat",
+        is_chat,
+        chat_logs,
+        "`projectHash` and `messages`",
+        "a document",
+        ("projectHash", "sessionId"),
+    ),
     Transcript(
         "Inspect",
         is_inspect_log,
         inspect_logs,
         "`eval` and `samples`; `id`, `epoch`, `target` and `messages`",
         "a sample",
+        ("samples", "attachments", "uuid"),
     ),
-    Transcript("OpenHands, evaluation", is_evaluation, evaluation_logs, "`instance_id` and `history`", "a line"),
-    Transcript("ATIF", is_atif, atif_logs, "`schema_version` and `steps`", "a document"),
-    Transcript("τ²-bench", is_tau2_results, tau2_logs, "`simulations`", "a simulation"),
-    Transcript("ToolBench", is_toolbench_answer, toolbench_logs, "`answer_generation`", "a document"),
+    Transcript(
+        "OpenHands, evaluation",
+        is_evaluation,
+        evaluation_logs,
+        "`instance_id` and `history`",
+        "a line",
+        ("history",),
+    ),
+    Transcript(
+        "ATIF",
+        is_atif,
+        atif_logs,
+        "`schema_version` and `steps`",
+        "a document",
+        ("schema_version", "steps", "trajectory_id", "subagent_trajectories"),
+    ),
+    Transcript("τ²-bench", is_tau2_results, tau2_logs, "`simulations`", "a simulation", ("simulations",)),
+    Transcript(
+        "ToolBench",
+        is_toolbench_answer,
+        toolbench_logs,
+        "`answer_generation`",
+        "a document",
+        ("answer_generation", "win"),
+    ),
 )
 """Transcripts of which a document, or a line, holds whole conversations."""
 
@@ -81,7 +112,8 @@ def transcript_logs(documents: list[Any]) -> tuple[list[Log], list[Any]]:
         if known is None:
             others.append(document)
         else:
-            found += _checked(known.logs(document), known)
+            unused = unused_in(document, *known.used)
+            found += [msgspec.structs.replace(log, unused=unused) for log in _checked(known.logs(document), known)]
     for lines in _lines_in(others):
         known = next((each for each in LINES if any([each.recognises(line) for line in lines[:_LOOKED_AT]])), None)
         if known is not None:

@@ -8,7 +8,7 @@ from ._grouping import (
     whole_runs as whole_runs,
     without_creations as without_creations,
 )
-from ._notes import Warnings as Warnings
+from ._notes import Recognised as Recognised, Warnings as Warnings
 from ._run_builder import RunBuilder as RunBuilder
 from ._span_calls import read_span as read_span
 from ._span_tree import ReadSpan as ReadSpan, once_each as once_each

@@ -10,12 +10,28 @@ from rightcall.reading.spans import CallRecord
 _MOST = 20
 
 
+class Recognised:
+    """What a source was taken for: for people who look at it, and no part of what is judged."""
+
+    __slots__ = ("conventions", "formats", "unused")
+
+    def __init__(self) -> None:
+        self.formats: dict[str, None] = {}
+        """The formats of its documents, in the order in which they were found."""
+        self.conventions: dict[str, None] = {}
+        """The conventions of spans and the formats of messages that calls were read by."""
+        self.unused: dict[str, None] = {}
+        """The keys of its documents that were not looked at."""
+
+
 class Warnings:
     """Warnings about what could not be read. The first twenty of each kind are kept, the rest counted."""
 
-    __slots__ = ("_counts", "_texts")
+    __slots__ = ("_counts", "_texts", "recognised")
 
-    def __init__(self) -> None:
+    def __init__(self, recognised: Recognised | None = None) -> None:
+        self.recognised = recognised
+        """Where to note what the source was taken for, if that is asked for."""
         self._texts: list[str] = []
         self._counts: dict[str, int] = {}
 

@@ -55,6 +55,8 @@ class RunBuilder:
         """Logs of messages that an agent returned."""
         self.beside = ""
         """A description of what the source holds beside the run and may belong to it."""
+        self.conventions: dict[str, None] = {}
+        """The conventions of spans and formats of messages by which calls were read; known once they were."""
         self._turns: list[list[ReadSpan]] = []
         self._limits = limits
         self._keep = keep
@@ -84,6 +86,8 @@ class RunBuilder:
         are_turns_known = turns.is_known and not self._requests.are_turns_doubtful
         calls, withheld = made_and_withheld(_by_turn(ordered([*records, *unseen]), turns, are_turns_known))
         self._not_understood.note_spans(doubtful, calls)
+        told = [record.convention or record.format for record in calls if record.span or not self.log.format]
+        self.conventions = dict.fromkeys([name for name in told if name])
         if not calls and not withheld:
             self._not_understood.note_silence([said.log for said in self._all_logs()])
         group_by_time(calls)

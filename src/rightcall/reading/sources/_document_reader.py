@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import csv
 import io
 import os
 import zlib
@@ -17,7 +16,7 @@ from rightcall.limits import Limits
 from rightcall.reading.formats import (
     UNREADABLE,
     decode_request,
-    is_header,
+    format_of,
     items_of,
     looks_like_protobuf,
     protobuf_items,
@@ -29,6 +28,7 @@ from rightcall.reading.tables import known_columns, table_spans
 from rightcall.values.decoding import decode_json, decode_json_sequence
 
 from ._archives import ZIP, samples_in
+from ._csv_tables import csv_items, is_table
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
@@ -194,8 +194,6 @@ LOOKED_FOR = (
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _OTLP_MARK = b'"resourceSpans"'
 _HEAD = 256
-_LONGEST_CELL = 1 << 27
-# csv refuses cells beyond 128 KiB by default, and a cell with a model's messages is often longer.
 
 
 class Budget:
@@ -230,18 +228,21 @@ class DocumentReader:
         """
         head = _peek(stream)
         if head.startswith(b"PAR1"):
+            self._note("Parquet")
             return self._parquet_batches(self._rest(stream))
         if head.startswith(ZIP):
             held = stream if stream.seekable() else io.BytesIO(self._rest(stream))
             samples = samples_in(held, self._name, self._limits, self._warnings)
             return ([OtherDocument(sample)] for sample in samples)
         if looks_like_protobuf(head):
+            self._note("OTLP protobuf")
             return iter([protobuf_items(self._rest(stream), self._name)])
         if head.startswith(_UTF16):
             text = self._rest(stream).decode("utf-16", "replace")
             stream = io.BytesIO(text.encode("utf-8", "replace"))
-        elif _is_table(head):
-            return iter([self._warned(_csv_items(self._rest(stream), self._input_format))])
+        elif is_table(head):
+            self._note("rows, as CSV")
+            return iter([self._warned(csv_items(self._rest(stream), self._input_format))])
         return self._json_batches(stream)
 
     def _parquet_batches(self, data: bytes) -> Iterator[Iterable[Item]]:
@@ -304,8 +305,19 @@ class DocumentReader:
             found: Any = split_request(text) if self._budget.is_spent else decode_request(text)
             if found is not None:
                 self._budget.held += len(text)
+                self._note("otlp")
                 return found  # type: ignore[no-any-return]
-        return list(self._warned(items_of(decode_json(text, self._limits), self._input_format)))
+        return self._items(decode_json(text, self._limits))
+
+    def _items(self, document: Any) -> list[Item]:
+        if self._warnings.recognised is not None:
+            self._note(format_of(document, self._input_format))
+        return list(self._warned(items_of(document, self._input_format)))
+
+    def _note(self, name: str) -> None:
+        """Note what a document is, if that is asked for."""
+        if name and self._warnings.recognised is not None:
+            self._warnings.recognised.formats.setdefault(name)
 
     def _batches_over_lines(self, first: bytes, stream: IO[bytes]) -> Iterator[Iterable[Item]]:
         """Yield the items of one document over several lines, of several such, or of the lines after a broken one."""
@@ -319,7 +331,7 @@ class DocumentReader:
         try:
             for _, document in decode_json_sequence((first + rest).decode("utf-8", "replace"), self._limits):
                 count += 1
-                yield list(self._warned(items_of(document, self._input_format)))
+                yield self._items(document)
         except InputError as problem_of_next:
             if not count:
                 yield from self._batches_after_broken_line(rest, problem)
@@ -367,30 +379,6 @@ def _is_utf8(text: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _is_table(head: bytes) -> bool:
-    """Whether a file begins with the names of the columns of a table of spans."""
-    if head.lstrip()[:1] in (b"{", b"["):
-        return False
-    line = head.removeprefix(codecs.BOM_UTF8).split(b"\n")[0].decode("utf-8", "replace")
-    try:
-        names = next(csv.reader([line]), [])
-    except csv.Error:
-        return False
-    return "context.span_id" in names or is_header(names)
-
-
-def _csv_items(data: bytes, input_format: str | None) -> Iterator[Item]:
-    usual = csv.field_size_limit(_LONGEST_CELL)  # a setting of the whole process, so it is put back below
-    try:
-        rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig", "replace"), newline="")))
-    except csv.Error as problem:
-        raise InputError(f"not a table of spans: {problem}") from None
-    finally:
-        csv.field_size_limit(usual)
-    for row in rows:
-        yield from items_of({key: value for key, value in row.items() if isinstance(key, str)}, input_format)
 
 
 def _peek(stream: Any) -> bytes:

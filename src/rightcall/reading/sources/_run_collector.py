@@ -13,7 +13,7 @@ from typing import IO, Any
 from rightcall.errors import ConfigurationError, InputError, UnknownNameError, nearest
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.reading.conventions import groups_of
-from rightcall.reading.formats import UNREADABLE, span_in
+from rightcall.reading.formats import MESSAGES, UNREADABLE, span_in
 from rightcall.reading.messages import Log, has_messages, logs_in
 from rightcall.reading.runs import (
     GROUPINGS,
@@ -196,7 +196,7 @@ class RunCollector:
             run.spans = runs.pop()
             run.beside = self._beside
             run.logs = self._logs_of(self._logs if alone else dict.fromkeys([span.trace_id for span in run.spans]))
-            yield run.trajectory(warnings.texts())
+            yield _built(run, warnings)
 
     def remaining_trajectories(self, warnings: Warnings) -> Iterator[Trajectory]:
         """Yield the trajectories of the runs still held or in files, and of those that waited and count."""
@@ -248,7 +248,10 @@ class RunCollector:
         for log in self._messages(name, warnings):
             run = RunBuilder(self._limits, self._keep)
             run.log = log
-            yield run.trajectory(warnings.texts())
+            if warnings.recognised is not None:
+                warnings.recognised.formats.setdefault(log.format or MESSAGES)
+                warnings.recognised.unused.update(dict.fromkeys(log.unused))
+            yield _built(run, warnings)
 
     def _messages(self, name: str, warnings: Warnings) -> list[Log]:
         logs, left_out = logs_in(self._loose)
@@ -260,6 +263,13 @@ class RunCollector:
         for log in [log for log in logs if not log.format]:
             checked_messages(log.messages or [message for held in log.snapshots for message in held], name)
         return logs
+
+
+def _built(run: RunBuilder, warnings: Warnings) -> Trajectory:
+    made = run.trajectory(warnings.texts())
+    if warnings.recognised is not None:
+        warnings.recognised.conventions.update(run.conventions)
+    return made
 
 
 def checked_messages(messages: list[Any], name: str) -> list[Any]:

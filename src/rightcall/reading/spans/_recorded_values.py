@@ -261,6 +261,8 @@ class CallRecord(msgspec.Struct, eq=False):
     """Why the call was requested and not carried out."""
     of_user: bool = False
     """Whether a simulated user made the call, not the agent."""
+    format: str = ""
+    """The format of the message that asks for the call."""
 
     def fill(self, other: CallRecord) -> None:
         """Fill the gaps from another record of the same call."""

@@ -55,4 +55,4 @@ from ._steadiness_lines import (
     steadiness_lines as steadiness_lines,
     trials_text as trials_text,
 )
-from ._trajectory_lines import trajectory_lines as trajectory_lines
+from ._trajectory_lines import dim_lines as dim_lines, trajectory_lines as trajectory_lines

@@ -34,6 +34,11 @@ def trajectory_lines(trajectory: Trajectory, name: str, paper: Paper) -> Iterato
         yield from notes
 
 
+def dim_lines(text: str, paper: Paper) -> Iterator[Line]:
+    """Yield a remark, in lines that fit the paper."""
+    yield from (((piece, "dim"),) for piece in wrap(paper.text(text), paper.width))
+
+
 def header_lines(trajectory: Trajectory, name: str, paper: Paper) -> Iterator[Line]:
     """Yield where a trajectory comes from, and its summary: file, trace, calls, agents, input and output."""
     trace = f"trace {trajectory.trace_id}" if trajectory.trace_id else ""
