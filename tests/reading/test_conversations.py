@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.reading.logs import ANSWERED, ASKED, asks, gives, refund
+from tests.reading.talks import MADE, log
 
 from rightcall.errors import InputError
 from rightcall.reading import read, read_messages
@@ -101,3 +102,11 @@ def test_an_empty_list_does_not_hide_the_messages_in_another() -> None:
 def test_what_takes_one_conversation_refuses_several() -> None:
     with pytest.raises(InputError, match="3 conversations"):
         read_messages(LISTS)
+
+
+def test_an_event_that_repeats_turns_of_a_log_without_ids_has_no_calls_of_its_own() -> None:
+    messages = log(ids=False)
+    lines = [*messages, {"messages": messages}]
+    [found] = read("\n".join(map(json.dumps, lines)).encode())
+
+    assert [(call.name, call.turn) for call in found.calls] == MADE

@@ -197,3 +197,18 @@ def test_a_source_of_nothing_but_calls_is_one_run_though_a_server_answers_each()
     [served] = together(document)
 
     assert served.names == plain.names
+
+
+@pytest.mark.parametrize("is_inside", [True, False], ids=["an agent in the call", "an agent beside the call"])
+def test_a_call_with_an_agent_inside_started_no_run_of_another_trace(is_inside: bool) -> None:
+    agent = {"gen_ai.operation.name": "invoke_agent"}
+    said = {**agent, "input.value": "visa", "final_result": "90 days"}
+    made = call(2, "research", '{"topic": "visa"}', "90 days", parent=1, endTimeUnixNano="9000")
+    at_work = span(3, agent, parent=2 if is_inside else 1)
+    outer = request(span(1, agent, endTimeUnixNano="90000"), made, at_work)
+    other = request(
+        span(4, said, traceId="a" * 32),
+        call(5, "lookup", traceId="a" * 32, parent=4, startTimeUnixNano="4100", endTimeUnixNano="4200"),
+    )
+
+    assert len(names(together(outer, other))) == (2 if is_inside else 1)

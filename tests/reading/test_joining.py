@@ -303,3 +303,27 @@ def test_a_span_without_an_id_does_not_take_the_request_whose_id_another_span_ha
     trajectory = read_one(chat(1, [], asking), executed(5, "t"), executed(6, "t", "1"), results)
 
     assert [(call.call_id, call.output) for call in trajectory.calls] == [("2", "two"), ("1", "one")]
+
+
+def test_a_result_that_only_a_message_has_is_unwrapped_as_the_spans_framework_wraps_it() -> None:
+    tool = {"gcp.vertex.agent.event_id": "e", "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look"}
+    asked = {"role": "assistant", "parts": [{"type": "tool_call", "name": "look", "arguments": {}, "id": "c"}]}
+    given = {"role": "tool", "tool_call_id": "c", "content": '{"result": "ok"}'}
+    spans = [chat(1, [], [asked]), span(2, {**tool, "gen_ai.tool.call.id": "c"}), chat(3, [asked, given], [])]
+
+    assert [found.output for found in read_one(*spans).calls] == ["ok"]
+
+
+def test_messages_of_an_agents_span_are_read_where_its_framework_keeps_them_there() -> None:
+    asked = {"role": "assistant", "parts": [{"type": "tool_call", "name": "look", "arguments": {}, "id": "c"}]}
+    said = json.dumps([{"role": "user", "parts": [{"type": "text", "content": "Go."}]}, asked])
+    kept = span(1, {"gen_ai.operation.name": "invoke_agent", "pydantic_ai.all_messages": said})
+    copied = span(1, {"gen_ai.operation.name": "invoke_agent", "mlflow.spanInputs": said})
+
+    assert (read_one(kept).names, read_one(copied).names) == (("look",), ())
+
+
+def test_spans_belong_to_the_turn_that_was_over_when_they_had_been_added() -> None:
+    trajectory = read_turns([Turn(spans=[request(call(1, "a"))]), Turn(spans=[request(call(2, "b"))])])
+
+    assert [(found.name, found.turn) for found in trajectory.calls] == [("a", 0), ("b", 1)]

@@ -141,3 +141,11 @@ def test_calls_that_are_items_of_one_answer_were_asked_for_at_once_though_one_wa
     found = read_messages([says("user", "Go."), *items, given])
 
     assert [call.group for call in found.calls] == ["turn-1", "turn-1"]
+
+
+def test_an_answer_that_another_span_repeats_after_the_same_prompt_is_one() -> None:
+    asked, asking = says("user", "Go."), asks_for("a", {})
+    shown = [asked, asking, gives("ok")]
+    [found] = read(request(chat(1, [asked], asking), chat(2, shown, asking), chat(3, shown, asking)))
+
+    assert found.names == ("a", "a")

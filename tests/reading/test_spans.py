@@ -291,3 +291,10 @@ def test_the_frameworks_own_calls_are_marked() -> None:
     trajectory = read_one(call(1, "final_answer"), call(2, "transfer_to_billing"), call(3, "search"))
 
     assert [found.internal for found in trajectory.calls] == [True, True, False]
+
+
+@pytest.mark.parametrize(("length", "is_read"), [(10_000, True), (10_001, False)])
+def test_the_name_of_a_tool_has_ten_thousand_characters_at_most(length: int, is_read: bool) -> None:
+    found = read_one(span(1, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "x" * length}))
+
+    assert (len(found.calls), found.calls_recorded) == (int(is_read), is_read)

@@ -25,7 +25,7 @@ from .talks import (
     spans_of_turn,
     tool_span,
 )
-from .traces import request, span
+from .traces import call, request, span
 
 CONVERSATION = "gen_ai.conversation.id"
 
@@ -452,3 +452,12 @@ def test_what_prompts_without_words_of_the_user_repeat_is_not_called_again() -> 
     [found] = read(request(*joined(spans)))
 
     assert made(found) == MADE
+
+
+def test_a_trace_that_begins_when_another_ends_is_a_turn_of_its_own() -> None:
+    agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.conversation.id": "c"}
+    first = [span(1, agent, endTimeUnixNano="5000"), call(2, "a", parent=1)]
+    then = [span(5, agent, traceId="b" * 32, endTimeUnixNano="9000"), call(6, "b", parent=5, traceId="b" * 32)]
+    [found] = read(request(*first, *then))
+
+    assert [(each.name, each.turn) for each in found.calls] == [("a", 0), ("b", 1)]

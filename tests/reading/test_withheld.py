@@ -197,3 +197,10 @@ def test_calls_of_a_simulated_user_are_not_the_agents() -> None:
     assert [(call.name, call.error) for call in trajectory.calls] == [("look", "no such user")]
     assert trajectory.calls_recorded
     assert "calls of the user were left out: toggle_data" in trajectory.warnings
+
+
+def test_calls_in_a_message_of_the_user_are_not_the_agents() -> None:
+    asked = {"role": "user", "content": None, "tool_calls": [{"id": "u", "name": "toggle", "arguments": {}}]}
+    trajectory = read_messages([ASKED, asked, gives("u", "on"), asks(("look", "c", "{}")), gives("c", "ok")])
+
+    assert (trajectory.names, trajectory.calls_recorded) == (("look",), True)

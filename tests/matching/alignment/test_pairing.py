@@ -93,3 +93,7 @@ def test_a_hundred_thousand_calls_that_share_one_row_are_paired_at_once() -> Non
 
 def test_a_row_that_found_its_way_taken_in_one_round_is_paired_in_the_next() -> None:
     assert maximum_pairing([[1, 2, 3], [0, 2], [1], [0]]) == [3, 2, 1, 0]
+
+
+def test_a_row_takes_a_free_position_before_one_that_a_seed_gave_to_another() -> None:
+    assert maximum_pairing([(0, 1), (0, 2)], [(0, 0)]) == [0, 2]

@@ -227,3 +227,29 @@ def test_a_list_is_itself_in_any_order(expected: list[Any], random: Any) -> None
 
 def test_the_steps_of_an_evaluation_are_a_limit_among_the_others() -> None:
     assert DEFAULT_LIMITS.steps == 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("each", "value"),
+    [
+        ([{"$type": "number"}] * 100, [1] * 100),
+        ({f"k{n}": {"$type": "number"} for n in range(100)}, {f"k{n}": 1 for n in range(100)}),
+        ({"$regex": "[ab]{600}$"}, "c" * 100),
+    ],
+    ids=["a long list", "a large object", "a wide pattern"],
+)
+def test_an_expectation_of_many_parts_is_paid_for_each_time_it_is_tried(each: Any, value: Any) -> None:
+    def judged(times: int) -> Any:
+        limits = msgspec.structs.replace(DEFAULT_LIMITS, steps=50_000)
+        evaluator = EVALUATORS["final-output"](limits=limits)
+        trajectory = msgspec.structs.replace(Trajectory.of([]), output=[value] * times + [None])
+        return evaluator.evaluate(trajectory, evaluator.criteria({"output": {"$contains": {"$allOf": [each, None]}}}))
+
+    assert judged(10).verdict == "failed"
+    assert (judged(1_000).error or "").startswith("RC401")
+
+
+def test_some_hundred_matchers_in_any_order_are_judged() -> None:
+    expected = {"$unordered": [{"$gte": number} for number in range(700)]}
+
+    assert compile_value(expected).matches(list(range(700)))

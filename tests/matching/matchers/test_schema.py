@@ -277,3 +277,27 @@ def test_a_schema_without_end_is_an_error_that_says_so(schema: dict[str, Any]) -
 )
 def test_multiples_of_numbers_beyond_a_float_are_exact(value: float, of: float, holds: bool) -> None:
     assert compile_value({"$schema": {"multipleOf": of}}).matches(value) is holds
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"allOf": [{"unevaluatedProperties": True}], "unevaluatedProperties": False}, {"a": 1}),
+        (
+            {"allOf": [{"properties": {"a": True}, "unevaluatedProperties": True}], "unevaluatedProperties": False},
+            {"a": 1},
+        ),
+        ({"allOf": [{"unevaluatedItems": True}], "unevaluatedItems": False}, [1]),
+        ({"allOf": [{"prefixItems": [True], "unevaluatedItems": True}], "unevaluatedItems": False}, [1, 2]),
+    ],
+    ids=str,
+)
+def test_what_a_part_has_left_nothing_of_is_evaluated_for_the_whole(schema: dict[str, Any], value: Any) -> None:
+    assert compile_value({"$schema": schema}).matches(value)
+
+
+@pytest.mark.parametrize(("value", "holds"), [({"x1": 1}, True), ({"y": 1}, False), ({"x1": 1, "z": 2}, True)])
+def test_a_property_that_a_pattern_names_is_not_an_additional_one(value: dict[str, Any], holds: bool) -> None:
+    schema = {"properties": {"z": {}}, "patternProperties": {"^x": {}}, "additionalProperties": False}
+
+    assert compile_value({"$schema": schema}).matches(value) == holds
