@@ -41,7 +41,7 @@ from ._declarations import (
     read_calls as read_calls,
     read_outputs as read_outputs,
 )
-from ._doubts import Doubts as Doubts
+from ._doubts import Doubts as Doubts, Range as Range
 from ._evaluator import (
     ConfigT as ConfigT,
     CriteriaT as CriteriaT,
