@@ -13,6 +13,7 @@ from ._trajectory import (
     Trajectory as Trajectory,
     Usage as Usage,
     WithheldCall as WithheldCall,
+    has_failed as has_failed,
     in_order as in_order,
     is_trajectory as is_trajectory,
     summed_usage as summed_usage,
