@@ -131,10 +131,10 @@ class Scene(msgspec.Struct, frozen=True):
     def cast(self) -> Cast:
         """The parts as the kernel is given them."""
         members = self.timeline.members if self.form.relation not in ("first", "last") else frozenset()
-        y = [_and(*both) for both in zip(self.taken, self.went_well, strict=True)]
+        done = [_and(*both) for both in zip(self.taken, self.went_well, strict=True)]
         x, y, z = [
             Part.of([_and(answer, None if place in members else True) for place, answer in enumerate(part)])
-            for part in (self.x, y, self.z)
+            for part in (self.x, done, self.z)
         ]
         spared = Part.of(self.taken) if self.form.relation in ("only_after", "followed_by") else Part()
         agreement = (
@@ -208,7 +208,8 @@ def _arranged(size: int, unordered: Sequence[tuple[int, int]]) -> Iterator[list[
     pieces: list[list[tuple[int, ...]]] = []
     place = 0
     for first, end in unordered:
-        pieces += [[(call,)] for call in range(place, first)] + [list(permutations(range(first, end)))]
+        pieces += [[(call,)] for call in range(place, first)]
+        pieces.append(list(permutations(range(first, end))))
         place = end
     pieces += [[(call,)] for call in range(place, size)]
     yield from ([call for piece in order for call in piece] for order in product(*pieces))

@@ -11,7 +11,13 @@ from ._checks import (
     Key as Key,
     Length as Length,
     Made as Made,
+    Mistakes as Mistakes,
     NotDumped as NotDumped,
+    Place as Place,
+    path_of as path_of,
+    refuse as refuse,
+    reject as reject,
+    text_of as text_of,
 )
 from ._criteria import (
     Call as Call,

@@ -49,8 +49,8 @@ class Timeline(msgspec.Struct, frozen=True):
 
     @property
     def is_certain(self) -> bool:
-        """Whether it is known of all calls that they are selected, and in which order they were made."""
-        return not self.members and not self.unordered
+        """Whether it is known of all calls that they are selected, and which were before which."""
+        return not self.members and not self.unordered and self.sure is self.possible
 
     @property
     def size(self) -> int:
@@ -135,15 +135,19 @@ def timeline_of(
     Raises:
         LimitError: calls are nested too deeply: all their makers together are more than `most`.
     """
-    sure, possible = _times(calls, unordered, started)
-    return Timeline(sure, possible, _parents(calls, makers, most), members, tuple(unordered))
+    parents = _parents(calls, makers, most)
+    if any([call.start_ns is None or (call.end_ns is None and not started) for call in calls]):
+        at_once = [] if started else _asked_at_once(calls, parents)
+        sure, possible = _times_of_positions(len(calls), at_once, unordered)
+    else:
+        sure, possible = _times(calls, unordered, started)
+        possible = _with_unknown_makers(calls, makers, possible)
+    return Timeline(sure, possible, parents, members, tuple(unordered))
 
 
 def _times(calls: Sequence[ToolCall], unordered: Sequence[Range], started: bool) -> tuple[Times, Times]:
     begins = [call.start_ns for call in calls]
     ends = [call.end_ns for call in calls]
-    if None in begins or (None in ends and not started):
-        return _times_of_positions(len(calls), unordered)
     starts: list[int] = begins  # type: ignore[assignment]
     # A call takes some time, however coarse the clock: two calls at one instant are at the same time.
     if started:
@@ -161,16 +165,55 @@ def _times(calls: Sequence[ToolCall], unordered: Sequence[Range], started: bool)
     return sure, Times(starts, shortest)
 
 
-def _times_of_positions(size: int, unordered: Sequence[Range]) -> tuple[Times, Times]:
-    sure = Times(list(range(size)), list(range(1, size + 1)))
-    if not unordered:
-        return sure, sure
-    longest, shortest = Times(list(sure.begin), list(sure.end)), Times(list(sure.begin), list(sure.end))
-    for first, end in unordered:
-        width = end - first
-        longest.begin[first:end], longest.end[first:end] = [first] * width, [end] * width  # type: ignore[index]
-        shortest.begin[first:end], shortest.end[first:end] = [end - 1] * width, [first + 1] * width  # type: ignore[index]
-    return longest, shortest
+def _with_unknown_makers(calls: Sequence[ToolCall], makers: dict[str, str | None], times: Times) -> Times:
+    """The times as short as may be where the trace does not say who made a call: a maker is before what it made."""
+    unsaid = any(["parent_id" in call.unrecorded for call in calls])
+    unknown = unsaid or any([call.parent_id is not None and call.parent_id not in makers for call in calls])
+    if not unknown:
+        return times
+    ends = [
+        begin if unsaid or call.span_id is None else end
+        for call, begin, end in zip(calls, times.begin, times.end, strict=True)
+    ]
+    return times if ends == times.end else Times(times.begin, ends)
+
+
+def _times_of_positions(size: int, at_once: Sequence[Range], unordered: Sequence[Range]) -> tuple[Times, Times]:
+    """Positions as times. Calls asked for at once may have run at once, or one after the other as they stand."""
+    begin, end = list(range(size)), list(range(1, size + 1))
+    if not at_once and not unordered:
+        certain = Times(begin, end)
+        return certain, certain
+    longest, shortest = (list(begin), list(end)), (list(begin), list(end))
+    for first, stop in [*at_once, *unordered]:
+        longest[0][first:stop], longest[1][first:stop] = [first] * (stop - first), [stop] * (stop - first)
+    for first, stop in unordered:
+        shortest[0][first:stop], shortest[1][first:stop] = [stop - 1] * (stop - first), [first + 1] * (stop - first)
+    return Times(*longest), Times(*shortest)
+
+
+def _asked_at_once(calls: Sequence[ToolCall], parents: Parents) -> list[Range]:
+    """The ranges of calls of one group, with the calls that these made: between families nothing shows an order."""
+    last = list(range(len(calls)))
+    for call in range(len(calls) - 1, -1, -1) if parents is not None else ():
+        if (parent := parents[call]) >= 0:  # type: ignore[index]
+            last[parent] = max(last[parent], last[call])
+    ranges: dict[str, tuple[int, int, int]] = {}
+    for place, call in enumerate(calls):
+        if call.group is not None:
+            first, end, members = ranges.get(call.group, (place, place, 0))
+            ranges[call.group] = first, max(end, last[place] + 1), members + 1
+    return _merged([(first, end) for first, end, members in ranges.values() if members > 1])
+
+
+def _merged(ranges: Sequence[Range]) -> list[Range]:
+    merged: list[Range] = []
+    for first, end in sorted(ranges):
+        if merged and first < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((first, end))
+    return merged
 
 
 def _parents(calls: Sequence[ToolCall], makers: dict[str, str | None], most: int) -> Parents:
@@ -181,7 +224,7 @@ def _parents(calls: Sequence[ToolCall], makers: dict[str, str | None], most: int
     return _checked(_without_circles(parents), most)
 
 
-def _selected_maker(call: ToolCall, makers: dict[str, str | None], places: dict[str | None, int]) -> int:
+def _selected_maker(call: ToolCall, makers: dict[str, str | None], places: dict[str, int]) -> int:
     above, seen = call.parent_id, set()
     while above is not None and above not in seen:
         if above in places and above != call.span_id:
