@@ -201,7 +201,7 @@ def _pairs(task: Task) -> tuple[Partners, dict[int, int]]:
 
 def _final_output(written: Any, task: Task) -> Any | Refused:
     made = literal(task.selection.output)
-    # An answer with a key such as `criteria` or `agent` would be read as the long form of an expectation.
+    # An answer with a key such as `criteria` or `agent` would be read as an expectation with settings.
     is_mistakable = not task.spelt_out and criteria_path(made, task.check.evaluator.type_id) != ()
     return {"$literal": task.selection.output} if is_mistakable else made
 

@@ -66,7 +66,7 @@ class Compiler:
     def eval_set(self, format: Format) -> EvalSet:
         """Return the eval set. Raises `DocumentError`."""
         written = self._written()
-        with self._document.locating_errors(("defaults",)):
+        with self._document.locating_errors(("defaults",), _as_written):
             check_defaults(written.defaults, self._limits)
         self._defaults = written.defaults
         self._added = self._added_evaluators(written)
@@ -169,8 +169,9 @@ class Compiler:
         )
 
     def _check(self, key: str, value: Any, place: Path) -> Check:
-        with self._document.locating_errors(place):
+        with self._document.locating_errors(place, _as_written):
             expected = resolve_expectation(key, value, self._defaults, self._added)
+        with self._document.locating_errors(place, expected.place):
             evaluator = self._evaluator(key, expected)
         source = self._sources(key, place, expected)
         if isinstance(evaluator, UnavailableEvaluator):
@@ -178,8 +179,7 @@ class Compiler:
         try:
             criteria = evaluator.criteria(expected.criteria)
         except CriteriaError as problem:
-            where = (*place, *expected.inside, *_inside(problem.path, expected))
-            raise self._problem(str(problem), where) from None
+            raise self._problem(str(problem), (*place, *expected.place(problem.path))) from None
         return Check(key, evaluator, criteria, source, expected.weight)
 
     def _evaluator(self, key: str, expected: Expected) -> Evaluator[Any, Any, Any]:
@@ -240,7 +240,7 @@ class Compiler:
 
         # A function, because positions are needed for findings only, and most checks pass.
         def source(path: str | None) -> Source:
-            return self._document.source((*place, *expected.inside, *_inside(_steps(path), expected)))
+            return self._document.source((*place, *expected.place(_steps(path))))
 
         return source
 
@@ -273,9 +273,9 @@ def _resolved(type_id: str) -> str:
         raise
 
 
-def _inside(steps: Path, expected: Expected) -> Path:
-    """Return steps into criteria as steps into the file, where a shorthand leaves out the first."""
-    return steps[1:] if expected.criteria_key is not None and steps[:1] == (expected.criteria_key,) else steps
+def _as_written(steps: Path) -> Path:
+    """Return a path that leads through the file as it is."""
+    return steps
 
 
 def _steps(path: str | None) -> Path:

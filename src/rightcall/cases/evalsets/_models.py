@@ -28,7 +28,17 @@ class WrittenDefaults(UserModel):
     match: Any = "EXACT"
     args: Any = "subset"
     threshold: Any = 1.0
+    partial_credit: Any = False
+    parallel: Any = "in_order"
+    ignore_tools: Any = ()
+    agent: Any = None
+    top_level: Any = False
+    weight: Number = 1.0
     timeout: Number | None = None
+
+
+CRITERIA_DEFAULTS = ("parallel", "ignore_tools", "agent", "top_level")
+"""The defaults that are keys of criteria: which calls are looked at, and whether their order counts."""
 
 
 class WrittenEvaluator(UserModel):

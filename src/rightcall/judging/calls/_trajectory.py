@@ -105,6 +105,7 @@ class ToolTrajectoryEvaluator(
     """
 
     type_id = "tool-trajectory"
+    orders_calls = True
     empty_turn: ClassVar[Any] = []
     shorthand = Shorthand(
         "calls",
