@@ -14,6 +14,7 @@ from rightcall.limits import Limits
 from rightcall.values.decoding import Path
 
 from ._adk_metrics import Metric, read_metrics
+from ._models import AS_RECORDED
 from ._source import EvalSetDocument, SourceFile, SourceObject
 
 _KNOWN_OF_SET = ("eval_set_id", "creation_timestamp")
@@ -51,7 +52,12 @@ class _Translation:
             evaluators["user-simulation"] = {"type": "user-simulation"}
         for metric in self._metrics:
             metric.record_origin(self._document)
-        written |= {"evaluators": evaluators, "metadata": {"adk": rest} if rest else {}, "cases": cases}
+        written |= {
+            "defaults": AS_RECORDED,
+            "evaluators": evaluators,
+            "metadata": {"adk": rest} if rest else {},
+            "cases": cases,
+        }
         self._document.value = {key: value for key, value in written.items() if key == "cases" or value not in ({}, "")}
         return self._document
 
