@@ -23,8 +23,9 @@ from rightcall.limits import Limits
 from rightcall.values.decoding import Path
 
 from ._forms import Form, split_settings
-from ._models import CRITERIA_DEFAULTS, WrittenCase, WrittenDefaults
-from ._source import EvalSetDocument
+from ._models import CRITERIA_DEFAULTS, WrittenDefaults
+
+_DEFAULT_CRITERIA = ("default_evaluation_criteria", "defaultEvaluationCriteria")
 
 
 class AddedEvaluator(msgspec.Struct, frozen=True):
@@ -55,11 +56,12 @@ class Expected(msgspec.Struct, frozen=True):
 
 
 def resolve_expectation(
-    key: str, value: Any, defaults: WrittenDefaults, added: Mapping[str, AddedEvaluator]
+    key: str, value: Any, defaults: WrittenDefaults, added: Mapping[str, AddedEvaluator], *, of_turn: bool = False
 ) -> Expected:
-    """Return the expectation for a key and a value in `expect`.
+    """Return the expectation for a key and a value in `expect` of a case or, with `of_turn`, of a turn.
 
-    `added` has the evaluators that the file adds, by id. Null means the default criteria of one of these.
+    `added` has the evaluators that the file adds, by id. Null means the default criteria of one of these. In a turn,
+    type ids take the shorthand of their evaluator, too.
 
     Raises:
         CriteriaError: the key names no evaluator, or the value is wrong for it.
@@ -75,7 +77,8 @@ def resolve_expectation(
     settings, config = {**default_settings(defaults, kind), **split.criteria}, {**config, **split.config}
     if form.value is None and key in added:
         return Expected(type_id, _with_default_settings(config, settings), None, form.inside, split.places, weight)
-    is_read = form.is_short and (shorthand is not None or bool(form.inside)) and kind.shorthand is not None
+    takes_short = shorthand is not None or of_turn or bool(form.inside)
+    is_read = form.is_short and takes_short and kind.shorthand is not None
     criteria = _read(form, kind) if is_read or not form.is_short else form.value
     places = {**split.places, kind.shorthand.criteria_key: form.inside} if is_read and kind.shorthand else split.places
     whole = {**settings, **criteria} if isinstance(criteria, dict) else criteria
@@ -103,9 +106,16 @@ def default_settings(defaults: WrittenDefaults, kind: type[Evaluator[Any, Any, A
 
 def _with_default_settings(config: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
     """A configuration whose default criteria have settings, where they do not say otherwise."""
-    spelt = next((name for name in ("default_evaluation_criteria", "defaultEvaluationCriteria") if name in config), "")
-    criteria = config.get(spelt)
-    return {**config, spelt: {**settings, **criteria}} if settings and isinstance(criteria, dict) else config
+    criteria = default_criteria(config)
+    if not settings or not isinstance(criteria, dict):
+        return config
+    others = {name: value for name, value in config.items() if name not in _DEFAULT_CRITERIA}
+    return {**others, _DEFAULT_CRITERIA[0]: {**settings, **criteria}}
+
+
+def default_criteria(config: Mapping[str, Any]) -> Any:
+    """Return the default criteria of a configuration, however their key is spelt; `None` where there are none."""
+    return next((config[name] for name in _DEFAULT_CRITERIA if name in config), None)
 
 
 def _read(form: Form, kind: type[Evaluator[Any, Any, Any]]) -> dict[str, Any]:
@@ -199,65 +209,3 @@ def _weight(weight: Any, key: str) -> float:
     if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 <= weight < float("inf"):
         raise CriteriaError(f"the weight of {key!r} is a number of 0 or more, not {shown(weight)}")
     return float(weight)
-
-
-def turn_keys(written: WrittenCase, place: Path, document: EvalSetDocument) -> list[str]:
-    """Return the keys that the turns of a case have under `expect`.
-
-    Raises:
-        DocumentError: the case itself has one of them, too.
-    """
-    keys: dict[str, None] = {}
-    for number, turn in enumerate(written.turns or ()):
-        for key in turn.expect:
-            if key in written.expect:
-                at: Path = (*place, "turns", number, "expect", key)
-                raise document.problem(f"{shown(key)} is expected of the case, too; say it in one place", at)
-            keys[key] = None
-    return list(keys)
-
-
-def turn_values(
-    key: str,
-    written: WrittenCase,
-    place: Path,
-    document: EvalSetDocument,
-    defaults: WrittenDefaults,
-    added: Mapping[str, AddedEvaluator],
-) -> tuple[str, dict[str, Any], list[Any]]:
-    """Return the type and configuration of the evaluator that a key names, and what each turn expects of it.
-
-    A turn without calls, while others have some, expects no calls. A turn without an answer expects any answer: None.
-
-    Raises:
-        DocumentError: the key names no evaluator or one that does not judge turns, or a value is wrong.
-    """
-    turns = list(enumerate(written.turns or ()))
-    first = next(number for number, turn in turns if key in turn.expect)
-    at: Path = (*place, "turns", first, "expect", key)
-    with document.locating_errors(at):
-        shorthand, type_id, config = evaluator_of(key, defaults, added)
-    if not _judges_turns(type_id):
-        reason = "a turn expects 'calls' and an answer, such as 'output'"
-        raise document.problem(f"{reason}; {shown(key)} belongs to the case", at)
-    nothing = EVALUATORS[type_id].empty_turn if type_id in EVALUATORS else None
-    values = []
-    for number, turn in turns:
-        value = turn.expect.get(key)
-        with document.locating_errors((*place, "turns", number, "expect", key)):
-            values.append(nothing if value is None else shorthand.read(value) if shorthand else value)
-    return type_id, config, values
-
-
-def _judges_turns(type_id: str) -> bool:
-    """Whether an evaluator judges turns. One that is not available is assumed to."""
-    if type_id in EVALUATORS:
-        return "expected_turns" in EVALUATORS[type_id].criteria_type.model_fields
-    return bool(unavailable(type_id)) and not names_file(type_id)
-
-
-def turn_place(place: Path, key: str, steps: Path) -> Path:
-    """Return where a part of `expected_turns` is written: under `expect` of a turn."""
-    if len(steps) < 2:
-        return (*place, "turns")
-    return (*place, "turns", steps[1], "expect", key, *steps[2:])

@@ -124,7 +124,7 @@ class EvalSetDocument:
         except DocumentError:
             raise
         except (ConfigurationError, CriteriaError) as problem:
-            inside = place(problem.path) if place is not None and problem.path else ()
+            inside = place(problem.path) if place is not None else ()
             raise self.problem(str(problem), (*path, *inside)) from None
         except RightcallError as problem:
             raise self.problem(str(problem), path) from None
