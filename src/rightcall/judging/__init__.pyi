@@ -128,6 +128,7 @@ from .core._declarations import (
     NameScope as NameScope,
     Scope as Scope,
     Shorthand as Shorthand,
+    is_word as is_word,
 )
 from .core._evaluator import Evaluator as Evaluator
 from .core._execution import AgentExecution as AgentExecution

@@ -37,6 +37,7 @@ from ._declarations import (
     CALLS as CALLS,
     NUMBER as NUMBER,
     SOME_CALLS as SOME_CALLS,
+    STEP_WORDS as STEP_WORDS,
     TEXT as TEXT,
     WHOLE as WHOLE,
     CallScope as CallScope,
@@ -44,6 +45,7 @@ from ._declarations import (
     Scope as Scope,
     Scoring as Scoring,
     Shorthand as Shorthand,
+    is_word as is_word,
     read_calls as read_calls,
     read_outputs as read_outputs,
 )

@@ -73,6 +73,8 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
     type_id: str
     reads_calls: bool = True
     """Whether the verdict depends on the calls that were made."""
+    orders_calls: ClassVar[bool] = False
+    """Whether the verdict may depend on the order of calls, so that `parallel` of the criteria counts."""
     waits: ClassVar[bool] = False
     """Whether it waits for something outside, so that several of them run at once."""
     fingerprint: str = ""

@@ -76,4 +76,5 @@ from ._text import (
     ordinal_text as ordinal_text,
     text_pair as text_pair,
     value_text as value_text,
+    wrong_side as wrong_side,
 )

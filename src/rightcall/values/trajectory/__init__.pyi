@@ -1,3 +1,4 @@
+from ._clock import Batches as Batches, Clock as Clock, Order as Order
 from ._raw_spans import (
     KeptSpans as KeptSpans,
     RawEvent as RawEvent,
