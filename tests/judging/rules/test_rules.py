@@ -150,7 +150,7 @@ def test_a_rule_that_must_apply_and_never_does_is_broken() -> None:
     result = ruled({**READS, "must_apply": True}, [made("auth")])
 
     assert [(finding.code, finding.message) for finding in result.findings] == [
-        ("RC118", "rules[0] must apply, and never did: no `read_*` was called")
+        ("RC118", "the rule must apply, and never did: `read_*` only after `auth`; no `read_*` was called")
     ]
     assert result.verdict == "failed"
 

@@ -6,6 +6,7 @@ import pytest
 from tests.builders import judge
 
 from rightcall import ToolCall
+from rightcall.values.results import RulesJustification
 
 
 def made(name: str, *, start: int | None = None, end: int | None = None, **more: Any) -> ToolCall:
@@ -125,6 +126,14 @@ def test_a_finding_says_what_there_was_instead(rule: dict[str, Any], calls: list
     [finding] = judge("call-rules", calls, {"rules": [rule]}).findings
 
     assert (finding.code, finding.message, finding.path) == ("RC116", sentence, "rules[0]")
+
+
+def test_of_many_calls_the_first_are_named() -> None:
+    rule = {"call": [f"tool_{number}" for number in range(9)], "at_most": 0}
+    result = judge("call-rules", [], {"rules": [rule]})
+
+    assert isinstance(result.details, RulesJustification)
+    assert result.details.rules[0].rule == "`tool_0`, `tool_1`, `tool_2` or 6 more never"
 
 
 UNKNOWN: list[tuple[dict[str, Any], list[Any], str]] = [

@@ -46,6 +46,10 @@ class CallRules(Evaluator[CallRulesConfig, CallRulesCriteria, RulesPlan]):
     def compile(self, criteria: CallRulesCriteria) -> RulesPlan:
         return compile_rules(criteria.rules, criteria.order, criteria.failed, self.limits)
 
+    def tools_to_miss(self, criteria: CallRulesCriteria) -> list[str]:
+        names = [name for rule in self.plan(criteria).rules for name in rule.names]
+        return [name for name in dict.fromkeys(names) if "*" not in name]
+
     def measure(self, selection: Selection, plan: RulesPlan) -> Measurement:
         return self.bound(selection, plan)
 

@@ -18,6 +18,7 @@ from ._written import AnyCall, Rule, RuleCall, same_keys
 
 Failed: TypeAlias = Literal["count", "ignore", "ignore_suspected"]
 _PARTS = {"args", "output", "status"}
+_MOST_NAMED = 3
 
 
 class CallTest(msgspec.Struct, frozen=True):
@@ -38,6 +39,8 @@ class Role(msgspec.Struct, frozen=True):
     def text(self) -> str:
         """The calls as a person would name them: `a`, or `a` or `b`."""
         names = [f"`{test.text}`" for test in self.tests]
+        if len(names) > _MOST_NAMED:
+            names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED:,} more"]
         return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 

@@ -34,7 +34,7 @@ class RulesAccount(msgspec.Struct, frozen=True):
     def justify(self) -> Justification:
         """Return the status of each rule, and the calls that break it."""
         pairs = list(zip(self.plan.rules, self.rulings, strict=True))
-        checks = [self._check(number, rule, ruling) for number, (rule, ruling) in enumerate(pairs)]
+        checks = [self._check(rule, ruling) for rule, ruling in pairs]
         return RulesJustification(rules=checks, vacuous=sum([check.status == "never_applied" for check in checks]))
 
     def find(self) -> tuple[Finding, ...]:
@@ -55,7 +55,7 @@ class RulesAccount(msgspec.Struct, frozen=True):
         if ruling.status != "broken":
             return []
         if not ruling.breaches:
-            message = f"{path} must apply, and never did: {never_applied_text(rule)}"
+            message = f"the rule must apply, and never did: {rule_text(rule)}; {never_applied_text(rule)}"
             return [Finding("RC118", message, path=path, why=why)]
         reasons = Reasons(self.stage, rule)
         told = [
@@ -65,7 +65,7 @@ class RulesAccount(msgspec.Struct, frozen=True):
         # Every breach is counted, though only the first ones are told.
         return told + told[-1:] * (len(ruling.breaches) - len(told))
 
-    def _check(self, number: int, rule: RulePlan, ruling: Ruling) -> RuleCheck:
+    def _check(self, rule: RulePlan, ruling: Ruling) -> RuleCheck:
         calls = [
             call for breach in ruling.breaches[:_MOST_CALLS] for call in (breach.partner, breach.call) if call >= 0
         ]
@@ -75,7 +75,7 @@ class RulesAccount(msgspec.Struct, frozen=True):
             status=ruling.status,
             calls=tuple([self._call(call) for call in sorted(set(calls))]),
             why=rule.why,
-            note=f"rules[{number}] never applied: {never_applied_text(rule)}" if never else "",
+            note=never_applied_text(rule) if never else "",
         )
 
     def _named(self, breaches: Sequence[Breach]) -> NamedCall | None:

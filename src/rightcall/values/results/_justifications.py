@@ -220,7 +220,7 @@ class RuleCheck(msgspec.Struct, frozen=True, omit_defaults=True):
     why: str = ""
     """The reason for the rule, where it gives one."""
     note: str = ""
-    """Why it never applied, in words."""
+    """Why it never applied, in words: `no cancel was called`."""
 
 
 class RulesJustification(Justification, frozen=True, tag="call-rules"):
