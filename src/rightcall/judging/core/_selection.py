@@ -9,6 +9,7 @@ import msgspec
 
 from rightcall.limits import Limits
 from rightcall.matching.alignment import Row, arrange, related_subsequence
+from rightcall.matching.matchers import Moment
 from rightcall.values.trajectory import ToolCall, Trajectory, Usage
 
 from ._criteria import Criteria
@@ -39,10 +40,16 @@ class Selection(msgspec.Struct, frozen=True):
     usage: Usage | None = None
     """What the whole run took, where that is known."""
     doubts: Doubts | None = None
+    trajectory: Trajectory | None = None
+    """The run that the calls are of."""
 
     def position(self, index: int) -> int:
         """The place in the trajectory of the selected call at `index`."""
         return index if self.positions is None else self.positions[index]
+
+    def moment(self, index: int) -> Moment | None:
+        """Where in its run the selected call at `index` was made; `None` where the run is not known."""
+        return None if self.trajectory is None else Moment(self.trajectory, self.position(index))
 
     def only(self, indices: Sequence[int]) -> Selection:
         """These of the selected calls, given in ascending order."""
@@ -85,6 +92,7 @@ class Selection(msgspec.Struct, frozen=True):
             self.turn_outputs,
             self.usage,
             doubts,
+            self.trajectory,
         )
 
     def arranged(self, rows: Sequence[Row], limits: Limits) -> Selection:
@@ -140,7 +148,15 @@ def select(trajectory: Trajectory, criteria: Criteria, expected_names: Collectio
         and not trajectory.has_internal_calls
     ):
         return Selection(
-            trajectory.calls, trajectory.names, None, (), trajectory.output, trajectory.turn_outputs, trajectory.usage
+            trajectory.calls,
+            trajectory.names,
+            None,
+            (),
+            trajectory.output,
+            trajectory.turn_outputs,
+            trajectory.usage,
+            None,
+            trajectory,
         )
     kept: list[int] = []
     members: list[int] = []
@@ -172,6 +188,7 @@ def _selection(trajectory: Trajectory, criteria: Criteria, kept: Sequence[int], 
         trajectory.turn_outputs,
         trajectory.usage,
         _explained(trajectory, criteria, doubts, recorded),
+        trajectory,
     )
 
 

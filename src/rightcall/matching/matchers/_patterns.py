@@ -18,6 +18,7 @@ from rightcall.values.trajectory import ToolCall
 from ._differences import argument_differences, value_differences
 from ._equality import freeze, is_delicate, same_kinds
 from ._expectations import Compiler, Expectation, ObjectOf, admit_expected, is_any, is_literal, is_matcher
+from ._moments import Moment
 
 ArgsPolicy: TypeAlias = Literal["exact", "subset", "superset", "ignore"]
 """How the arguments of an expected call are compared with those of an actual one.
@@ -41,7 +42,7 @@ _EMPTY: dict[str, Any] = {}
 class Pattern(ABC):
     """One expected call, ready to be compared with many actual ones."""
 
-    __slots__ = ("accepts_all", "index", "is_delicate", "literal", "name", "spends")
+    __slots__ = ("accepts_all", "index", "is_delicate", "is_plain", "literal", "name", "needs_moment", "spends")
 
     part: ClassVar[Literal["args", "output"]]
     """The part of a call that is compared."""
@@ -57,10 +58,22 @@ class Pattern(ABC):
     """Whether Python's `==` is not enough to tell that a call satisfies it."""
     spends: bool
     """Whether it may spend steps of a budget: it is more than a value that Python compares."""
+    is_plain: bool
+    """Whether the exact name and one part of a call decide, wherever in its run the call is."""
+    needs_moment: bool
+    """Whether the answer depends on what had happened in the run before the call."""
+
+    def takes(self, name: str) -> bool:
+        """Return whether it is about calls of a tool of this name."""
+        return name == self.name
 
     @abstractmethod
     def accepts(self, call: ToolCall) -> bool | None:
         """Return whether a call of this name satisfies the expectation; `None` where the trace does not tell."""
+
+    def accepts_at(self, call: ToolCall, moment: Moment | None) -> bool | None:
+        """The same, given the moment of the call; without it, what depends on that is not known."""
+        return self.accepts(call)
 
     @abstractmethod
     def accepts_part(self, value: Any) -> bool:
@@ -69,6 +82,10 @@ class Pattern(ABC):
     @abstractmethod
     def differences_from(self, call: ToolCall) -> tuple[Difference, ...]:
         """Where a call of this name is not what was expected; nothing where the trace does not tell."""
+
+    def differences_at(self, call: ToolCall, moment: Moment | None) -> tuple[Difference, ...]:
+        """The same, given the moment of the call."""
+        return self.differences_from(call)
 
 
 class CallPattern(Pattern):
@@ -100,6 +117,8 @@ class CallPattern(Pattern):
         self.is_delicate = is_delicate(self.args)
         self.literal = self.args if isinstance(self.args, dict) and is_literal(self.args) else NOT_LITERAL
         self.spends = not self.accepts_all and not is_literal(self.args)
+        self.needs_moment = False
+        self.is_plain = True
 
     def accepts(self, call: ToolCall) -> bool | None:
         args = call.args
@@ -215,6 +234,8 @@ class OutputPattern(Pattern):
         self.is_delicate = literal and (values[0] is None or is_delicate(values[0]))
         self.literal = values[0] if literal and not text else NOT_LITERAL
         self.spends = not all([is_literal(value) for value in values])
+        self.needs_moment = False
+        self.is_plain = True
 
     def accepts(self, call: ToolCall) -> bool | None:
         output = call.output

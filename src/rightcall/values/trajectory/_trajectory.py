@@ -93,6 +93,16 @@ class ToolCall(msgspec.Struct, frozen=True):
         force_setattr(self, "unrecorded", frozenset(given))
 
 
+def has_failed(call: ToolCall) -> bool | None:
+    """Return whether a call failed; `None` where that is not known, or its result only reads like an error."""
+    if call.error is not None:
+        return True
+    if call.suspected_error or "error" in call.unrecorded:
+        return None
+    # Frameworks hand errors to the model as text, so a trace that does not show what came of a call hides them.
+    return None if call.source is not None and "output" in call.unrecorded else False
+
+
 class WithheldCall(msgspec.Struct, frozen=True):
     """A call that was asked for and not carried out: put off, or refused by a person."""
 
