@@ -17,6 +17,7 @@ from tests.matching.alignment.trees import (
     choices,
     is_valid,
     rows_of,
+    some_batches,
     some_ranges,
     some_steps,
     tree_of,
@@ -24,7 +25,7 @@ from tests.matching.alignment.trees import (
 from tests.sampling import examples, randomness
 
 from rightcall.errors import LimitError
-from rightcall.matching.alignment import AnyOrder, Node, Occurrence, Perhaps, Reader, Reading
+from rightcall.matching.alignment import AnyOrder, Node, Occurrence, Perhaps, Reader, Reading, SearchBudget
 
 VECTORS = Path(__file__).parents[2] / "data" / "path_vectors.jsonl.gz"
 BUDGET = 2_000_000
@@ -42,7 +43,12 @@ def read(
     names: list[str] = []
     reader = Reader(tree_of(steps, names))
     return reader.read(
-        rows_of(names, made), len(made), extras=extras, budget=budget, batches=batches or (), free=free or ()
+        rows_of(names, made),
+        len(made),
+        extras=extras,
+        budget=SearchBudget(budget),
+        batches=batches or (),
+        free=free or (),
     )
 
 
@@ -123,7 +129,7 @@ def read_vector(vector: dict[str, Any]) -> Reading:
     rows = rows_of(names, [call["name"] for call in vector["calls"]])
     extras = vector["match"] in ("in_order", "any_order")
     batches = list(zip(cuts, [*cuts[1:], len(groups)], strict=False))
-    return Reader(tree).read(rows, len(groups), extras=extras, budget=BUDGET, batches=batches)
+    return Reader(tree).read(rows, len(groups), extras=extras, budget=SearchBudget(BUDGET), batches=batches)
 
 
 STEPS = st.recursive(
@@ -234,7 +240,7 @@ def compare_with_trying(key: str, number: int, depth: int, *, loose: bool = Fals
     while number:
         steps = [some_steps(random, depth, "abc") for _ in range(random.randint(1, 2 if depth > 1 else 3))]
         made = random.choices("abcx", k=random.randint(0, 4))
-        extras, batches = random.random() < 0.5, some_ranges(random, len(made))
+        extras, batches = random.random() < 0.5, some_batches(random, len(made))
         free = [each for each in some_ranges(random, len(made)) if each[1] - each[0] > 1] if loose else []
         names: list[str] = []
         tree = tree_of(steps, names)
@@ -250,7 +256,7 @@ def compare_with_trying(key: str, number: int, depth: int, *, loose: bool = Fals
 def compare_one(tree: Node, rows: Rows, calls: int, extras: bool, batches: list[Range], free: list[Range]) -> None:
     case = (tree, rows, calls, extras, batches, free)
     best = best_by_trying(tree, rows, calls, extras=extras, batches=batches, free=free)
-    reading = Reader(tree).read(rows, calls, extras=extras, budget=BUDGET, batches=batches, free=free)
+    reading = Reader(tree).read(rows, calls, extras=extras, budget=SearchBudget(BUDGET), batches=batches, free=free)
     if not free or best[1] + best[2]:
         assert counts(reading) == best, case
     assert reading.is_met == (best[1] + best[2] == 0), case

@@ -61,6 +61,14 @@ def _bounds(random: Random) -> dict[str, int]:
     return {"at_least": least} | ({} if most is None else {"at_most": most})
 
 
+def some_batches(random: Random, calls: int) -> list[Range]:
+    """Ranges of calls made at once, at random; some of them share calls."""
+    ranges = some_ranges(random, calls)
+    if random.random() < 0.3 and calls > 2:
+        ranges += [(1, calls)]
+    return [each for each in ranges if each[1] - each[0] > 1]
+
+
 def some_ranges(random: Random, calls: int) -> list[Range]:
     """Ranges that cover all calls, at random."""
     cuts = sorted({0, calls, *[random.randint(0, calls) for _ in range(2)]})
@@ -91,7 +99,7 @@ def best_by_trying(
     free: list[Range],
 ) -> Best:
     """The best reading, by every choice and every pairing in every order of the free calls."""
-    batch_of = {call: place for place, (first, end) in enumerate(batches) for call in range(first, end)}
+    batch_of = _batches_of(batches, calls)
     found = set()
     for order in _orders(calls, free):
         place_of = {call: place for place, call in enumerate(order)}
@@ -100,6 +108,12 @@ def best_by_trying(
             found.add((most, len(leaves)))
     matched, size = max(found, key=lambda each: _rank(each[0], each[1], calls, extras=extras))
     return matched, size - matched, 0 if extras else calls - matched
+
+
+def _batches_of(batches: list[Range], calls: int) -> list[set[int]]:
+    """For each call the batches it belongs to; one of its own where it is in none."""
+    held = [{place for place, (first, end) in enumerate(batches) if first <= call < end} for call in range(calls)]
+    return [places or {-1 - call} for call, places in enumerate(held)]
 
 
 def _rank(matched: int, size: int, calls: int, *, extras: bool) -> tuple[Fraction, int, int]:
@@ -153,18 +167,26 @@ def _most(
     at_once: list[list[int]],
     rows: Rows,
     place_of: dict[int, int],
-    batch_of: dict[int, int],
+    batch_of: list[set[int]],
 ) -> int:
     chosen: list[int] = []
 
     def clash(place: int, other: int, call: int) -> bool:
         here = len(chosen)
         out_of_order = (place, here) in before and place_of[other] > place_of[call]
-        apart = batch_of.get(other) != batch_of.get(call)
-        return other == call or out_of_order or (apart and any(place in held and here in held for held in at_once))
+        return other == call or out_of_order
+
+    def together(call: int) -> bool:
+        made = [*chosen, call]
+        for places in at_once:
+            batches = [batch_of[made[place]] for place in places if place < len(made) and made[place] >= 0]
+            if batches and not set.intersection(*batches):
+                return False
+        return True
 
     def fits(call: int) -> bool:
-        return not any(other >= 0 and clash(place, other, call) for place, other in enumerate(chosen))
+        clashes = any(other >= 0 and clash(place, other, call) for place, other in enumerate(chosen))
+        return not clashes and together(call)
 
     def most_from(left: int) -> int:
         if not left:
@@ -183,7 +205,7 @@ def _most(
 
 def is_valid(tree: Node, rows: Rows, calls: int, steps: Any, batches: list[Range], free: list[Range]) -> bool:
     """Whether some choice and some order of the free calls allow for exactly these steps and pairs."""
-    batch_of = {call: place for place, (first, end) in enumerate(batches) for call in range(first, end)}
+    batch_of = _batches_of(batches, calls)
     given = sorted([(step.leaf, step.call) for step in steps])
     if any([call >= 0 and call not in rows[leaf] for leaf, call in given]):
         return False
@@ -208,9 +230,9 @@ def _assignments(leaves: list[int], given: list[tuple[int, int]]) -> set[tuple[i
     return found
 
 
-def _together(held: tuple[int, ...], at_once: list[list[int]], batch_of: dict[int, int]) -> bool:
-    batches = [{batch_of.get(held[place]) for place in places if held[place] >= 0} for places in at_once]
-    return all([len(batch) < 2 for batch in batches])
+def _together(held: tuple[int, ...], at_once: list[list[int]], batch_of: list[set[int]]) -> bool:
+    batches = [[batch_of[held[place]] for place in places if held[place] >= 0] for places in at_once]
+    return all([not each or bool(set.intersection(*each)) for each in batches])
 
 
 def _in_order(held: tuple[int, ...], before: set[Range], place_of: dict[int, int]) -> bool:

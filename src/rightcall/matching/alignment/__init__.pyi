@@ -28,3 +28,4 @@ from ._tree import (
     Perhaps as Perhaps,
     Repeat as Repeat,
 )
+from ._weights import SearchBudget as SearchBudget

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from ._branches import Field
 from ._pairing import Row
 from ._residuals import Residuals
-from ._weights import NONE, Link, State, Steps, Weights
+from ._weights import NONE, Link, SearchBudget, State, Weights
 
 Place: TypeAlias = tuple[int, int]
 """A segment and the calls of it that are used, a bit each: everything before the segment is past."""
@@ -69,18 +69,23 @@ class Places(State):
     """What each place is worth at most, and how it was reached: stairs for calls that have no full order."""
 
     def __init__(
-        self, worth: dict[Place, tuple[int, Link]], lift: int, segments: Segments, starts: Sequence[int], steps: Steps
+        self,
+        worth: dict[Place, tuple[int, Link]],
+        lift: int,
+        segments: Segments,
+        starts: Sequence[int],
+        budget: SearchBudget,
     ) -> None:
         self.worth = worth
         self.lift = lift
-        self.steps = steps
+        self.budget = budget
         self._segments = segments
         self._starts = starts
 
     @classmethod
-    def ground(cls, segments: Segments, steps: Steps) -> Places:
+    def ground(cls, segments: Segments, budget: SearchBudget) -> Places:
         """The places before anything is expected."""
-        return cls({(0, 0): (0, NONE)}, 0, segments, segments.starts(), steps)
+        return cls({(0, 0): (0, NONE)}, 0, segments, segments.starts(), budget)
 
     @property
     def top(self) -> tuple[int, Link]:
@@ -88,7 +93,7 @@ class Places(State):
         return value + self.lift, link
 
     def marked(self, number: int, mark: object) -> Places:
-        self.steps.spend(len(self.worth))
+        self.budget.spend(len(self.worth))
         return self._with({place: (value, (link, number, mark)) for place, (value, link) in self.worth.items()})
 
     def take(self, row: Row, gain: int, number: int) -> None:
@@ -106,7 +111,7 @@ class Places(State):
 
     def walk(self, whole: int, residuals: Residuals, weights: Weights, number: int, field: Field) -> None:
         """Take the places through a group."""
-        found = _Walk(self._segments, residuals, weights, number, field, self.steps).walk(whole, self.worth)
+        found = _Walk(self._segments, residuals, weights, number, field, self.budget).walk(whole, self.worth)
         cost = weights.missing * residuals.need[whole]
         self.lift += cost
         self._raise({place: (value - cost, link) for place, (value, link) in found.items()})
@@ -117,7 +122,7 @@ class Places(State):
         reached: dict[Place, tuple[int, Link]] = {}
         for place, (value, link) in worth.items():
             for call in self._segments.first_of(row, place, self._starts):
-                self.steps.spend(1)
+                self.budget.spend(1)
                 after = self._segments.after(place, call)
                 if after not in reached or reached[after][0] < value + gain:
                     reached[after] = (value + gain, (link, number, call))
@@ -125,7 +130,7 @@ class Places(State):
 
     def _raise(self, offered: dict[Place, tuple[int, Link]]) -> dict[Place, tuple[int, Link]]:
         """Raise places, and return those that were raised and are worth more than every place before them."""
-        self.steps.spend(len(offered))
+        self.budget.spend(len(offered))
         for place, offer in offered.items():
             held = self.worth.get(place)
             if held is None or held[0] < offer[0]:
@@ -150,7 +155,7 @@ class Places(State):
         self.worth = kept
 
     def _with(self, worth: dict[Place, tuple[int, Link]]) -> Places:
-        return Places(worth, self.lift, self._segments, self._starts, self.steps)
+        return Places(worth, self.lift, self._segments, self._starts, self.budget)
 
 
 class _Walk:
@@ -163,14 +168,14 @@ class _Walk:
         weights: Weights,
         number: int,
         field: Field,
-        steps: Steps,
+        budget: SearchBudget,
     ) -> None:
         self._segments = segments
         self._residuals = residuals
         self._weights = weights
         self._number = number
         self._field = field
-        self._steps = steps
+        self._budget = budget
         self._found: dict[Place, tuple[int, Link]] = {}
         self._states: dict[tuple[int, int], tuple[int, Link]] = {}
         """By what is left and the calls of this segment that are used: the best worth."""
@@ -210,10 +215,10 @@ class _Walk:
             bit = self._segments.bits[call]
             if used & bit:
                 continue
-            moves = self._residuals.moves(rest, self._field.batch_of[call])
+            moves = self._residuals.moves(rest, self._field.batches_of[call])
             for kind in self._field.kinds_of[call]:
                 for skipped, left in moves.get(kind, ()):
-                    self._steps.spend(1)
+                    self._budget.spend(1)
                     worth = value + self._weights.pair + self._weights.missing * skipped
                     chained = (link, self._number, (call, left))
                     if self._reach((left, used | bit), worth, chained):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ._pairing import Row
-from ._residuals import EMPTY, Residuals
+from ._residuals import EMPTY, Batches, Residuals
 from ._stairs import Stairs
 from ._tree import Part
 from ._weights import Link, Weights
@@ -14,14 +14,14 @@ from ._weights import Link, Weights
 class Field:
     """The calls that matter to a part, each with the kinds of leaves that it can be and the batch it belongs to."""
 
-    def __init__(self, part: Part, rows: Sequence[Row], kinds: Sequence[int], batch_of: Sequence[int]) -> None:
+    def __init__(self, part: Part, rows: Sequence[Row], kinds: Sequence[int], batches_of: Sequence[Batches]) -> None:
         of_call: dict[int, list[int]] = {}
         for kind, row in {kinds[leaf]: rows[leaf] for leaf in part.leaves}.items():
             for call in row:
                 of_call.setdefault(call, []).append(kind)
         self.calls = sorted(of_call)
         self.kinds_of = of_call
-        self.batch_of = batch_of
+        self.batches_of = batches_of
 
 
 class Sweep:
@@ -66,7 +66,7 @@ class Sweep:
 
     def _step(self, call: int, left: int) -> None:
         """Let a call be paired in every state in which it can be."""
-        batch, kinds = self._field.batch_of[call], self._field.kinds_of[call]
+        batches, kinds = self._field.batches_of[call], self._field.kinds_of[call]
         residuals, weights = self._residuals, self._weights
         states, most, need, top = self._states, residuals.most, residuals.need, self._top
         reached: list[tuple[int, int, Link]] = []
@@ -75,11 +75,11 @@ class Sweep:
             if top is not None and value + weights.pair * min(most[rest], left) <= top:
                 hopeless.append(rest)
                 continue
-            moves = residuals.moves(rest, batch)
+            moves = residuals.moves(rest, batches)
             for kind in kinds:
                 for skipped, after in moves.get(kind, ()):
                     reached.append((after, value + weights.pair + weights.missing * skipped, link))
-        self._stairs.steps.spend(len(states) + len(reached))
+        self._stairs.budget.spend(len(states) + len(reached))
         for rest in hopeless:
             del states[rest]
         for after, value, link in reached:

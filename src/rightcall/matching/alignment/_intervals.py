@@ -192,7 +192,7 @@ class Serving:
             low = bisect_left(calls, max(first, places[start]), 0, high)
             # A start with no call between it and the next start is worth less than that one.
             if low < reached:
-                self._stairs.steps.spend(self._sweep(start, low, high))
+                self._stairs.budget.spend(self._sweep(start, low, high))
                 reached = low
             if places[start] <= first:
                 return

@@ -10,7 +10,7 @@ from ._pairing import Row
 from ._retrace import Occurrence, retrace
 from ._search import Calls, solve
 from ._tree import Node, Part, parts_of
-from ._weights import Link, Steps, Weights
+from ._weights import Link, SearchBudget, Weights
 
 _HUGE = 1 << 60
 """More steps than any reading can have: beside it, one pair is worth more than all steps that are missing."""
@@ -51,7 +51,7 @@ class Reader:
         calls: int,
         *,
         extras: bool,
-        budget: int,
+        budget: SearchBudget,
         batches: Sequence[Range] = (),
         free: Sequence[Range] = (),
     ) -> Reading:
@@ -63,9 +63,9 @@ class Reader:
         whose order does not count: there the most favourable order does.
 
         Raises:
-            LimitError: finding it takes more steps than the `budget` has.
+            LimitError: finding it takes more than is left of the `budget`.
         """
-        held = Calls(rows, calls, batches, free, Steps(budget))
+        held = Calls(rows, calls, batches, free, budget)
         # The order in which calls were recorded is tried first: mostly it is right, and then no other is better.
         reading = _best(self.part, held, extras=extras, free=False)
         if reading.is_met or held.segments is None:

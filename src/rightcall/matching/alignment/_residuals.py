@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ._tree import AnyOrder, AtOnce, InOrder, OneCall, OneOf, Part, Perhaps
-from ._weights import Steps
+from ._weights import SearchBudget
 
 EMPTY = 0
 """Nothing is left."""
@@ -15,6 +15,9 @@ _ANY = -1
 
 Form = tuple[str, tuple[int, ...], int, int | None]
 """The word, the rests inside, and one or two numbers: the kind of a call, a batch, or the bounds of a repeat."""
+
+Batches = tuple[int, ...]
+"""The batches that a call belongs to: several, where one ran long beside others."""
 
 Moves = Mapping[int, Sequence[tuple[int, int]]]
 """By the kind of call that comes next: how many steps are skipped, and what is left after it."""
@@ -28,12 +31,12 @@ class Residuals:
     (Antimirov, 1996), with shuffles.
     """
 
-    def __init__(self, kinds: Sequence[int], steps: Steps) -> None:
+    def __init__(self, kinds: Sequence[int], budget: SearchBudget) -> None:
         self._kinds = kinds
-        self._steps = steps
+        self._budget = budget
         self._forms: list[Form] = [("in order", (), 0, None)]
         self._numbers: dict[Form, int] = {self._forms[0]: EMPTY}
-        self._moves: dict[tuple[int, int], Moves] = {}
+        self._moves: dict[tuple[int, Batches], Moves] = {}
         self.need = [0]
         """How many steps of each rest are missing if no call comes any more."""
         self.most = [0]
@@ -106,64 +109,69 @@ class Residuals:
         form: Form = ("repeat", (item,), at_least, at_most)
         return self._number(form, self.need[item] * at_least, min(most, _WITHOUT_END))
 
-    def moves(self, rest: int, batch: int) -> Moves:
-        """The calls that can come next where calls of this batch are made."""
-        key = (rest, batch if self._has_batch[rest] else _ANY)
+    def moves(self, rest: int, batches: Batches) -> Moves:
+        """The calls that can come next where calls of these batches are made."""
+        key = (rest, batches if self._has_batch[rest] else ())
         known = self._moves.get(key)
         if known is None:
-            self._steps.spend(20)
+            self._budget.spend(20)
             fewest: dict[tuple[int, int], int] = {}
-            for kind, skipped, left in self._next(rest, batch):
+            for kind, skipped, left in self._next(rest, batches):
                 fewest[kind, left] = min(skipped, fewest.get((kind, left), skipped))
-            self._steps.spend(5 * len(fewest))
+            self._budget.spend(5 * len(fewest))
             by_kind: dict[int, list[tuple[int, int]]] = {}
             for (kind, left), skipped in fewest.items():
                 by_kind.setdefault(kind, []).append((skipped, left))
             known = self._moves[key] = by_kind
         return known
 
-    def _all_moves(self, rest: int, batch: int) -> Iterator[tuple[int, int, int]]:
-        moves = self.moves(rest, batch)
+    def _all_moves(self, rest: int, batches: Batches) -> Iterator[tuple[int, int, int]]:
+        moves = self.moves(rest, batches)
         return ((kind, skipped, left) for kind, ends in moves.items() for skipped, left in ends)
 
-    def _next(self, rest: int, batch: int) -> Iterator[tuple[int, int, int]]:
+    def _next(self, rest: int, batches: Batches) -> Iterator[tuple[int, int, int]]:
         word, items, number, bound = self._forms[rest]
         if word == "call":
             yield from [(number, 0, EMPTY)] if number != _ANY else ()
         elif word == "in order":
-            yield from self._next_in_order(items, batch)
+            yield from self._next_in_order(items, batches)
         elif word == "any order":
-            yield from self._next_in_group(items, batch, None)
+            yield from self._next_in_group(items, batches)
         elif word == "at once":
-            yield from self._next_in_group(items, batch, batch) if number in (_ANY, batch) else ()
+            for batch in [batch for batch in batches if number in (_ANY, batch)]:
+                yield from self._next_in_group(items, batches, batch)
         elif word == "repeat":
-            yield from self._next_round(items[0], number, bound, batch)
+            yield from self._next_round(items[0], number, bound, batches)
         else:
             for item in items:
-                yield from self._all_moves(item, batch)
+                yield from self._all_moves(item, batches)
 
-    def _next_in_order(self, items: Sequence[int], batch: int) -> Iterator[tuple[int, int, int]]:
+    def _next_in_order(self, items: Sequence[int], batches: Batches) -> Iterator[tuple[int, int, int]]:
         if not items:
             return
         first, rest = items[0], items[1:]
-        for kind, skipped, left in self._all_moves(first, batch):
+        for kind, skipped, left in self._all_moves(first, batches):
             yield kind, skipped, self.in_order([left, *rest])
-        for kind, skipped, left in self._all_moves(self.in_order(rest), batch):
+        for kind, skipped, left in self._all_moves(self.in_order(rest), batches):
             yield kind, skipped + self.need[first], left
 
-    def _next_in_group(self, items: Sequence[int], batch: int, bound: int | None) -> Iterator[tuple[int, int, int]]:
+    def _next_in_group(
+        self, items: Sequence[int], batches: Batches, batch: int | None = None
+    ) -> Iterator[tuple[int, int, int]]:
         for place, item in enumerate(items):
             if place and items[place - 1] == item:
                 continue
             others = [*items[:place], *items[place + 1 :]]
-            for kind, skipped, left in self._all_moves(item, batch):
+            for kind, skipped, left in self._all_moves(item, batches):
                 held = [*others, left]
-                yield kind, skipped, self.any_order(held) if bound is None else self.at_once(held, bound)
+                yield kind, skipped, self.any_order(held) if batch is None else self.at_once(held, batch)
 
-    def _next_round(self, item: int, at_least: int, at_most: int | None, batch: int) -> Iterator[tuple[int, int, int]]:
+    def _next_round(
+        self, item: int, at_least: int, at_most: int | None, batches: Batches
+    ) -> Iterator[tuple[int, int, int]]:
         # Rounds are alike, so skipping one before a call is the same as leaving out a later one.
         more = self.repeat(item, max(0, at_least - 1), None if at_most is None else at_most - 1)
-        for kind, skipped, left in self._all_moves(item, batch):
+        for kind, skipped, left in self._all_moves(item, batches):
             yield kind, skipped, self.in_order([left, more])
 
     def _flat(self, word: str, items: Sequence[int]) -> list[int]:

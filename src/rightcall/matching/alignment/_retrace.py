@@ -206,13 +206,12 @@ class _Unfolding:
             skipped = [*skipped, *self._missing(item)]
 
     def _in_group(self, rest: Rest, call: int) -> Iterator[_Move]:
-        batch = self._calls.batch_of[call] if isinstance(rest.part.node, AtOnce) else -1
-        if rest.batch not in (-1, batch):
-            return
+        batches = self._calls.batches_of[call] if isinstance(rest.part.node, AtOnce) else (-1,)
         items = self._items(rest)
-        for place, item in enumerate(items):
-            for step, skipped, left in self._moves(item, call):
-                yield step, skipped, _with(rest, [*items[:place], left, *items[place + 1 :]], batch=batch)
+        for batch in [batch for batch in batches if rest.batch in (-1, batch)]:
+            for place, item in enumerate(items):
+                for step, skipped, left in self._moves(item, call):
+                    yield step, skipped, _with(rest, [*items[:place], left, *items[place + 1 :]], batch=batch)
 
     def _next_round(self, rest: Rest, node: Repeat, call: int) -> Iterator[_Move]:
         skipped: list[Occurrence] = []

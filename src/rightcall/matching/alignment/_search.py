@@ -12,7 +12,7 @@ from ._pairing import Row
 from ._residuals import Residuals
 from ._stairs import Stairs
 from ._tree import AnyOrder, AtOnce, InOrder, OneOf, Part, Perhaps, Repeat, Slot, once_slots
-from ._weights import Link, State, Steps, Weights
+from ._weights import Link, SearchBudget, State, Weights
 
 StateT = TypeVar("StateT", bound=State)
 
@@ -29,22 +29,24 @@ class Calls:
         number: int,
         batches: Sequence[Range],
         free: Sequence[Range],
-        steps: Steps,
+        budget: SearchBudget,
     ) -> None:
         self.rows = rows
         self.number = number
-        self.batches = batches
-        self.steps = steps
+        self.budget = budget
         known: dict[tuple[int, ...], int] = {}
         self.kinds = [known.setdefault(tuple(row), len(known)) if row else -1 for row in rows]
-        self.batch_of = [0] * number
-        for place, (first, end) in enumerate(batches):
-            self.batch_of[first:end] = [place] * (end - first)
+        self.batches = _with_singles(batches, number)
+        of_calls: list[list[int]] = [[] for _ in range(number)]
+        for place, (first, end) in enumerate(self.batches):
+            for call in range(first, end):
+                of_calls[call].append(place)
+        self.batches_of = [tuple(places) for places in of_calls]
         self.segments: Segments | None = None
         if free:
             segments = Segments(number, free, {call for row in known for call in row})
             self.segments = segments if segments.are_free else None
-        self.residuals = Residuals(self.kinds, steps)
+        self.residuals = Residuals(self.kinds, budget)
         self._pools: dict[int, Pool] = {}
         self._fields: dict[int, Field] = {}
         self._rows: dict[int, Row] = {}
@@ -69,8 +71,14 @@ class Calls:
     def field(self, part: Part) -> Field:
         """The calls that matter to a group with branches."""
         if part.number not in self._fields:
-            self._fields[part.number] = Field(part, self.rows, self.kinds, self.batch_of)
+            self._fields[part.number] = Field(part, self.rows, self.kinds, self.batches_of)
         return self._fields[part.number]
+
+
+def _with_singles(batches: Sequence[Range], calls: int) -> list[Range]:
+    """The batches, and each call that belongs to none as one of its own."""
+    held = {call for first, end in batches for call in range(first, end)}
+    return sorted([*batches, *[(call, call + 1) for call in range(calls) if call not in held]])
 
 
 def solve(part: Part, calls: Calls, weights: Weights, *, free: bool) -> tuple[int, Link]:
@@ -86,8 +94,8 @@ def solve(part: Part, calls: Calls, weights: Weights, *, free: bool) -> tuple[in
         if pool is not None and pool.is_disjoint:
             return weights.missing * pool.need + pool.full(weights), (None, part.number, (0, calls.number))
     if free and calls.segments is not None:
-        return search.after(part, Places.ground(calls.segments, calls.steps)).top
-    return search.after(part, Stairs.ground(calls.steps)).top
+        return search.after(part, Places.ground(calls.segments, calls.budget)).top
+    return search.after(part, Stairs.ground(calls.budget)).top
 
 
 class _Search:
@@ -99,7 +107,7 @@ class _Search:
 
     def after(self, part: Part, state: StateT) -> StateT:
         """The state after a part."""
-        self._calls.steps.spend(1)
+        self._calls.budget.spend(1)
         slots = part.slots
         if slots is not None and len(slots) == 1:
             return self._single(part, slots[0], state)

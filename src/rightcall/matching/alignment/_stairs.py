@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 
 from ._pairing import Row
-from ._weights import NONE, Link, State, Steps
+from ._weights import NONE, Link, SearchBudget, State
 
 
 class Stairs(State):
@@ -17,26 +17,28 @@ class Stairs(State):
 
     __slots__ = ("links", "places", "values")
 
-    def __init__(self, places: list[int], values: list[int], links: list[Link], lift: int, steps: Steps) -> None:
+    def __init__(
+        self, places: list[int], values: list[int], links: list[Link], lift: int, budget: SearchBudget
+    ) -> None:
         self.places = places
         self.values = values
         self.links = links
         self.lift = lift
-        self.steps = steps
+        self.budget = budget
 
     @classmethod
-    def ground(cls, steps: Steps) -> Stairs:
+    def ground(cls, budget: SearchBudget) -> Stairs:
         """The stairs before anything is expected: worth nothing everywhere."""
-        return cls([0], [0], [NONE], 0, steps)
+        return cls([0], [0], [NONE], 0, budget)
 
     @property
     def top(self) -> tuple[int, Link]:
         return self.values[-1] + self.lift, self.links[-1]
 
     def marked(self, number: int, mark: object) -> Stairs:
-        self.steps.spend(len(self.places))
+        self.budget.spend(len(self.places))
         links = [(link, number, mark) for link in self.links]
-        return Stairs(self.places.copy(), self.values.copy(), links, self.lift, self.steps)
+        return Stairs(self.places.copy(), self.values.copy(), links, self.lift, self.budget)
 
     def take(self, row: Row, gain: int, number: int) -> None:
         # Pairs are tried from the last to the first, so that no call is taken twice (Hunt and Szymanski, 1977). Of the
@@ -53,11 +55,11 @@ class Stairs(State):
                 if first == 0:
                     break
                 high = first
-        self.steps.spend(tried + 1)
+        self.budget.spend(tried + 1)
 
     def take_all(self, row: Row, gain: int, number: int) -> None:
         places, values, links = self.places, self.values, self.links
-        self.steps.spend(len(row) + 1)
+        self.budget.spend(len(row) + 1)
         for call in row:
             index = bisect_right(places, call) - 1
             if index >= 0:
@@ -84,9 +86,9 @@ class Stairs(State):
             del places[index + 1 : end], values[index + 1 : end], self.links[index + 1 : end]
 
     def raise_by(self, other: Stairs) -> Stairs | None:
-        self.steps.spend(len(other.places))
+        self.budget.spend(len(other.places))
         change = other.lift - self.lift
-        taken = Stairs([], [], [], self.lift, self.steps)
+        taken = Stairs([], [], [], self.lift, self.budget)
         held = _Merge(self.places, self.values, self.links)
         for place, worth, link in zip(other.places, other.values, other.links, strict=True):
             value = worth + change

@@ -43,7 +43,7 @@ class Weights(msgspec.Struct, frozen=True):
         return self.pair - self.missing
 
 
-class Steps:
+class SearchBudget:
     """The work that one search may do."""
 
     __slots__ = ("left",)
@@ -61,11 +61,11 @@ class Steps:
 class State(ABC):
     """What the steps so far are worth at most, by the calls that they use up."""
 
-    __slots__ = ("lift", "steps")
+    __slots__ = ("budget", "lift")
 
     lift: int
     """What is added to all values."""
-    steps: Steps
+    budget: SearchBudget
 
     @property
     @abstractmethod
