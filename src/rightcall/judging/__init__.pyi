@@ -173,3 +173,9 @@ from .models._judges import (
     LlmJudgeOutput as LlmJudgeOutput,
     LlmJudgeTrajectory as LlmJudgeTrajectory,
 )
+from .rules._evaluator import (
+    CallRules as CallRules,
+    CallRulesConfig as CallRulesConfig,
+    CallRulesCriteria as CallRulesCriteria,
+)
+from .rules._written import Rule as Rule, RuleCall as RuleCall

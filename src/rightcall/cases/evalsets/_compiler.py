@@ -25,6 +25,7 @@ from rightcall.values.results import Source
 
 from ._cases import Case, Check, EvalSet, Format, OverallCheck
 from ._models import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenOverall, check_mocks
+from ._policy import POLICY_KEY, with_policy
 from ._shorthands import (
     AddedEvaluator,
     Expected,
@@ -61,6 +62,7 @@ class Compiler:
         self._code: dict[str, type[Evaluator[Any, Any, Any]]] = {}
         self._defaults = WrittenDefaults()
         self._added: dict[str, AddedEvaluator] = {}
+        self._policy: Check | None = None
 
     def eval_set(self, format: Format) -> EvalSet:
         """Return the eval set. Raises `DocumentError`."""
@@ -68,6 +70,8 @@ class Compiler:
         with self._document.locating_errors(("defaults",), _as_written):
             check_defaults(written.defaults, self._limits)
         self._defaults = written.defaults
+        if written.rules is not None:
+            self._policy = self._check(POLICY_KEY, written.rules, (POLICY_KEY,))
         self._added = self._added_evaluators(written)
         cases = [self._case(case, number) for number, case in enumerate(written.cases)]
         self._check_ids(cases)
@@ -153,6 +157,8 @@ class Compiler:
         checks = [self._check(key, item, (*place, "expect", key)) for key, item in written.expect.items()]
         for turns in turn_expectations(written, place, self._document, self._defaults, self._added):
             checks += self._turn_checks(turns, place)
+        if self._policy is not None:
+            checks = with_policy(self._policy, checks)
         return Case(
             id=written.id,
             source=self._document.source((*place, "id")),

@@ -30,6 +30,7 @@ from ._models import (
     WrittenOverall,
     WrittenTurn,
 )
+from ._rule_schema import rule_definitions
 
 Schema = dict[str, Any]
 
@@ -51,6 +52,7 @@ def eval_set_schema() -> Schema:
         "overall": _overall(),
         "defaults": _object(WrittenDefaults, match={"examples": _MATCH_TYPES, "type": "string"}),
         "mock": _mock(),
+        **rule_definitions(),
         **{_name(type_id): _criteria(type_id) for type_id in EVALUATORS},
         **{f"expect_{kind}": _expect(kind == "open") for kind in ("open", "closed")},
         **{f"turn_{kind}": _object(WrittenTurn, expect=_ref(f"expect_{kind}")) for kind in ("open", "closed")},
@@ -61,6 +63,7 @@ def eval_set_schema() -> Schema:
         defaults=_ref("defaults"),
         evaluators={"type": "object", "additionalProperties": _ref("evaluator")},
         overall={"type": "object", "additionalProperties": _ref("overall")},
+        rules={"anyOf": [_short("call-rules"), _ref(_name("call-rules"))]},
         cases={"type": "array", "minItems": 1},
     )
     cases = {kind: {"properties": {"cases": {"items": _ref(f"case_{kind}")}}} for kind in ("open", "closed")}
@@ -236,6 +239,7 @@ DESCRIPTIONS = {
     "positional": "The positional arguments that a call must have to get this answer.",
     "raises": "The error that the tool raises: the name of its type, or an object with type and message.",
     "returns": "What the tool returns.",
+    "rules": "Rules about calls: what comes before what, how often, and what each call is like.",
     "sequence": "What the tool returns, one value per call.",
     "session": "The session of the agent; for ADK: app_name, user_id and state.",
     "tags": "Words to select cases by: rightcall run --tag smoke",

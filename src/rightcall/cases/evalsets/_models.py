@@ -98,6 +98,8 @@ class WrittenEvalSet(UserModel):
     agent: str | None = None
     defaults: WrittenDefaults = WrittenDefaults()
     evaluators: dict[str, WrittenEvaluator] = {}
+    rules: Any = None
+    """Rules for every case, as a case writes them under `expect`."""
     overall: dict[str, WrittenOverall] = {}
     metadata: dict[str, Any] = {}
     cases: tuple[WrittenCase, ...]

@@ -131,7 +131,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         if self not in criteria.plans:
             plan = self.compile(criteria)
             self._check_ids(criteria)
-            if both := plan.names & set(criteria.ignore_tools):
+            if both := set(criteria.ignore_tools).intersection(plan.names):
                 raise CriteriaError(f"criteria of {self.id!r}: {shown(min(both))} is both expected and ignored")
             # The plan is kept with the criteria: evaluators have no state, and it goes when the criteria go.
             criteria.plans[self] = plan

@@ -44,6 +44,8 @@ from ._justifications import (
     Justification as Justification,
     NamedCall as NamedCall,
     PairingJustification as PairingJustification,
+    RuleCheck as RuleCheck,
+    RulesJustification as RulesJustification,
     Step as Step,
     ToolCallArgsEvaluatorJustification as ToolCallArgsEvaluatorJustification,
     ToolCallCountEvaluatorJustification as ToolCallCountEvaluatorJustification,
