@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from rightcall.judging.core import WHOLE, Config, Criteria, Measurement, Selection, Shorthand, Threshold
 from rightcall.values.results import Finding
+from rightcall.values.trajectory import has_failed
 
 from ._budgets import AtMost, BudgetEvaluator, BudgetPlan, Figure, Spent, named, told_pairs
-from ._repeats import Repeats, has_failed, has_unknown_places, most_retries, retries
+from ._repeats import Repeats, has_unknown_places, most_retries, retries
 
 _LONGEST_ERROR = 200
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from rightcall.values.trajectory import ToolCall
+from rightcall.values.trajectory import ToolCall, has_failed
 
 Pair = tuple[int, int]
 """A call, and the earlier one that it repeats, as indices."""
@@ -32,16 +32,6 @@ class Cycle(msgspec.Struct, frozen=True):
     def times(self) -> int:
         """How often the same calls were made in a row. A last time that was cut short does not count."""
         return (self.end - self.first) // self.period
-
-
-def has_failed(call: ToolCall) -> bool | None:
-    """Return whether a call failed; `None` where that is not known, or its result only reads like an error."""
-    if call.error is not None:
-        return True
-    if call.suspected_error or "error" in call.unrecorded:
-        return None
-    # Frameworks hand errors to the model as text, so a trace that does not show what came of a call hides them.
-    return None if call.source is not None and "output" in call.unrecorded else False
 
 
 def has_unknown_places(calls: Sequence[ToolCall]) -> bool:

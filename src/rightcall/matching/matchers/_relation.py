@@ -14,6 +14,7 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.matching.alignment import Row
 from rightcall.values.trajectory import ToolCall
 
+from ._moments import MomentOf
 from ._patterns import Pattern, Projection
 
 
@@ -49,6 +50,7 @@ class ExpectedCalls:
         "names",
         "names_only",
         "patterns",
+        "special",
         "spends",
     )
 
@@ -56,7 +58,9 @@ class ExpectedCalls:
         self.patterns = patterns
         self.names = tuple([pattern.name for pattern in patterns])
         self.name_set = frozenset(self.names)
-        self.names_only = all([pattern.accepts_all for pattern in patterns])
+        self.special = [number for number, pattern in enumerate(patterns) if not pattern.is_plain]
+        """The places of those that no index answers: a name with `*`, several parts, or values from earlier calls."""
+        self.names_only = not self.special and all([pattern.accepts_all for pattern in patterns])
         """Whether nothing but the names of calls is expected."""
         self.spends = any([pattern.spends for pattern in patterns])
         """Whether a budget is needed to compare with them: one of them has a matcher."""
@@ -71,7 +75,7 @@ class ExpectedCalls:
     def is_beginning_of(self, calls: Sequence[ToolCall], names: tuple[str, ...]) -> bool:
         """Return whether the first calls, which have these names, surely satisfy the expected ones, one by one."""
         size = len(self.patterns)
-        if names[:size] != self.names:
+        if names[:size] != self.names or self.special:
             return False
         # Python holds 1, 1.0 and True to be equal and JSON does not, so calls with such values are compared once more.
         equal = list(map(self._part, calls[:size])) == self._literals
@@ -84,6 +88,8 @@ class ExpectedCalls:
 def _lookups(patterns: Sequence[Pattern]) -> list[Lookup]:
     found: dict[tuple[str, Projection | None], Lookup] = {}
     for number, pattern in enumerate(patterns):
+        if not pattern.is_plain:
+            continue
         projection, key = pattern.index or (None, None)
         lookup = found.get((pattern.name, projection))
         if lookup is None:
@@ -95,6 +101,16 @@ def _lookups(patterns: Sequence[Pattern]) -> list[Lookup]:
         if projection is None and not pattern.accepts_all:
             lookup.trials.append(number)
     return list(found.values())
+
+
+def _taken(pattern: Pattern, positions: dict[str, list[int]]) -> Row:
+    """The positions of the calls whose names a pattern takes, in order."""
+    rows = [of_name for name, of_name in positions.items() if pattern.takes(name)]
+    return rows[0] if len(rows) == 1 else sorted([position for row in rows for position in row])
+
+
+def _no_moment(position: int) -> None:
+    return None
 
 
 _FEW = 64
@@ -119,21 +135,30 @@ class Relation(msgspec.Struct, frozen=True):
         return self.sure is self.possible
 
 
-def relate(expected: ExpectedCalls, calls: Sequence[ToolCall], limits: Limits = DEFAULT_LIMITS) -> Relation:
+def relate(
+    expected: ExpectedCalls,
+    calls: Sequence[ToolCall],
+    limits: Limits = DEFAULT_LIMITS,
+    moment_of: MomentOf | None = None,
+) -> Relation:
     """Which calls satisfy which expected ones.
 
-    Literal expectations are looked up in an index of the calls; only matchers are tried call by call.
+    Literal expectations are looked up in an index of the calls; only matchers are tried call by call. `moment_of` says
+    where in the run a call was made; without it, what depends on that is not known.
 
     Raises:
         LimitError: more comparisons than the limits allow.
     """
-    return _Relating(expected, calls, limits).relation()
+    return _Relating(expected, calls, limits, moment_of).relation()
 
 
 class _Relating:
     """Expected and actual calls while they are compared."""
 
-    def __init__(self, expected: ExpectedCalls, calls: Sequence[ToolCall], limits: Limits) -> None:
+    def __init__(
+        self, expected: ExpectedCalls, calls: Sequence[ToolCall], limits: Limits, moment_of: MomentOf | None
+    ) -> None:
+        self._moment_of = moment_of
         self._expected = expected
         self._calls = calls
         self._budget = limits.comparisons
@@ -157,6 +182,8 @@ class _Relating:
                     self._try_each(number, of_name)
             else:
                 self._look_up(lookup, lookup.projection, of_name)
+        if self._expected.special:
+            self._try_special(positions)
         return Relation(self._sure, self._possible() if self._unknown else self._sure)
 
     def _try_each(self, number: int, positions: Row) -> None:
@@ -174,6 +201,24 @@ class _Relating:
                 undecided.append(position)
         self._sure[number] = row
         if undecided:
+            self._unknown[number] = undecided
+
+    def _try_special(self, positions: dict[str, list[int]]) -> None:
+        patterns = self._expected.patterns
+        taken = {number: _taken(patterns[number], positions) for number in self._expected.special}
+        self._spend(sum([0 if patterns[number].accepts_all else len(row) for number, row in taken.items()]))
+        for number, row in taken.items():
+            if not patterns[number].needs_moment:
+                self._try_each(number, row)
+            else:
+                self._try_at_moments(number, row)
+
+    def _try_at_moments(self, number: int, positions: Row) -> None:
+        pattern, calls = self._expected.patterns[number], self._calls
+        moment_of = self._moment_of or _no_moment
+        answers = [(position, pattern.accepts_at(calls[position], moment_of(position))) for position in positions]
+        self._sure[number] = [position for position, accepted in answers if accepted]
+        if undecided := [position for position, accepted in answers if accepted is None]:
             self._unknown[number] = undecided
 
     def _look_up(self, lookup: Lookup, projection: Projection, positions: Row) -> None:

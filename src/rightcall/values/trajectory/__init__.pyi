@@ -1,3 +1,4 @@
+from ._clock import Batches as Batches, Clock as Clock, Order as Order
 from ._raw_spans import (
     KeptSpans as KeptSpans,
     RawEvent as RawEvent,
@@ -13,6 +14,7 @@ from ._trajectory import (
     Trajectory as Trajectory,
     Usage as Usage,
     WithheldCall as WithheldCall,
+    has_failed as has_failed,
     in_order as in_order,
     is_trajectory as is_trajectory,
     summed_usage as summed_usage,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, pairwise
 from types import NoneType
 from typing import Any, Literal
 
@@ -91,6 +91,16 @@ class ToolCall(msgspec.Struct, frozen=True):
                     f"the call of {self.name[:80]!r} cannot have {field[:40]!r} among its unrecorded fields"
                 )
         force_setattr(self, "unrecorded", frozenset(given))
+
+
+def has_failed(call: ToolCall) -> bool | None:
+    """Return whether a call failed; `None` where that is not known, or its result only reads like an error."""
+    if call.error is not None:
+        return True
+    if call.suspected_error or "error" in call.unrecorded:
+        return None
+    # Frameworks hand errors to the model as text, so a trace that does not show what came of a call hides them.
+    return None if call.source is not None and "output" in call.unrecorded else False
 
 
 class WithheldCall(msgspec.Struct, frozen=True):
@@ -253,6 +263,12 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def has_internal_calls(self) -> bool:
         """Whether any call is the framework's own."""
         return self.__dict__["_has_internal_calls"]  # type: ignore[no-any-return]
+
+    @cached_property
+    def has_groups(self) -> bool:
+        """Whether neighbouring calls were asked for at once, as far as that was recorded."""
+        groups = [call.group for call in self.calls]
+        return any([one is not None and one == other for one, other in pairwise(groups)])
 
     @property
     def not_understood(self) -> str:

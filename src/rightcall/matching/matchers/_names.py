@@ -1,0 +1,78 @@
+"""Names of tools as people write them: exact, or with `*` for any characters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Set
+
+import msgspec
+
+
+class NamePattern(msgspec.Struct, frozen=True):
+    """A name with `*` in it, each of which stands for any characters, or none.
+
+    The pieces between the stars are looked for from the left, each behind the one before. The leftmost place is as
+    good as any other, so nothing is ever tried twice: the time is linear in the name, whatever the pattern.
+    """
+
+    written: str
+    head: str
+    inner: tuple[str, ...]
+    tail: str
+
+    @classmethod
+    def of(cls, written: str) -> NamePattern:
+        """The pattern of a text with at least one `*`."""
+        head, *inner, tail = written.split("*")
+        return cls(written, head, tuple([piece for piece in inner if piece]), tail)
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether every name fits: it is made of stars."""
+        return not (self.head or self.inner or self.tail)
+
+    def matches(self, name: str) -> bool:
+        """Return whether a name fits."""
+        end = len(name) - len(self.tail)
+        if len(self.head) > end or not (name.startswith(self.head) and name.endswith(self.tail)):
+            return False
+        place = len(self.head)
+        for piece in self.inner:
+            place = name.find(piece, place, end)
+            if place < 0:
+                return False
+            place += len(piece)
+        return True
+
+
+class ToolNames(Set[str]):
+    """Names of tools, some of them written with `*`: a name is in it that is written there, or fits."""
+
+    __slots__ = ("_exact", "_patterns")
+
+    def __init__(self, exact: frozenset[str], patterns: tuple[NamePattern, ...]) -> None:
+        self._exact = exact
+        self._patterns = patterns
+
+    def __contains__(self, name: object) -> bool:
+        if name in self._exact:
+            return True
+        return isinstance(name, str) and any([pattern.matches(name) for pattern in self._patterns])
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._exact
+        yield from [pattern.written for pattern in self._patterns]
+
+    def __len__(self) -> int:
+        return len(self._exact) + len(self._patterns)
+
+    @classmethod
+    def _from_iterable(cls, names: Iterable[str]) -> frozenset[str]:  # type: ignore[override]
+        return frozenset(names)
+
+
+def tool_names(written: Iterable[str]) -> Set[str]:
+    """A set of names of which those with a `*` are patterns; a plain set where there is none."""
+    names = dict.fromkeys(written)
+    patterns = tuple([NamePattern.of(name) for name in names if "*" in name])
+    exact = frozenset([name for name in names if "*" not in name])
+    return ToolNames(exact, patterns) if patterns else exact

@@ -1,0 +1,294 @@
+"""Time in a run: which call was before which, and which ran at once."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import Counter, deque
+from collections.abc import Collection, Sequence
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from ._trajectory import ToolCall, Trajectory
+
+Range: TypeAlias = tuple[int, int]
+"""Neighbouring calls: the first, and one past the last."""
+
+Order: TypeAlias = Literal["finished", "started"]
+"""What makes a call an earlier one: that it had finished, or only that it had started."""
+
+
+class Batches(msgspec.Struct, frozen=True):
+    """Ranges of neighbouring calls, two and more, that were made at once: surely, and possibly.
+
+    Where times decide, two ranges may share calls: one that ran long, beside two that ran one after the other.
+    """
+
+    sure: tuple[Range, ...]
+    possible: tuple[Range, ...]
+
+
+class Clock:
+    """The times of some calls of a run, by their places among them.
+
+    A call is before another if it ended no later than the other began, or made it, directly or through others; with
+    the order `started`, if it began before. A call lasts at least a nanosecond, so two calls at one instant are at
+    once. Where a call has no times, the places of all calls are their times, and calls in a range whose order is not
+    known are at once.
+
+    `starts` and `ends` are the times: apart from calls that made others, a call is before another exactly where its end
+    is no later than the other's start.
+    """
+
+    def __init__(
+        self, trajectory: Trajectory, positions: Sequence[int] | None = None, order: Order = "finished"
+    ) -> None:
+        self._trajectory = trajectory
+        self._positions = range(len(trajectory.calls)) if positions is None else positions
+        self.calls: Sequence[ToolCall] = [trajectory.calls[position] for position in self._positions]
+        self.is_timed = all([call.start_ns is not None and call.end_ns is not None for call in self.calls])
+        """Whether the times are those of the trace, and not only places."""
+        if self.is_timed:
+            self.starts = [call.start_ns or 0 for call in self.calls]
+            self.ends = [max(call.end_ns or 0, start + 1) for call, start in zip(self.calls, self.starts, strict=True)]
+        else:
+            self.starts, self.ends = self._places()
+        if order == "started":
+            self.ends = [start + 1 for start in self.starts]
+
+    def before(self, first: int, second: int) -> bool:
+        """Return whether one call was before another."""
+        if first == second:
+            return False
+        return self.ends[first] <= self.starts[second] or self.made(first, second)
+
+    def at_once(self, first: int, second: int) -> bool:
+        """Return whether neither of two calls was before the other."""
+        return not self.before(first, second) and not self.before(second, first)
+
+    def made(self, maker: int, call: int) -> bool:
+        """Return whether one call made another, directly or through others."""
+        entered, left = self._family
+        above, below = self._positions[maker], self._positions[call]
+        return entered[above] < entered[below] < left[above]
+
+    def nearest_makers(self, marked: Collection[int]) -> list[int | None]:
+        """For each call, the nearest of the marked calls that made it, directly or through others."""
+        places = {self._positions[index]: index for index in marked}
+        nearest: list[int | None] = [None] * len(self._trajectory.calls)
+        for position in self._from_the_top:
+            parent = self._parents[position]
+            if parent is not None:
+                nearest[position] = places.get(parent, nearest[parent])
+        return [nearest[position] for position in self._positions]
+
+    def batches(self) -> Batches:
+        """Return the calls made at once: those of one group; without groups, those that all ran at one time.
+
+        Where neither is recorded, any neighbours may have been, if they are of one turn and one agent as far as that
+        is known; and so may calls without a group among others that have one.
+        """
+        if self.is_timed and all([call.group is None for call in self.calls]):
+            ranges = self._longest(_Running(self))
+            return Batches(ranges, ranges)
+        return Batches(_same_groups(self.calls), self._longest(_Asked(self)))
+
+    def free_blocks(self) -> tuple[Range, ...]:
+        """Return the runs of neighbouring calls in which every two ran at once, each as long as can be, from the left.
+
+        Without times there are none.
+        """
+        if not self.is_timed:
+            return ()
+        blocks: list[Range] = []
+        first, block = 0, _Running(self)
+        for index in range(len(self.calls)):
+            if not block.has_room_for(index):
+                blocks.append((first, index))
+                first, block = index, _Running(self)
+            block.add(index)
+        return _wide([*blocks, (first, len(self.calls))])
+
+    def _longest(self, window: _Window) -> tuple[Range, ...]:
+        """The ranges of neighbours that fit into one window, and into no longer one."""
+        ranges: list[Range] = []
+        first = 0
+        for index in range(len(self.calls)):
+            if not window.has_room_for(index):
+                ranges.append((first, index))
+                while not window.has_room_for(index):
+                    window.remove(first)
+                    first += 1
+            window.add(index)
+        return _wide([*ranges, (first, len(self.calls))])
+
+    def _places(self) -> tuple[list[int], list[int]]:
+        starts = list(range(len(self.calls)))
+        ends = [start + 1 for start in starts]
+        for first, end in self._trajectory.unordered:
+            start, stop = bisect_left(self._positions, first), bisect_left(self._positions, end)
+            starts[start:stop] = [start] * (stop - start)
+            ends[start:stop] = [stop] * (stop - start)
+        return starts, ends
+
+    @cached_property
+    def _parents(self) -> list[int | None]:
+        calls = self._trajectory.calls
+        by_span = {call.span_id: position for position, call in enumerate(calls) if call.span_id is not None}
+        parents = [None if call.parent_id is None else by_span.get(call.parent_id) for call in calls]
+        return _without_circles(parents)
+
+    @cached_property
+    def _from_the_top(self) -> list[int]:
+        """All positions, each after that of the call that made it, a call's whole family in one piece."""
+        children: dict[int | None, list[int]] = {}
+        for position, parent in enumerate(self._parents):
+            children.setdefault(parent, []).append(position)
+        order: list[int] = []
+        waiting = list(reversed(children.get(None, ())))
+        while waiting:
+            position = waiting.pop()
+            order.append(position)
+            waiting.extend(reversed(children.get(position, ())))
+        return order
+
+    @cached_property
+    def _family(self) -> tuple[list[int], list[int]]:
+        """For each position, its place in the order from the top, and the place behind the last call it made."""
+        entered = [0] * len(self._parents)
+        for place, position in enumerate(self._from_the_top):
+            entered[position] = place
+        left = [place + 1 for place in entered]
+        for position in reversed(self._from_the_top):
+            parent = self._parents[position]
+            if parent is not None:
+                left[parent] = max(left[parent], left[position])
+        return entered, left
+
+    def family_of(self, index: int) -> Range:
+        """A range of numbers that encloses those of exactly the calls that this one made."""
+        entered, left = self._family
+        position = self._positions[index]
+        return entered[position], left[position]
+
+
+class _Window:
+    """Neighbouring calls that may be together, none of which made another. Calls leave it in the order they came."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._families: list[Range] = []
+
+    def has_room_for(self, index: int) -> bool:
+        """Return whether a call may be together with those that are in it."""
+        first, end = self._clock.family_of(index)
+        place = bisect_left(self._families, (first, end))
+        # None encloses another, so those that are next to it in order are the only ones that it may touch.
+        enclosed = place < len(self._families) and self._families[place][0] < end
+        return not enclosed and not (place > 0 and self._families[place - 1][1] > first)
+
+    def add(self, index: int) -> None:
+        """Put the next call in."""
+        insort(self._families, self._clock.family_of(index))
+
+    def remove(self, index: int) -> None:
+        """Take the call out that came first."""
+        del self._families[bisect_left(self._families, self._clock.family_of(index))]
+
+
+class _Running(_Window):
+    """Calls that all ran at one time: the last of them began before the first of them ended."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        # The candidates for the latest start and the earliest end: those that no later call puts in the shade.
+        self._latest: deque[int] = deque()
+        self._earliest: deque[int] = deque()
+
+    def has_room_for(self, index: int) -> bool:
+        starts, ends = self._clock.starts, self._clock.ends
+        if self._latest and not (starts[self._latest[0]] < ends[index] and starts[index] < ends[self._earliest[0]]):
+            return False
+        return super().has_room_for(index)
+
+    def add(self, index: int) -> None:
+        starts, ends = self._clock.starts, self._clock.ends
+        while self._latest and starts[self._latest[-1]] <= starts[index]:
+            self._latest.pop()
+        while self._earliest and ends[self._earliest[-1]] >= ends[index]:
+            self._earliest.pop()
+        self._latest.append(index)
+        self._earliest.append(index)
+        super().add(index)
+
+    def remove(self, index: int) -> None:
+        for candidates in (self._latest, self._earliest):
+            if candidates[0] == index:
+                candidates.popleft()
+        super().remove(index)
+
+
+class _Asked(_Window):
+    """Calls that the model may have asked for in one message, which has one group and belongs to one turn and agent."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        self._held: tuple[Counter[object], ...] = (Counter(), Counter(), Counter())
+
+    def has_room_for(self, index: int) -> bool:
+        known = zip(self._held, _message_of(self._clock.calls[index]), strict=True)
+        if any([value is not None and held and value not in held for held, value in known]):
+            return False
+        return super().has_room_for(index)
+
+    def add(self, index: int) -> None:
+        for held, value in zip(self._held, _message_of(self._clock.calls[index]), strict=True):
+            if value is not None:
+                held[value] += 1
+        super().add(index)
+
+    def remove(self, index: int) -> None:
+        for held, value in zip(self._held, _message_of(self._clock.calls[index]), strict=True):
+            if value is not None:
+                held[value] -= 1
+                if not held[value]:
+                    del held[value]
+        super().remove(index)
+
+
+def _message_of(call: ToolCall) -> tuple[object, object, object]:
+    return call.group, call.turn, call.agent
+
+
+def _same_groups(calls: Sequence[ToolCall]) -> tuple[Range, ...]:
+    ranges: list[Range] = []
+    first = 0
+    for index in range(1, len(calls) + 1):
+        if index == len(calls) or calls[index].group is None or calls[index].group != calls[first].group:
+            ranges.append((first, index))
+            first = index
+    return _wide(ranges)
+
+
+def _wide(ranges: Sequence[Range]) -> tuple[Range, ...]:
+    return tuple([(first, end) for first, end in ranges if end - first > 1])
+
+
+def _without_circles(parents: list[int | None]) -> list[int | None]:
+    """The parents, none for calls of a damaged trace that made themselves, directly or through others."""
+    kept = list(parents)
+    done = [False] * len(parents)
+    for position in range(len(parents)):
+        path: dict[int, None] = {}
+        above: int | None = position
+        while above is not None and not done[above] and above not in path:
+            path[above] = None
+            above = kept[above]
+        if above is not None and above in path:
+            walked = list(path)
+            for member in walked[walked.index(above) :]:
+                kept[member] = None
+        for member in path:
+            done[member] = True
+    return kept
