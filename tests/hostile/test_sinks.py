@@ -112,6 +112,7 @@ SINKS: dict[str, Callable[[str], str]] = {
     "verdict_lines": verdicts,
     "diagnosis": lambda text: plain(line for each in results_of(text) for line in reports.diagnosis(each, PAPER, text)),
     "headline": lambda text: plain(reports.headline(each, PAPER) for each in results_of(text)),
+    "dim_lines": lambda text: plain(reports.dim_lines(text, PAPER)),
     "trajectory_lines": lambda text: plain(reports.trajectory_lines(hostile_trajectory(text), text, PAPER)),
 }
 """What each of them makes of a text that stands wherever somebody else than us may say something."""

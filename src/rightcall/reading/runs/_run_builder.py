@@ -86,8 +86,7 @@ class RunBuilder:
         are_turns_known = turns.is_known and not self._requests.are_turns_doubtful
         calls, withheld = made_and_withheld(_by_turn(ordered([*records, *unseen]), turns, are_turns_known))
         self._not_understood.note_spans(doubtful, calls)
-        told = [record.convention or record.format for record in calls if record.span or not self.log.format]
-        self.conventions = dict.fromkeys([name for name in told if name])
+        self.conventions = _conventions_of(calls, self.log)
         if not calls and not withheld:
             self._not_understood.note_silence([said.log for said in self._all_logs()])
         group_by_time(calls)
@@ -235,6 +234,12 @@ def _classified(spans: list[ReadSpan]) -> tuple[list[CallRecord], dict[int, Role
         elif span.call is not None:
             records.append(span.call)
     return ordered(records), roles
+
+
+def _conventions_of(calls: list[CallRecord], log: Log) -> dict[str, None]:
+    """Return by what calls were read: a convention of spans or a format of messages; of a transcript, neither."""
+    told = [record.convention or record.format for record in calls if record.span or not log.format]
+    return dict.fromkeys([name for name in told if name])
 
 
 def _placed(records: list[CallRecord], tree: Tree, roles: Mapping[int, Role]) -> list[CallRecord]:
