@@ -104,9 +104,9 @@ def test_what_takes_one_conversation_refuses_several() -> None:
         read_messages(LISTS)
 
 
-def test_an_event_that_repeats_turns_of_a_log_without_ids_has_no_calls_of_its_own() -> None:
-    messages = log(ids=False)
-    lines = [*messages, {"messages": messages}]
+@pytest.mark.parametrize("turns", [1, 2, 3])
+def test_an_event_that_repeats_turns_of_a_log_without_ids_has_no_calls_of_its_own(turns: int) -> None:
+    lines = [*log(ids=False), {"messages": log(turns, ids=False)}]
     [found] = read("\n".join(map(json.dumps, lines)).encode())
 
     assert [(call.name, call.turn) for call in found.calls] == MADE
