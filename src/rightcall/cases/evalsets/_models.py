@@ -28,17 +28,17 @@ class WrittenDefaults(UserModel):
     match: Any = "EXACT"
     args: Any = "subset"
     threshold: Any = 1.0
-    partial_credit: Any = False
+    partial_credit: Any = None
     parallel: Any = "recorded"
-    ignore_tools: Any = ()
+    ignore_tools: Any = None
     agent: Any = None
-    top_level: Any = False
+    top_level: Any = None
     weight: Number = 1.0
     timeout: Number | None = None
 
 
-CRITERIA_DEFAULTS = ("parallel", "ignore_tools", "agent", "top_level")
-"""The defaults that are keys of criteria: which calls are looked at, and whether their order counts."""
+SETTINGS = ("parallel", "ignore_tools", "agent", "top_level", "partial_credit")
+"""The defaults that are keys of criteria or of configuration, in evaluators that have them."""
 
 
 AS_RECORDED = {"parallel": "in_order"}
