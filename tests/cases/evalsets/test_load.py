@@ -174,11 +174,13 @@ cases:
 
 def test_a_turn_says_one_thing_in_one_place_and_nothing_of_the_whole(tmp_path: Path) -> None:
     twice = "cases: [{id: a, expect: {output: x}, turns: [{input: 1, expect: {output: y}}]}]"
-    order = "cases: [{id: a, turns: [{input: 1, expect: {order: [x]}}]}]"
+    time = "cases: [{id: a, turns: [{input: 1, expect: {seconds: 1}}]}]"
     wrong = "cases: [{id: a, turns: [{input: 1, expect: {calls: [{a: 5}]}}]}]"
 
     assert problem(tmp_path, twice).startswith("1:66: 'output' is expected of the case, too")
-    assert problem(tmp_path, order).startswith("1:45: a turn expects 'calls' and an answer, such as 'output'; 'order'")
+    assert problem(tmp_path, time).startswith(
+        "1:45: 'seconds' is about a whole run; it belongs to 'expect' of the case"
+    )
     assert problem(tmp_path, wrong).startswith("1:53: criteria of 'calls': expected_turns[0][0].args: arguments are")
 
 

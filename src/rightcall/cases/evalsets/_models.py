@@ -28,7 +28,21 @@ class WrittenDefaults(UserModel):
     match: Any = "EXACT"
     args: Any = "subset"
     threshold: Any = 1.0
+    partial_credit: Any = False
+    parallel: Any = "recorded"
+    ignore_tools: Any = ()
+    agent: Any = None
+    top_level: Any = False
+    weight: Number = 1.0
     timeout: Number | None = None
+
+
+CRITERIA_DEFAULTS = ("parallel", "ignore_tools", "agent", "top_level")
+"""The defaults that are keys of criteria: which calls are looked at, and whether their order counts."""
+
+
+AS_RECORDED = {"parallel": "in_order"}
+"""The defaults of eval sets of other tools, which compare calls in the order in which they were recorded."""
 
 
 class WrittenEvaluator(UserModel):
@@ -84,6 +98,8 @@ class WrittenEvalSet(UserModel):
     agent: str | None = None
     defaults: WrittenDefaults = WrittenDefaults()
     evaluators: dict[str, WrittenEvaluator] = {}
+    rules: Any = None
+    """Rules for every case, as a case writes them under `expect`."""
     overall: dict[str, WrittenOverall] = {}
     metadata: dict[str, Any] = {}
     cases: tuple[WrittenCase, ...]

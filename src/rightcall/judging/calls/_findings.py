@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from rightcall.errors import shown
-from rightcall.values.results import Finding, nth_text, order_phrase
+from rightcall.values.results import Finding, nth_text, order_phrase, wrong_side
 
 from ._comparison import Comparison, Line, difference_text
 
@@ -70,7 +70,8 @@ def _sentence(comparison: Comparison, line: Line, rule: Rule, subject: Subject) 
     name = comparison.expected[line.expected]
     if line.kind == "moved":
         text = comparison.expected_call(line.expected).text if comparison.expected.count(name) > 1 else name
-        return "RC103", f"`{text}` was called {_out_of_order(comparison, line)}", None
+        together = _at_once(comparison, line)
+        return "RC103", f"`{text}` was called {_out_of_order(comparison, line)}{together}", _advice(together)
     said = difference_text(comparison.differences(line.expected, line.actual))
     if not said:
         return "RC301", f"`{name}`: {subject.unknown}", None
@@ -79,7 +80,9 @@ def _sentence(comparison: Comparison, line: Line, rule: Rule, subject: Subject) 
         if call.output is None:
             return subject.code, f"`{name}` raised {shown(call.error)} and gave no output", None
         said += f"; it raised {shown(call.error)}"
-    order = f"; it was called {_out_of_order(comparison, line)}" if rule.order and line.out_of_place else ""
+    order = ""
+    if rule.order and line.out_of_place:
+        order = f"; it was called {_out_of_order(comparison, line)}{_at_once(comparison, line)}"
     return subject.code, f"`{name}` {subject.other}: {said}{order}", None
 
 
@@ -102,6 +105,26 @@ def _out_of_order(comparison: Comparison, line: Line) -> str:
         return _which(comparison, expected, actual, comparison.expected[line.expected])
 
     return order_phrase((line.expected, line.actual), in_place, name, expectation=True)
+
+
+def _at_once(comparison: Comparison, line: Line) -> str:
+    """Whether a call and the one that it is on the wrong side of were made at once: then their order says little."""
+    pairs = ((other.expected, other.actual) for other in _in_place(comparison))
+    wrong = wrong_side((line.expected, line.actual), pairs)
+    trajectory = comparison.selection.trajectory
+    if wrong is None or trajectory is None:
+        return ""
+    first, second = (trajectory.calls[comparison.selection.position(index)] for index in (line.actual, wrong[1]))
+    if trajectory.concurrent(first, second):
+        return "; they ran at the same time"
+    return "; the model asked for both at once" if first.group is not None and first.group == second.group else ""
+
+
+def _advice(together: str) -> str | None:
+    if not together:
+        return None
+    word = "overlap" if "ran" in together else "any_order"
+    return f"with `parallel: {word}` calls made at once have no order"
 
 
 def _which(comparison: Comparison, expected: int, actual: int, moved: str) -> str:

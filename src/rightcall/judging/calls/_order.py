@@ -78,6 +78,7 @@ class ToolCallOrderEvaluator(Evaluator[ToolCallOrderEvaluatorConfig, ToolCallOrd
     """
 
     type_id = "tool-call-order"
+    orders_calls = True
     shorthand = Shorthand("order", "tool_calls_order", schema={"type": "array", "items": TEXT, "minItems": 1})
     justification_type = ToolCallOrderEvaluatorJustification
     config_type = ToolCallOrderEvaluatorConfig

@@ -79,6 +79,10 @@ class ToolTrajectoryEvaluationCriteria(Criteria):
             raise ValueError("give 'expected' for the whole run or 'expected_turns' for each turn, one of the two")
         if self.expected_turns == ():
             raise ValueError("expected_turns is empty; a conversation has at least one turn")
+        if self.expected_turns is not None and self.turn is not None:
+            raise ValueError(
+                "'turn' chooses the calls of one turn, and 'expected_turns' is about all of them; give one"
+            )
 
 
 class ToolTrajectoryEvaluatorConfig(Config):
@@ -105,6 +109,7 @@ class ToolTrajectoryEvaluator(
     """
 
     type_id = "tool-trajectory"
+    orders_calls = True
     empty_turn: ClassVar[Any] = []
     shorthand = Shorthand(
         "calls",

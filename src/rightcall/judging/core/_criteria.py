@@ -96,6 +96,10 @@ Call = Annotated[ExpectedCall, Before(_call_from_name)]
 """An expected call, or its name alone."""
 
 
+Parallel: TypeAlias = Literal["in_order", "recorded", "any_order", "overlap"]
+"""Which calls have no order: none, those of one recorded group, those of one group, those that ran at once."""
+
+
 class Criteria(UserModel):
     """The expectation of an evaluator. Every kind of criteria can narrow down the calls it is about."""
 
@@ -110,8 +114,14 @@ class Criteria(UserModel):
     """Only this agent's calls count."""
     top_level: bool = False
     """Only calls that no other tool made count."""
-    parallel: Literal["in_order", "any_order"] = "in_order"
-    """With `any_order`, neighbouring calls of one parallel group may come in any order."""
+    turn: Annotated[int, Bounds(least=0)] | None = None
+    """Only calls made in this turn of the conversation count, from 0."""
+    parallel: Parallel = "in_order"
+    """Which neighbouring calls may come in any order.
+
+    `recorded` are those of one recorded group. With `any_order`, a group that was not recorded is unknown. With
+    `overlap`, they are those that all ran at the same time.
+    """
 
     def call_lists(self) -> Iterator[tuple[str, Sequence[Any]]]:
         """Yield the lists of expected calls that are not empty, each with its path."""
@@ -133,9 +143,9 @@ class Criteria(UserModel):
 
     @cached_property
     def takes_all(self) -> bool:
-        """Whether they look at every call, in the order it was made."""
-        narrowed = self.ignore_tools or self.top_level or self.agent is not None
-        return not narrowed and self.parallel == "in_order"
+        """Whether they look at every call, in the order it was made unless it is of a recorded group."""
+        narrowed = self.ignore_tools or self.top_level or self.agent is not None or self.turn is not None
+        return not narrowed and self.parallel in ("in_order", "recorded")
 
     @cached_property
     def plans(self) -> dict[Any, Any]:

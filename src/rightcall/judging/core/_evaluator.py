@@ -73,6 +73,8 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
     type_id: str
     reads_calls: bool = True
     """Whether the verdict depends on the calls that were made."""
+    orders_calls: ClassVar[bool] = False
+    """Whether the verdict may depend on the order of calls, so that `parallel` of the criteria counts."""
     waits: ClassVar[bool] = False
     """Whether it waits for something outside, so that several of them run at once."""
     fingerprint: str = ""
@@ -129,7 +131,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         if self not in criteria.plans:
             plan = self.compile(criteria)
             self._check_ids(criteria)
-            if both := plan.names & set(criteria.ignore_tools):
+            if both := set(criteria.ignore_tools).intersection(plan.names):
                 raise CriteriaError(f"criteria of {self.id!r}: {shown(min(both))} is both expected and ignored")
             # The plan is kept with the criteria: evaluators have no state, and it goes when the criteria go.
             criteria.plans[self] = plan

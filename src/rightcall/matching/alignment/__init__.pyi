@@ -10,9 +10,22 @@ from ._pairing import (
     maximum_pairing as maximum_pairing,
     only_pairing as only_pairing,
 )
+from ._readings import Reader as Reader, Reading as Reading
+from ._retrace import Occurrence as Occurrence
 from ._subsequence import (
     common_length as common_length,
     common_subsequence as common_subsequence,
     longest_run as longest_run,
     related_subsequence as related_subsequence,
 )
+from ._tree import (
+    AnyOrder as AnyOrder,
+    AtOnce as AtOnce,
+    InOrder as InOrder,
+    Node as Node,
+    OneCall as OneCall,
+    OneOf as OneOf,
+    Perhaps as Perhaps,
+    Repeat as Repeat,
+)
+from ._weights import SearchBudget as SearchBudget

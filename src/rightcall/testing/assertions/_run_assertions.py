@@ -80,7 +80,7 @@ class _Scope(msgspec.Struct, frozen=True, kw_only=True):
     ignore_tools: tuple[str, ...] = ()
     agent: str | None = None
     top_level: bool = False
-    parallel: str = "in_order"
+    parallel: str = "recorded"
 
     def criteria(self) -> dict[str, Any]:
         """Return the keys that all criteria have for the calls they look at."""
@@ -100,7 +100,7 @@ def calls(
     ignore_tools: tuple[str, ...] | list[str] = (),
     agent: str | None = None,
     top_level: bool = False,
-    parallel: str = "in_order",
+    parallel: str = "recorded",
 ) -> Calls:
     """Return the calls of a run, to check one rule after the other. A rule that fails raises at once.
 
@@ -110,7 +110,8 @@ def calls(
         ignore_tools: Tools whose calls are left out.
         agent: Look only at the calls of this agent.
         top_level: Look only at calls that no other tool made.
-        parallel: With `any_order`, calls of one parallel group may come in any order.
+        parallel: Which calls have no order: `recorded`, those of one recorded group; `in_order`, none; `any_order`,
+            those of one group, unknown where groups were not recorded; `overlap`, those that ran at once.
 
     Raises:
         InputError: no calls can be read from the subject.

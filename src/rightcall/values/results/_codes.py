@@ -113,6 +113,21 @@ CODES: dict[str, Code] = {
             "The run took more calls, time or tokens than allowed. The message has both figures.",
         ),
         (
+            "RC116",
+            "rule-broken",
+            "A call breaks a rule: it came without the call that it needs, after one that rules it out, too often, or "
+            "not as every such call must be. A call is before another if it had ended when the other began, or made "
+            "it; a call that was still running is not. Only calls that succeeded fulfil a rule, unless it names their "
+            "`status`. The message says what there was instead; `why` is the reason that the rule gives.",
+        ),
+        (
+            "RC118",
+            "rule-never-applied",
+            "No call was about a rule, so it says nothing of this run. It holds, and reports note it; with "
+            "`must_apply: true` it is broken. If it never applies in any case, the name of the tool may be misspelt, "
+            "or the cases never come to what the rule is about.",
+        ),
+        (
             "RC301",
             "not-recorded",
             "The verdict depends on arguments, outputs or turns that the trace did not record, so there is none: the "
@@ -272,6 +287,7 @@ _TOLD = {
     "RC113": "called again after an error",
     "RC114": "failed",
     "RC115": "took too long",
+    "RC116": "called against a rule",
     "RC301": "not recorded, so not measured",
     "RC506": "called in a way that no mock answers",
 }

@@ -1,0 +1,267 @@
+"""Groups of single calls in any order: the best pairs inside every interval of calls."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from ._pairing import Row
+from ._stairs import Stairs
+from ._tree import Slot
+from ._weights import Weights
+
+Range = tuple[int, int]
+
+
+class Pool:
+    """The calls that a group of single calls may take, by the room there is for them.
+
+    Slots with the same calls are one kind of room. `required` of a kind are the steps that have to be there, `most`
+    is how many calls it can take.
+    """
+
+    def __init__(self, slots: Sequence[Slot], rows: Sequence[Row]) -> None:
+        self.slots = slots
+        self.rows: list[Row] = []
+        self.members: list[list[int]] = []
+        """The places of the slots of each kind."""
+        known: dict[tuple[int, ...], int] = {}
+        for place, slot in enumerate(slots):
+            row = union([rows[leaf] for leaf in slot.leaves])
+            kind = known.setdefault(tuple(row), len(known))
+            if kind == len(self.rows):
+                self.rows.append(row)
+                self.members.append([])
+            self.members[kind].append(place)
+        self.need = sum([slot.at_least for slot in slots])
+        self.required = [sum([slots[place].at_least for place in places]) for places in self.members]
+        self.most = [self._most(kind) for kind in range(len(self.rows))]
+        self.is_disjoint = len(set[int]().union(*self.rows)) == sum(map(len, self.rows))
+        """Whether no call can take the room of two kinds: then numbers are enough."""
+
+    @cached_property
+    def calls(self) -> Row:
+        """The calls that can take room, in order."""
+        return union(self.rows)
+
+    def _most(self, kind: int) -> int:
+        calls = len(self.rows[kind])
+        room = [self.slots[place].at_most for place in self.members[kind]]
+        return min([calls, sum([calls if most is None else most for most in room])])
+
+    @cached_property
+    def kinds(self) -> list[list[int]]:
+        """The kinds of room that each call can take."""
+        of_call: dict[int, list[int]] = {call: [] for call in self.calls}
+        for kind, row in enumerate(self.rows):
+            for call in row:
+                of_call[call].append(kind)
+        return list(of_call.values())
+
+    def full(self, weights: Weights) -> int:
+        """The worth of all room taken, beyond that of none taken."""
+        pairs = zip(self.required, self.most, strict=True)
+        return sum(
+            [
+                min(required, most) * weights.required + max(0, most - required) * weights.pair
+                for required, most in pairs
+            ]
+        )
+
+    def room(self) -> Counts | Matching:
+        """All room, nothing of it taken."""
+        return Counts(self) if self.is_disjoint else Matching(self)
+
+    def pairs(self, first: int, end: int) -> list[list[int]]:
+        """The calls from `first` to before `end` that each kind of room takes in the best pairing, in order."""
+        room = self.room()
+        for index in range(bisect_left(self.calls, first), bisect_left(self.calls, end)):
+            room.take(index)
+        return [sorted(calls) for calls in room.taken()]
+
+
+def union(rows: Sequence[Row]) -> Row:
+    """The calls of several rows, in order, each once."""
+    return rows[0] if len(rows) == 1 else sorted({call for row in rows for call in row})
+
+
+class Counts:
+    """Room that is taken by counting: no call has a choice."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._held: list[list[int]] = [[] for _ in pool.rows]
+
+    def take(self, index: int) -> bool | None:
+        """Have the next call take room; true if a step required it, false if not, none if there is no room."""
+        [kind] = self._pool.kinds[index]
+        held = self._held[kind]
+        if len(held) >= self._pool.most[kind]:
+            return None
+        held.append(self._pool.calls[index])
+        return len(held) <= self._pool.required[kind]
+
+    def taken(self) -> list[list[int]]:
+        """The calls in each kind of room."""
+        return self._held
+
+
+class Matching:
+    """Room that calls compete for. Each call is added along one augmenting path.
+
+    The sets of room that can be taken are a transversal matroid (Edmonds and Fulkerson, 1965), and a call more adds at
+    most one element to the best of them. So room that is required is looked for first, and nothing is ever given up.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._held: list[dict[int, None]] = [{} for _ in pool.rows]
+        self.tried = 0
+        """How many rooms were looked at."""
+
+    def take(self, index: int) -> bool | None:
+        """Have the next call take room; true if a step required it, false if not, none if there is no room."""
+        pool, held = self._pool, self._held
+        reached: dict[int, tuple[int, int]] = {}
+        waiting = [(kind, index, -1) for kind in pool.kinds[index]]
+        spare = -1
+        while waiting:
+            kind, mover, before = waiting.pop(0)
+            self.tried += 1
+            if kind in reached:
+                continue
+            reached[kind] = (mover, before)
+            if len(held[kind]) < min(pool.required[kind], pool.most[kind]):
+                self._move(kind, reached)
+                return True
+            if spare < 0 and len(held[kind]) < pool.most[kind]:
+                spare = kind
+            waiting += [(other, call, kind) for call in held[kind] for other in pool.kinds[call]]
+        if spare < 0:
+            return None
+        self._move(spare, reached)
+        return False
+
+    def _move(self, kind: int, reached: dict[int, tuple[int, int]]) -> None:
+        """Move each call on the way to this room one room on."""
+        while kind >= 0:
+            mover, before = reached[kind]
+            if before >= 0:
+                del self._held[before][mover]
+            self._held[kind][mover] = None
+            kind = before
+
+    def taken(self) -> list[list[int]]:
+        """The calls in each kind of room."""
+        return [[self._pool.calls[index] for index in held] for held in self._held]
+
+
+class Serving:
+    """The stairs after a group, while each of its starts is tried."""
+
+    def __init__(self, stairs: Stairs, pool: Pool, weights: Weights, number: int) -> None:
+        self._stairs = stairs
+        self._pool = pool
+        self._weights = weights
+        self._number = number
+        self._full = pool.full(weights)
+        # What the group is worth up to each of its calls; the start, and the first call, that it is worth that from.
+        self._best: list[int | None] = [None] * len(pool.calls)
+        self._starts: list[tuple[int, int]] = [(-1, -1)] * len(pool.calls)
+
+    def serve(self, batches: Sequence[Range] | None = None) -> None:
+        """Take the stairs through the group; with batches, through one of them."""
+        if self._pool.calls:
+            for first, end in ((0, self._pool.calls[-1] + 1),) if batches is None else batches:
+                self._sweep_all(first, end)
+        stairs, links = self._stairs, self._stairs.links.copy()
+        for index, value in enumerate(self._best):
+            if value is not None:
+                (start, first), call = self._starts[index], self._pool.calls[index]
+                mark = (self._pool.calls[first], call + 1)
+                stairs.offer(call + 1, value, (links[start], self._number, mark))
+        stairs.lift += self._weights.missing * self._pool.need
+
+    def _sweep_all(self, first: int, end: int) -> None:
+        """Try every start from which the calls of a range can be reached, the latest first."""
+        calls, places = self._pool.calls, self._stairs.places
+        high = bisect_left(calls, end)
+        reached = high
+        for start in range(bisect_left(places, end) - 1, -1, -1):
+            low = bisect_left(calls, max(first, places[start]), 0, high)
+            # A start with no call between it and the next start is worth less than that one.
+            if low < reached:
+                self._stairs.budget.spend(self._sweep(start, low, high))
+                reached = low
+            if places[start] <= first:
+                return
+
+    def _sweep(self, start: int, low: int, high: int) -> int:
+        """Pair calls from a start on, until nothing more can be gained; return how many were tried."""
+        if self._pool.is_disjoint:
+            return self._count(start, low, high)
+        value, left = self._stairs.values[start], self._full
+        best, weights, room = self._best, self._weights, Matching(self._pool)
+        top = value
+        for index in range(low, high):
+            held = best[index]
+            if held is not None and held > top:
+                top = held
+            if top >= value + left:
+                break
+            taken = room.take(index)
+            if taken is None:
+                continue
+            gain = weights.required if taken else weights.pair
+            value, left = value + gain, left - gain
+            if value > top:
+                best[index] = top = value
+                self._starts[index] = (start, low)
+        return room.tried + 1
+
+    def _count(self, start: int, low: int, high: int) -> int:
+        """The same where no call has a choice."""
+        value, left = self._stairs.values[start], self._full
+        best, kinds, starts = self._best, self._pool.kinds, self._starts
+        required, most = self._pool.required, self._pool.most
+        counts = [0] * len(most)
+        gain, spare = self._weights.required, self._weights.pair
+        top = value
+        for index in range(low, high):
+            held = best[index]
+            if held is not None and held > top:
+                top = held
+            if top >= value + left:
+                return index - low + 1
+            kind = kinds[index][0]
+            count = counts[kind]
+            if count == most[kind]:
+                continue
+            counts[kind] = count + 1
+            worth = gain if count < required[kind] else spare
+            value += worth
+            left -= worth
+            if value > top:
+                best[index] = top = value
+                starts[index] = (start, low)
+        return high - low + 1
+
+
+def slot_pairs(pool: Pool, taken: Sequence[Sequence[int]]) -> Iterator[tuple[int, Sequence[int]]]:
+    """For each slot of a pool the calls that it takes, where these calls are in each kind of room.
+
+    Steps that have to be there are served before those that may be left out, and each in the order they are written.
+    """
+    for members, calls in zip(pool.members, taken, strict=True):
+        spare = len(calls) - sum([pool.slots[place].at_least for place in members])
+        left = len(calls)
+        first = 0
+        for place in members:
+            slot = pool.slots[place]
+            share = min(left, slot.at_least)
+            if spare > 0:
+                more = spare if slot.at_most is None else min(spare, slot.at_most - slot.at_least)
+                share, spare = share + more, spare - more
+            yield place, calls[first : first + share]
+            first, left = first + share, left - share
