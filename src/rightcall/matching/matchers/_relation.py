@@ -45,6 +45,7 @@ class ExpectedCalls:
         "_confusable",
         "_literals",
         "_part",
+        "counts_calls",
         "lookups",
         "name_set",
         "names",
@@ -60,6 +61,8 @@ class ExpectedCalls:
         self.name_set = frozenset(self.names)
         self.special = [number for number, pattern in enumerate(patterns) if not pattern.is_plain]
         """The places of those that no index answers: a name with `*`, several parts, or values from earlier calls."""
+        self.counts_calls = any([pattern.nth is not None for pattern in patterns])
+        """Whether one of them means the first or another call of a tool, so that calls before it count."""
         self.names_only = not self.special and all([pattern.accepts_all for pattern in patterns])
         """Whether nothing but the names of calls is expected."""
         self.spends = any([pattern.spends for pattern in patterns])
@@ -104,9 +107,13 @@ def _lookups(patterns: Sequence[Pattern]) -> list[Lookup]:
 
 
 def _taken(pattern: Pattern, positions: dict[str, list[int]]) -> Row:
-    """The positions of the calls whose names a pattern takes, in order."""
+    """The positions of the calls whose names a pattern takes, in order; of those, the one that it means, if it says."""
     rows = [of_name for name, of_name in positions.items() if pattern.takes(name)]
-    return rows[0] if len(rows) == 1 else sorted([position for row in rows for position in row])
+    row: Row = rows[0] if len(rows) == 1 else sorted([position for row in rows for position in row])
+    if pattern.nth is None:
+        return row
+    place = pattern.nth - 1 if pattern.nth > 0 else len(row) + pattern.nth
+    return (row[place],) if 0 <= place < len(row) else _NONE
 
 
 def _no_moment(position: int) -> None:
