@@ -124,7 +124,7 @@ def compile_expectation(expect: Mapping[str, Any], source: Source, **settings: A
     """
     if not expect:
         raise CriteriaError(f"an expectation is an object such as {{'calls': ['search']}}, not {shown(expect)}")
-    given = {key: list(value) if isinstance(value, tuple) else value for key, value in settings.items()}
+    given: dict[str, Any] = {key: list(value) if isinstance(value, tuple) else value for key, value in settings.items()}
     defaults = WrittenDefaults(**{key: value for key, value in given.items() if value is not None})
     check_defaults(defaults, DEFAULT_LIMITS)
     return tuple([_check(key, value, defaults, source) for key, value in expect.items()])

@@ -29,7 +29,9 @@ class WrittenDefaults(UserModel):
     args: Any = "subset"
     threshold: Any = 1.0
     partial_credit: Any = None
+    extra: Any = None
     parallel: Any = "recorded"
+    failed: Any = None
     ignore_tools: Any = None
     agent: Any = None
     top_level: Any = None
@@ -37,7 +39,7 @@ class WrittenDefaults(UserModel):
     timeout: Number | None = None
 
 
-SETTINGS = ("parallel", "ignore_tools", "agent", "top_level", "partial_credit")
+SETTINGS = ("extra", "parallel", "failed", "ignore_tools", "agent", "top_level", "partial_credit")
 """The defaults that are keys of criteria or of configuration, in evaluators that have them."""
 
 

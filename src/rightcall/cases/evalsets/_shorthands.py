@@ -164,6 +164,9 @@ def check_defaults(defaults: WrittenDefaults, limits: Limits) -> None:
     if not defaults.model_fields_set - {"timeout", "weight"}:
         return
     kind = EVALUATORS["tool-trajectory"]  # the one evaluator that has them all
+    known = {*kind.criteria_type.model_fields, *kind.config_type.model_fields}
+    if missing := next((name for name in SETTINGS if name not in known and getattr(defaults, name) is not None), None):
+        raise CriteriaError(f"no expectation has the setting {missing!r}", (missing,))
     config = {
         "match_type": defaults.match,
         "args_match": defaults.args,

@@ -28,7 +28,9 @@ def check(
     args: str | None = None,
     threshold: float | None = None,
     partial_credit: bool | str | None = None,
+    extra: str | None = None,
     parallel: str | None = None,
+    failed: str | None = None,
     ignore_tools: tuple[str, ...] | list[str] | None = None,
     agent: str | None = None,
     top_level: bool | None = None,
@@ -43,7 +45,10 @@ def check(
         args: `subset`, `exact`, `superset` or `ignore`; `subset` by default.
         threshold: The lowest score that passes; 1.0 by default.
         partial_credit: Whether part of a path earns part of the score; not by default.
+        extra: Calls that no step takes: `allow`, `forbid`, or `others` for those of tools that no step names; by
+            default as `match` says.
         parallel: Which calls have no order: `recorded`, the default, `in_order`, `any_order` or `overlap`; see `calls`.
+        failed: Calls that failed: `count`, the default, `ignore`, or `ignore_suspected`.
         ignore_tools: Tools whose calls are left out.
         agent: Look only at the calls of this agent.
         top_level: Look only at calls that no other tool made.
@@ -63,7 +68,9 @@ def check(
         "args": args,
         "threshold": threshold,
         "partial_credit": partial_credit,
+        "extra": extra,
         "parallel": parallel,
+        "failed": failed,
         "ignore_tools": ignore_tools,
         "agent": agent,
         "top_level": top_level,
