@@ -87,10 +87,10 @@ class NameScope(msgspec.Struct, frozen=True):
 
 Scope: TypeAlias = CallScope | NameScope
 
-_CALL = {"anyOf": [{"type": "string"}, {"type": "object", "minProperties": 1, "maxProperties": 2}]}
-CALLS: Mapping[str, Any] = {"type": "array", "items": _CALL}
-"""The JSON Schema of expected calls in short."""
-SOME_CALLS: Mapping[str, Any] = {**CALLS, "minItems": 1}
+CALLS: Mapping[str, Any] = {"type": "array", "items": {"$ref": "#/$defs/step"}}
+"""The JSON Schema of the steps of a path in short."""
+SOME_CALLS: Mapping[str, Any] = {"type": "array", "items": {"$ref": "#/$defs/call"}, "minItems": 1}
+"""The JSON Schema of single calls in short."""
 TEXT: Mapping[str, Any] = {"type": "string"}
 WHOLE: Mapping[str, Any] = {"type": "integer", "minimum": 0}
 NUMBER: Mapping[str, Any] = {"type": "number", "minimum": 0}
