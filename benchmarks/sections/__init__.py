@@ -10,6 +10,7 @@ from .long_orders import hundred_thousand, long_orders
 from .pages import pages
 from .pairing import pairing
 from .reading import reading, reading_1gb
+from .rules import rules
 from .running import runner
 from .similarity import similarity
 from .startup import startup
@@ -31,6 +32,7 @@ SECTIONS: dict[str, Section] = {
     "pairing": pairing,
     "growth": growth,
     "bounds": bounds,
+    "rules": rules,
     "reading": reading,
     "reading-1gb": reading_1gb,
     "columns": columns,
