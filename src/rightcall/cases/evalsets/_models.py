@@ -35,11 +35,12 @@ class WrittenDefaults(UserModel):
     ignore_tools: Any = None
     agent: Any = None
     top_level: Any = None
+    wildcards: Any = True
     weight: Number = 1.0
     timeout: Number | None = None
 
 
-SETTINGS = ("extra", "parallel", "failed", "ignore_tools", "agent", "top_level", "partial_credit")
+SETTINGS = ("extra", "parallel", "failed", "ignore_tools", "agent", "top_level", "wildcards", "partial_credit")
 """The defaults that are keys of criteria or of configuration, in evaluators that have them."""
 
 
@@ -160,15 +161,17 @@ class WrittenMock(UserModel):
             raise ValueError("'each' needs a list under 'returns'")
 
 
-def check_mocks(mocks: dict[str, Any], place: Path, document: EvalSetDocument) -> None:
+def check_mocks(mocks: dict[str, Any], place: Path, document: EvalSetDocument, *, wildcards: bool = True) -> None:
     """Check that mocks are rules or lists of rules. `rightcall.running.mocking` gives them their meaning.
+
+    With `wildcards`, `*` in the name of a tool stands for any characters.
 
     Raises:
         DocumentError: the first mistake, with its position and what would be right.
     """
     for tool, written in mocks.items():
         at: Path = (*place, tool)
-        if problem := pattern_problem(tool):
+        if not wildcards and (problem := pattern_problem(tool)):
             raise document.problem(f"mocks: {problem}", at)
         if written == []:
             raise document.problem(f"the mock of {tool!r} has no rules", at)

@@ -71,6 +71,11 @@ class CallPart(ABC):
     spends: bool = False
     needs_moment: bool = False
 
+    @property
+    @abstractmethod
+    def shown(self) -> Any:
+        """What is expected, as it is written."""
+
     @abstractmethod
     def accepts(self, call: ToolCall, moment: Moment | None) -> bool | None:
         """Return whether a call has this part as expected; `None` where the trace does not tell."""
@@ -92,6 +97,10 @@ class ArgsPart(CallPart):
         self.spends = pattern.spends
         self.needs_moment = pattern.needs_moment
 
+    @property
+    def shown(self) -> Any:
+        return self._pattern.args
+
     def accepts(self, call: ToolCall, moment: Moment | None) -> bool | None:
         return self._pattern.accepts_at(call, moment)
 
@@ -109,6 +118,10 @@ class OutputPart(CallPart):
     def __init__(self, pattern: OutputPattern) -> None:
         self._pattern = pattern
         self.spends = pattern.spends
+
+    @property
+    def shown(self) -> Any:
+        return self._pattern.output
 
     def accepts(self, call: ToolCall, moment: Moment | None) -> bool | None:
         return self._pattern.accepts(call)
@@ -128,6 +141,10 @@ class StatusPart(CallPart):
     def __init__(self, status: Status) -> None:
         self._status = status
         self._fails = status == "error"
+
+    @property
+    def shown(self) -> Any:
+        return self._status
 
     def accepts(self, call: ToolCall, moment: Moment | None) -> bool | None:
         failed = has_failed(call)
@@ -150,6 +167,10 @@ class FieldPart(CallPart):
         self.part = part
         self._value = value
 
+    @property
+    def shown(self) -> Any:
+        return self._value
+
     def accepts(self, call: ToolCall, moment: Moment | None) -> bool | None:
         found = getattr(call, self.part)
         return None if found is None else bool(found == self._value)
@@ -163,7 +184,7 @@ class FieldPart(CallPart):
 class PartsPattern(Pattern):
     """An expected call by several of its parts, or by a name with `*`: all of them have to be as expected."""
 
-    __slots__ = ("_name_pattern", "_of_args", "nth", "parts")
+    __slots__ = ("_name_pattern", "_of_args", "nth", "parts", "takes_every_name")
 
     part = "args"
 
@@ -173,6 +194,7 @@ class PartsPattern(Pattern):
         self.nth = nth
         self._name_pattern = None if isinstance(name, str) else name
         self.name = name if isinstance(name, str) else name.written
+        self.takes_every_name = self._name_pattern is not None and self._name_pattern.takes_all
         self._of_args = of_args
         self.parts = parts
         self.accepts_all = not parts  # of those that `nth` leaves over
@@ -187,6 +209,13 @@ class PartsPattern(Pattern):
     def args(self) -> Any:
         """The expected arguments."""
         return self._of_args.args
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """What is expected of the call, as people would write it between brackets."""
+        args = self.args if isinstance(self.args, dict) else {"args": self.args}
+        beside = {part.part: part.shown for part in self.parts if part.part != "args"}
+        return {**args, **beside, **({} if self.nth is None else {"nth": self.nth})}
 
     def takes(self, name: str) -> bool:
         return name == self.name if self._name_pattern is None else self._name_pattern.matches(name)

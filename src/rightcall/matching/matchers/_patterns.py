@@ -76,6 +76,9 @@ class Pattern(ABC):
     nth: int | None = None
     """Which of the calls of this name is meant, from 1, or from -1 at the end; `None` for any."""
 
+    takes_every_name: bool = False
+    """Whether it is about calls of all tools."""
+
     def takes(self, name: str) -> bool:
         """Return whether it is about calls of a tool of this name."""
         return name == self.name
