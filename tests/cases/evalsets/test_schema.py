@@ -128,7 +128,7 @@ def test_what_init_writes_is_valid_and_names_the_schema_beside_it() -> None:
         "[{repeat: [edit, test], at_least: 1, at_most: 3}, {steps: [a, b], agent: billing}, [a, b]]",
         "[{any_order: [{optional: {repeat: {one_of: [a, {steps: [b, {at_once: [c, d]}]}]}}}, e]}]",
         "{expected: [a, {any_order: [b, c]}], match: in_order, args: exact, parallel: overlap}",
-        "{criteria: [a], failed: ignore, ignore_tools: [x], agent: b, top_level: true, partial_credit: true, weight: 2}",
+        "{criteria: [a], failed: ignore, ignore_tools: [x], agent: b, top_level: true, partial_credit: true}",
         "{criteria: {expected: [a], parallel: in_order}, match: exact, threshold: 0.8}",
         "[{name: optional}, {anyOrder: [a, b]}]",
     ],
