@@ -90,7 +90,7 @@ def _calls(written: list[Any], task: Task) -> Any | Refused:
 def _rewritten_calls(written: Sequence[Any], task: Task, expected: ExpectedCalls, selection: Selection) -> list[Any]:
     match_type, policy = task.plan.match_type, task.plan.args_match
     ordered = match_type in ("EXACT", "IN_ORDER")
-    rows = relate(expected, selection.calls, task.check.evaluator.limits).sure
+    rows = relate(expected, selection.calls, task.check.evaluator.limits, selection.moment).sure
     partners = find_partners(rows, expected.names, selection.names, ordered=ordered)
     if not ordered:
         return list(_in_any_order(written, task, selection, partners))
@@ -200,7 +200,7 @@ def _output(item: dict[str, Any], number: int, outputs: dict[int, Any]) -> Any:
 
 def _pairs(task: Task) -> tuple[Partners, dict[int, int]]:
     expected: ExpectedCalls = task.plan.expected
-    rows = relate(expected, task.selection.calls, task.check.evaluator.limits).sure
+    rows = relate(expected, task.selection.calls, task.check.evaluator.limits, task.selection.moment).sure
     partners = find_partners(rows, expected.names, task.selection.names, ordered=False)
     return partners, partners.paired
 

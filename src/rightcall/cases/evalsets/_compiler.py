@@ -32,7 +32,7 @@ from ._shorthands import (
     check_defaults,
     resolve_expectation,
 )
-from ._source import EvalSetDocument
+from ._source import EvalSetDocument, path_of
 from ._turns import TurnsExpected, turn_expectations, turn_label
 
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
@@ -70,6 +70,9 @@ class Compiler:
         with self._document.locating_errors(("defaults",), _as_written):
             check_defaults(written.defaults, self._limits)
         self._defaults = written.defaults
+        if format != "native":
+            # A `*` in a name of another tool's file is a character, and no tool has one.
+            self._defaults = written.defaults.model_copy(update={"wildcards": False})
         if written.rules is not None:
             self._policy = self._check(POLICY_KEY, written.rules, (POLICY_KEY,))
         self._added = self._added_evaluators(written)
@@ -153,7 +156,7 @@ class Compiler:
 
     def _case(self, written: WrittenCase, number: int) -> Case:
         place: Path = ("cases", number)
-        check_mocks(written.mocks, (*place, "mocks"), self._document)
+        check_mocks(written.mocks, (*place, "mocks"), self._document, wildcards=bool(self._defaults.wildcards))
         checks = [self._check(key, item, (*place, "expect", key)) for key, item in written.expect.items()]
         for turns in turn_expectations(written, place, self._document, self._defaults, self._added):
             checks += self._turn_checks(turns, place)
@@ -185,7 +188,7 @@ class Compiler:
         try:
             criteria = evaluator.criteria(expected.criteria)
         except CriteriaError as problem:
-            raise self._problem(str(problem), (*place, *expected.place(problem.path))) from None
+            raise self._problem(str(problem), (*place, *expected.place(path_of(problem)))) from None
         return Check(key, evaluator, criteria, source, expected.weight)
 
     def _evaluator(self, key: str, expected: Expected) -> Evaluator[Any, Any, Any]:

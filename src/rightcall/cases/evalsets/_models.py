@@ -28,17 +28,20 @@ class WrittenDefaults(UserModel):
     match: Any = "EXACT"
     args: Any = "subset"
     threshold: Any = 1.0
-    partial_credit: Any = False
+    partial_credit: Any = None
+    extra: Any = None
     parallel: Any = "recorded"
-    ignore_tools: Any = ()
+    failed: Any = None
+    ignore_tools: Any = None
     agent: Any = None
-    top_level: Any = False
+    top_level: Any = None
+    wildcards: Any = True
     weight: Number = 1.0
     timeout: Number | None = None
 
 
-CRITERIA_DEFAULTS = ("parallel", "ignore_tools", "agent", "top_level")
-"""The defaults that are keys of criteria: which calls are looked at, and whether their order counts."""
+SETTINGS = ("extra", "parallel", "failed", "ignore_tools", "agent", "top_level", "wildcards", "partial_credit")
+"""The defaults that are keys of criteria or of configuration, in evaluators that have them."""
 
 
 AS_RECORDED = {"parallel": "in_order"}
@@ -158,15 +161,17 @@ class WrittenMock(UserModel):
             raise ValueError("'each' needs a list under 'returns'")
 
 
-def check_mocks(mocks: dict[str, Any], place: Path, document: EvalSetDocument) -> None:
+def check_mocks(mocks: dict[str, Any], place: Path, document: EvalSetDocument, *, wildcards: bool = True) -> None:
     """Check that mocks are rules or lists of rules. `rightcall.running.mocking` gives them their meaning.
+
+    With `wildcards`, `*` in the name of a tool stands for any characters.
 
     Raises:
         DocumentError: the first mistake, with its position and what would be right.
     """
     for tool, written in mocks.items():
         at: Path = (*place, tool)
-        if problem := pattern_problem(tool):
+        if not wildcards and (problem := pattern_problem(tool)):
             raise document.problem(f"mocks: {problem}", at)
         if written == []:
             raise document.problem(f"the mock of {tool!r} has no rules", at)

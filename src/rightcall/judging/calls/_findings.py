@@ -72,7 +72,12 @@ def _sentence(comparison: Comparison, line: Line, rule: Rule, subject: Subject) 
         text = comparison.expected_call(line.expected).text if comparison.expected.count(name) > 1 else name
         together = _at_once(comparison, line)
         return "RC103", f"`{text}` was called {_out_of_order(comparison, line)}{together}", _advice(together)
-    said = difference_text(comparison.differences(line.expected, line.actual))
+    differences = comparison.differences(line.expected, line.actual)
+    made_up = comparison.made_up(line.expected, line.actual) if subject.code == "RC104" else ()
+    if made_up and len(made_up) == len(differences):
+        more = f"; and {len(made_up) - 1} more" if len(made_up) > 1 else ""
+        return "RC117", f"`{comparison.selection.names[line.actual]}`: {made_up[0]}{more}", None
+    said = difference_text(differences)
     if not said:
         return "RC301", f"`{name}`: {subject.unknown}", None
     call = comparison.selection.calls[line.actual]
@@ -88,7 +93,7 @@ def _sentence(comparison: Comparison, line: Line, rule: Rule, subject: Subject) 
 
 def _missing(comparison: Comparison, index: int) -> tuple[str, str | None]:
     name, names = comparison.expected[index], comparison.selection.names
-    times = names.count(name)
+    times = sum([comparison.is_about(index, each) for each in names])
     if times:
         calls = f"the only call of `{name}` is" if times == 1 else f"all {times:,} calls of `{name}` are"
         return f"`{comparison.expected_call(index).text}` is missing: {calls} paired with other expectations", None

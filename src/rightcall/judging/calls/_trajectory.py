@@ -137,6 +137,11 @@ class ToolTrajectoryEvaluator(
         spends = any([turn.spends for turn in compiled])
         return TrajectoryPlan(compiled, by_turn, match_type, policy, names, sum(map(len, compiled)), spends)
 
+    def tools_to_miss(self, criteria: ToolTrajectoryEvaluationCriteria) -> list[str]:
+        # Of the calls of a subset, none has to be made.
+        plan = self.plan(criteria)
+        return sorted(plan.names) if plan.match_type == "SUBSET" else []
+
     def scope(self, criteria: ToolTrajectoryEvaluationCriteria) -> Scope | None:
         plan = self.plan(criteria)
         if plan.by_turn:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import msgspec
 
 from rightcall.values.results import Finding, missing_calls
-from rightcall.values.trajectory import ToolCall, Trajectory
+from rightcall.values.trajectory import ToolCall, Trajectory, has_failed
 
 from ._criteria import Criteria
 
@@ -49,18 +49,33 @@ class Doubts(msgspec.Struct, frozen=True):
 def membership(call: ToolCall, criteria: Criteria) -> bool | None:
     """Return whether criteria are about a call; `None` where the trace does not record what that depends on."""
     # What is recorded is asked first: it may rule a call out although something else was not recorded.
-    if call.name in criteria.ignore_tools or (criteria.top_level and call.parent_id is not None):
+    if call.name in criteria.ignored or (criteria.top_level and call.parent_id is not None):
         return False
     if criteria.agent is not None and call.agent is not None and call.agent != criteria.agent:
         return False
     if criteria.turn is not None and call.turn is not None and call.turn != criteria.turn:
         return False
+    counts = outcome_counts(call, criteria)
+    if counts is False:
+        return False
     unknown = (
-        (criteria.agent is not None and call.agent is None)
+        counts is None
+        or (criteria.agent is not None and call.agent is None)
         or (criteria.top_level and "parent_id" in call.unrecorded)
         or (criteria.turn is not None and call.turn is None)
     )
     return None if unknown else True
+
+
+def outcome_counts(call: ToolCall, criteria: Criteria) -> bool | None:
+    """Return whether criteria are about a call, by what came of it; `None` where the trace does not tell."""
+    if criteria.failed == "count" or not criteria.selects_by_outcome:
+        return True
+    failed = has_failed(call)
+    if failed is False or call.name in criteria.failing:
+        return True
+    is_suspected = call.suspected_error or "error" in call.unrecorded
+    return False if failed or (criteria.failed == "ignore_suspected" and is_suspected) else None
 
 
 def reasons_for(trajectory: Trajectory, criteria: Criteria, doubts: Doubts, calls: Sequence[ToolCall]) -> list[Finding]:
@@ -74,6 +89,8 @@ def reasons_for(trajectory: Trajectory, criteria: Criteria, doubts: Doubts, call
         reasons.append(
             f"in which turn {_which(unknown)} {'was' if len(unknown) == 1 else 'were'} made was not recorded"
         )
+    if unknown := [call for call in calls if outcome_counts(call, criteria) is None]:
+        reasons.append(f"whether {_which(unknown)} failed was not recorded")
     if doubts.unordered:
         first, end = doubts.unordered[0]
         reasons.append(f"in which order {_which(calls[first:end])} were made was not recorded")

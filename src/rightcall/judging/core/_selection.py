@@ -13,7 +13,7 @@ from rightcall.matching.matchers import Moment
 from rightcall.values.trajectory import ToolCall, Trajectory, Usage
 
 from ._criteria import Criteria, Parallel
-from ._doubts import Doubts, Range, arrangements, membership, narrowed, reasons_for, wide
+from ._doubts import Doubts, Range, arrangements, membership, narrowed, outcome_counts, reasons_for, wide
 from ._parallel import free_ranges, widest_ranges
 
 _MOST_WORLDS = 256
@@ -45,6 +45,8 @@ class Selection(msgspec.Struct, frozen=True):
     """The run that the calls are of."""
     parallel: Parallel = "in_order"
     """Which of the calls have no order."""
+    suspected: int = 0
+    """How many calls were left out that may not have failed."""
 
     def position(self, index: int) -> int:
         """The place in the trajectory of the selected call at `index`."""
@@ -169,14 +171,17 @@ def select(trajectory: Trajectory, criteria: Criteria, expected_names: Collectio
         )
     kept: list[int] = []
     members: list[int] = []
+    suspected = 0
     for position, call in enumerate(trajectory.calls):
         meant = membership(call, criteria)
         if meant is False or (call.internal and call.name not in expected_names):
+            suspected += call.error is None and outcome_counts(call, criteria) is False
             continue
         if meant is None:
             members.append(len(kept))
         kept.append(position)
-    return _selection(trajectory, criteria, kept, frozenset(members))
+    selection = _selection(trajectory, criteria, kept, frozenset(members))
+    return msgspec.structs.replace(selection, suspected=suspected) if suspected else selection
 
 
 def _selection(trajectory: Trajectory, criteria: Criteria, kept: Sequence[int], members: frozenset[int]) -> Selection:

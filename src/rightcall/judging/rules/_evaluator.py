@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from rightcall.judging.core import Config, Criteria, Evaluator, Measurement, NotEmpty, Selection, Shorthand
 from rightcall.values.results import RulesJustification
 
-from ._plan import Failed, RulesPlan, compile_rules
+from ._plan import RulesPlan, compile_rules
 from ._stage import Stage
 from ._telling import RulesAccount
 from ._written import Rule
@@ -20,8 +20,7 @@ class CallRulesCriteria(Criteria):
     rules: NotEmpty[tuple[Rule, ...]]
     order: Literal["finished", "started"] = "finished"
     """With `started`, a call is before another if it began before, whether or not it had ended."""
-    failed: Failed = "count"
-    """Whether calls that failed are calls that a rule is about."""
+    selects_by_outcome: ClassVar[bool] = False
 
 
 class CallRulesConfig(Config):

@@ -1,3 +1,12 @@
+from ._bindings import (
+    NOTHING as NOTHING,
+    Assignment as Assignment,
+    NamesIn as NamesIn,
+    assignments as assignments,
+    check_names as check_names,
+    close_names as close_names,
+    names_in as names_in,
+)
 from ._call_parts import (
     PartName as PartName,
     PartsPattern as PartsPattern,
