@@ -121,6 +121,12 @@ CODES: dict[str, Code] = {
             "`status`. The message says what there was instead; `why` is the reason that the rule gives.",
         ),
         (
+            "RC117",
+            "value-made-up",
+            "An argument should come from an earlier output or input, and is in none of them. The message has the "
+            "value, and some of those that were there. To allow a constant too, put both into `$anyOf`.",
+        ),
+        (
             "RC118",
             "rule-never-applied",
             "No call was about a rule, so it says nothing of this run. It holds, and reports note it; with "
@@ -288,6 +294,7 @@ _TOLD = {
     "RC114": "failed",
     "RC115": "took too long",
     "RC116": "called against a rule",
+    "RC117": "called with a value made up",
     "RC301": "not recorded, so not measured",
     "RC506": "called in a way that no mock answers",
 }
