@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path as FilePath
 from typing import Any, Protocol
 
+from rightcall._lazy import lazy_pattern
 from rightcall.errors import CriteriaError, DocumentError, UnknownNameError, nearest, shown
 from rightcall.judging import (
     EVALUATORS,
@@ -35,7 +35,7 @@ from ._shorthands import (
 )
 from ._source import EvalSetDocument
 
-_STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
+_STEP = lazy_pattern(r"\.?([^.\[\]]+)|\[(\d+)\]")
 _CLASSIFICATION = "classification"
 _DEFAULT = ("config", "default_evaluation_criteria")
 _DEFAULTS = {"default_evaluation_criteria", "defaultEvaluationCriteria"}

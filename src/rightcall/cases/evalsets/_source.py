@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from pathlib import Path as FilePath
 from typing import Any
 
+from rightcall._lazy import lazy_pattern
 from rightcall.errors import DocumentError, InputError, RightcallError, shown
 from rightcall.judging import camel
 from rightcall.limits import Limits
 from rightcall.values.decoding import Document, Path, decode_document
 from rightcall.values.results import Source
 
-_LINE_END = re.compile(r"\r\n|\r|\n")
+_LINE_END = lazy_pattern(r"\r\n|\r|\n")
 
 
 class SourceFile:
@@ -198,6 +197,8 @@ class SourceObject:
         Raises:
             DocumentError: a key is misspelt.
         """
+        from difflib import get_close_matches
+
         spellings = {*self._asked, *known, *map(camel, known)}
         absent = [key for key in spellings if key not in self.value]
         for key in self.value:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import operator
-import re
 from collections import Counter
 from collections.abc import Callable, Set
 from typing import Annotated, Any, ClassVar, TypeAlias
 
 import msgspec
 
+from rightcall._lazy import lazy_pattern
 from rightcall.errors import shown
 from rightcall.judging.core import (
     CallScope,
@@ -39,7 +39,7 @@ _SCORES = ("0.0", "1.0")
 _FEW = 8
 _MOST_FINDINGS = 30
 _MOST = 1_000_000_000
-_WRITTEN = re.compile(r"\s*([^\s\d]*)\s*(\d{1,9})\s*")
+_WRITTEN = lazy_pattern(r"\s*([^\s\d]*)\s*(\d{1,9})\s*")
 
 
 def _bound(value: Any) -> tuple[str, int]:

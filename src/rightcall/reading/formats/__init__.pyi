@@ -1,5 +1,10 @@
-from ._containers import items_of as items_of
-from ._exports import is_mlflow_trace as is_mlflow_trace, live_span as live_span, mlflow_spans as mlflow_spans
+from ._containers import INPUT_FORMATS as INPUT_FORMATS, items_of as items_of
+from ._exports import (
+    is_live_span as is_live_span,
+    is_mlflow_trace as is_mlflow_trace,
+    live_span as live_span,
+    mlflow_spans as mlflow_spans,
+)
 from ._otlp import (
     decode_request as decode_request,
     is_otlp as is_otlp,

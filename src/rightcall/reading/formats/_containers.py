@@ -55,6 +55,9 @@ CONTAINERS = (
 )
 """Phoenix's REST spans are read as `sdk`, its OTLP and Tempo's as `otlp`."""
 
+INPUT_FORMATS = (*(container.name for container in CONTAINERS), MESSAGES)
+"""Names for `input_format`."""
+
 
 def items_of(document: Any, input_format: str | None = None) -> Iterator[Item]:
     """Yield the spans and log records of a decoded document, and anything else as an `OtherDocument`."""

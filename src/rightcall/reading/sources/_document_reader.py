@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import csv
 import io
 import os
 import zlib
@@ -14,16 +13,18 @@ from typing import IO, Any
 
 from rightcall.errors import InputError, MissingExtraError
 from rightcall.limits import Limits
-from rightcall.reading.formats import decode_request, items_of, looks_like_protobuf, protobuf_items, split_request
+from rightcall.reading import formats
+from rightcall.reading.formats import decode_request, looks_like_protobuf, protobuf_items, split_request
 from rightcall.reading.runs import Warnings
 from rightcall.reading.spans import Item
-from rightcall.reading.tables import UNREADABLE, known_columns, table_spans
 from rightcall.values.decoding import decode_json, decode_json_sequence
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _CHUNK = 1 << 20
 # One MiB: about a thousand system calls per GB.
+# 32 MiB, two blocks of a large file: below that there is nothing to gain from reading it twice.
+_LARGE = 1 << 25
 _SERVERS = ("http://", "https://")
 
 
@@ -31,6 +32,16 @@ def check_size(name: str, size: int, max_size: int | None) -> None:
     """Refuse a source of more bytes than the limit. Raises `InputError`."""
     if max_size is not None and size > max_size:
         raise InputError(f"{name}: more than the limit of {max_size:,} bytes (max_size)")
+
+
+def is_large(source: Any) -> bool:
+    """Return whether a source is a file that is better read block by block, if it is made of lines of OTLP."""
+    if not isinstance(source, (str, os.PathLike)):
+        return False
+    try:
+        return os.path.isfile(source) and os.path.getsize(source) >= _LARGE
+    except OSError:
+        return False  # it is gone: opening it says so
 
 
 def check_not_server(source: str) -> None:
@@ -237,6 +248,8 @@ class DocumentReader:
         except ImportError:
             message = f"{self._name} is a parquet file; to read it: pip install 'rightcall[arrow]'"
             raise MissingExtraError(message) from None
+        from rightcall.reading.tables import UNREADABLE, known_columns, table_spans
+
         try:
             table = parquet.ParquetFile(io.BytesIO(data))
             columns = known_columns(table.schema_arrow, self._name)
@@ -287,7 +300,8 @@ class DocumentReader:
             if found is not None:
                 self._budget.held += len(text)
                 return found  # type: ignore[no-any-return]
-        return list(items_of(decode_json(text, self._limits), self._input_format))
+        document = decode_json(text, self._limits)
+        return list(formats.items_of(document, self._input_format))
 
     def _batches_over_lines(self, first: bytes, stream: IO[bytes]) -> Iterator[Iterable[Item]]:
         """Yield the items of one document over several lines, of several such, or of the lines after a broken one."""
@@ -301,7 +315,7 @@ class DocumentReader:
         try:
             for _, document in decode_json_sequence((first + rest).decode("utf-8", "replace"), self._limits):
                 count += 1
-                yield list(items_of(document, self._input_format))
+                yield list(formats.items_of(document, self._input_format))
         except InputError as problem_of_next:
             if not count:
                 yield from self._batches_after_broken_line(rest, problem)
@@ -352,6 +366,8 @@ def _is_utf8(text: bytes) -> bool:
 
 
 def _csv_items(data: bytes) -> Iterator[Item]:
+    import csv
+
     usual = csv.field_size_limit(_LONGEST_CELL)  # a setting of the whole process, so it is put back below
     try:
         rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig", "replace"), newline="")))
@@ -360,7 +376,7 @@ def _csv_items(data: bytes) -> Iterator[Item]:
     finally:
         csv.field_size_limit(usual)
     for row in rows:
-        yield from items_of({key: value for key, value in row.items() if isinstance(key, str)}, "dataframe")
+        yield from formats.items_of({key: value for key, value in row.items() if isinstance(key, str)}, "dataframe")
 
 
 def _peek(stream: Any) -> bytes:

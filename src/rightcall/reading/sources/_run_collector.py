@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import tempfile
 import weakref
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import ExitStack
@@ -12,6 +11,7 @@ from typing import IO, Any
 
 from rightcall.errors import ConfigurationError, InputError, UnknownNameError, nearest
 from rightcall.limits import DEFAULT_LIMITS, Limits
+from rightcall.reading import tables
 from rightcall.reading.conventions import groups_of
 from rightcall.reading.formats import span_in
 from rightcall.reading.messages import Log, has_messages, logs_in
@@ -29,7 +29,6 @@ from rightcall.reading.runs import (
     without_creations,
 )
 from rightcall.reading.spans import Item, LogRecord, OtherDocument, PackedSpan, Span
-from rightcall.reading.tables import UNREADABLE
 from rightcall.values.trajectory import Trajectory
 
 from ._document_reader import LOOKED_FOR, Budget
@@ -54,6 +53,8 @@ class Spill:
         part = part_of_trace(span.trace_id)
         stream = self._parts.get(part)
         if stream is None:
+            import tempfile
+
             stream = tempfile.TemporaryFile(prefix="rightcall-")  # noqa: SIM115 (closed with all the others)
             self._parts[part] = self._closing.enter_context(stream)
         scope = span.scope.encode("utf-8", "surrogatepass")
@@ -297,8 +298,8 @@ class UnorderedSpans:
 
     def _taken(self, span: Span) -> ReadSpan:
         """Read a span at once: the call it records takes less memory than its attributes."""
-        if UNREADABLE in span.attributes:
-            self._troubles.setdefault(span.trace_id, set()).add(str(span.attributes.get(UNREADABLE)))
+        if tables.UNREADABLE in span.attributes:
+            self._troubles.setdefault(span.trace_id, set()).add(str(span.attributes.get(tables.UNREADABLE)))
         if groups_of(span):
             self._traces.unite(span)
         return read_span(span, self._limits, self._keep)

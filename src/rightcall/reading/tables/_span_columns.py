@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from rightcall._lazy import lazy_pattern
 from rightcall.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,8 +43,8 @@ may have its unit as a suffix: `start_time_unix_nano`, `duration_ms`."""
 _TIMES = {"unixnano": 1, "nanos": 1, "nano": 1, "ns": 1, "micros": 10**3, "us": 10**3}
 _TIMES |= {"millis": 10**6, "ms": 10**6, "seconds": 10**9, "s": 10**9}
 _TIMED = ("start", "end", "duration")
-_ATTRIBUTE_COLUMNS = re.compile(r"(?:span_?)?attributes\.(?=.)", re.IGNORECASE)
-_NO_WORDS = re.compile(r"[^a-z0-9]+")
+_ATTRIBUTE_COLUMNS = lazy_pattern(r"(?:span_?)?attributes\.(?=.)", re.IGNORECASE)
+_NO_WORDS = lazy_pattern(r"[^a-z0-9]+")
 _OPENED = frozenset({"context", "status", "scope", "instrumentationscope", "events"})
 
 LOOKED_FOR_COLUMNS = (

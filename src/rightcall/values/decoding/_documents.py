@@ -9,12 +9,13 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from rightcall._lazy import lazy_pattern
 from rightcall.errors import DocumentError
 from rightcall.limits import DEFAULT_LIMITS, Limits
 
 Path: TypeAlias = tuple[str | int, ...]
 """The place of a value in a document: the keys and indices that lead to it."""
-_SPACE = re.compile(r"[ \t\n\r]*")
+_SPACE = lazy_pattern(r"[ \t\n\r]*")
 _DECODER = json.JSONDecoder()
 
 
@@ -146,10 +147,10 @@ _PLAIN = {
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 # YAML 1.2.2, section 10.3.2: how the core schema resolves plain scalars. PyYAML's own rules are those of 1.1.
-_INTEGER = re.compile(r"[-+]?[0-9]+")
-_BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_SPECIAL = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_INTEGER = lazy_pattern(r"[-+]?[0-9]+")
+_BASED = lazy_pattern(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = lazy_pattern(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_SPECIAL = lazy_pattern(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _TAGS = {"tag:yaml.org,2002:str", "tag:yaml.org,2002:seq", "tag:yaml.org,2002:map"}
 
 
