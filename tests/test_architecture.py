@@ -225,5 +225,6 @@ def test_a_lazy_pattern_is_the_pattern_it_is_made_of() -> None:
     assert words.pattern == r"(?P<first>[a-z]+) [a-z]+"
     assert words.flags & re.IGNORECASE
     found = words.fullmatch("Book HOTEL")
-    assert found is not None and found["first"] == "Book"
+    assert found is not None
+    assert found["first"] == "Book"
     assert words.sub("-", "a b c d") == "- -"

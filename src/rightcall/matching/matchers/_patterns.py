@@ -94,12 +94,13 @@ class CallPattern(Pattern):
         self.name = name
         self.args = admit_expected({} if args is None else args, limits, where)
         self.policy = policy
-        self._test = _args_test(self.args, policy, Compiler(limits), where)
+        is_plain = is_literal(self.args)
+        self._test = _args_test(self.args, policy, Compiler(limits), where, is_plain)
         self.accepts_all = self._test is _anything
         self.index = _index(self.args, policy)
         self.is_delicate = is_delicate(self.args)
-        self.literal = self.args if isinstance(self.args, dict) and is_literal(self.args) else NOT_LITERAL
-        self.spends = not self.accepts_all and not is_literal(self.args)
+        self.literal = self.args if is_plain and isinstance(self.args, dict) else NOT_LITERAL
+        self.spends = not self.accepts_all and not is_plain
 
     def accepts(self, call: ToolCall) -> bool | None:
         args = call.args
@@ -118,14 +119,14 @@ class CallPattern(Pattern):
         return argument_differences(self.args, call.args or _EMPTY, self.policy)
 
 
-def _args_test(args: Any, policy: ArgsPolicy, compiler: Compiler, where: str) -> ArgsTest:
+def _args_test(args: Any, policy: ArgsPolicy, compiler: Compiler, where: str, is_plain: bool) -> ArgsTest:
     if policy == "ignore" or (policy == "subset" and isinstance(args, dict) and not args):
         return _anything
     if is_matcher(args) or not isinstance(args, dict):
         return _anything if is_any(args) else compiler.compile(args, where).matches
     if policy == "superset":
         return _superset_test({key: compiler.compile(item, f"{where}.{key}") for key, item in args.items()})
-    if is_literal(args):
+    if is_plain:
         return _literal_test(args, policy)
     items = {key: compiler.compile(item, f"{where}.{key}") for key, item in args.items()}
     return ObjectOf(items, compiler.limits, open=policy == "subset").matches
