@@ -20,7 +20,7 @@ SOURCE = Path(rightcall.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
 FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__"}
 FORBIDDEN_IMPORTS = {"pickle", "marshal", "shelve", "socket", "urllib.request", "http", "requests", "sqlite3"}
-NETWORKED = {"running/agents/_endpoints.py", "running/agents/_http.py", "reporting/viewer/_listener.py"}
+NETWORKED = {"running/agents/_endpoints.py", "running/agents/_http.py", "reporting/viewer/_server.py"}
 """The only modules that connect, or can be connected to: agents behind an address the user named, and the viewer."""
 DOORS = [
     ".".join(["rightcall", *path.parent.relative_to(SOURCE).parts]) for path in sorted(SOURCE.rglob("__init__.pyi"))

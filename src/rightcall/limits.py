@@ -22,6 +22,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     literal_bytes: int = 1024 * 1024
     """Size of one Python literal, in characters. Its parser needs a hundred times that in memory."""
 
+    archive_bytes: int = 4 * 1024 * 1024 * 1024
+    """Size of all samples in an archive of Inspect, in bytes, unpacked."""
+
     depth: int = 200
     """Nesting of lists and objects inside one value."""
 

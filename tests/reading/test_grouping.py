@@ -178,7 +178,7 @@ def test_an_agent_that_was_at_work_before_a_call_began_was_not_started_by_it() -
     outer = request(span(4, agent, endTimeUnixNano="90000"), made)
 
     def inner(begin: int) -> dict[str, Any]:
-        lasts = {"traceId": "a" * 32, "endTimeUnixNano": "9000"}
+        lasts: dict[str, Any] = {"traceId": "a" * 32, "endTimeUnixNano": "9000"}
         return request(span(begin, said, **lasts), call(8, "lookup", traceId="a" * 32, parent=begin))
 
     assert names(together(outer, inner(2))) == [("lookup",), ("research",)]

@@ -269,6 +269,15 @@ def test_no_calls_are_told_from_no_tool_data() -> None:
     assert talking.warnings == ()
 
 
+def test_where_calls_are_known_from_is_told() -> None:
+    asked = [{"role": "assistant", "parts": [{"type": "tool_call", "name": "other", "arguments": {}, "id": "o"}]}]
+    both = read_one(call(2, "search"), chat(1, [], asked))
+    marked = read_turns([Turn(messages=[{"role": "user", "content": "x"}, *asked])], tools_are_seen=True)
+
+    assert (both.names, both.metadata["tool_data"]) == (("other", "search"), "spans")
+    assert (marked.names, marked.metadata["tool_data"]) == (("other",), "messages")
+
+
 @given(seed=st.integers(0, 2**32), shape=st.lists(st.integers(0, 8), min_size=1, max_size=9))
 def test_the_order_in_which_spans_arrive_changes_nothing(seed: int, shape: list[int]) -> None:
     spans = [

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
-from tests.reading.logs import ANSWERED, ASKED, asks, gives
+from tests.reading.logs import ANSWERED, ASKED, asks, gives, refund
 from tests.reading.traces import request, span
 
 from rightcall.reading import read, read_messages
@@ -100,6 +100,51 @@ def test_a_line_that_a_log_repeats_is_no_new_call() -> None:
     given_back = {"type": "user", "uuid": "b", "message": {"role": "user", "content": [result]}}
 
     assert len(read_messages([used, given_back, used, given_back]).calls) == 1
+
+
+def test_a_summary_of_calls_and_their_results_has_no_calls_of_its_own() -> None:
+    call = {"id": "c", "name": "look", "arguments": "{}"}
+    result = {"call_id": "c", "name": "look", "content": "ok", "is_error": False}
+    made = [
+        {"source": "a", "type": "ToolCallRequestEvent", "content": [call]},
+        {"source": "a", "type": "ToolCallExecutionEvent", "content": [result]},
+    ]
+    summary = {
+        "source": "a",
+        "type": "ToolCallSummaryMessage",
+        "content": "ok",
+        "tool_calls": [call],
+        "results": [result],
+    }
+
+    assert read_messages([ASKED, *made, summary]).names == ("look",)
+    assert read_messages([ASKED, summary]).names == ("look",)
+    assert read_messages([ASKED, *made, summary, *made, summary]).names == ("look", "look")
+
+
+def test_a_summary_with_other_arguments_is_another_call() -> None:
+    def told(args: str) -> dict[str, Any]:
+        call = {"id": "c", "name": "look", "arguments": args}
+        return {
+            "role": "assistant",
+            "tool_calls": [call],
+            "results": [{"call_id": "c", "is_error": False, "content": 1}],
+        }
+
+    assert read_messages([ASKED, told('{"a": 1}'), told('{"a": 2}')]).names == ("look", "look")
+
+
+def test_messages_that_show_the_model_how_to_work_are_not_of_the_run() -> None:
+    shown = [{**message, "is_demo": True} for message in (asks(("look", "d", "{}")), gives("d", "ok"))]
+
+    assert read_messages([ASKED, *shown, *refund()]).names == ("refund",)
+
+
+def test_a_fragment_of_an_event_is_no_call_beside_the_whole_event() -> None:
+    parts = [{"function_call": {"name": "look", "args": {}}}]
+    event = {"author": "a", "content": {"role": "model", "parts": parts}}
+
+    assert read_messages([ASKED, {**event, "partial": True}, {**event, "partial": False}]).names == ("look",)
 
 
 def test_a_call_that_a_message_has_in_two_places_is_one_and_keeps_its_id() -> None:

@@ -70,6 +70,28 @@ SIGNS: dict[str, tuple[Any, str]] = {
         "message 2 asks",
     ),
     "DSPy": ({"role": "assistant", "content": "[[ ## next_tool_name ## ]]\nlook"}, "message 2 asks"),
+    "a command after a thought (mini-SWE-agent)": (
+        {"role": "assistant", "content": "THOUGHT: x\n\n```bash\nls\n```"},
+        "message 2 asks",
+    ),
+    "a command after a discussion (SWE-agent)": (
+        {"role": "assistant", "content": "DISCUSSION\nx\n```\nls\n```"},
+        "message 2 asks",
+    ),
+    "an action as JSON (tau-bench)": (
+        {"role": "assistant", "content": 'Action:\n{"name": "look", "arguments": {}}'},
+        "message 2 asks",
+    ),
+    "keystrokes (Terminus)": (
+        {"role": "assistant", "content": '{"plan": "x", "commands": [{"keystrokes": "ls\\n"}]}'},
+        "message 2 asks",
+    ),
+    "the prompt of a shell (SWE-agent)": ({"role": "user", "content": "a.py\nbash-$"}, "message 2"),
+    "what code gave back (AutoGen)": (
+        {"role": "user", "content": "exitcode: 0 (execution succeeded)\nCode output: 1"},
+        "message 2",
+    ),
+    "what a tool gave back (Cline)": ({"role": "user", "content": "[read_file for 'a.py'] Result:"}, "message 2"),
     "a role of its own with objects": ({"role": "API", "api_name": "look", "param_dict": {"a": 1}}, "role API"),
     "a call to an API": ({"role": "assistant", "content": "x", "api_call": {"path": "/x"}}, "an item"),
     "what a command gave back (mini-SWE-agent)": (
@@ -155,6 +177,12 @@ def test_a_text_about_tools_is_no_sign_where_calls_are_recorded() -> None:
         {"trajectory": [{"action": "ls", "observation": "x"}]},
         {"trajectory": [{"text": "x"}, {"tool_calls": [{"fn": "look"}]}]},
         {"trajectory_format": "mini-swe-agent-1"},
+        {"tool_calls": [{"name": "look", "arguments": {}}]},
+        {"tools_called": [{"name": "look", "input_parameters": {}}]},
+        {"intermediate_steps": [[{"tool": "look", "tool_input": {}}, "x"]]},
+        {"tools": [{"tool_name": "look", "tool_args": {}, "result": "x"}]},
+        {"final_response": asks(("look", "c", "{}"))},
+        {"outputs": ["[[ ## next_tool_name ## ]]\nlook"]},
     ],
     ids=str,
 )
@@ -171,6 +199,20 @@ def test_an_answer_beside_the_messages_that_asks_for_a_call_is_a_sign() -> None:
 
     assert trajectory.names == ("refund",)
     assert "beside the messages there is a call or result below `response`" in trajectory.not_understood
+
+
+@pytest.mark.parametrize("key", ["reward_info", "expected_tool_calls", "reference_trajectory", "task"])
+def test_what_an_agent_was_to_do_is_no_sign_beside_its_messages(key: str) -> None:
+    [trajectory] = read({"messages": [ASKED, ANSWERED], key: [{"action": {"name": "look", "arguments": {}}}]})
+
+    assert (trajectory.calls, trajectory.calls_recorded) == ((), True)
+
+
+def test_a_log_of_tasks_does_not_show_calls() -> None:
+    done = {"task": "Refund.", "agent": "a", "status": "completed", "output": "Done."}
+
+    with pytest.raises(RightcallError, match="neither spans nor messages"):
+        list(read([done, done]))
 
 
 def test_tools_that_a_log_tells_the_model_of_are_no_sign() -> None:

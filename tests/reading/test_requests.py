@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from tests.reading.talks import asks_for, chat, gives, says
-from tests.reading.traces import request
+from tests.reading.traces import request, span
 
 from rightcall.reading import read, read_messages
 
@@ -108,3 +109,35 @@ def test_an_id_of_the_simulated_user_is_free_for_the_agent_once_it_was_answered(
     found = read_messages([*begin, *made, says("assistant", "Done.")])
 
     assert [(call.name, call.output) for call in found.calls] == [("look", "seen")]
+
+
+def test_a_choice_among_the_events_of_a_model_span_is_its_answer() -> None:
+    asks = {"event.name": "gen_ai.choice", "message": asks_for("look", {})}
+    asked = {"event.name": "gen_ai.user.message", "role": "user", "content": "Go."}
+    given = {"event.name": "gen_ai.tool.message", "role": "tool", "content": "ok"}
+    spans = [
+        span(number, {"gen_ai.operation.name": "chat", "events": json.dumps(events)})
+        for number, events in enumerate([[asked, asks], [given, asks]], 1)
+    ]
+    [found] = read(request(*spans))
+
+    # The second model span has no history, so that its answer asks for a call of its own.
+    assert found.names == ("look", "look")
+
+
+def test_calls_that_models_ask_for_at_the_same_time_are_told_apart_by_any_arguments() -> None:
+    spans = [
+        chat(number, [says("user", "Go.")], asks_for("look", {"text": f"\ud800{number}"}), endTimeUnixNano="9000")
+        for number in (1, 2)
+    ]
+    [found] = read(request(*spans))
+
+    assert [call.args for call in found.calls] == [{"text": "\ud8001"}, {"text": "\ud8002"}]
+
+
+def test_calls_that_are_items_of_one_answer_were_asked_for_at_once_though_one_was_not_answered() -> None:
+    items = [{"type": "function_call", "name": name, "arguments": "{}", "call_id": name} for name in ("a", "b")]
+    given = {"type": "function_call_output", "call_id": "a", "output": "ok"}
+    found = read_messages([says("user", "Go."), *items, given])
+
+    assert [call.group for call in found.calls] == ["turn-1", "turn-1"]

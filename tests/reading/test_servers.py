@@ -330,3 +330,27 @@ def test_an_output_that_only_names_the_response_is_no_answer() -> None:
     [found] = read(request(span(1, agent, endTimeUnixNano="9000"), span(2, answering, parent=1)))
 
     assert found.output == "It was shipped."
+
+
+def test_an_output_that_also_names_the_response_is_an_answer() -> None:
+    agent = {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.response.id": "run-2",
+        "output.value": '{"id": "run-2", "status": "shipped"}',
+        "output.mime_type": "application/json",
+    }
+
+    [found] = read(request(span(1, agent)))
+
+    assert found.output == {"id": "run-2", "status": "shipped"}
+
+
+def test_a_call_in_a_message_of_phoenixs_dataframe_is_read() -> None:
+    function = {"tool_call.id": "c", "tool_call.function.name": "look", "tool_call.function.arguments": '{"a": [1]}'}
+    asking = {"message.role": "assistant", "message.tool_calls": [function]}
+    giving = {"message.role": "tool", "message.tool_call_id": "c", "message.content": "ok"}
+    told = {"llm.output_messages": json.dumps([asking]), "openinference.span.kind": "LLM"}
+    shown = {"llm.input_messages": json.dumps([asking, giving]), "openinference.span.kind": "LLM"}
+    [trajectory] = read(request(span(1, told), span(2, shown)))
+
+    assert [(call.name, call.args, call.output) for call in trajectory.calls] == [("look", {"a": [1]}, "ok")]

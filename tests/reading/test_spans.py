@@ -82,6 +82,14 @@ def test_arguments_that_cannot_be_parsed_are_unrecorded_with_a_warning() -> None
     assert "the arguments of a call of search" in trajectory.warnings[0]
 
 
+@pytest.mark.parametrize("written", ["search", '"search"'])
+def test_a_name_that_was_written_as_json_text_is_the_name_without_quotes(written: str) -> None:
+    made = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": written, "gen_ai.tool.call.id": written}
+    found = only_call(span(1, made))
+
+    assert (found.name, found.call_id) == ("search", "search")
+
+
 def test_arguments_that_were_not_recorded_are_not_empty_ones() -> None:
     trajectory = read_one(span(1, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search"}))
 

@@ -59,6 +59,27 @@ def claude(use: dict[str, Any], result: dict[str, Any], **beside: Any) -> list[d
     ]
 
 
+def qwen(did: str, status: str = "cancelled") -> list[dict[str, Any]]:
+    response = {"error": f"[Operation Cancelled] Reason: User {did}"}
+    return [
+        {
+            "type": "assistant",
+            "message": {
+                "role": "model",
+                "parts": [{"functionCall": {"id": "t", "name": "refund", "args": {"n": 7}}}],
+            },
+        },
+        {
+            "type": "tool_result",
+            "message": {
+                "role": "user",
+                "parts": [{"functionResponse": {"id": "t", "name": "refund", "response": response}}],
+            },
+            "toolCallResult": {"callId": "t", "status": status},
+        },
+    ]
+
+
 BASH = {"id": "t", "name": "refund", "input": {"n": 7}}
 DENIED = {"tool_use_id": "t", "is_error": True, "content": "The user does not want this."}
 REFUSALS: dict[str, tuple[list[dict[str, Any]], str]] = {
@@ -123,6 +144,7 @@ REFUSALS: dict[str, tuple[list[dict[str, Any]], str]] = {
         ],
         "Not today.",
     ),
+    "Qwen Code": (qwen("did not allow tool call"), "refused by the user"),
     "OpenAI Responses": (
         [{"type": "mcp_approval_request", "id": "t", "name": "refund", "arguments": '{"n": 7}', "server_label": "s"}],
         "approval was asked for",
@@ -142,6 +164,17 @@ def test_a_refused_call_is_withheld_in_the_format_of(name: str) -> None:
 
 def test_a_text_that_reads_like_a_refusal_withholds_nothing() -> None:
     trajectory = read_messages([ASKED, asks(("refund", "c", "{}")), gives("c", "The tool call was denied.")])
+
+    assert (trajectory.names, trajectory.withheld) == (("refund",), ())
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [qwen("cancelled tool execution."), qwen("did not allow tool call", "error")],
+    ids=["while it ran", "text"],
+)
+def test_a_call_is_withheld_only_where_the_user_refused_it_and_the_log_says_so(messages: list[dict[str, Any]]) -> None:
+    trajectory = read_messages([ASKED, *messages])
 
     assert (trajectory.names, trajectory.withheld) == (("refund",), ())
 

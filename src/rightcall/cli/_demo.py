@@ -20,8 +20,8 @@ from rightcall.running.project import load_configuration
 from rightcall.values.results import CaseResult, EvaluationResult, call_text
 from rightcall.values.trajectory import Trajectory
 
+from ._init import AGENT_FILE, EXAMPLE_EVALSET, project_files, write_files
 from ._output import Output
-from ._project_files import AGENT_FILE, EXAMPLE_EVALSET, project_files, write_files
 from ._terminal import Screen
 from .run._request import RunRequest
 from .run._running import Running

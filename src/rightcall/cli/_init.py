@@ -1,18 +1,41 @@
-"""`rightcall init`: a project that works, with a case that fails on purpose."""
+"""`rightcall init`: a project that works, with a case that fails on purpose. `demo` runs the same files."""
 
 from __future__ import annotations
 
+import re
 import shlex
+from collections.abc import Mapping
+from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import click
+import msgspec
 
 from rightcall.errors import RightcallError
-from rightcall.running.project import eval_sets_in, is_configured
+from rightcall.running.project import OWN_FILE, eval_sets_in, is_configured
+from rightcall.values.decoding import dump_json
 
-from ._frameworks import Found, framework_of
-from ._project_files import EVALSET_FILE, IGNORE_FILE, Written, beginning_of, project_files, settings_of, write_files
+from ._frameworks import Found, Parameter, SeenTool, framework_of
 from ._terminal import Screen
+
+AGENT_FILE = "shop_agent.py"
+EXAMPLE_EVALSET = "evals/shop.yaml"
+IGNORE_FILE = ".gitignore"
+WORKFLOW_FILE = ".github/workflows/rightcall.yml"
+SCHEMA_FILE = "evals/evalset.schema.json"
+SCHEMA_LINE = "# yaml-language-server: $schema=evalset.schema.json"
+"""What tells an editor to check and complete an eval set by the schema beside it."""
+
+_FILES = {
+    AGENT_FILE: AGENT_FILE,
+    EXAMPLE_EVALSET: EXAMPLE_EVALSET,
+    "traces/shop.jsonl": "traces/shop.jsonl",
+    WORKFLOW_FILE: "github/workflows/rightcall.yml",
+    "rightcall.toml": "rightcall.toml",
+    IGNORE_FILE: "gitignore",
+}
+"""Each file of a project, and its name in the template, where those that tools would heed have no dot."""
 
 
 @click.command(name="init")
@@ -92,3 +115,206 @@ def _tell_agent(screen: Screen, found: Found) -> None:
 def _tell_where(screen: Screen, folder: Path) -> None:
     if folder.resolve() != Path.cwd():
         screen.line(f"  cd {shlex.quote(str(folder))}")
+
+
+class Written(msgspec.Struct, frozen=True):
+    """Which files were written, and which were there before and are as they were."""
+
+    made: tuple[str, ...]
+    kept: tuple[str, ...]
+
+
+def project_files() -> dict[str, str]:
+    """The text of each file of the example project."""
+    template = resources.files(__package__) / "template"
+    kept = {name: template.joinpath(*file.split("/")).read_text(encoding="utf-8") for name, file in _FILES.items()}
+    return {**kept, SCHEMA_FILE: schema_text()}
+
+
+def schema_text() -> str:
+    """The JSON Schema of eval sets, as a file: what `rightcall schema` prints."""
+    from rightcall.cases.evalsets import eval_set_schema
+
+    return dump_json(eval_set_schema(), indent=2) + "\n"
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> Written:
+    """Write the files that are not there yet, and the folders they need; nothing is overwritten.
+
+    Raises:
+        RightcallError: one of them cannot be written; the message says which ones were.
+    """
+    made: list[str] = []
+    kept: list[str] = []
+    for name, text in files.items():
+        path = folder / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("x", encoding="utf-8", newline="\n") as file:
+                made.append(name)
+                file.write(text)
+        except FileExistsError as problem:
+            if problem.filename != str(path):
+                raise _told(path, problem, made) from None
+            kept.append(name)
+        except OSError as problem:
+            raise _told(path, problem, made) from None
+    return Written(tuple(made), tuple(kept))
+
+
+def _told(path: Path, problem: OSError, made: list[str]) -> RightcallError:
+    before = f"; begun or written: {', '.join(made)}" if made else "; nothing was written"
+    return RightcallError(f"{path}: {problem.strerror or problem}{before}")
+
+
+EVALSET_FILE = "evals/agent.yaml"
+TRACES_FILE = "traces/agent.jsonl"
+
+_EVALSET = """\
+{schema}
+# What the agent is asked, and which tools it should call then.
+#
+#   {score}   checks recorded traces against it: one case fails on purpose
+#   rightcall run                                       runs the agent on it
+
+# {framework}: {advice}.{guess}
+agent: {agent}
+
+# {tools}
+cases:
+  - id: first                        # every case has an id of its own
+    input: What a user would say     # what the agent is given: write what suits yours
+    tags: [smoke]                    # rightcall run --tag smoke
+    expect:
+      calls:                         # these calls, in this order, and no others
+        # The arguments that matter, and a $ matcher where a value may vary.
+        - {tool}: {any}
+      # never: [delete_everything]   # must not be called
+      # output: {{$contains: done}}    # what it says in the end
+
+  - id: fails_on_purpose             # {traces} has another path; take this case out when you have seen it
+    input: Something else a user would say
+    expect:
+      calls:
+        - {tool}: {wrong}
+"""
+_CONFIGURATION = """\
+# What `rightcall run` takes when it is given no names. Other options may be set here, too: timeout = 30
+agent = {agent}
+evalset = {evalset}
+"""
+_EXAMPLE = SeenTool("get_weather", (Parameter("city", "str"),))
+_VALUES: dict[str, tuple[Any, Any]] = {
+    "str": ("this one", "another one"),
+    "int": (1, 2),
+    "float": (1.5, 2.5),
+    "bool": (True, False),
+}
+"""For each type a value that is expected on purpose, and the one that was recorded."""
+_STARTED = 1_794_792_687_968_166_641
+_MILLISECOND = 1_000_000
+
+
+def beginning_of(found: Found, folder: Path) -> dict[str, str]:
+    """The text of each file for a project that has an agent."""
+    tool = max(found.tools, key=lambda one: _plain(one) is not None, default=_EXAMPLE)  # the first of the best
+    return {
+        **dict(found.adapter),
+        EVALSET_FILE: _eval_set(found, tool),
+        SCHEMA_FILE: schema_text(),
+        TRACES_FILE: _traces(found, tool),
+        **settings_of(found.agent, EVALSET_FILE, folder),
+    }
+
+
+def settings_of(agent: str, evalset: str, folder: Path) -> dict[str, str]:
+    """The text of the files that say what to run, here and in CI, for an eval set that is there."""
+    template = project_files()
+    workflow = template[WORKFLOW_FILE].replace("evals/*.yaml", evalset)
+    install = "pip install 'rightcall[run]' # and what your agent needs"
+    ending = "\n        # env: the keys that the agent's model needs, from the secrets of the repository\n"
+    configuration = _CONFIGURATION.format(agent=dump_json(agent), evalset=dump_json(evalset))
+    return {
+        WORKFLOW_FILE: workflow.replace(install, _install(folder) or install).rstrip() + ending,
+        **({} if is_configured(folder) else {OWN_FILE: configuration}),
+        IGNORE_FILE: template[IGNORE_FILE],
+    }
+
+
+def _install(folder: Path) -> str | None:
+    """How the project and Rightcall are installed, as far as its files tell."""
+    if (folder / "requirements.txt").is_file():
+        return "pip install -r requirements.txt 'rightcall[run]'"
+    return "pip install . 'rightcall[run]'" if (folder / "pyproject.toml").is_file() else None
+
+
+def _eval_set(found: Found, tool: SeenTool) -> str:
+    seen = ", ".join([one.name for one in found.tools])
+    return _EVALSET.format(
+        schema=SCHEMA_LINE,
+        score=f"rightcall score traces --evalset {EVALSET_FILE}",
+        traces=TRACES_FILE,
+        framework=found.framework.name,
+        advice=found.framework.advice,
+        guess="" if found.is_seen else " The name below is an example: write yours.",
+        agent=found.agent if re.fullmatch(r"[\w./:-]+", found.agent) else dump_json(found.agent),
+        tools=f"Tools that were seen: {seen}." if seen else "No tool was seen, so that of the cases is an example.",
+        tool=_key(tool.name),
+        any="{" + ", ".join([f"{_key(one.name)}: {{$any: true}}" for one in tool.parameters]) + "}",
+        wrong=_wrong(tool),
+    )
+
+
+def _key(name: str) -> str:
+    """A name as a key of YAML, which knows three words that are no texts."""
+    return dump_json(name) if name.lower() in ("null", "true", "false") else name
+
+
+def _wrong(tool: SeenTool) -> str:
+    plain = _plain(tool)
+    return f"{{{_key(plain.name)}: {dump_json(_VALUES[plain.type or 'str'][0])}}}" if plain is not None else "{}"
+
+
+def _plain(tool: SeenTool) -> Parameter | None:
+    return next((one for one in tool.parameters if one.type is not None), None)
+
+
+def _traces(found: Found, tool: SeenTool) -> str:
+    """Two traces as the framework's instrumentation would have recorded them."""
+    given = {one.name: _VALUES[one.type][1] if one.type else [] for one in tool.parameters}
+    # Without an argument that could be another one, what was recorded is a call too many.
+    paths = {"first": [given], "fails_on_purpose": [given] if _plain(tool) is not None else [given, given]}
+    return "".join(
+        [_trace(found, tool.name, case_id, calls, number) for number, (case_id, calls) in enumerate(paths.items(), 1)]
+    )
+
+
+def _trace(found: Found, tool: str, case_id: str, calls: list[dict[str, Any]], number: int) -> str:
+    root = _span("agent", number, 0, {"rightcall.case.id": case_id})
+    spans = [root, *[_span(tool, number, place, _attributes(found, tool, args)) for place, args in enumerate(calls, 1)]]
+    scope = {"scope": {"name": found.framework.scope}, "spans": spans}
+    return dump_json({"resourceSpans": [{"resource": {"attributes": []}, "scopeSpans": [scope]}]}) + "\n"
+
+
+def _attributes(found: Found, tool: str, args: dict[str, Any]) -> dict[str, str]:
+    if found.framework.scope.startswith("openinference"):
+        kind = {"openinference.span.kind": "TOOL", "tool.name": tool}
+        return {**kind, "input.value": dump_json(args), "output.value": '{"ok": true}'}
+    names = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool}
+    return {**names, "gen_ai.tool.call.arguments": dump_json(args), "gen_ai.tool.call.result": '{"ok": true}'}
+
+
+def _span(name: str, trace: int, place: int, attributes: dict[str, str]) -> dict[str, Any]:
+    start = _STARTED + place * _MILLISECOND
+    length = _MILLISECOND * (100 if place == 0 else 1)
+    return {
+        "traceId": f"{trace:032x}",
+        "spanId": f"{trace * 16 + place:016x}",
+        **({"parentSpanId": f"{trace * 16:016x}"} if place else {}),
+        "name": name,
+        "kind": 1,
+        "startTimeUnixNano": str(start),
+        "endTimeUnixNano": str(start + length),
+        "attributes": [{"key": key, "value": {"stringValue": value}} for key, value in attributes.items()],
+        "status": {},
+    }

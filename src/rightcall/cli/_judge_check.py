@@ -23,7 +23,7 @@ from ._options import (
     sources_of,
     trust_option,
 )
-from ._stored import opened
+from ._runs import opened
 from ._terminal import Screen, print_error, stdout_guard
 
 _WORDS = {True: "passed", False: "failed"}

@@ -13,7 +13,7 @@ import click
 from rightcall.errors import RightcallError, nearest
 from rightcall.version import __version__
 
-from ._terminal import print_error
+from ._terminal import Screen, print_error
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("_demo", "Run a small agent over its eval set, offline, and show the verdicts."),
@@ -21,15 +21,16 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("_show", "Show which calls are in traces: the tree, the timing, what was not recorded."),
     "run": ("run", "Run an agent over an eval set, and compare what it calls with what is expected."),
     "score": ("score", "Check recorded traces against expectations, without running the agent."),
-    "report": ("_report", "Write a run as JUnit XML, GitHub annotations, Markdown or JSON."),
+    "report": ("_runs:report", "Write a run as JUnit XML, GitHub annotations, Markdown or JSON."),
     "view": ("_view", "Show runs as web pages, to this machine only."),
-    "diff": ("_diff", "Compare runs: verdicts that flipped, paths that differ."),
+    "diff": ("_runs:diff", "Compare runs: verdicts that flipped, paths that differ."),
+    "stats": ("_stats", "Say how steady a run is: rates, intervals, flaky cases, where their runs part."),
     "judge-check": ("_judge_check", "Compare a judge with human labels: agreement, kappa, the cases they differ on."),
     "accept": ("_accept", "Update an eval set from traces or a run, as an edit to review."),
     "check": ("_eval_sets:check", "Check eval sets: every key, every expectation, every id."),
     "convert": ("_eval_sets:convert", "Convert an eval set of UiPath or ADK to the native format."),
     "schema": ("_eval_sets:schema", "Print the JSON Schema of eval sets, for editors."),
-    "explain": ("_explain", "Explain the code of a finding, and what to do about it."),
+    "explain": ("_main:explain", "Explain the code of a finding, and what to do about it."),
     "completion": ("_completion", "Print the script that completes commands, runs and cases in your shell."),
 }
 """Each command's module, with a name if it has several, and the line that the list prints without loading it."""
@@ -101,6 +102,24 @@ def _rightcall(context: click.Context) -> None:
         from ._status import print_status
 
         context.exit(print_status())
+
+
+@click.command(name="explain")
+@click.argument("code", required=False)
+def explain(code: str | None) -> None:
+    """Say what the code of a finding means and what to do about it. Without CODE, list all codes."""
+    import textwrap
+
+    from rightcall.values.results import CODES, explain
+
+    screen = Screen()
+    if code is None:
+        for known in CODES.values():
+            screen.line((known.code, "bold"), f"  {known.name}")
+        return
+    found = explain(code)
+    screen.line((found.code, "bold"), f" {found.name}\n")
+    screen.line(textwrap.fill(found.explanation, 80))
 
 
 def main() -> None:

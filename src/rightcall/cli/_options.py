@@ -35,7 +35,7 @@ JOINS = ("auto", "attribute", "trace", "order")
 CASE_ATTRIBUTE = "rightcall.case.id"
 """The values that the readers and the eval sets have, written once more so that `--help` need not load those."""
 
-Group = Literal["What", "How", "Output"]
+Group = Literal["What", "How", "Gate", "Output"]
 """The sections of the help of commands with many options."""
 
 _NEVER = {"names", "traces", "evalset", "expect", "resume", "failed", "is_watching", "out", "engine"}
@@ -63,7 +63,7 @@ class GroupedCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, section by section."""
-        sections: dict[str, list[tuple[str, str]]] = {"What": [], "How": [], "Output": [], "Other": []}
+        sections: dict[str, list[tuple[str, str]]] = {"What": [], "How": [], "Gate": [], "Output": [], "Other": []}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if record is not None and isinstance(param, click.Option):

@@ -16,14 +16,16 @@ from rightcall.values.trajectory import Trajectory
 
 from . import formats
 from .messages._framework_states import given_in
-from .messages._logs import Log, logs_in
+from .messages._log import Log
+from .messages._logs import logs_in
 from .runs._grouping import GROUPINGS, Grouping
 from .runs._input_output import GivenLog
 from .runs._notes import Warnings
-from .runs._run_builder import CASE, RunBuilder
+from .runs._run_builder import RunBuilder
 from .sources._document_reader import DocumentReader, is_large, opened
 from .sources._run_collector import RunCollector, checked_messages
 from .spans._span import LogRecord, Span
+from .spans._told_names import CASE
 
 if TYPE_CHECKING:
     from .sources._large_file import LargeFile
@@ -204,7 +206,10 @@ def _checked_log(messages: Any, limits: Limits) -> Log:
         raise InputError(
             f"messages holds {len(logs):,} conversations, and this takes one; read all of them with read(…)"
         )
-    checked_messages(logs[0].messages, "messages")
+    if not logs:
+        raise InputError("messages holds no conversation")
+    if not logs[0].format:
+        checked_messages(logs[0].messages, "messages")
     return logs[0]
 
 

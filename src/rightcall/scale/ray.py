@@ -151,10 +151,7 @@ class _Tasks:
         self._running: dict[Any, Fragment] = {}
 
     def run(
-        self,
-        tell: Callable[[Fragment, int, bool], None],
-        complain: Callable[[object], None],
-        stop: Callable[[], bool],
+        self, tell: Callable[[Fragment, int, bool], None], complain: Callable[[object], None], stop: Callable[[], bool]
     ) -> int:
         import ray
 

@@ -61,6 +61,15 @@ def test_a_relation_is_what_each_pair_says(kind: Any, most: int, data: Any) -> N
     assert relation.is_certain == (one_by_one(patterns, calls, None) == [[]] * len(patterns))
 
 
+@pytest.mark.parametrize("beside", [{}, {"q": 1}], ids=["as expected", "with another argument"])
+@pytest.mark.parametrize("size", [2, 20])
+def test_arguments_beside_the_expected_ones_are_looked_over_among_many_calls_too(size: int, beside: Any) -> None:
+    patterns = [CallPattern("a", {"p": number}, "subset") for number in range(size)]
+    calls = [ToolCall("a", {"p": number, **beside}) for number in range(size)]
+
+    assert [list(row) for row in relate(ExpectedCalls(patterns), calls).sure] == [[place] for place in range(size)]
+
+
 @pytest.mark.parametrize("kind", [BY_ARGS, BY_OUTPUT], ids=["arguments", "outputs"])
 @given(data=st.data())
 def test_calls_begin_with_the_expected_ones_where_each_is_surely_satisfied(kind: Any, data: Any) -> None:

@@ -34,7 +34,7 @@ from rightcall.running.project import (
 from rightcall.values.redaction import redacted_address
 from rightcall.values.results import CaseResult
 
-from .._stored import failed_in, last_run_of
+from .._runs import failed_in, last_run_of
 from .._terminal import print_error
 from ._listeners import Recordings
 from ._request import RunRequest

@@ -139,7 +139,7 @@ def _request(options: dict[str, Any]) -> Request:
     request = request_of(options, expectation=None if expect is None else _expectation(expect))
     if not options["failed"]:
         return request
-    from .._stored import failed_in, last_run_of
+    from .._runs import failed_in, last_run_of
 
     last = last_run_of(options["evalset"], runs_folder(options["runs"]), is_recorded=True)
     return request.only(frozenset([case.id for case in failed_in(last, request.expected.cases)]))

@@ -99,6 +99,17 @@ def tool_message(value: Any, call: CallRecord, attributes: Mapping[str, Any]) ->
     return content_blocks(content, call, attributes)
 
 
+def langsmith_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
+    """LangSmith's inputs of a tool of LangChain: `{"input": …}` around the arguments, written as text."""
+    if not isinstance(value, dict) or value.keys() != {"input"}:
+        return value
+    try:
+        inner = arguments(value["input"])
+    except UnparsableError:
+        return value
+    return inner if isinstance(inner, dict) else value
+
+
 def langsmith_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """LangSmith's run outputs: `{"output": …}`, and `{}` where the tool raised."""
     if value == {}:

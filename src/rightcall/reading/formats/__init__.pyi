@@ -1,10 +1,6 @@
 from ._containers import INPUT_FORMATS as INPUT_FORMATS, items_of as items_of
-from ._exports import (
-    is_live_span as is_live_span,
-    is_mlflow_trace as is_mlflow_trace,
-    live_span as live_span,
-    mlflow_spans as mlflow_spans,
-)
+from ._exports import is_live_span as is_live_span, live_span as live_span
+from ._mlflow import is_mlflow_trace as is_mlflow_trace, mlflow_spans as mlflow_spans
 from ._otlp import (
     decode_request as decode_request,
     is_otlp as is_otlp,
@@ -19,3 +15,22 @@ from ._protobuf import (
     protobuf_span as protobuf_span,
     protobuf_spans as protobuf_spans,
 )
+from ._row_cells import (
+    UNREADABLE as UNREADABLE,
+    Attributes as Attributes,
+    attributes_or_trouble as attributes_or_trouble,
+    moment as moment,
+    opened as opened,
+    scope_name as scope_name,
+    side_by_side as side_by_side,
+    span_of_cells as span_of_cells,
+    without_nulls as without_nulls,
+)
+from ._row_columns import (
+    OPENED as OPENED,
+    Path as Path,
+    attribute_columns as attribute_columns,
+    fields_of as fields_of,
+    folded as folded,
+)
+from ._rows import is_header as is_header

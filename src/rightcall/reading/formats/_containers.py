@@ -16,16 +16,18 @@ from ._exports import (
     is_dataframe_row,
     is_jaeger,
     is_live_span,
-    is_mlflow_trace,
     is_sdk_span,
     is_zipkin_span,
     jaeger_spans,
     live_span,
-    mlflow_spans,
     sdk_span,
     zipkin_span,
 )
+from ._langfuse import is_langfuse, langfuse_spans
+from ._langsmith import is_langsmith_run, langsmith_spans
+from ._mlflow import is_mlflow_trace, mlflow_spans
 from ._otlp import is_otlp, otlp_items
+from ._rows import is_row, row_span
 
 MESSAGES = "messages"
 """The name of the one format that is not a container of spans: a log of messages."""
@@ -37,26 +39,91 @@ class Container(msgspec.Struct, frozen=True):
     name: str
     recognises: Callable[[Any], bool]
     items: Callable[[Any], Iterable[Item]]
+    what: str
+    """What is read, for people."""
+    told_by: str
+    """The marks, for people."""
 
 
 def _alone(make: Callable[[Any], Item]) -> Callable[[Any], Iterable[Item]]:
     return lambda document: (make(document),)
 
 
-# Tried from the top. MLflow comes first because its traces hold spans of OTLP and of the SDK.
+# Tried from the top. MLflow comes first because its traces hold spans of OTLP and of the SDK, Langfuse before Zipkin
+# because its observations have the keys of Zipkin's spans.
 CONTAINERS = (
-    Container("mlflow", is_mlflow_trace, mlflow_spans),
-    Container("jaeger", is_jaeger, jaeger_spans),
-    Container("otlp", is_otlp, otlp_items),
-    Container("sdk", is_sdk_span, _alone(sdk_span)),
-    Container("zipkin", is_zipkin_span, _alone(zipkin_span)),
-    Container("openai-agents", is_agents_span, agents_spans),
-    Container("dataframe", is_dataframe_row, _alone(dataframe_span)),
+    Container(
+        "mlflow",
+        is_mlflow_trace,
+        mlflow_spans,
+        "MLflow's `Trace.to_json()`; answers of its server (`traces/get`, `traces/batchGet`); stored files; rows of "
+        "`search_traces`",
+        "`data.spans`; `trace_info` and `spans`; `spans` and `request`",
+    ),
+    Container("jaeger", is_jaeger, jaeger_spans, "Jaeger's JSON, one trace or `data`", "`traceID` and `spans`"),
+    Container(
+        "otlp",
+        is_otlp,
+        otlp_items,
+        "OTLP/JSON traces and logs: one document, or one request a line as the collector's file exporter writes them; "
+        "Tempo's `batches` and `trace`; Phoenix's `/spans/otlpv1`; single OTLP spans. camelCase or snake_case, "
+        "hexadecimal or base64 ids",
+        "`resourceSpans`, `resourceLogs`, `batches`, `startTimeUnixNano`",
+    ),
+    Container(
+        "sdk",
+        is_sdk_span,
+        _alone(sdk_span),
+        "what `ReadableSpan.to_json()` writes: one a line, in a list, or one after the other as the console exporter "
+        "prints them; Phoenix's REST spans",
+        "`context` and `name`",
+    ),
+    Container(
+        "langfuse",
+        is_langfuse,
+        langfuse_spans,
+        "Langfuse's traces with their observations, as its pages and its API give them; observations alone, one a line "
+        "or in `data`; exports in snake_case. An observation of OpenTelemetry is read by the convention of its span",
+        "`observations`; `parentObservationId`; `type`, `traceId` and `startTime`",
+    ),
+    Container(
+        "langsmith",
+        is_langsmith_run,
+        langsmith_spans,
+        "runs of LangSmith: a list, one a line, the answer of `runs/query`, or a tree of `child_runs`",
+        "`run_type`, or `dotted_order` and `id`, beside `inputs` or `outputs`",
+    ),
+    Container("zipkin", is_zipkin_span, _alone(zipkin_span), "Zipkin v2", "`traceId` and `id`"),
+    Container(
+        "openai-agents",
+        is_agents_span,
+        agents_spans,
+        "the OpenAI Agents SDK's own export",
+        "`object` = `trace.span`",
+    ),
+    Container(
+        "dataframe",
+        is_dataframe_row,
+        _alone(dataframe_span),
+        "rows of Phoenix's dataframe, as dicts or CSV",
+        "`context.span_id`",
+    ),
+    Container(
+        "rows",
+        is_row,
+        _alone(row_span),
+        "rows of spans as DuckDB, BigQuery, ClickHouse and scripts print them: JSON, JSON lines or CSV, in the "
+        "[columns](columns.md#tables-of-spans) of tables",
+        "ids of a trace and a span, and two of name, start, attributes",
+    ),
 )
 """Phoenix's REST spans are read as `sdk`, its OTLP and Tempo's as `otlp`."""
 
 INPUT_FORMATS = (*(container.name for container in CONTAINERS), MESSAGES)
 """Names for `input_format`."""
+
+
+_LISTS = ("data", "spans", "rows", "runs", "observations", "traces")
 
 
 def items_of(document: Any, input_format: str | None = None) -> Iterator[Item]:
@@ -87,8 +154,8 @@ def _container(document: Any, input_format: str | None) -> Container | None:
 
 
 def _wrapped(document: Any, input_format: str | None) -> Iterator[Item]:
-    # Servers wrap lists of spans in an object: {"data": […], "next_cursor": …}, {"spans": […]}.
-    for key in ("data", "spans") if isinstance(document, dict) and input_format != MESSAGES else ():
+    # Servers wrap lists of spans in an object: {"data": […], "next_cursor": …}, {"spans": […]}, {"rows": […]}.
+    for key in _LISTS if isinstance(document, dict) and input_format != MESSAGES else ():
         held = document.get(key)
         if isinstance(held, list) and any(_container(item, input_format) for item in held):
             yield from items_of(held, input_format)

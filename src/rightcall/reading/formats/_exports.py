@@ -1,4 +1,4 @@
-"""Spans in the JSON of other programs: the OpenTelemetry SDK, OpenAI Agents, Phoenix, MLflow, Jaeger, Zipkin."""
+"""Spans in the JSON of other programs: the OpenTelemetry SDK, OpenAI Agents, Phoenix, Jaeger, Zipkin."""
 
 from __future__ import annotations
 
@@ -7,13 +7,9 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-import msgspec
-
 from rightcall.errors import InputError
 from rightcall.reading.spans import Event, Span, nanoseconds, plain_attributes, restored, span_id
 from rightcall.values.decoding import admit, decode_json, decode_text
-
-from ._otlp import is_otlp_span, otlp_span
 
 _FAILED = 2
 _MEMBERS = ("context", "parent", "attributes", "start_time", "end_time", "status", "events", "name")
@@ -200,58 +196,6 @@ def _cell(value: Any) -> Any:
 
 def _time(value: Any) -> Any:
     return value.isoformat() if hasattr(value, "isoformat") else value
-
-
-_OWN = "mlflow."
-"""Prefix of MLflow's own attributes, which are JSON text in every form of its traces."""
-
-
-def is_mlflow_trace(document: Any) -> bool:
-    """Whether a document is a trace of MLflow, or a response of its server with one or several."""
-    if not isinstance(document, Mapping):
-        return False
-    if isinstance(document.get("data"), Mapping):
-        return isinstance(document["data"].get("spans"), list)
-    return any(True for _ in _answered(document))
-
-
-def mlflow_spans(document: Mapping[str, Any]) -> Iterator[Span]:
-    """Yield the spans of a trace of MLflow."""
-    for trace in _answered(document):
-        yield from (otlp_span(span, "") for span in trace["spans"] if is_otlp_span(span))
-    data = document.get("data")
-    for span in data["spans"] if isinstance(data, Mapping) else ():
-        if is_otlp_span(span):
-            yield _decoded(otlp_span(span, ""))
-        elif isinstance(span, Mapping) and isinstance(span.get("context"), Mapping):
-            yield _decoded(sdk_span(span))
-
-
-def _answered(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the traces in a response of MLflow's server: `traces/get` has one, `traces/batchGet` several."""
-    several = document.get("traces")
-    for held in (document, document.get("trace"), *(several if isinstance(several, list) else ())):
-        if isinstance(held, Mapping) and "trace_info" in held and isinstance(held.get("spans"), list):
-            yield held
-
-
-def _decoded(span: Span) -> Span:
-    """Undo the JSON encoding that `to_json` applies to each attribute, so that conventions find what was recorded."""
-    attributes = {key: _value(key, held) for key, held in plain_attributes(span.attributes).items()}
-    return msgspec.structs.replace(span, attributes=attributes)
-
-
-def _value(key: str, held: Any) -> Any:
-    if not isinstance(held, str):
-        return held
-    try:
-        value = decode_json(held)
-    except InputError:
-        return held
-    if key.startswith(_OWN):
-        # An `mlflow.…` attribute that another tracer sent was JSON text already, and is now encoded twice.
-        return value if isinstance(value, str) and value[:1] in ('"', "{", "[") else held
-    return value
 
 
 _MICROSECOND = 1_000  # in nanoseconds; both formats count microseconds

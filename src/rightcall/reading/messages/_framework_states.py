@@ -10,7 +10,7 @@ from rightcall._lazy import lazy_pattern
 from rightcall.reading.spans import NOTHING, outcome
 
 from ._message_exchange import exchange_of
-from ._parts import asks_for_calls, is_pair, text_of, writer_of, written_text
+from ._parts import asks_for_calls, is_pair, part_of, text_of, writer_of, written_text
 
 _DEPTH = 6
 _WRITTEN_DEPTH = 3
@@ -134,9 +134,15 @@ def _only_text(value: dict[str, Any]) -> Any:
 
 def _in_messages(value: list[Any], find: Any) -> Any:
     if not _are_messages(value):
-        return value
+        return NOTHING if value and all([_is_call(each) for each in value]) else value
     found = find(value)
     return NOTHING if found is None else found
+
+
+def _is_call(value: Any) -> bool:
+    """Whether a value is a requested call, as Vercel returns them instead of a text."""
+    part = part_of(value) if isinstance(value, dict) else None
+    return part is not None and part.kind == "call"
 
 
 def _said_by_user(message: Any) -> str | None:

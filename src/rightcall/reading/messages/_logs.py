@@ -5,37 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
+from ._log import Log
 from ._message_exchange import has_messages, messages_of
 from ._parts import is_step, part_of
-from ._unknown_calls import hidden_call, steps_beside
+from ._transcripts import transcript_logs
+from ._unknown_calls import acts_by_text, hidden_call, steps_beside
 
 _WHOLE = ("messages", "conversation", "history", "contents", "traj", "events", "steps")
 """Keys under which an object holds a whole conversation; other lists of messages are the response to one request."""
 
-_ANSWERS = ("response", "completion", "output", "choices", "generations", "result")
+_ANSWERS = ("response", "completion", "output", "outputs", "choices", "generations", "result")
 """Keys of the model's response, in logs of requests."""
 
 _IDS = ("trace_id", "conversation_id", "session_id", "id")
-
-
-class Log(msgspec.Struct, frozen=True):
-    """The messages of one conversation."""
-
-    messages: list[Any] = []
-    snapshots: tuple[list[Any], ...] = ()
-    """The conversation so far, as some of its events repeat it."""
-    id: str | None = None
-    about: Mapping[str, Any] = {}
-    """The object that holds the messages."""
-    steps: str = ""
-    """A description of steps beside the messages that were not read as calls; empty if there are none."""
-    nested: str = ""
-    """A description of other conversations beside the messages, such as those of sub-agents."""
-
-    def __bool__(self) -> bool:
-        return bool(self.messages or self.snapshots)
 
 
 def logs_in(documents: list[Any]) -> tuple[list[Log], int]:
@@ -44,6 +26,17 @@ def logs_in(documents: list[Any]) -> tuple[list[Log], int]:
     A line or list item that is, or holds, a list of messages is a conversation. Lines that are single messages or
     events are one conversation together, which an event among them may repeat.
     """
+    found, others = transcript_logs(documents)
+    if not found:
+        return _plain_logs(documents)
+    logs, left_out = _plain_logs(others) if others else ([], 0)
+    # A list of transcripts may have other conversations beside them, and what is neither.
+    known = [bool(log.snapshots) or has_messages(log.messages) for log in logs]
+    left_out += sum([len(log.messages) for log, is_known in zip(logs, known, strict=True) if not is_known])
+    return [*found, *[log for log, is_known in zip(logs, known, strict=True) if is_known]], left_out
+
+
+def _plain_logs(documents: list[Any]) -> tuple[list[Log], int]:
     if len(documents) == 1 and isinstance(documents[0], list) and any([_is_whole(item) for item in documents[0]]):
         documents = documents[0]
     if len(documents) == 1:
@@ -87,9 +80,19 @@ def _beside(document: Mapping[str, Any], messages: list[Any]) -> tuple[str, str]
     steps = steps_beside(document, messages)
     if isinstance(written, str) and written.startswith("mini-swe-agent") and messages:
         steps = f"the messages are in the format {written[:40]}, whose calls are text"
-    answer = hidden_call({key: document[key] for key in _ANSWERS if key in document})
+    answers = {key: document[key] for key in _ANSWERS if key in document}
+    answer = hidden_call(answers)
+    steps = steps or _text_that_acts(answers)
     others = [key for key, held in document.items() if isinstance(held, list) and held and _is_whole(held[0])]
     nested = [str(key)[:40] for key in others if isinstance(document[key][0], dict)]
     if nested:
         return steps, f"beside the messages there are conversations in `{nested[0]}`"
     return steps, f"beside the messages there is {answer}" if answer else ""
+
+
+def _text_that_acts(answers: Mapping[str, Any]) -> str:
+    """Describe a response in text that asks for a call (DSPy's history of a model)."""
+    for key, held in answers.items():
+        if any([isinstance(text, str) and acts_by_text(text) for text in (held if isinstance(held, list) else [held])]):
+            return f"beside the messages there is `{key}`, which asks for a call in its text"
+    return ""

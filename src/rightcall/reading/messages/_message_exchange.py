@@ -58,8 +58,14 @@ _DEPTH = 6
 _ANSWER = "gen_ai.choice"
 _REFUSED = "User rejected tool use"
 """Claude Code's note beside the result of a call that was not carried out."""
+_DENIALS = tuple(
+    [f"[Operation Cancelled] Reason: User {did}" for did in ("did not allow tool call", "denied execution")]
+)
+"""Qwen Code's and Gemini CLI's text for it. The same text for a call that was cancelled while it ran is another."""
 _USER = frozenset({"user", "human"})
 _MODEL = frozenset({"assistant", "model", "ai", "agent"})
+_TASK = frozenset({"task", "task_images"})
+"""Keys of the first step of smolagents; logs of tasks (CrewAI) have others beside them."""
 
 
 class Exchange:
@@ -149,20 +155,26 @@ def messages_of(document: Any) -> list[Any]:
 def exchanges_of(messages: Iterable[Any]) -> list[Exchange]:
     """Read each message, in order; messages without calls and results count, too.
 
-    A line that a log repeats, with the same `uuid` (Claude Code), is read once.
+    A line that a log repeats, with the same `uuid` (Claude Code), is read once; examples for the model and fragments
+    of messages are not read.
     """
     found: list[Exchange] = []
     # A session that Claude Code resumes repeats the lines of the one before, each with its `uuid`.
     known = set[str]()
     for message in messages:
         uuid = message.get("uuid") if isinstance(message, dict) else None
-        if isinstance(uuid, str) and uuid in known:
+        if (isinstance(uuid, str) and uuid in known) or (isinstance(message, dict) and _is_aside(message)):
             found.append(Exchange())
             continue
         found.append(exchange_of(message) if isinstance(message, dict) else no_message(message))
         if isinstance(uuid, str):
             known.add(uuid)
     return found
+
+
+def _is_aside(message: Mapping[str, Any]) -> bool:
+    """Whether a message shows the model how to work (SWE-agent), or is a fragment of the one that follows (ADK)."""
+    return message.get("is_demo") is True or (message.get("partial") is True and "author" in message)
 
 
 def no_message(item: Any) -> Exchange:
@@ -192,10 +204,17 @@ def exchange_of(message: Mapping[str, Any]) -> Exchange:
         exchange.acts = _acts(message, exchange.role)
     exchange.unread = found.unread
     _part_with_calls_of_user(exchange)
-    if message.get("toolUseResult") == _REFUSED:
-        for result in exchange.results:
+    for result in exchange.results:
+        if message.get("toolUseResult") == _REFUSED or _is_denied(message, result):
             result.withheld = "refused by the user"
     return exchange
+
+
+def _is_denied(message: Mapping[str, Any], result: CallRecord) -> bool:
+    """Whether Qwen Code says beside a result that the call was cancelled, and in it that the user did not allow it."""
+    told = message.get("toolCallResult")
+    is_cancelled = isinstance(told, dict) and told.get("status") == "cancelled"
+    return is_cancelled and (result.error or "").startswith(_DENIALS)
 
 
 def _read_parts(exchange: Exchange, found: _Parts) -> None:
@@ -319,6 +338,9 @@ def _find_parts(document: Mapping[str, Any], found: _Parts, depth: int, listed: 
         held = document[key]
         if held.__class__ is dict:
             _find_parts(held, found, depth + 1, listed, among)
+    # Langfuse writes messages of LangChain with what the provider returned, and without LangChain's own list of calls.
+    if not found.parts and document.get("additional_kwargs").__class__ is dict:
+        _find_parts(document["additional_kwargs"], found, depth + 1, listed, among)
 
 
 def _find_in_list(key: str, items: list[Any], found: _Parts, depth: int, written: bool) -> None:
@@ -366,7 +388,9 @@ def _role(message: Mapping[str, Any]) -> str:
 def _is_message(message: Mapping[str, Any]) -> bool:
     if is_step(message) or part_of(message) is not None:
         return True
-    if {"role", "lc", "author", "task", "part_kind", "parts", "tool_calls"} & message.keys():
+    if {"role", "lc", "author", "part_kind", "parts", "tool_calls"} & message.keys():
+        return True
+    if "task" in message and message.keys() <= _TASK:
         return True
     if isinstance(message.get("type"), str) and {"message", "data", "content", "subtype", "uuid"} & message.keys():
         return True

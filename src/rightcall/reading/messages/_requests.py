@@ -212,7 +212,7 @@ class _ConversationReader:
             context = requests.with_id(exchange.parent_id) or context
         if not exchange.calls or not (exchange.item or self._goes_on(exchange)):
             self._group, self._last = None, []
-        made = [self._call(call, context, turn) for call in exchange.calls]
+        made = [self._call(call, context, turn) for call in exchange.calls if not self._is_summed_up(call, exchange)]
         self._last_by = exchange.parent_id
         if self._last and not exchange.item:
             self._joined.append([*self._last, *made])
@@ -228,6 +228,13 @@ class _ConversationReader:
         """Whether a message asks for more calls while those of the message before it are all unanswered."""
         is_waiting = all([id(record) in self._waiting for record in self._last])
         return bool(self._last) and is_waiting and exchange.parent_id == self._last_by
+
+    def _is_summed_up(self, call: CallRecord, exchange: Exchange) -> bool:
+        """Whether a message repeats a call together with its result (AutoGen's summary)."""
+        use = self._uses.get(call.call_id or "", 0)
+        known = self._requests.with_id(call.call_id, call.name, use - 1) if use else None
+        has_result = any([result.call_id == call.call_id for result in exchange.results])
+        return known is not None and has_result and known.args == call.args
 
     def part_doubtful_groups(self) -> None:
         """Ungroup calls of several messages unless all were answered: results between them may be missing."""
@@ -361,10 +368,7 @@ class _ConversationReader:
         return True
 
     def _waiting_for(self, result: CallRecord) -> CallRecord | None:
-        for record in self._waiting.values():
-            if _may_answer(result, record):
-                return record
-        return None
+        return next((record for record in self._waiting.values() if _may_answer(result, record)), None)
 
 
 def _may_answer(result: CallRecord, request: CallRecord) -> bool:

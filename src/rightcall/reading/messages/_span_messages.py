@@ -48,6 +48,7 @@ _OF_MODELS: dict[str, Side] = {
     "mlflow.spanOutputs": "output",
     "langfuse.observation.input": "input",
     "langfuse.observation.output": "output",
+    "langfuse.observation.tool_calls": "output",
     "gen_ai.prompt": "input",
     "gen_ai.completion": "output",
     "openai_agents.input": "input",

@@ -122,6 +122,12 @@ _DEFINED = frozenset({"parameters", "input_schema", "inputSchema", "description"
 _CALL_DEPTH = 6
 _MOST_INSIDE = 1000  # values looked at per level, so that a wide message costs no more than a deep one
 _MOST_STEPS = 100
+_CALLED = ("toolcalls", "toolscalled", "toolsused", "tooluses", "intermediatesteps")
+"""Suffixes of keys, beside the messages, of lists of the calls that were made: DeepEval, LangChain and others."""
+_WANTED = re.compile(r"expect|reference|gold|ideal|target|truth|reward|score|evaluat|^tasks?$", re.I)
+"""Keys, beside the messages, of what an agent was to do (tau-bench)."""
+_RECORDED = frozenset({"result", "tool_args", "tool_call_id"})
+"""Keys of a call that was made, in a list that otherwise describes tools (Agno)."""
 _BARE_SIGN_KEYS = frozenset({"tool", "toolname"})
 """Keys that are a sign only in an item without a role."""
 _ABOUT_A_CALL = ("id", "ids", "index", "count", "type", "name", "result", "results", "output", "outputs", "error")
@@ -135,15 +141,24 @@ _ACTING_TEXT = lazy_pattern(
     r"|```(?:mswea_bash_command|tool_code|tool_call)\b"
     r"|\[\[ ## next_tool_name ## \]\]"
     r'|"action"\s{0,4}:\s{0,4}"[^"\n]+"\s{0,8},\s{0,8}"action_input"\s{0,4}:'
+    r'|^[ \t]*Action:\s{0,8}\{\s{0,8}"name"|"commands"\s{0,4}:\s{0,4}\[\s{0,8}\{\s{0,8}"keystrokes"'
     r'|\A\s*\[?\{\s{0,8}"(?:name|tool|tool_name|function|command)"\s{0,4}:\s{0,4}"[^"\n]+"\s{0,8},'
     r'\s{0,8}"(?:arguments|parameters|args|tool_input|input|params|kwargs)"\s{0,4}:',
     re.M,
 )
-"""How models ask for calls in text: tags of chat templates, ReAct, DSPy, JSON of LangChain's agents."""
+"""How models ask for calls in text: tags of chat templates, ReAct, DSPy, JSON of LangChain's agents, Terminus."""
 
 _THOUGHT = lazy_pattern(r"^[ \t]*Thought(?: \d+)?:", re.M)
 _ACTION = lazy_pattern(r"^[ \t]*Action(?: \d+)?:", re.M)
-_OBSERVATION = lazy_pattern(r"\s*(?:<returncode>|<tool_response>|<function_results>|OBSERVATION:|Observation:)")
+_COMMAND = lazy_pattern(r"\s*(?:THOUGHT:|DISCUSSION\b|Think:)[^`]*```")
+"""A command in a block of text, after the thought that leads to it (mini-SWE-agent, SWE-agent, AgentBench)."""
+_OBSERVATION = lazy_pattern(
+    r"\s*(?:<returncode>|<tool_response>|<function_results>|OBSERVATION:|Observation:|API output:"
+    r"|exitcode: -?\d+ \(execution|New Terminal Output:|The output of the OS:|Output:\n```|\[[^\]\n]{1,200}\] Result:)"
+    r"|.*\nbash-\$\s*\Z",
+    re.S,
+)
+"""How results are given in text: ReAct, tau-bench, AutoGen, Terminus, AgentBench, AppWorld, Cline, SWE-agent."""
 
 
 def unknown_block(key: str, item: Any) -> str:
@@ -236,7 +251,7 @@ def sign_of(document: Mapping[str, Any]) -> str:
 
 def acts_by_text(text: str) -> bool:
     """Whether a text of a model asks for a call, as agents do whose model has no tool calling."""
-    if _ACTION.search(text) and _THOUGHT.search(text):
+    if _COMMAND.match(text) or (_ACTION.search(text) and _THOUGHT.search(text)):
         return True
     return _ACTING_TEXT.search(text) is not None
 
@@ -247,13 +262,38 @@ def observes_by_text(text: str) -> bool:
 
 
 def steps_beside(document: Mapping[str, Any], messages: Any) -> str:
-    """Describe steps of an agent beside its messages (SWE-agent's `trajectory`); empty if there are none."""
+    """Describe steps or calls of an agent beside its messages (SWE-agent's `trajectory`); empty if there are none."""
     for key, held in document.items():
-        is_other = isinstance(held, list) and held is not messages and key not in DEFINITIONS
-        for item in held[:_MOST_STEPS] if is_other else ():
-            if isinstance(item, Mapping) and (not _STEPS.isdisjoint(item) or sign_of(item)):
-                return f"beside the messages there is `{_short(str(key))}`, with an item {_keys(item)}"
+        if held is messages or not held or _WANTED.search(str(key)):
+            continue
+        sign = _step_in(str(key), held) or _call_in(str(key), held)
+        if sign:
+            return f"beside the messages there is {sign}"
     return ""
+
+
+def _step_in(key: str, held: Any) -> str:
+    """Describe the first item of a list that is a step or a call that was made."""
+    items = [each for item in held[:_MOST_STEPS] for each in _listed(item)] if isinstance(held, list) else []
+    for item in items:
+        is_step = not _STEPS.isdisjoint(item) or bool(sign_of(item))
+        if not _RECORDED.isdisjoint(item) if key in DEFINITIONS else is_step:
+            return f"`{_short(key)}`, with an item {_keys(item)}"
+    return ""
+
+
+def _listed(item: Any) -> list[Mapping[str, Any]]:
+    """Return the objects of an item: itself, or those of a pair of a step and what was observed (LangChain)."""
+    return [each for each in (item if isinstance(item, list) else [item]) if isinstance(each, Mapping)]
+
+
+def _call_in(key: str, held: Any) -> str:
+    if key in DEFINITIONS or not isinstance(held, (list, dict)):
+        return ""
+    plain = _without_signs(key)
+    if plain.endswith(_CALLED):
+        return f"`{_short(key)}`"
+    return "" if plain in NO_CALLS_INSIDE else hidden_call({key: held})
 
 
 def _sign_in(message: Mapping[Any, Any], depth: int = 0) -> str:

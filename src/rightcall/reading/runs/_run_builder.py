@@ -18,11 +18,11 @@ from ._input_output import GivenLog, asked_and_answered, asked_and_answered_in
 from ._notes import NotUnderstood, Warnings
 from ._span_calls import read_span
 from ._span_tree import ReadSpan, Tree, once_each
+from ._told import told_of
 from ._turns import Conversations, Turns, turns_in
 from ._usage import usage_of
 
 _SETTINGS = {convention.name: convention.setting for convention in CONVENTIONS}
-CASE = "rightcall.case.id"
 # smolagents answers by calling `final_answer`, Pydantic AI by calling its output tool, `final_result`.
 _INTERNAL = frozenset({"final_answer", "final_result"})
 # To a model a hand-off is a tool: `transfer_to_…` in OpenAI Agents, and `transfer_back_to_…` in LangGraph.
@@ -53,6 +53,8 @@ class RunBuilder:
         self.log = Log()
         self.given_logs: list[GivenLog] = []
         """Logs of messages that an agent returned."""
+        self.beside = ""
+        """A description of what the source holds beside the run and may belong to it."""
         self._turns: list[list[ReadSpan]] = []
         self._limits = limits
         self._keep = keep
@@ -65,7 +67,8 @@ class RunBuilder:
     def trajectory(self, extra_warnings: Iterable[str] = ()) -> Trajectory:
         """Build the trajectory of the run."""
         spans = once_each(self.spans)
-        metadata = _kept(self.log, spans, self._keep)
+        self._not_understood.note(self.beside)
+        metadata = told_of(self.log, spans, self._keep)
         records, roles = _classified(spans)
         doubtful = [record for record in records if record.unread]
         records = [record for record in records if not record.unread] if doubtful else records
@@ -228,19 +231,6 @@ def _classified(spans: list[ReadSpan]) -> tuple[list[CallRecord], dict[int, Role
         elif span.call is not None:
             records.append(span.call)
     return ordered(records), roles
-
-
-def _kept(log: Log, spans: list[ReadSpan], keys: tuple[str, ...]) -> dict[str, Any]:
-    """Return what to keep: of the object that holds the messages, and of the first span that has the attribute."""
-    found = {key: log.about[key] for key in keys if key in log.about}
-    if CASE in keys and CASE not in found and isinstance(log.about.get("case_id"), (str, int)):
-        found[CASE] = log.about["case_id"]
-    for key in keys:
-        for span in spans:
-            if key in span.attributes:
-                found[key] = span.attributes.get(key)
-                break
-    return found
 
 
 def _placed(records: list[CallRecord], tree: Tree, roles: Mapping[int, Role]) -> list[CallRecord]:

@@ -19,6 +19,7 @@ from rightcall.reading.conventions import (
     kind_of,
     tools_of,
 )
+from rightcall.reading.formats import UNREADABLE
 from rightcall.reading.messages import message_attributes
 from rightcall.reading.spans import (
     NOTHING,
@@ -63,6 +64,9 @@ def read_span(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> ReadSpa
         call = _record_of(span, kind, limits)
         if call is not None:
             call.span = None
+    elif not kind and UNREADABLE in span.attributes:
+        # What cannot be read may have said that the span is a call.
+        call = CallRecord("", unread=f"the span {span.name[:80]!r}: {span.attributes.get(UNREADABLE)}")
     elif not kind and (tool := _tool_of(span)) is not None:
         call = CallRecord(tool, unread=_described(span, "which may be a call"))
     else:

@@ -16,11 +16,12 @@ from rightcall.limits import Limits
 from rightcall.reading import formats
 from rightcall.reading.formats import decode_request, looks_like_protobuf, protobuf_items, split_request
 from rightcall.reading.runs import Warnings
-from rightcall.reading.spans import Item
+from rightcall.reading.spans import Item, OtherDocument, Span
 from rightcall.values.decoding import decode_json, decode_json_sequence
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
+_ZIP = b"PK\x03\x04"
 _CHUNK = 1 << 20
 # One MiB: about a thousand system calls per GB.
 # 32 MiB, two blocks of a large file: below that there is nothing to gain from reading it twice.
@@ -187,16 +188,14 @@ class _Inflating(_Raw):
 
 
 LOOKED_FOR = (
-    "looked for OTLP (JSON, protobuf), OpenTelemetry SDK spans, Zipkin, Jaeger, Tempo, Phoenix, MLflow, "
-    "OpenAI Agents, and logs of messages"
+    "looked for OTLP (JSON, protobuf), OpenTelemetry SDK spans, Zipkin, Jaeger, Tempo, Phoenix, MLflow, Langfuse, "
+    "LangSmith, OpenAI Agents, rows of spans, logs of messages, and transcripts of agents and benchmarks"
 )
 """The known formats, for the message about a source in none of them."""
 
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _OTLP_MARK = b'"resourceSpans"'
 _HEAD = 256
-_LONGEST_CELL = 1 << 27
-# csv refuses cells beyond 128 KiB by default, and a cell with a model's messages is often longer.
 
 
 class Budget:
@@ -232,13 +231,23 @@ class DocumentReader:
         head = _peek(stream)
         if head.startswith(b"PAR1"):
             return self._parquet_batches(self._rest(stream))
+        # What only some formats need is imported for those: most traces are JSON.
+        if head.startswith(_ZIP):
+            from ._archives import samples_in
+
+            held = stream if stream.seekable() else io.BytesIO(self._rest(stream))
+            samples = samples_in(held, self._name, self._limits, self._warnings)
+            return ([OtherDocument(sample)] for sample in samples)
         if looks_like_protobuf(head):
             return iter([protobuf_items(self._rest(stream), self._name)])
         if head.startswith(_UTF16):
             text = self._rest(stream).decode("utf-16", "replace")
             stream = io.BytesIO(text.encode("utf-8", "replace"))
-        elif b"context.span_id" in head.split(b"\n")[0] and not head.lstrip().startswith((b"{", b"[")):
-            return iter([_csv_items(self._rest(stream))])
+        elif head.lstrip()[:1] not in (b"{", b"["):
+            from ._csv_table import csv_items, is_table
+
+            if is_table(head):
+                return iter([self._warned(csv_items(self._rest(stream), self._input_format))])
         return self._json_batches(stream)
 
     def _parquet_batches(self, data: bytes) -> Iterator[Iterable[Item]]:
@@ -248,18 +257,22 @@ class DocumentReader:
         except ImportError:
             message = f"{self._name} is a parquet file; to read it: pip install 'rightcall[arrow]'"
             raise MissingExtraError(message) from None
-        from rightcall.reading.tables import UNREADABLE, known_columns, table_spans
+        from rightcall.reading.tables import known_columns, table_spans
 
         try:
             table = parquet.ParquetFile(io.BytesIO(data))
             columns = known_columns(table.schema_arrow, self._name)
             for batch in table.iter_batches(columns=columns.needed):
-                spans = table_spans(batch, columns, self._limits)
-                for trouble in [span.attributes.get(UNREADABLE) for span in spans if UNREADABLE in span.attributes]:
-                    self._warnings.add("dropped cells", f"{self._name}: {trouble}")
-                yield spans
+                yield self._warned(table_spans(batch, columns, self._limits))
         except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as problem:  # of names that are not UTF-8
             raise InputError(f"{self._name}: damaged parquet data: {problem}") from None
+
+    def _warned(self, items: Iterable[Item]) -> Iterator[Item]:
+        """Yield the items, with a warning about each cell of a row that could not be read."""
+        for item in items:
+            if isinstance(item, Span) and formats.UNREADABLE in item.attributes:
+                self._warnings.add("dropped cells", f"{self._name}: {item.attributes.get(formats.UNREADABLE)}")
+            yield item
 
     def _json_batches(self, stream: IO[bytes]) -> Iterator[Iterable[Item]]:
         number, first = 1, self._line(stream, 1).removeprefix(codecs.BOM_UTF8)
@@ -301,7 +314,7 @@ class DocumentReader:
                 self._budget.held += len(text)
                 return found  # type: ignore[no-any-return]
         document = decode_json(text, self._limits)
-        return list(formats.items_of(document, self._input_format))
+        return list(self._warned(formats.items_of(document, self._input_format)))
 
     def _batches_over_lines(self, first: bytes, stream: IO[bytes]) -> Iterator[Iterable[Item]]:
         """Yield the items of one document over several lines, of several such, or of the lines after a broken one."""
@@ -315,7 +328,7 @@ class DocumentReader:
         try:
             for _, document in decode_json_sequence((first + rest).decode("utf-8", "replace"), self._limits):
                 count += 1
-                yield list(formats.items_of(document, self._input_format))
+                yield list(self._warned(formats.items_of(document, self._input_format)))
         except InputError as problem_of_next:
             if not count:
                 yield from self._batches_after_broken_line(rest, problem)
@@ -363,20 +376,6 @@ def _is_utf8(text: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _csv_items(data: bytes) -> Iterator[Item]:
-    import csv
-
-    usual = csv.field_size_limit(_LONGEST_CELL)  # a setting of the whole process, so it is put back below
-    try:
-        rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig", "replace"), newline="")))
-    except csv.Error as problem:
-        raise InputError(f"not a table of spans: {problem}") from None
-    finally:
-        csv.field_size_limit(usual)
-    for row in rows:
-        yield from formats.items_of({key: value for key, value in row.items() if isinstance(key, str)}, "dataframe")
 
 
 def _peek(stream: Any) -> bytes:

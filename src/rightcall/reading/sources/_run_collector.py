@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from rightcall.errors import ConfigurationError, InputError, UnknownNameError, nearest
 from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.reading import tables
+from rightcall.reading import formats
 from rightcall.reading.conventions import groups_of
 from rightcall.reading.formats import span_in
 from rightcall.reading.messages import Log, has_messages, logs_in
@@ -109,6 +109,8 @@ class RunCollector:
         self._keep, self._limits = keep, limits
         self._logs: dict[str, list[LogRecord]] = {}
         self._loose: list[Any] = []
+        self._beside = ""
+        """A description of messages in a source of spans."""
 
     def add(self, items: Iterable[Item]) -> None:
         """Add the items of a document."""
@@ -194,6 +196,7 @@ class RunCollector:
         while runs:
             run = RunBuilder(self._limits, self._keep)
             run.spans = runs.pop()
+            run.beside = self._beside
             run.logs = self._logs_of(self._logs if alone else dict.fromkeys([span.trace_id for span in run.spans]))
             yield run.trajectory(warnings.texts())
 
@@ -215,6 +218,9 @@ class RunCollector:
         """Add a warning about documents that are not spans, in a source with spans."""
         if self._loose:
             warnings.add("documents", f"{name}: {len(self._loose)} documents that are not spans were left out")
+            logs, _ = logs_in(self._loose)
+            if any([log.format or has_messages(log.messages) for log in logs]):
+                self._beside = "messages in the source beside the spans, which may be of the same run"
 
     def _logs_of(self, traces: Iterable[str]) -> list[LogRecord]:
         return [record for trace in traces for record in self._logs.get(trace, ())] if self._logs else []
@@ -248,9 +254,12 @@ class RunCollector:
 
     def _messages(self, name: str, warnings: Warnings) -> list[Log]:
         logs, left_out = logs_in(self._loose)
+        if not logs:
+            raise InputError(f"{name}: no conversation in it")
         if left_out:
             warnings.add("documents", f"{name}: {left_out:,} documents that hold no messages were left out")
-        for log in logs:
+        # What a transcript holds that is not a message was not understood; its format is known.
+        for log in [log for log in logs if not log.format]:
             checked_messages(log.messages or [message for held in log.snapshots for message in held], name)
         return logs
 
@@ -298,8 +307,8 @@ class UnorderedSpans:
 
     def _taken(self, span: Span) -> ReadSpan:
         """Read a span at once: the call it records takes less memory than its attributes."""
-        if tables.UNREADABLE in span.attributes:
-            self._troubles.setdefault(span.trace_id, set()).add(str(span.attributes.get(tables.UNREADABLE)))
+        if formats.UNREADABLE in span.attributes:
+            self._troubles.setdefault(span.trace_id, set()).add(str(span.attributes.get(formats.UNREADABLE)))
         if groups_of(span):
             self._traces.unite(span)
         return read_span(span, self._limits, self._keep)

@@ -31,3 +31,11 @@ from ._span import (
     undecoded as undecoded,
     unnested as unnested,
 )
+from ._told_names import (
+    CASE as CASE,
+    CASES as CASES,
+    REPEAT as REPEAT,
+    REPEATS as REPEATS,
+    SCORES as SCORES,
+    TOLD as TOLD,
+)

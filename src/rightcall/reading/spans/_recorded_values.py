@@ -133,7 +133,7 @@ def _without_nulls(value: Any, depth: int) -> Any:
 
 
 _HEX = lazy_pattern(r"[0-9a-fA-F]+\Z")
-_ISO = lazy_pattern(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9})\d*)?\s*(Z|[+-]\d\d:?\d\d)?\Z")
+_ISO = lazy_pattern(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9})\d*)?\s*(Z|UTC|[+-]\d\d:?\d\d)?\Z")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Ids have 8 and 16 bytes (W3C Trace Context, sections 3.2.2.3 and 3.2.2.4); all zeros mean that there is none.
 _HEX_LENGTHS = (16, 32)
@@ -207,7 +207,7 @@ def _from_iso(text: str) -> int | None:
     if not found:
         return None
     day, clock, fraction, zone = found.groups()
-    zone = "+00:00" if zone in (None, "Z") else zone
+    zone = "+00:00" if zone in (None, "Z", "UTC") else zone
     try:
         whole = datetime.fromisoformat(f"{day}T{clock}{zone}")
     except ValueError:

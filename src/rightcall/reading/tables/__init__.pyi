@@ -1,3 +1,2 @@
-from ._cells import UNREADABLE as UNREADABLE
 from ._row_spans import table_spans as table_spans
 from ._span_columns import known_columns as known_columns

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from rightcall.errors import InputError
 from rightcall.limits import Limits
-from rightcall.reading.conventions import lazy_attributes
-from rightcall.reading.spans import RawAttributes, nanoseconds, plain_value, restored, undecoded
-from rightcall.values.decoding import decode_json
+from rightcall.reading.formats import Attributes, Path, attributes_or_trouble, moment, opened, without_nulls
+from rightcall.reading.spans import restored
 
-from ._span_columns import Path, SpanColumns
+from ._span_columns import SpanColumns
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _UNREADABLE = "unreadable values, such as text that is not UTF-8"
 _UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
-# The size of a number since 1970 shows its unit: below the first bound it is seconds until the year 5138, below the
-# second milliseconds until then, and so on.
-_SIZES = ((10**11, 10**9), (10**14, 10**6), (10**17, 10**3))
+_KIND = "openinference.span.kind"
 
 
 def column_at(batch: pa.RecordBatch, path: Path) -> Any:
@@ -94,9 +90,7 @@ def times(batch: pa.RecordBatch, columns: SpanColumns, field: str) -> list[int |
     held = values(column)
     if pa.types.is_decimal(column.type):  # as which Spark writes unsigned numbers of 64 bits
         held = [None if value is None else int(value) for value in held]
-    if unit is None and field != "duration":
-        return [nanoseconds(value, _unit_of(value)) for value in held]
-    return [nanoseconds(value, unit or 1) for value in held]
+    return [moment(value, unit, field == "duration") for value in held]
 
 
 def _value(scalar: Any) -> Any:
@@ -105,14 +99,6 @@ def _value(scalar: Any) -> Any:
     except (ValueError, OverflowError):
         text = hasattr(scalar, "as_buffer")
         return scalar.as_buffer().to_pybytes().decode("utf-8", "replace") if text else _UNREADABLE
-
-
-def _unit_of(value: Any) -> int:
-    if isinstance(value, str) and value.isdecimal() and len(value) <= 40:
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return 1
-    return next((unit for bound, unit in _SIZES if abs(value) < bound), 1)
 
 
 def _plain(column: Any) -> Any:
@@ -149,104 +135,16 @@ def _retyped(kind: Any, time: Any) -> Any:
     return kind
 
 
-UNREADABLE = "rightcall.unreadable"
-"""The attribute that says which part of a span could not be read."""
-
-_DEEPEST = 20
-_KIND = "openinference.span.kind"
-_BLANK = frozenset({"", "{}", "[]", "null"})
-
-Attributes = dict[str, Any] | RawAttributes
-
-
 def table_attributes(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits) -> list[Attributes]:
     """Return the attributes of each span of a batch whose rows are spans, from the columns the batch has."""
     path = columns.paths.get("attributes")
     if path is None:
         found: list[Attributes] = [{} for _ in range(batch.num_rows)]
     else:
-        found = [_in_cell(cell, limits) for cell in entries(batch, path)]
+        found = [attributes_or_trouble(cell, limits) for cell in entries(batch, path)]
     there = set(batch.schema.names)
     named = [(name, key) for name, key in columns.attributes.items() if name in there]
     return _with_columns(found, batch, columns, named) if named else found
-
-
-def attributes_in(cell: Any, limits: Limits) -> Attributes:
-    """Return the attributes in a cell: an object, pairs, objects with `key` and `value`, or any of these as JSON.
-
-    Raises:
-        InputError: the text is not such JSON.
-    """
-    if cell.__class__ is dict:
-        return _opened({key: without_nulls(value) for key, value in cell.items() if value is not None})
-    if not isinstance(cell, (str, bytes)):
-        return _in_pairs(cell)
-    if cell in _BLANK:
-        return {}
-    lazy = _lazily(cell, limits) if isinstance(cell, str) else None
-    if lazy is not None:
-        return lazy
-    held = decode_json(cell, limits)
-    if not isinstance(held, Mapping):
-        return _in_pairs(held)
-    return _opened({key: value for key, value in held.items() if value is not None})
-
-
-def marked(attributes: Attributes, trouble: str) -> dict[str, Any]:
-    """Return attributes with a note on what could not be read."""
-    return {**{key: attributes.get(key) for key in attributes}, UNREADABLE: trouble}
-
-
-def without_nulls(value: Any) -> Any:
-    """Return a value without nulls inside: a struct column gives every row the fields of all rows."""
-    if value.__class__ is dict:
-        return {key: without_nulls(held) for key, held in value.items() if held is not None}
-    if value.__class__ is list:
-        return [without_nulls(held) for held in value]
-    return value
-
-
-def _in_cell(cell: Any, limits: Limits) -> Attributes:
-    try:
-        return attributes_in(cell, limits)
-    except InputError as problem:
-        return {UNREADABLE: f"the attributes of a span could not be read: {problem}"}
-
-
-def _lazily(text: str, limits: Limits) -> RawAttributes | None:
-    """Return attributes decoded on demand; None if some are nested, or the text is not an object."""
-    held = undecoded(text) if len(text) <= limits.text_bytes else None
-    if held is None or any(["." not in each.key and bytes(each.value)[15:16] == b"{" for each in held]):
-        return None
-    return lazy_attributes(held)  # type: ignore[no-any-return]
-
-
-def _in_pairs(held: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for pair in held if isinstance(held, list) else ():
-        if isinstance(pair, Mapping):
-            key, value = pair.get("key"), pair.get("value")
-        else:
-            key, value = pair if isinstance(pair, tuple) else (None, None)
-        value = plain_value(value) if isinstance(value, Mapping) else value
-        if isinstance(key, str) and value is not None:
-            found[key] = value
-    return found
-
-
-def _opened(attributes: dict[str, Any]) -> dict[str, Any]:
-    """Add nested attributes under dotted names: `{"tool": {"name": …}}` is also `tool.name`."""
-    nested = [(key, value) for key, value in attributes.items() if value.__class__ is dict and "." not in key]
-    for key, value in nested:
-        _open(key, value, attributes, 0)
-    return attributes
-
-
-def _open(path: str, held: dict[str, Any], attributes: dict[str, Any], depth: int) -> None:
-    for key, value in held.items():
-        attributes.setdefault(f"{path}.{key}", value)
-        if value.__class__ is dict and depth < _DEEPEST:
-            _open(f"{path}.{key}", value, attributes, depth + 1)
 
 
 def _with_columns(
@@ -263,4 +161,4 @@ def _with_columns(
         for row, cell in zip(rows, cells(batch, kind), strict=True):
             if isinstance(cell, str):
                 row.setdefault(_KIND, cell)
-    return [_opened(restored(row)) for row in rows]
+    return [opened(restored(row)) for row in rows]

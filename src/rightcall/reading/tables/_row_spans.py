@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -10,32 +10,25 @@ import msgspec
 
 from rightcall.errors import InputError, shown
 from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.reading.formats import is_mlflow_trace, mlflow_spans, otlp_span
-from rightcall.reading.runs import Grouping, keys_of
-from rightcall.reading.spans import Event, Span, nanoseconds, span_id, topmost
-from rightcall.values.decoding import decode_json
-
-from ._cells import (
+from rightcall.reading.formats import (
     UNREADABLE,
-    Attributes,
-    attributes_in,
-    cells,
-    column_at,
-    marked,
-    table_attributes,
-    times,
-    values,
+    is_mlflow_trace,
+    mlflow_spans,
+    otlp_span,
+    scope_name,
+    side_by_side,
+    span_of_cells,
     without_nulls,
 )
+from rightcall.reading.runs import Grouping, keys_of
+from rightcall.reading.spans import Span, span_id, topmost
+from rightcall.values.decoding import decode_json
+
+from ._cells import cells, column_at, table_attributes, times, values
 from ._span_columns import SpanColumns
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-_NO_EVENTS = (None, "", "[]", "null")
-_EVENT = {"name": "name", "eventname": "name", "attributes": "attributes"}
-_EVENT |= dict.fromkeys(("timeunixnano", "timestamp", "time", "timens"), "time")
 
 
 def table_spans(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits = DEFAULT_LIMITS) -> list[Span]:
@@ -51,7 +44,7 @@ def table_spans(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits = DE
     others = [_cells(batch, columns, field) for field in ("status", "message", "scope")]
     ends, attributes = _ends(batch, columns, starts), table_attributes(batch, columns, limits)
     rows = zip(*held, starts, ends, attributes, *others, _events(batch, columns), strict=False)
-    return [_span(limits, *row) for row in rows]
+    return [span_of_cells(limits, *row) for row in rows]
 
 
 def spans_by_row(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits) -> list[list[Span]]:
@@ -70,40 +63,7 @@ def spans_by_row(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits) ->
 def table_names(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits) -> list[tuple[str, str]]:
     """Return the name and scope of each span of a batch whose rows are spans."""
     pairs = zip(_cells(batch, columns, "name"), _cells(batch, columns, "scope"), strict=False)
-    return [(name if isinstance(name, str) else "", _scope_name(scope, [], limits)) for name, scope in pairs]
-
-
-def _span(
-    limits: Limits,
-    trace_id: Any,
-    span_id: Any,
-    parent_id: Any,
-    name: Any,
-    start: int | None,
-    end: int | None,
-    attributes: Attributes,
-    status: Any,
-    message: Any,
-    scope: Any,
-    events: Any,
-) -> Span:
-    """Build one span, by way of the tolerant OTLP reader, which knows every spelling of ids and statuses."""
-    troubles: list[str] = []
-    if isinstance(status, str) and status[:1] == "{":
-        status = _read(decode_json, status, troubles, limits)
-    document = {
-        "name": name,
-        "traceId": trace_id,
-        "spanId": span_id,
-        "parentSpanId": parent_id,
-        "startTimeUnixNano": start,
-        "endTimeUnixNano": end,
-        "status": status if isinstance(status, Mapping) else {"code": status, "message": message},
-    }
-    span = otlp_span(document, _scope_name(scope, troubles, limits))
-    found = _read(_events_in, events, troubles, limits) if events and events not in _NO_EVENTS else None
-    held = marked(attributes, troubles[0]) if troubles else attributes
-    return msgspec.structs.replace(span, attributes=held, events=found or ())
+    return [(name if isinstance(name, str) else "", scope_name(scope, limits)) for name, scope in pairs]
 
 
 def _cells(batch: pa.RecordBatch, columns: SpanColumns, field: str) -> Iterable[Any]:
@@ -124,42 +84,7 @@ def _events(batch: pa.RecordBatch, columns: SpanColumns) -> Iterable[Any]:
     if "event_names" not in columns.paths:
         return _cells(batch, columns, "events")
     parts = [_cells(batch, columns, field) for field in ("event_names", "event_times", "event_attributes")]
-    return [_side_by_side(*lists) for lists in zip(*parts, strict=False)]
-
-
-def _side_by_side(names: Any, moments: Any, attributes: Any) -> list[dict[str, Any]]:
-    """Return the events of a row whose names, times and attributes are three lists (ClickHouse exporter)."""
-    held = zip(names or (), moments or repeat(None), attributes or repeat(None), strict=False)
-    return [{"name": name, "time": moment, "attributes": pairs} for name, moment, pairs in held]
-
-
-def _events_in(held: Any, limits: Limits) -> list[Event]:
-    held = decode_json(held, limits) if isinstance(held, (str, bytes)) else held
-    return [_event(event, limits) for event in held if isinstance(event, Mapping)] if isinstance(held, list) else []
-
-
-def _event(event: Mapping[str, Any], limits: Limits) -> Event:
-    found = {_EVENT.get(key.lower().replace("_", "")): value for key, value in event.items() if value is not None}
-    name, attributes = found.get("name"), attributes_in(found.get("attributes"), limits)
-    time = nanoseconds(found.get("time"))
-    return Event(name if isinstance(name, str) else "", attributes, time)  # type: ignore[arg-type]
-
-
-def _scope_name(scope: Any, troubles: list[str], limits: Limits) -> str:
-    """Return the name of an instrumentation: the cell itself, or `name` of an object in it."""
-    if isinstance(scope, str) and scope[:1] != "{":
-        return scope
-    held = _read(decode_json, scope, troubles, limits) if isinstance(scope, str) else scope
-    name = held.get("name") if isinstance(held, Mapping) else None
-    return name if isinstance(name, str) else ""
-
-
-def _read(read: Callable[[Any, Limits], Any], cell: Any, troubles: list[str], limits: Limits) -> Any:
-    try:
-        return read(cell, limits)
-    except InputError as problem:
-        troubles.append(f"a cell of a span could not be read: {problem}")
-        return None
+    return [side_by_side(*lists) for lists in zip(*parts, strict=False)]
 
 
 def _spans_of_trace(cell: Any, limits: Limits) -> list[Span]:

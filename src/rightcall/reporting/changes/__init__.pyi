@@ -9,9 +9,27 @@ from ._comparison import (
     redacted_comparison as redacted_comparison,
     sides_of as sides_of,
 )
+from ._gate import (
+    Gate as Gate,
+    GatedCase as GatedCase,
+    GateRule as GateRule,
+    GateSide as GateSide,
+    GateVerdict as GateVerdict,
+    LeftOut as LeftOut,
+    gate as gate,
+)
 from ._path_changes import (
     ComparedCall as ComparedCall,
     PathChange as PathChange,
     compared_calls as compared_calls,
     path_changes as path_changes,
+)
+from ._steadiness import (
+    Branch as Branch,
+    CasePaths as CasePaths,
+    CaseTrials as CaseTrials,
+    Parting as Parting,
+    Steadiness as Steadiness,
+    case_paths as case_paths,
+    steadiness as steadiness,
 )

@@ -12,7 +12,7 @@ from rightcall.reporting.reports import CallRow, Lane, duration_text, rows
 from rightcall.values.results import value_text
 from rightcall.values.trajectory import ToolCall
 
-from ._texts import ShownText, shown_text
+from ._templates import ShownText, shown_text
 
 _SHORT = 72
 _TEXT = 2_000

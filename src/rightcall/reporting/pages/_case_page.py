@@ -15,8 +15,7 @@ from ._case_calls import CallView, Waterfall, brief_call_view, call_view, value_
 from ._evaluations import EvaluationView, evaluation_views, signs_of
 from ._rows import ProblemView, codes_of, problem_views, sentence_of
 from ._runs_page import Moment
-from ._templates import Crumb, Links, case_key, render
-from ._texts import ShownText, shown_text
+from ._templates import Crumb, Links, ShownText, case_key, render, shown_text
 
 CALLS_A_PAGE = 200
 _BRIEF_CALLS = 40
@@ -228,12 +227,7 @@ def _not_made(trajectory: Trajectory | None) -> list[str]:
 
 
 def _calls(
-    calls: Sequence[ToolCall],
-    page: int,
-    signs: Mapping[int, str],
-    spans: Mapping[str, Any],
-    run_id: str,
-    links: Links,
+    calls: Sequence[ToolCall], page: int, signs: Mapping[int, str], spans: Mapping[str, Any], run_id: str, links: Links
 ) -> tuple[CallView, ...]:
     """Return the calls on one page."""
     begin = min([call.start_ns for call in calls if call.start_ns is not None], default=None)

@@ -23,7 +23,7 @@ from rightcall.values.results import (
 )
 from rightcall.values.trajectory import ToolCall
 
-from ._texts import Change, Marked, ShownText, change_of, marked_pair, shown_text
+from ._templates import Change, Marked, ShownText, change_of, marked_pair, shown_text
 
 MOST_STEPS = 400
 """The number of lines that one comparison has on a page."""

@@ -20,8 +20,7 @@ from rightcall.values.results import (
     is_unmeasured,
 )
 
-from ._templates import case_key
-from ._texts import ShownText, shown_text
+from ._templates import ShownText, case_key, shown_text
 
 _SENTENCE = 300
 _CASE_ID = 400

@@ -1,20 +1,20 @@
-"""The page of all runs, and the facts that pages show about a run."""
+"""The pages of all runs, of two compared and of more beside each other, and the facts that pages show about a run."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
 
-from rightcall.reporting.reports import Report, seconds_text
+from rightcall.reporting.changes import CaseChange, CaseSide, Comparison
+from rightcall.reporting.reports import Report, change_words, score_words, seconds_text, totals_words
 from rightcall.reporting.store import Header
-from rightcall.values.results import Totals
+from rightcall.values.results import Totals, Verdict
 
-from ._templates import Crumb, Links, render
-from ._texts import percent
+from ._templates import Crumb, Links, case_key, percent, render
 
 State = Literal["finished", "running", "unfinished", "unreadable"]
 _TOP, _HEIGHT = 18.0, 90.0
@@ -22,6 +22,13 @@ _FEWEST = 2
 _SHORT_ID = 4
 _TEXT = 200
 _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
+_ON_BOTH = {
+    "passed": "passes on both",
+    "failed": "fails on both",
+    "error": "in error on both",
+    "not_measured": "not measured on both",
+}
+_LONGEST_ID = 400
 
 
 class Moment(msgspec.Struct, frozen=True):
@@ -189,3 +196,136 @@ def _ago(seconds: float) -> str:
             count = int(seconds // length)
             return f"{count:,} {unit}{'s' * (count != 1)} ago"
     return "just now"
+
+
+class PartOfList(msgspec.Struct, frozen=True, kw_only=True):
+    """A page with a part of a list: its number, how many there are, and the addresses of those beside it."""
+
+    number: int = 1
+    of: int = 1
+    previous: str = ""
+    next: str = ""
+    title: str = ""
+    trail: tuple[Crumb, ...] = ()
+    is_running: bool = False
+
+
+class ChangeLine(msgspec.Struct, frozen=True, kw_only=True):
+    """The change of one case, in words."""
+
+    case_id: str
+    key: str
+    before: Verdict | None
+    after: Verdict | None
+    summary: str = ""
+    """Where the verdict is the same: which it is, and whether the path is another."""
+    scores: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
+
+
+class Changes(msgspec.Struct, frozen=True, kw_only=True):
+    """Two runs, compared: their totals, and their cases by kind of change."""
+
+    totals: tuple[tuple[str, str], ...]
+    flips: tuple[ChangeLine, ...]
+    drifted: tuple[ChangeLine, ...]
+    only_before: tuple[ChangeLine, ...]
+    only_after: tuple[ChangeLine, ...]
+    same: tuple[ChangeLine, ...]
+    weight: int = 0
+
+    @property
+    def changed(self) -> tuple[ChangeLine, ...]:
+        """Cases that both have and that are not as they were, flips first."""
+        return self.flips + self.drifted
+
+
+class ComparePage(PartOfList, frozen=True, kw_only=True):
+    """The page that compares two runs."""
+
+    before: RunLine
+    after: RunLine
+    changes: Changes
+    lines: tuple[ChangeLine, ...]
+    """The changed cases of this page."""
+    shows_same: bool = False
+    title: str = "Compare"
+
+
+class VerdictRow(msgspec.Struct, frozen=True):
+    """The verdicts of one case, run by run; none where a run does not have it."""
+
+    case_id: str
+    key: str
+    verdicts: tuple[Verdict | None, ...]
+
+
+class VerdictsPage(PartOfList, frozen=True, kw_only=True):
+    """More than two runs beside each other: the cases whose verdicts are not the same in all of them."""
+
+    runs: tuple[RunLine, ...]
+    rows: tuple[VerdictRow, ...]
+    differing: int
+    same: int
+    title: str = "Compare"
+
+
+def changes_of(comparison: Comparison, before: Mapping[str, CaseSide], after: Mapping[str, CaseSide]) -> Changes:
+    """Return a comparison in words, without the paths it was computed from."""
+    kinds: dict[str, list[ChangeLine]] = {"flip": [], "drifted": [], "only_before": [], "only_after": []}
+    for change in comparison.cases:
+        kinds["flip" if change.is_flip else change.kind].append(_change_line(change))
+    changed = {change.case_id for change in comparison.cases}
+    same = [
+        _same_line(case_id, side) for case_id, side in after.items() if case_id in before and case_id not in changed
+    ]
+    return Changes(
+        totals=tuple(totals_words(comparison)),
+        flips=tuple(kinds["flip"]),
+        drifted=tuple(kinds["drifted"]),
+        only_before=tuple(kinds["only_before"]),
+        only_after=tuple(kinds["only_after"]),
+        same=tuple(same),
+        weight=1 + len(changed) + len(same),
+    )
+
+
+def verdict_rows(runs: Sequence[Mapping[str, Verdict]]) -> list[VerdictRow]:
+    """Return the cases whose verdicts differ between runs, in the order they first occur."""
+    rows = []
+    for case_id in dict.fromkeys(case_id for verdicts in runs for case_id in verdicts):
+        found = tuple([verdicts.get(case_id) for verdicts in runs])
+        if len(set(found)) > 1:
+            rows.append(VerdictRow(case_id[:_LONGEST_ID], case_key(case_id), found))
+    return rows
+
+
+def compare_html(page: ComparePage, links: Links) -> str:
+    """Render the comparison of two runs. Raises `MissingExtraError`."""
+    return render("compare.html", page, links)
+
+
+def verdicts_html(page: VerdictsPage, links: Links) -> str:
+    """Render the comparison of more than two runs. Raises `MissingExtraError`."""
+    return render("verdicts.html", page, links)
+
+
+def _change_line(change: CaseChange) -> ChangeLine:
+    before, after = [side.verdict if side is not None else None for side in (change.before, change.after)]
+    path = tuple(change_words(change)) if before is not None and after is not None else ()
+    summary = ""
+    if before == after and after is not None:
+        summary = f"{_ON_BOTH[after]}, path differs" if path else f"{_ON_BOTH[after]}, same path"
+    return ChangeLine(
+        case_id=change.case_id[:_LONGEST_ID],
+        key=case_key(change.case_id),
+        before=before,
+        after=after,
+        summary=summary,
+        scores=tuple(score_words(change)),
+        path=path,
+    )
+
+
+def _same_line(case_id: str, side: CaseSide) -> ChangeLine:
+    return ChangeLine(case_id=case_id[:_LONGEST_ID], key=case_key(case_id), before=side.verdict, after=side.verdict)

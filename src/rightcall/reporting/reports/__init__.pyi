@@ -17,7 +17,7 @@ from ._concise import (
 )
 from ._expected_paths import ExpectedPath as ExpectedPath, order_text as order_text, paths_of as paths_of
 from ._full import diagnosis as diagnosis, full_lines as full_lines, full_report as full_report
-from ._junit import junit_report as junit_report
+from ._gate_lines import gate_lines as gate_lines, gate_notes as gate_notes, gate_sentence as gate_sentence
 from ._markdown import (
     github_report as github_report,
     github_summary as github_summary,
@@ -42,8 +42,17 @@ from ._report import (
     json_case as json_case,
     json_evidence as json_evidence,
     json_report as json_report,
+    junit_report as junit_report,
     redacted_report as redacted_report,
     report_schema as report_schema,
 )
 from ._side_by_side import side_by_side as side_by_side, summary as summary
+from ._steadiness_lines import (
+    interval_text as interval_text,
+    parting_lines as parting_lines,
+    plan_lines as plan_lines,
+    share_text as share_text,
+    steadiness_lines as steadiness_lines,
+    trials_text as trials_text,
+)
 from ._trajectory_lines import trajectory_lines as trajectory_lines

@@ -85,12 +85,7 @@ def headline(result: CaseResult, paper: Paper) -> Line:
     text = _fitting([paper.text(each) for each in _shown_parts(result)], max(10, room), paper)
     pad = " " * max(0, _NAME - cell_count(name))
     gap = " " * max(2, room - cell_count(text) + 2)
-    return (
-        (mark, SIGNS[result.verdict].style),
-        (name, "bold"),
-        f"{pad}  {text}",
-        (f"{gap}{size}".rstrip(), "dim"),
-    )
+    return ((mark, SIGNS[result.verdict].style), (name, "bold"), f"{pad}  {text}", (f"{gap}{size}".rstrip(), "dim"))
 
 
 def held_share(result: CaseResult, one: EvaluationResult) -> str:

@@ -138,11 +138,7 @@ def _is_about(placed: PlacedFinding, path: str, alignment: Alignment) -> bool:
     finding = placed.finding
     if finding.path is not None:
         return bool(path) and finding.path.startswith(f"{path}[")
-    return finding.actual is not None and _has(alignment.steps, finding.actual.position)
-
-
-def _has(steps: Sequence[Step], position: int) -> bool:
-    return any(step.actual == position for step in steps)
+    return finding.actual is not None and any(step.actual == finding.actual.position for step in alignment.steps)
 
 
 def _weight(code: str) -> int:

@@ -59,7 +59,7 @@ def side_by_side(case: Case, result: CaseResult, paper: Paper) -> Iterator[str]:
         fresh = [path for path in paths if not {_identity(each) for each in path.problems} <= reported]
         for path in fresh[:_MOST_PATHS]:
             reported |= {_identity(each) for each in path.problems}
-            yield from _table(check, path, _calls(result), paper)
+            yield from _table(check, path, result.trajectory.calls if result.trajectory is not None else (), paper)
     yield from _others(result, reported, paper)
     yield from _evidence(result, paper)
 
@@ -91,10 +91,6 @@ def _phrase(finding: Finding) -> str:
         if long in finding.message:
             return finding.message.replace(long, short, 1)
     return finding.message
-
-
-def _calls(result: CaseResult) -> Sequence[ToolCall]:
-    return result.trajectory.calls if result.trajectory is not None else ()
 
 
 def _table(check: Check, path: ExpectedPath, calls: Sequence[ToolCall], paper: Paper) -> Iterator[str]:

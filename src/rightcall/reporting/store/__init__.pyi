@@ -22,4 +22,9 @@ from ._runs import (
     run_folder as run_folder,
 )
 from ._span_file import RunSpans as RunSpans, SpanFile as SpanFile, SpanIndex as SpanIndex
-from ._summaries import CaseProblem as CaseProblem, RunSummary as RunSummary, summaries as summaries
+from ._summaries import (
+    CaseProblem as CaseProblem,
+    RunSummary as RunSummary,
+    Trial as Trial,
+    summaries as summaries,
+)

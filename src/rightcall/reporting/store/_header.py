@@ -198,19 +198,22 @@ _OPTION_WORDS: dict[str, Callable[[Any], tuple[str, str]]] = {
 
 
 def case_digest(case: Case, *others: object) -> str:
-    """Return the digest of a case: its inputs, its expectations, and the other objects given.
+    """Return the digest of a case in two parts, with a hyphen between them.
 
-    Its place in the file and its formatting do not count.
+    The first is of its question: inputs, session, mocks and expectations, so that two agents can be compared on the
+    same question. The second is of all that and the other objects given, such as the agent. The place of the case in
+    its file and its formatting do not count.
     """
     checks = [
         [check.key, check.evaluator.type_id, _written(check.evaluator.config), _written(check.criteria), check.weight]
         for check in case.checks
     ]
-    content = [case.id, case.input, list(case.turns), case.session, dict(case.mocks), checks, list(map(str, others))]
+    question = [case.id, case.input, list(case.turns), case.session, dict(case.mocks), checks]
     if any(check.evaluator.waits for check in case.checks):  # these evaluators see more of a case
         code = [check.evaluator.fingerprint for check in case.checks]
-        content += [case.expected_behavior, dict(case.metadata), code]
-    return _hashed(dump_json(content).encode())
+        question += [case.expected_behavior, dict(case.metadata), code]
+    asked = _hashed(dump_json(question).encode())
+    return f"{asked}-{_hashed(dump_json([asked, *map(str, others)]).encode())}"
 
 
 def file_digest(path: str | Path) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
@@ -31,7 +31,7 @@ from ._journal import (
 )
 from ._run_files import make_private, os_errors_at
 from ._span_file import RunSpans, SpanFile, SpanIndex, has_spans
-from ._summaries import FOLDER_NAME, HEADER_FILE, JOURNAL_FILE, line_head
+from ._summaries import FOLDER_NAME, HEADER_FILE, JOURNAL_FILE, Trial, line_head
 
 RUNS = Path(".rightcall") / "runs"
 """Where runs are kept, below the folder that commands are given in."""
@@ -64,9 +64,13 @@ class RunFolder(msgspec.Struct, frozen=True):
             StoreError: the journal cannot be read.
         """
         tally = Tally(self.needed)
-        for (case_id, _), verdict in read_verdicts(self.folder).items():
-            tally.count(case_id, verdict)
+        for trial in self.trials():
+            tally.count(trial.case_id, trial.verdict)
         return tally.verdicts()
+
+    def trials(self) -> Iterable[Trial]:
+        """Return each case and repeat with its verdict, without reading its results. Raises `StoreError`."""
+        return read_trials(self.folder).values()
 
     def entries(self) -> Iterator[JournalEntry]:
         """Yield every line of its journal that counts. Raises `StoreError`."""
@@ -268,29 +272,22 @@ def _make_parents(runs: Path) -> None:
     next(runs.iterdir(), None)
 
 
-def read_verdicts(folder: Path) -> dict[tuple[str, int], Verdict]:
-    """Return the verdict of each case and repeat. The last line of each counts, and only sealed lines.
+def read_trials(folder: Path) -> dict[tuple[str, int], Trial]:
+    """Return each case and repeat with its verdict. The last line of each counts, and only sealed lines.
 
     Raises:
         StoreError: the journal cannot be read, a line in it is not a result, or another program has changed it.
     """
-    found: dict[tuple[str, int], Verdict] = {}
+    found: dict[tuple[str, int], Trial] = {}
     lines = sealed_lines(folder)
     for number, line in enumerate(lines, start=1):
         with damage_reported_last(lines):
-            case_id, repeat, verdict = _quickly_read(line) or _decoded(line, f"{folder / JOURNAL_FILE}:{number}")
-        found[case_id, repeat] = verdict
+            trial = line_head(line) or _decoded(line, f"{folder / JOURNAL_FILE}:{number}")
+        found[trial.case_id, trial.repeat] = trial
     return found
 
 
-def _quickly_read(line: bytes) -> tuple[str, int, Verdict] | None:
-    head = line_head(line)
-    if head is None or head[2] not in _VERDICTS:
-        return None
-    return head[0], head[1], _VERDICTS[head[2]]
-
-
-def _decoded(line: bytes, where: str) -> tuple[str, int, Verdict]:
+def _decoded(line: bytes, where: str) -> Trial:
     try:
         fields: Any = load_json(line)
         case_id, repeat, verdict = fields["case_id"], fields["repeat"], _VERDICTS[fields["verdict"]]
@@ -298,4 +295,4 @@ def _decoded(line: bytes, where: str) -> tuple[str, int, Verdict]:
             raise InputError("not a line of a run's journal")
     except (InputError, LookupError, TypeError) as problem:
         raise StoreError(f"{where}: this line is damaged ({problem}); remove it, and its case is run again") from None
-    return case_id, repeat, verdict
+    return Trial(case_id, repeat, verdict, str(fields.get("digest", "")))

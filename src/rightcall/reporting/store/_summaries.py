@@ -11,7 +11,10 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from rightcall.values.results import Verdict
 
 HEADER_FILE = "run.json"
 JOURNAL_FILE = "cases.jsonl"
@@ -20,8 +23,14 @@ FOLDER_NAME = re.compile(r"\d{8}T\d{6}\.\d{3}Z-([0-9a-f]{6})", re.ASCII)
 
 # The journal writes these four keys first, so verdicts are read without decoding the results, which may be megabytes.
 _LINE_HEAD = re.compile(
-    rb'\{"digest": "[^"\\]*", "case_id": ("[^"\\]*(?:\\.[^"\\]*)*"), "repeat": (\d{1,9}), "verdict": "(\w+)"'
+    rb'\{"digest": "([^"\\]*)", "case_id": ("[^"\\]*(?:\\.[^"\\]*)*"), "repeat": (\d{1,9}), "verdict": "(\w+)"'
 )
+_VERDICTS: dict[str, Verdict] = {
+    "passed": "passed",
+    "failed": "failed",
+    "not_measured": "not_measured",
+    "error": "error",
+}
 _MOST_BYTES = 8 << 20
 _MOST_RUNS = 50
 _MOST_PROBLEMS = 5
@@ -33,6 +42,21 @@ class SealedPart(NamedTuple):
 
     length: int
     sha256: str
+
+
+class Trial(NamedTuple):
+    """One repeat of one case, without its results."""
+
+    case_id: str
+    repeat: int
+    verdict: Verdict
+    digest: str
+    """Of the case, and of the agent as it was."""
+
+    @property
+    def question(self) -> str:
+        """The part of the digest that is about the case alone, whatever agent answers; empty in older runs."""
+        return self.digest.partition("-")[0] if "-" in self.digest else ""
 
 
 class CaseProblem(NamedTuple):
@@ -55,10 +79,10 @@ class RunSummary(NamedTuple):
     branch: str | None
     seal: SealedPart | None = None
 
-    def verdicts(self) -> dict[str, str]:
+    def verdicts(self) -> dict[str, Verdict]:
         """Return the verdict of each case, the worst of its repeats, from the first megabytes of the journal."""
-        latest = {(case_id, repeat): verdict for _, case_id, repeat, verdict in self._lines()}
-        found: dict[str, str] = {}
+        latest = {(trial.case_id, trial.repeat): trial.verdict for _, trial in self._lines()}
+        found: dict[str, Verdict] = {}
         for (case_id, _), verdict in latest.items():
             if found.get(case_id, "passed") == "passed":
                 found[case_id] = verdict
@@ -68,7 +92,7 @@ class RunSummary(NamedTuple):
         """Return the first few cases that did not pass."""
         failing = {case_id for case_id, verdict in self.verdicts().items() if verdict != "passed"}
         found: dict[str, CaseProblem] = {}
-        for line, case_id, _, verdict in self._lines():
+        for line, (case_id, _, verdict, _) in self._lines():
             if case_id in failing and verdict != "passed" and (case_id in found or len(found) < _MOST_PROBLEMS):
                 found[case_id] = CaseProblem(case_id, verdict, _first_message(line))
         return list(found.values())
@@ -88,7 +112,7 @@ class RunSummary(NamedTuple):
             return True
         return False
 
-    def _lines(self) -> Iterator[tuple[bytes, str, int, str]]:
+    def _lines(self) -> Iterator[tuple[bytes, Trial]]:
         """Yield each whole line that counts, with its case, repeat and verdict."""
         most = _MOST_BYTES if self.seal is None else min(self.seal.length, _MOST_BYTES)
         try:
@@ -99,7 +123,7 @@ class RunSummary(NamedTuple):
         for line in data.split(b"\n")[:-1]:  # what follows the last newline is torn, or beyond the limit
             head = line_head(line)
             if head is not None:
-                yield line, *head
+                yield line, head
 
 
 def summaries(runs: Path) -> Iterator[RunSummary]:
@@ -114,14 +138,14 @@ def summaries(runs: Path) -> Iterator[RunSummary]:
             yield summary
 
 
-def line_head(line: bytes) -> tuple[str, int, str] | None:
+def line_head(line: bytes) -> Trial | None:
     """Return the case, repeat and verdict of a journal line; `None` if it does not begin as Rightcall writes it."""
     head = _LINE_HEAD.match(line)
     if head is None:
         return None
     try:
-        return json.loads(head[1]), int(head[2]), head[3].decode()
-    except ValueError:
+        return Trial(json.loads(head[2]), int(head[3]), _VERDICTS[head[4].decode()], head[1].decode())
+    except (ValueError, KeyError):
         return None
 
 

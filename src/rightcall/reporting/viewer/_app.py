@@ -18,12 +18,10 @@ from rightcall.errors import StoreError
 from rightcall.reporting.pages import Crumb, Links, MessagePage, message_html, script, stylesheet
 from rightcall.reporting.reports import printable
 
-from ._access import Hosts, Token
-from ._compare_view import MOST_RUNS, compare_page
 from ._library import Library
-from ._run_view import shown_case, shown_run
-from ._runs_view import runs_page
-from ._tool_view import tool_page
+from ._run_view import shown_case, shown_run, tool_page
+from ._runs_view import MOST_RUNS, compare_page, runs_page
+from ._server import Hosts, Token
 
 _LINKS = Links()
 _CANNOT_BE_READ = 422

@@ -1,14 +1,31 @@
-"""The page of all runs, a run as one line of it, and the queries of addresses that all views read."""
+"""The pages of all runs and of runs compared, a run as one line, and the queries of addresses that all views read."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import get_args
 
 from rightcall.errors import StoreError
-from rightcall.reporting.pages import Choice, Links, RunLine, RunsPage, moment, picture, runs_html
+from rightcall.reporting.changes import compare, redacted_comparison, sides_of
+from rightcall.reporting.pages import (
+    Changes,
+    Choice,
+    ComparePage,
+    Crumb,
+    Links,
+    RunLine,
+    RunsPage,
+    VerdictsPage,
+    changes_of,
+    compare_html,
+    moment,
+    picture,
+    runs_html,
+    verdict_rows,
+    verdicts_html,
+)
 from rightcall.reporting.reports import seconds_text
 from rightcall.reporting.store import RUNS, RunFolder
 from rightcall.values.results import Totals, Verdict
@@ -22,6 +39,8 @@ _COMMIT = 9
 _LONGEST = 200
 _LONGEST_QUERY = 200
 _MOST_DIGITS = 6
+_COMPARED = 100
+MOST_RUNS = 12
 
 
 def runs_page(library: Library, query: Mapping[str, str], links: Links) -> str:
@@ -143,3 +162,71 @@ def page_of(query: Mapping[str, str], count: int, size: int) -> tuple[int, int]:
     """Return the page that an address asks for, or the nearest one that exists, and the number of pages."""
     last = max(1, -(-count // size))
     return min(max(1, number_of(query, "page")), last), last
+
+
+def compare_page(library: Library, names: Sequence[str], query: Mapping[str, str], links: Links) -> str | None:
+    """Render two runs or more; `None` if one of them does not exist. Raises `StoreError`."""
+    found = [(name, library.run(name)) for name in names]
+    runs = [(name, run) for name, run in found if run is not None]
+    if len(runs) < len(found):
+        return None
+    now = current_time()
+    lines = [line_of(library, name, run, now) for name, run in runs]
+    trail = (Crumb("Runs", links.runs()), Crumb("Compare"))
+    if len(runs) > 2:
+        return _verdicts(library, runs, lines, trail, query, links)
+    (old_name, old), (new_name, new) = runs
+    changes = library.changes(old_name, new_name, lambda: _changes(old, new, library.redacts))
+    number, of = page_of(query, len(changes.changed), _COMPARED)
+    same = "1" if query.get("same") == "1" else ""
+    return compare_html(
+        ComparePage(
+            before=lines[0],
+            after=lines[1],
+            changes=changes,
+            lines=changes.changed[(number - 1) * _COMPARED : number * _COMPARED],
+            shows_same=bool(same),
+            number=number,
+            of=of,
+            previous=links.compare(old_name, new_name, same=same, page=number - 1) if number > 1 else "",
+            next=links.compare(old_name, new_name, same=same, page=number + 1) if number < of else "",
+            title=f"{lines[0].short_id} → {lines[1].short_id}",
+            trail=trail,
+        ),
+        links,
+    )
+
+
+def _changes(old: RunFolder, new: RunFolder, redacts: bool) -> Changes:
+    before, after = (sides_of(run.results(), run.needed) for run in (old, new))
+    comparison = compare(before, after)
+    return changes_of(redacted_comparison(comparison) if redacts else comparison, before, after)
+
+
+def _verdicts(
+    library: Library,
+    runs: Sequence[tuple[str, RunFolder]],
+    lines: Sequence[RunLine],
+    trail: tuple[Crumb, ...],
+    query: Mapping[str, str],
+    links: Links,
+) -> str:
+    verdicts = [library.verdicts(name, run) for name, run in runs]
+    rows = verdict_rows(verdicts)
+    number, of = page_of(query, len(rows), _COMPARED)
+    names = [name for name, _ in runs]
+    return verdicts_html(
+        VerdictsPage(
+            runs=tuple(lines),
+            rows=tuple(rows[(number - 1) * _COMPARED : number * _COMPARED]),
+            differing=len(rows),
+            same=len({case_id for each in verdicts for case_id in each}) - len(rows),
+            number=number,
+            of=of,
+            previous=links.beside(names, page=number - 1) if number > 1 else "",
+            next=links.beside(names, page=number + 1) if number < of else "",
+            title=f"{len(runs)} runs",
+            trail=trail,
+        ),
+        links,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import json
 import os
 from collections.abc import Callable, Coroutine, Iterator, Mapping
@@ -12,7 +13,7 @@ from typing import Any, Protocol
 import msgspec
 
 from rightcall.errors import InputError
-from rightcall.limits import Limits
+from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.values.decoding import decode_json
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -122,7 +123,7 @@ def answer_from(body: bytes, documents: tuple[bytes, ...], max_bytes: int) -> Ag
     if not isinstance(value, dict) or "output" not in value or set(value) - _ENVELOPE:
         return AgentAnswer(output=value, documents=documents)
     if value.get("spans") is not None:
-        documents = (*documents, _dumped(value["spans"]))
+        documents = (*documents, json.dumps(value["spans"]).encode())
     return AgentAnswer(output=value["output"], messages=value.get("messages"), documents=documents)
 
 
@@ -131,8 +132,40 @@ def traceparent_of(request: AgentRequest) -> str:
     return request.traceparent or f"00-{os.urandom(16).hex()}-{os.urandom(8).hex()}-01"
 
 
-def _dumped(value: Any) -> bytes:
-    return json.dumps(value).encode()
+def plain(value: Any, depth: int = DEFAULT_LIMITS.depth) -> Any:
+    """Return a value with models, dataclasses, structs and enums as plain data, also inside lists and objects.
+
+    Everything else is kept, and so is what is nested more deeply than values may be.
+    """
+    if isinstance(value, enum.Enum):
+        return plain(value.value, depth - 1)
+    if value is None or isinstance(value, (str, int, float)) or depth <= 0:
+        return value
+    if isinstance(value, (list, tuple)):
+        return [plain(item, depth - 1) for item in value]
+    if isinstance(value, Mapping):
+        return {key: plain(item, depth - 1) for key, item in value.items()}
+    return _fields_of(value, depth)
+
+
+def _dumped(model: Any, depth: int) -> Any:
+    try:
+        return model.model_dump(mode="json")
+    except ValueError:  # something in it is not JSON; keeping the answer reports it, with its path
+        return plain(model.model_dump(), depth - 1)
+
+
+def _fields_of(value: Any, depth: int) -> Any:
+    kind = type(value)
+    if isinstance(value, type):
+        return value
+    if hasattr(kind, "model_dump"):
+        return _dumped(value, depth)
+    if isinstance(value, msgspec.Struct):
+        return {name: plain(getattr(value, name), depth - 1) for name in value.__struct_fields__}
+    if hasattr(kind, "__dataclass_fields__"):
+        return {name: plain(getattr(value, name), depth - 1) for name in kind.__dataclass_fields__}
+    return value
 
 
 Request, Answer = AgentRequest, AgentAnswer

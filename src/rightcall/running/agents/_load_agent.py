@@ -10,10 +10,9 @@ from typing import Any
 
 from rightcall.errors import AgentError, MissingExtraError, RightcallError, nearest
 
-from ._adk_agent import AdkAgent
 from ._agent import Agent, AgentOptions
 from ._modules import SearchPath, import_file, import_name
-from ._python_agents import METHODS, function_agent, object_agent
+from ._python_agents import METHODS, AdkAgent, function_agent, object_agent
 
 _FORMS = "file.py:function, module:function, file.py, a folder, cmd:program, or http://…"
 _COMMAND = "cmd:"

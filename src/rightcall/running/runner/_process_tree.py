@@ -139,7 +139,8 @@ def _children(process: int) -> Iterator[int]:
         threads = os.listdir(f"/proc/{process}/task")
     except OSError:
         return
-    if not _has_child_lists():
+    # The kernel may be built without `CONFIG_PROC_CHILDREN`, and then does not list children.
+    if not os.path.exists(f"/proc/self/task/{os.getpid()}/children"):
         yield from [each for each in other_processes() if _parent_of(each) == process]
         return
     for thread in threads:
@@ -148,11 +149,6 @@ def _children(process: int) -> Iterator[int]:
                 yield from map(int, children.read().split())
         except OSError:
             continue  # it has ended
-
-
-def _has_child_lists() -> bool:
-    """Whether the kernel lists children: it may be built without `CONFIG_PROC_CHILDREN`."""
-    return os.path.exists(f"/proc/self/task/{os.getpid()}/children")
 
 
 def _parent_of(process: int) -> int:

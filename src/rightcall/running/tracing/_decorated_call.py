@@ -171,7 +171,7 @@ def output_attribute(value: Any) -> Recorded:
     object with `content` and other keys, texts that some framework writes for "no value".
     """
     if value.__class__ is str:
-        return value if _is_plain_text(value) else _wrapped(value)
+        return value if _is_plain_text(value) else f'{{"content": {json.dumps(value)}}}'
     if value.__class__ is bool or (value.__class__ is int and -_WORD <= value < _WORD):
         return value
     if value.__class__ is float and math.isfinite(value):
@@ -249,10 +249,6 @@ def _is_misread(text: str) -> bool:
         return False
     value = json.loads(text)
     return isinstance(value, dict) and "content" in value and len(value) > 1
-
-
-def _wrapped(value: Any) -> str:
-    return f'{{"content": {json.dumps(value)}}}'
 
 
 _encode = json.JSONEncoder(default=_as_data).encode

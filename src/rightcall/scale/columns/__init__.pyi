@@ -2,6 +2,7 @@ from ._conform import CALL as CALL, SCORES as SCORES, TRAJECTORIES as TRAJECTORI
 from ._kernel import score_batch as score_batch
 from ._plan import Plan as Plan
 from ._rows import (
+    column_text as column_text,
     is_span_table as is_span_table,
     json_text as json_text,
     span_trajectories as span_trajectories,

@@ -65,10 +65,7 @@ SCORES = pa.schema(
             "measures",
             pa.list_(pa.struct([("evaluator", pa.string()), ("verdict", pa.string()), ("score", pa.float64())])),
         ),
-        (
-            "diagnoses",
-            pa.list_(pa.struct([("evaluator", pa.string()), ("code", pa.string()), ("tool", pa.string())])),
-        ),
+        ("diagnoses", pa.list_(pa.struct([("evaluator", pa.string()), ("code", pa.string()), ("tool", pa.string())]))),
         ("seconds", pa.float64()),
         ("error", pa.string()),
     ]

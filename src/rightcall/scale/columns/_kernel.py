@@ -15,12 +15,10 @@ from rightcall.errors import InputError
 from rightcall.judging import NameScope
 from rightcall.values.results import CaseResult, EvaluationResult
 
-from ._calls import Calls
-from ._classes import ClassScorer
+from ._coded_batch import NOT_SCORED, Calls, Causes, Measured, Outcome, Outcomes, Scored, packed
 from ._conform import SCORES, conforming, with_readable_texts
-from ._names import NamesScorer
-from ._outcomes import NOT_SCORED, Causes, Measured, Outcome, Outcomes, Scored, packed
 from ._plan import CaseScope, Plan
+from ._row_scorers import ClassScorer, NamesScorer
 from ._rows import trajectory_of
 
 if TYPE_CHECKING:

@@ -131,9 +131,9 @@ def _row(trajectory: Trajectory, case_attribute: str) -> dict[str, Any]:
     usage = trajectory.usage or Usage()
     case = trajectory.metadata.get(case_attribute)
     return {
-        "id": _text(trajectory.trace_id),
-        "trace_id": _text(trajectory.trace_id),
-        "case_id": None if case is None else _text(str(case)),
+        "id": column_text(trajectory.trace_id),
+        "trace_id": column_text(trajectory.trace_id),
+        "case_id": None if case is None else column_text(str(case)),
         "calls": [_call_row(call) for call in trajectory.calls],
         "input": None if trajectory.input is None else json_text(trajectory.input),
         "output": None if trajectory.output is None else json_text(trajectory.output),
@@ -145,7 +145,7 @@ def _row(trajectory: Trajectory, case_attribute: str) -> dict[str, Any]:
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
         "metadata": json_text(dict(trajectory.metadata)) if trajectory.metadata else None,
-        "warnings": [_text(each) for each in trajectory.warnings] or None,
+        "warnings": [column_text(each) for each in trajectory.warnings] or None,
         "withheld": [_withheld_row(call) for call in trajectory.withheld] or None,
     }
 
@@ -154,7 +154,7 @@ def _call_row(call: ToolCall) -> dict[str, Any]:
     row = {field.name: getattr(call, field.name) for field in CALL}
     for key, value in row.items():
         if isinstance(value, str):
-            row[key] = _text(value)
+            row[key] = column_text(value)
     row["args"] = None if "args" in call.unrecorded else json_text(call.args)
     row["output"] = None if "output" in call.unrecorded else json_text(call.output)
     row["unrecorded"] = sorted(call.unrecorded - {"args", "output"}) or None
@@ -163,7 +163,7 @@ def _call_row(call: ToolCall) -> dict[str, Any]:
 
 def _withheld_row(call: WithheldCall) -> dict[str, Any]:
     args = None if call.args is None else json_text(call.args)
-    return {"name": _text(call.name), "args": args, "reason": _text(call.reason)}
+    return {"name": column_text(call.name), "args": args, "reason": column_text(call.reason)}
 
 
 def json_text(value: Any) -> str:
@@ -175,7 +175,7 @@ def json_text(value: Any) -> str:
     return json.dumps(value) if b"null" in text else text.decode()  # it writes null for NaN
 
 
-def _text(text: str | None) -> str | None:
+def column_text(text: str | None) -> str | None:
     """Text that a column can hold; lone surrogates become escapes."""
     return text if text is None or text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 

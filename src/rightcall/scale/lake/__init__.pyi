@@ -1,4 +1,9 @@
-from ._batches import batches as batches, table_batches as table_batches, table_schema as table_schema
+from ._batches import (
+    batches as batches,
+    line_row as line_row,
+    table_batches as table_batches,
+    table_schema as table_schema,
+)
 from ._counts import (
     A_RULE as A_RULE,
     Counting as Counting,
@@ -17,7 +22,6 @@ from ._job import (
     summarise as summarise,
     write_summary as write_summary,
 )
-from ._lines import line_row as line_row
 from ._scorers import Scorers as Scorers
 from ._span_buckets import (
     ParquetSpans as ParquetSpans,

@@ -1,27 +1,47 @@
-"""The rows of a fragment, in batches of bounded size."""
+"""The rows of a fragment, in batches of bounded size: of a table, of JSON lines, of traces in any format."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+import io
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import IO
+from typing import IO, Any
 
+import msgspec
 import pyarrow as pa
 from pyarrow import parquet
 
-from rightcall.errors import InputError
-from rightcall.scale.columns import TRAJECTORIES, trajectories_batch
+from rightcall.errors import InputError, shown
+from rightcall.limits import DEFAULT_LIMITS
+from rightcall.reading import bounded
+from rightcall.scale.columns import CALL, TRAJECTORIES, column_text, json_text, trajectories_batch
+from rightcall.values.decoding import decode_json
 from rightcall.values.trajectory import Trajectory
 
+from ._files import place, reason, telling
 from ._fragments import Fragment, Kind
-from ._lines import Rows, line_batches
-from ._places import place, reason, telling
 
 ROWS = 16_384
 """Rows in a batch: more need more memory, and are not scored any faster."""
 _TRAJECTORIES = 1_024
 """The same for trajectories that readers make, and that are objects first."""
+_LONGEST = DEFAULT_LIMITS.text_bytes
+_CHUNK = 1 << 20
+_NAMES = ("id", "trace_id", "case_id")
+_KINDS: dict[str, type[Any]] = {"string": str, "int64": int, "bool": bool}
+_MOST = 1 << 63
+_VALUES = ("args", "output", "input", "metadata")
+_PACKED = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))
+_ROWS = pa.schema([field.with_nullable(True) for field in TRAJECTORIES])
+"""As `TRAJECTORIES`, but a line that cannot be read is a row without calls."""
+
+
+class Rows(msgspec.Struct, frozen=True):
+    """A batch of rows, and what is wrong with those of them that could not be read, by their number in it."""
+
+    batch: pa.RecordBatch
+    problems: Mapping[int, str] = {}
 
 
 def batches(fragment: Fragment, fields: Collection[str] | None = None) -> Iterator[Rows]:
@@ -98,8 +118,19 @@ def open_bytes(address: str) -> Iterator[IO[bytes]]:
 
 
 def _line_batches(fragment: Fragment) -> Iterator[Rows]:
+    """The lines that begin in the range of a fragment."""
     with open_bytes(fragment.path) as stream:
-        yield from line_batches(stream, fragment, ROWS)
+        plain = unpacked(stream, fragment.path, fragment.reading.max_size)
+        lines = _lines(plain, fragment.begin, fragment.end)
+        read = (_named_row(line, f"{fragment.path}@{begin}") for begin, line in lines)
+        while some := list(islice(read, ROWS)):
+            yield _rows(some)
+
+
+def _named_row(line: bytes, name: str) -> tuple[dict[str, Any], str]:
+    row, problem = line_row(line)
+    row["id"] = row.get("id") or row.get("trace_id") or name
+    return row, problem
 
 
 def _trace_batches(fragment: Fragment) -> Iterator[Rows]:
@@ -155,3 +186,123 @@ _READERS: dict[Kind, Callable[[Fragment], Iterator[Rows]]] = {
     "traces": _trace_batches,
     "spans": _bucket_batches,
 }
+
+
+def unpacked(stream: Any, name: str = "", max_size: int | None = None) -> IO[bytes]:
+    """The bytes of a stream at its beginning, unpacked if they are gzip or zstd, and then no more than `max_size`."""
+    buffered = io.BufferedReader(stream, _CHUNK)
+    head = buffered.peek(4)[:4]
+    for magic, codec in _PACKED:
+        if head.startswith(magic):
+            return bounded(io.BufferedReader(pa.CompressedInputStream(buffered, codec), _CHUNK), name, max_size)
+    return buffered
+
+
+def rows_of(lines: Iterable[bytes]) -> Rows:
+    """Lines as rows, of which those have no id that say none. Empty lines are none."""
+    return _rows([line_row(line) for line in lines if line.strip()])
+
+
+def _rows(read: Sequence[tuple[dict[str, Any], str]]) -> Rows:
+    problems = {number: problem for number, (_, problem) in enumerate(read) if problem}
+    return Rows(pa.RecordBatch.from_pylist([row for row, _ in read], schema=_ROWS), problems)
+
+
+def line_row(line: bytes) -> tuple[dict[str, Any], str]:
+    """A line as a row of `TRAJECTORIES`; and what is wrong with it, if then the row has nothing but its ids."""
+    named: dict[str, Any] = {}
+    try:
+        if len(line) > _LONGEST:
+            raise InputError(f"the line exceeds the limit of {_LONGEST:,} bytes")
+        document = decode_json(line)
+        if not isinstance(document, dict):
+            raise InputError(f"the line is {shown(document)}; it should be an object with calls")
+        named = _fields(document, _OF_NAMES)
+        return {**_fields(document, _OF_ROWS), "calls": _calls(document.get("calls"))}, ""
+    except InputError as problem:
+        return named, str(problem)
+
+
+def _calls(calls: Any) -> list[dict[str, Any]] | None:
+    if calls is not None and not isinstance(calls, list):
+        raise InputError(f"calls is {shown(calls)}; it should be a list")
+    return None if calls is None else [_call(call, number) for number, call in enumerate(calls, start=1)]
+
+
+def _lines(stream: IO[bytes], begin: int, end: int) -> Iterator[tuple[int, bytes]]:
+    """The lines that begin in a range, each with where; of one that is too long, more than the limit allows."""
+    if begin:
+        # A line belongs to the range in which it begins. One byte earlier, because a line that begins exactly at
+        # `begin` would else be taken for the end of the line before.
+        stream.seek(begin - 1)
+        place = begin - 1 + len(stream.readline())
+    else:
+        place = 0
+    while place < end or not end:
+        line = stream.readline(_LONGEST + 1)
+        if not line:
+            return
+        length = len(line)
+        # The rest of a line that is too long is passed over in pieces: it may be larger than memory.
+        while len(line) > _LONGEST and not line.endswith(b"\n"):
+            rest = stream.readline(_CHUNK)
+            length += len(rest)
+            if not rest or rest.endswith(b"\n"):
+                break
+        if not line.isspace():
+            yield place, line
+        place += length
+
+
+def _call(call: Any, number: int) -> dict[str, Any]:
+    if isinstance(call, str):
+        return {"name": column_text(call)}
+    if not isinstance(call, dict) or not isinstance(call.get("name"), str):
+        raise InputError(f"call {number}: {shown(call)} has no name")
+    try:
+        return _fields(call, _OF_CALLS)
+    except InputError as problem:
+        raise InputError(f"call {number}: {problem}") from None
+
+
+def _fields(document: Mapping[str, Any], known: Mapping[str, Callable[[Any], Any]]) -> dict[str, Any]:
+    """The fields of an object that there are columns for, as these hold them."""
+    return {name: known[name](value) for name, value in document.items() if name in known and value is not None}
+
+
+def _json(value: Any) -> str | None:
+    return column_text(value) if isinstance(value, str) else json_text(value)
+
+
+def _with_text(call: Any) -> Any:
+    """A withheld call whose arguments are text, as the column has them."""
+    return {**call, "args": _json(call["args"])} if isinstance(call, Mapping) and call.get("args") is not None else call
+
+
+def _converter(field: Any) -> Callable[[Any], Any]:
+    """What makes of a value of JSON what a column holds, or raises `InputError`."""
+    if field.name in _VALUES:
+        return _json
+    kind = _KINDS.get(str(field.type))
+
+    def converted(value: Any) -> Any:
+        # `type() is`, not `isinstance`: a bool is an int in Python, and not in a column.
+        if type(value) is kind and (kind is not int or -_MOST <= value < _MOST):
+            return column_text(value) if kind is str else value
+        if field.name in _NAMES and type(value) is int:
+            return str(value)
+        if field.name in ("turn_inputs", "turn_outputs") and isinstance(value, list):
+            return [_json(each) for each in value]
+        if field.name == "withheld" and isinstance(value, list):
+            value = [_with_text(each) for each in value]
+        try:
+            return pa.scalar(value, field.type).as_py()
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            raise InputError(f"{field.name} is {shown(value)}; it should be {field.type}") from None
+
+    return converted
+
+
+_OF_CALLS = {field.name: _converter(field) for field in CALL}
+_OF_ROWS = {field.name: _converter(field) for field in TRAJECTORIES if field.name != "calls"}
+_OF_NAMES = {name: _OF_ROWS[name] for name in _NAMES}

@@ -19,12 +19,9 @@ from rightcall.reading import Reading, check_size
 from rightcall.scale.columns import Plan, is_span_table
 from rightcall.values.trajectory import is_trajectory
 
-from ._batches import open_bytes, open_table
-from ._files import Source, find_files
-from ._fragments import Fragment, plan_digest
-from ._lines import unpacked
-from ._output import KEY
-from ._places import is_local, place
+from ._batches import open_bytes, open_table, unpacked
+from ._files import Source, find_files, is_local, place
+from ._fragments import KEY, Fragment, plan_digest
 from ._span_buckets import ParquetSpans, bucket_count, span_buckets
 
 _PARQUET = b"PAR1"

@@ -1,23 +1,107 @@
-"""From what people write to files: patterns, folders, tables, addresses in object stores."""
+"""Files by what people write: paths, patterns, folders, tables, and addresses in object stores."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
 from glob import glob, has_magic
 from typing import Any
 from urllib.parse import unquote
 
+import msgspec
 import pyarrow as pa
 from pyarrow import fs
 
 from rightcall.errors import InputError, MissingExtraError
 
-from ._places import File, Place, found_file, is_local, joined, place, reason, telling
-
 _HIVE = re.compile(r"(?:^|/)(case_id|trace_id|id)=([^/]*)(?=/)")
 _NOTHING = "__HIVE_DEFAULT_PARTITION__"
+_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+)://")
+_QUERY = re.compile(r"\?(?=[a-z_]+=)")
+LOG = "_delta_log"
+_KNOWN = ("id", "trace_id", "case_id")
+
+
+class File(msgspec.Struct, frozen=True):
+    """A file that was found: its address, its size, and a stamp that is another one when its content changes."""
+
+    address: str
+    size: int
+    stamp: str
+
+
+class Place(msgspec.Struct, frozen=True):
+    """An address, and where that is."""
+
+    address: str
+    system: Any
+    """A file system of Arrow."""
+    path: str
+    """The path as that file system has it."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is on this machine."""
+        return is_local(self.address)
+
+    def below(self, name: str) -> Place:
+        """What has this name, or path, below a folder."""
+        return place(joined(self.address, name))
+
+
+def is_local(address: str) -> bool:
+    """Whether an address is a path on this machine."""
+    found = _SCHEME.match(address)
+    return found is None or found[1].lower() == "file"
+
+
+def joined(address: str, name: str) -> str:
+    """The address of what has this name below a folder. What follows a `?` stays at the end."""
+    folder, query = _parted(address)
+    return f"{folder.rstrip('/') or '/' * folder.startswith('/')}/{name}{query}".removeprefix("./")
+
+
+def place(address: str) -> Place:
+    """Where an address is.
+
+    Raises:
+        InputError: the store it names cannot be reached.
+        MissingExtraError: a package is missing that knows the store.
+    """
+    found = _SCHEME.match(address)
+    if found is None:
+        return Place(address, fs.LocalFileSystem(), address)
+    path, query = _parted(address)
+    if is_local(address):
+        return Place(address, fs.LocalFileSystem(), path[found.end() :])
+    store, _, rest = path[found.end() :].partition("/")
+    system, base = _system(path[: found.end()].lower(), store, query)
+    return Place(address, system, f"{base}/{rest}" if rest else base)
+
+
+def found_file(info: fs.FileInfo, where: Place) -> File:
+    """A file, given what its file system says of it."""
+    return File(where.address, info.size or 0, f"{info.size}-{info.mtime_ns}")
+
+
+@contextmanager
+def telling(address: str) -> Iterator[None]:
+    """Turn what a store or the system says of an address into one line that names it. Raises `InputError`."""
+    try:
+        yield
+    except (OSError, pa.ArrowException) as problem:
+        raise InputError(f"{address}: {reason(problem)}") from None
+
+
+def reason(problem: BaseException) -> str:
+    """What a store or the system said, on one line."""
+    # Arrow's text has its own detail behind the system's ("[errno 2] …. Detail: …"), on several lines.
+    number = getattr(problem, "errno", None)
+    text = os.strerror(number) if isinstance(number, int) else str(problem)
+    return " ".join(text.split())[:500] or type(problem).__name__
 
 
 class Source(File, frozen=True):
@@ -117,10 +201,6 @@ def _is_below(address: str, folder: str) -> bool:
     return address.startswith(folder.rstrip("/") + "/")
 
 
-LOG = "_delta_log"
-_KNOWN = ("id", "trace_id", "case_id")
-
-
 def delta_files(folder: Place) -> Iterator[tuple[File, tuple[tuple[str, str | None], ...]]]:
     """The files of a table, by name, each with the values of columns that are not in it but in the table's log.
 
@@ -132,18 +212,14 @@ def delta_files(folder: Place) -> Iterator[tuple[File, tuple[tuple[str, str | No
     _check(table, folder.address)
     names = [name for name in table.metadata().partition_columns if name in _KNOWN]
     for action in sorted(pa.table(table.get_add_actions(flatten=True)).to_pylist(), key=lambda one: str(one["path"])):
-        where = _where(folder, unquote(action["path"]))
+        path = unquote(action["path"])
+        where = place(path) if "://" in path else folder.below(path)  # that of a clone may lie in another table
         with telling(where.address):
             [info] = where.system.get_file_info([where.path])
         if info.type != fs.FileType.File:
             raise InputError(f"{folder.address}: the table has a file that is not there: {where.address}")
         values = [(name, action[f"partition.{name}"]) for name in names]
         yield found_file(info, where), tuple([(name, None if it is None else str(it)) for name, it in values])
-
-
-def _where(folder: Place, path: str) -> Place:
-    """A file of a table; that of a clone may lie in another one."""
-    return place(path) if "://" in path else folder.below(path)
 
 
 def _table(folder: Place) -> Any:
@@ -185,3 +261,47 @@ def _has_deleted_rows(table: Any) -> bool:
         return bool(pa.table(table.deletion_vectors()).num_rows)
     except deltalake.exceptions.DeltaError:
         return True
+
+
+@lru_cache(maxsize=64)
+def _system(scheme: str, store: str, query: str) -> tuple[Any, str]:
+    """A file system, and what paths in it begin with.
+
+    Arrow parses the address as a URI, in which a space or an umlaut is a mistake, so it is shown the store alone.
+    """
+    # The variables of the AWS SDKs (https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html), which
+    # Arrow's own client does not read in all of its versions.
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    if scheme == "s3://" and endpoint and "endpoint_override" not in query:
+        protocol, _, host = endpoint.rpartition("://")
+        query += f"{'&' if query else '?'}endpoint_override={host.rstrip('/')}&scheme={protocol or 'https'}"
+    try:
+        system, base = fs.FileSystem.from_uri(f"{scheme}{store}{query}")
+        return system, base.rstrip("/")
+    except pa.ArrowInvalid as problem:
+        return _foreign(scheme, store, problem), store
+    except (OSError, pa.ArrowException) as problem:
+        raise InputError(f"{scheme}{store}: {reason(problem)}") from None
+
+
+def _foreign(scheme: str, store: str, problem: Exception) -> Any:
+    """A file system that Arrow does not know, through fsspec."""
+    try:
+        import fsspec
+    except ImportError:
+        raise MissingExtraError(
+            f"{scheme}{store}: Arrow says: {reason(problem)}; to go through fsspec instead, install it and its package "
+            f"for {scheme}"
+        ) from None
+    try:
+        return fs.PyFileSystem(fs.FSSpecHandler(fsspec.filesystem(scheme.removesuffix("://"))))
+    except ImportError as missing:
+        raise MissingExtraError(f"{scheme}{store}: {missing}") from None
+    except ValueError as unknown:
+        raise InputError(f"{scheme}{store}: {reason(unknown)}; Arrow says: {reason(problem)}") from None
+
+
+def _parted(address: str) -> tuple[str, str]:
+    """An address without what follows its `?`, and that. A `?` in a pattern or a path on this machine is none."""
+    found = None if is_local(address) else _QUERY.search(address)
+    return (address[: found.start()], address[found.start() :]) if found else (address, "")

@@ -20,13 +20,11 @@ from rightcall.values.decoding import dump_json
 from rightcall.values.results import CaseResult
 from rightcall.values.trajectory import Trajectory
 
-from ._batches import batches
+from ._batches import Rows, batches, rows_of
 from ._counts import A_RULE, Counting, Summary
 from ._cut import Cut, find_fragments, sort_spans
-from ._fragments import Fragment
-from ._lines import Rows, rows_of
-from ._output import KEY, SUMMARY, Output
-from ._places import reason
+from ._files import reason
+from ._fragments import KEY, SUMMARY, Fragment, Output
 
 _ASKED_AT_ONCE = 16
 

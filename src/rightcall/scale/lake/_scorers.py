@@ -15,9 +15,8 @@ from rightcall.scale.processes import Do, Heard, Pool, start_method
 
 from ._counts import Counting
 from ._cut import any_remote
-from ._fragments import Fragment
+from ._fragments import Fragment, Output
 from ._job import Job, count_fragment, score_fragment
-from ._output import Output
 
 _PATIENCE = 0.2
 """Seconds between two questions whether to stop."""

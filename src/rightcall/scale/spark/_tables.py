@@ -57,7 +57,7 @@ def score_tables(
         if kind == "lines":
             scores.append(_score_lines(spark, paths, plan))
         for df in _read_tables(spark, kind, paths) if kind != "lines" else ():
-            if _has_spans(df):
+            if "calls" not in df.columns and is_span_table(df.limit(0).toArrow().schema):
                 spans.append(df)
             else:
                 scores.append(_scored(df, plan, _home(paths), has_places=kind == "parquet"))
@@ -69,10 +69,6 @@ def score_tables(
         reduce(lambda one, other: one.unionAll(other), scores).write.mode("overwrite").parquet(out)
         written = _files(spark, out, 1)
     return os.path.dirname(_plain(written[0])) if written else out
-
-
-def _has_spans(df: DataFrame) -> bool:
-    return "calls" not in df.columns and is_span_table(df.limit(0).toArrow().schema)
 
 
 def check_folder(spark: SparkSession, out: str) -> None:

@@ -125,7 +125,7 @@ def parametrize(metafunc: pytest.Metafunc, config: pytest.Config) -> None:
 @contextmanager
 def record_results(item: pytest.Item) -> Iterator[None]:
     """Record the results of assertions about the case of a test while it runs."""
-    case = _case_of(item)
+    case = getattr(getattr(item, "callspec", None), "params", {}).get(_CASE)
 
     def note(judged: Case, result: CaseResult) -> None:
         if judged is case:
@@ -196,10 +196,6 @@ def _found(path: str, file: Path, config: pytest.Config) -> str:
 
 def _listed(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else [str(each) for each in value or ()]
-
-
-def _case_of(item: pytest.Item) -> Any:
-    return getattr(getattr(item, "callspec", None), "params", {}).get(_CASE)
 
 
 def _agent_of(item: pytest.Item) -> str:

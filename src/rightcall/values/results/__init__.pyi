@@ -63,11 +63,11 @@ from ._result import (
     tool_in as tool_in,
     without_details as without_details,
 )
+from ._signs import SIGNS as SIGNS, Sign as Sign
 from ._text import (
-    SIGNS as SIGNS,
     Difference as Difference,
-    Sign as Sign,
     call_text as call_text,
+    count_text as count_text,
     figure_text as figure_text,
     nth_text as nth_text,
     order_phrase as order_phrase,

@@ -13,7 +13,7 @@ from rightcall.values.decoding import dump_json, load_json
 from rightcall.values.trajectory import NOT_UNDERSTOOD_NOTE, Trajectory
 
 from ._result import EvaluationResult, Finding, SavedResult, Verdict, plain_result, restored_result
-from ._text import SIGNS
+from ._signs import SIGNS
 
 # A failure comes first because nothing unknown can undo it: a rule that was broken stays broken.
 _SHOWN_ORDER: tuple[Verdict, ...] = ("passed", "failed", "error", "not_measured")

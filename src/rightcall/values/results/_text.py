@@ -1,42 +1,12 @@
-"""Values, calls, differences and verdicts as short text and signs."""
+"""Values, calls and differences as short text."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
-
-
-class Sign(NamedTuple):
-    """The way a verdict or a step is shown."""
-
-    symbol: str
-    ascii: str
-    """The symbol where only ASCII can be printed."""
-    word: str
-    """The meaning of the symbol, for readers who do not know it or cannot see it."""
-    style: str
-    """Its colour on a terminal."""
-    emoji: str = ""
-    """Its form in Markdown, which has no colours; verdicts only."""
-
-
-# "✗" says that the agent did badly. An error says nothing about the agent, so it does not share that sign.
-SIGNS = {
-    "passed": Sign("✓", "ok", "passed", "green", "✅"),
-    "failed": Sign("✗", "x", "failed", "red", "❌"),
-    "error": Sign("!", "!", "in error", "red", "💥"),
-    "not_measured": Sign("?", "?", "not measured", "yellow", "❔"),
-    "match": Sign("✓", "ok", "as expected", "green"),
-    "mismatch": Sign("≠", "!=", "differs", "red"),
-    "moved": Sign("⇅", "~", "out of order", "yellow"),
-    "missing": Sign("−", "-", "missing", "red"),
-    "extra": Sign("+", "+", "not expected", "red"),
-}
-"""By verdict, and by the `kind` of a step."""
-
 
 _WIDTH = 120
 _VALUE_WIDTH = 40
@@ -51,6 +21,11 @@ def value_text(value: Any, width: int = _WIDTH) -> str:
     if isinstance(value, str) and len(value) > width:
         value = _cut(value, width)
     return _cut(json_text(value), width)
+
+
+def count_text(number: int, noun: str) -> str:
+    """Return a number with its noun: `1 case`, `1,200 cases`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def call_text(

@@ -1,0 +1,211 @@
+"""The commands about runs on disk, `report` and `diff`, and how any command opens one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rightcall.cases.evalsets import Case
+from rightcall.errors import StoreError, nearest
+from rightcall.reporting.changes import CaseSide, Comparison, compare, redacted_comparison, sides_of
+from rightcall.reporting.reports import Report, redacted_report
+from rightcall.reporting.store import RunFolder, list_runs, open_run
+from rightcall.values.results import Aggregates, Tally, measures_of
+
+from ._gate_options import gate_options
+from ._options import no_redact_option, runs_folder
+from ._output import FORMATS, Style, append_step_summary, new_file
+from ._terminal import Screen, print_error
+
+_NAMES = ("junit", "github", "markdown", "json", "html")
+
+
+@click.command(name="report")
+@click.argument("run", metavar="RUN")
+@click.option(
+    "--format",
+    "formats",
+    multiple=True,
+    metavar="NAME[=FILE]",
+    help="junit, github, markdown (the default), json or html, printed or written to a file; repeatable.",
+)
+@click.option("--baseline", metavar="RUN", help="In Markdown, say what changed against this run.")
+@click.option("--runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")
+@no_redact_option
+def report(run: str, formats: tuple[str, ...], baseline: str | None, runs: str | None, no_redact: bool) -> int:
+    """Write a run as JUnit XML, GitHub annotations, Markdown, JSON or one HTML file.
+
+    RUN is a folder, the beginning of an id, a branch (its newest run), or `last`.
+    """
+    asked = _asked(formats or ("markdown",))
+    found = opened(run, runs)
+    other = opened(baseline, runs) if baseline is not None else None
+    made = report_of(found, redacts=not no_redact)
+    for name, file in asked:
+        pieces = _pieces(name, made, (other, found), redacts=not no_redact)
+        if file is None:
+            for piece in pieces:
+                click.echo(piece, nl=False)
+        else:
+            with new_file(file) as written:
+                written.writelines(pieces)
+        if name == "github":
+            append_step_summary(made)
+    return 0
+
+
+def _asked(formats: tuple[str, ...]) -> list[tuple[str, str | None]]:
+    """Each format and the file it is for; `None` is standard output, which takes one of them."""
+    asked: list[tuple[str, str | None]] = []
+    for given in formats:
+        name, equals, file = given.partition("=")
+        if name not in _NAMES:
+            raise click.UsageError(f"no format {name!r:.40}; {nearest(name, _NAMES)}")
+        if equals and not file:
+            raise click.UsageError(f"--format {given}: the name of a file is missing")
+        asked.append((name, file or None))
+    if sum(file is None for _, file in asked) > 1:
+        raise click.UsageError("one format can be printed; give the others a file, such as --format junit=junit.xml")
+    return asked
+
+
+def _pieces(name: str, report: Report, runs: tuple[RunFolder | None, RunFolder], *, redacts: bool) -> Iterator[str]:
+    before, after = runs
+    if name == "markdown" and before is not None:
+        from rightcall.reporting.reports import markdown_report
+
+        comparison = compared(sides_in(before), sides_in(after), redacts=redacts)
+        return markdown_report(report, comparison, name_of(before))
+    return FORMATS[name](report, Style.of_file())
+
+
+@click.command(name="diff")
+@click.argument("names", nargs=-1, required=True, metavar="RUN RUN...")
+@click.option("--runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")
+@click.option("--fail-on-flip", is_flag=True, help="Exit with 1 if a case passed in the first run and not in the last.")
+@click.option("--gate", "is_gate", is_flag=True, help="Say whether the last run is worse, or whether it is chance.")
+@gate_options
+@no_redact_option
+def diff(
+    names: tuple[str, ...], runs: str | None, fail_on_flip: bool, is_gate: bool, no_redact: bool, **rule: Any
+) -> int:
+    """Say what changed between runs: verdicts that flipped, paths that differ.
+
+    RUN is a folder, the beginning of an id, a branch (its newest run), or `last`. A difference is not a failure: the
+    exit code is 0. With --gate it is 1 where the last run is worse, and 2 where that cannot be told.
+    """
+    if len(names) < 2:
+        raise click.UsageError("give two runs, or more")
+    found = [opened(name, runs) for name in names]
+    if is_gate:
+        if fail_on_flip or len(found) > 2:
+            raise click.UsageError("--gate compares two runs, and decides instead of --fail-on-flip")
+        from ._gate import print_gate
+
+        return print_gate(found[0], found[1], rule)
+    from rightcall.reporting.reports import comparison_lines, verdict_lines
+
+    sides = [sides_in(run) for run in found]
+    called = [name_of(run) for run in found]
+    screen = Screen()
+    comparison = compared(sides[0], sides[-1], redacts=not no_redact)
+    if len(found) == 2:
+        lines = comparison_lines(comparison, screen.paper(), (called[0], called[1]))
+    else:
+        lines = verdict_lines(sides, called, screen.paper())
+    for line in lines:
+        screen.line(*line)
+    worse = [change for change in comparison.cases if change.kind == "worse"]
+    if not fail_on_flip or not worse:
+        return 0
+    return 1 if any(change.after is not None and change.after.verdict == "failed" for change in worse) else 2
+
+
+def opened(name: str, runs: str | None) -> RunFolder:
+    """Return a run by its folder, id, branch or `last`, and warn if it is not complete. Raises `StoreError`."""
+    run = open_run(name, runs_folder(runs))
+    if run.header.finished is None:
+        print_error(f"run {run.short_id} is not complete; its results so far are shown")
+    return run
+
+
+def report_of(run: RunFolder, *, redacts: bool = True) -> Report:
+    """What reports of a run are made of, without secrets if it `redacts`. A run that was killed is counted now.
+
+    Raises:
+        StoreError: its journal cannot be read, or another program has changed it.
+    """
+    run.check()
+    header = run.header
+    totals, evaluators = header.totals, header.evaluators
+    if totals is None or header.finished is None:
+        tally, aggregates = Tally(run.needed), Aggregates()
+        for result in run.results():
+            tally.add(result)
+            aggregates.add(measures_of(result.results))
+        totals, evaluators = tally.totals(), aggregates.by_evaluator()
+    report = Report(
+        results=run.results,
+        totals=totals,
+        evaluators=evaluators,
+        overall=header.overall,
+        subject=header.evalset,
+        seconds=header.seconds or 0.0,
+        run_id=run.short_id,
+        agent=header.agent,
+        facts=header.known(),
+        notes=_notes(run),
+    )
+    return redacted_report(report) if redacts else report
+
+
+def _notes(run: RunFolder) -> tuple[str, ...]:
+    if run.header.finished is None:
+        return ("this run is not complete; its results so far are shown",)
+    sample = run.header.sample
+    return () if sample is None else (sample.note(sum(1 for _ in run.entries())),)
+
+
+def last_run_of(evalset: str, runs: Path, *, is_recorded: bool = False) -> RunFolder:
+    """The newest run of an eval set by an agent or, if it `is_recorded`, of recorded traces. Raises `StoreError`."""
+    meant = Path(evalset).resolve()
+    for folder in reversed(list_runs(runs)):
+        run = open_run(str(folder))
+        if bool(run.header.agent) != is_recorded and Path(run.header.evalset).resolve() == meant:
+            return run
+    raise StoreError(f"{runs}: no run of {evalset} yet, so none failed")
+
+
+def failed_in(run: RunFolder, cases: Sequence[Case]) -> list[Case]:
+    """Those of the cases that did not pass in a run, or that it did not get round to.
+
+    Raises:
+        StoreError: there are none, or the run cannot be read.
+    """
+    results = list(run.results())
+    bad = {result.case_id for result in results if not result.passed}
+    if run.header.finished is None:  # what a run did not get round to did not pass either
+        bad |= {case.id for case in cases} - {result.case_id for result in results}
+    chosen = [case for case in cases if case.id in bad]
+    if not chosen:
+        raise StoreError(f"no case of the last run ({run.short_id}) that is meant failed; leave --failed out")
+    return chosen
+
+
+def sides_in(run: RunFolder) -> dict[str, CaseSide]:
+    """What a run has of each of its cases. Raises `StoreError`."""
+    return sides_of(run.results(), run.needed)
+
+
+def compared(before: Mapping[str, CaseSide], after: Mapping[str, CaseSide], *, redacts: bool) -> Comparison:
+    """Return what changed between two runs, without secrets if it `redacts`."""
+    comparison = compare(before, after)
+    return redacted_comparison(comparison) if redacts else comparison
+
+
+def name_of(run: RunFolder) -> str:
+    """What a run is called beside others: its branch, if it has one, and its id."""
+    return f"{run.header.branch} {run.short_id}" if run.header.branch else run.short_id

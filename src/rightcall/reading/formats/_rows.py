@@ -1,0 +1,122 @@
+"""Rows of spans as JSON or CSV: the tables that databases and scripts print, one object a span."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from rightcall.limits import DEFAULT_LIMITS
+from rightcall.reading.spans import TOLD, Span, restored
+
+from ._row_cells import Attributes, attributes_or_trouble, moment, opened, side_by_side, span_of_cells, without_nulls
+from ._row_columns import OPENED, Path, attribute_columns, fields_of, folded
+
+_MOST_COLUMNS = 2_000  # a hostile object may have millions of keys, and each would be folded and kept
+_KIND = "openinference.span.kind"
+_NEEDED = frozenset({"trace_id", "span_id"})
+_LOGGED = frozenset({"body", "severity_text", "severityText", "severity_number", "severityNumber", "Body"})
+"""Keys of log records, which have the ids of a span as well."""
+
+
+class _Columns(msgspec.Struct, frozen=True):
+    """Which keys of a row hold the fields of a span."""
+
+    paths: dict[str, Path]
+    units: dict[str, int | None]
+    attributes: dict[str, str]
+
+
+def is_row(document: Any) -> bool:
+    """Whether a document is a span in the columns of a table.
+
+    It has the ids of its trace and of itself, and two of name, start and attributes.
+    """
+    return isinstance(document, Mapping) and _columns_of(document) is not None
+
+
+def is_header(names: list[str]) -> bool:
+    """Whether these are the names of the columns of a table of spans."""
+    return len(names) <= _MOST_COLUMNS and _columns(tuple([(name, ()) for name in names])) is not None
+
+
+def row_span(row: Mapping[str, Any]) -> Span:
+    """Return the span of one row. A cell that cannot be read is named in the attribute `rightcall.unreadable`."""
+    columns = _columns_of(row) or _Columns({}, {}, {})
+    held = {field: _cell(row, path) for field, path in columns.paths.items()}
+    start = moment(held.get("start"), columns.units.get("start"))
+    events = held.get("events")
+    if "event_names" in held:
+        events = side_by_side(held["event_names"], held.get("event_times"), held.get("event_attributes"))
+    return span_of_cells(
+        DEFAULT_LIMITS,
+        held.get("trace_id"),
+        held.get("span_id"),
+        held.get("parent_id"),
+        held.get("name"),
+        start,
+        _end(held, columns, start),
+        _attributes(row, held, columns),
+        held.get("status"),
+        held.get("message"),
+        held.get("scope"),
+        events,
+    )
+
+
+def _columns_of(row: Mapping[str, Any]) -> _Columns | None:
+    if len(row) > _MOST_COLUMNS or not _LOGGED.isdisjoint(row):
+        return None
+    names = []
+    for key, value in row.items():
+        inner = tuple(value)[:_MOST_COLUMNS] if value.__class__ is dict and folded(key) in OPENED else ()
+        names.append((key, inner))
+    return _columns(tuple(names))
+
+
+@lru_cache(maxsize=256)
+def _columns(names: tuple[tuple[str, Path], ...]) -> _Columns | None:
+    held: dict[str, Path] = {}
+    for name, inner in names:
+        held.setdefault(folded(name), (name,))
+        for each in inner:
+            held.setdefault(folded(name) + folded(each), (name, each))
+    paths, units = fields_of(held)
+    attributes = attribute_columns([name for name, _ in names])
+    told = [
+        field for field in ("name", "start", "attributes") if field in paths or (field == "attributes" and attributes)
+    ]
+    if not paths.keys() >= _NEEDED or len(told) < 2:
+        return None
+    return _Columns(paths, units, attributes)
+
+
+def _cell(row: Mapping[str, Any], path: Path) -> Any:
+    held: Any = row
+    for name in path:
+        held = held.get(name) if isinstance(held, Mapping) else None
+    return None if held == "" else held
+
+
+def _end(held: Mapping[str, Any], columns: _Columns, start: int | None) -> int | None:
+    if held.get("end") is not None:
+        return moment(held["end"], columns.units["end"])
+    length = moment(held.get("duration"), columns.units.get("duration"), is_duration=True)
+    return None if start is None or length is None else start + length
+
+
+def _attributes(row: Mapping[str, Any], held: Mapping[str, Any], columns: _Columns) -> Attributes:
+    found = attributes_or_trouble(held.get("attributes"), DEFAULT_LIMITS)
+    told = {key: row[key] for key in TOLD if row.get(key) not in (None, "") and key not in found}
+    if told:
+        found = {**{key: found.get(key) for key in found}, **told}
+    if not columns.attributes:
+        return found
+    named = {key: without_nulls(row[name]) for name, key in columns.attributes.items() if row[name] not in (None, "")}
+    attributes = {**{key: found.get(key) for key in found}, **named}
+    if isinstance(held.get("kind"), str):
+        # In tables with a column for each attribute (Phoenix), `span_kind` is OpenInference's.
+        attributes.setdefault(_KIND, held["kind"])
+    return opened(restored(attributes))

@@ -1,0 +1,108 @@
+"""The table of transcripts: logs in which messages lie inside envelopes of their own, and how each is read.
+
+A reader takes the envelopes off and writes calls and results as messages. What it does not know it passes on as it is,
+so that the reading of messages says that it was not understood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from ._atif import atif_logs, is_atif
+from ._benchmarks import (
+    inspect_logs,
+    is_inspect_log,
+    is_tau2_results,
+    is_toolbench_answer,
+    tau2_logs,
+    toolbench_logs,
+)
+from ._codex import event_logs, is_event, is_session_line, session_logs
+from ._gemini_cli import chat_logs, is_chat, is_chat_line, is_stream_event, line_logs, stream_logs
+from ._log import Log
+from ._openhands import evaluation_logs, is_evaluation, is_openhands, openhands_logs
+
+_LOOKED_AT = 1_000  # a log of a million lines is recognised by its first thousand
+
+
+class Transcript(msgspec.Struct, frozen=True):
+    """One format of transcripts."""
+
+    name: str
+    recognises: Callable[[Any], bool]
+    """Whether a document is of this format, or a line of one."""
+    logs: Callable[[Any], list[Log]]
+    """The logs in a document, or in all lines."""
+    told_by: str
+    """The marks, for people."""
+    conversation: str = "all lines together"
+    """What one conversation is, for people."""
+
+
+DOCUMENTS = (
+    Transcript("Gemini CLI, chat", is_chat, chat_logs, "`projectHash` and `messages`", "a document"),
+    Transcript(
+        "Inspect",
+        is_inspect_log,
+        inspect_logs,
+        "`eval` and `samples`; `id`, `epoch`, `target` and `messages`",
+        "a sample",
+    ),
+    Transcript("OpenHands, evaluation", is_evaluation, evaluation_logs, "`instance_id` and `history`", "a line"),
+    Transcript("ATIF", is_atif, atif_logs, "`schema_version` and `steps`", "a document"),
+    Transcript("τ²-bench", is_tau2_results, tau2_logs, "`simulations`", "a simulation"),
+    Transcript("ToolBench", is_toolbench_answer, toolbench_logs, "`answer_generation`", "a document"),
+)
+"""Transcripts of which a document, or a line, holds whole conversations."""
+
+LINES = (
+    Transcript("Codex CLI, session", is_session_line, session_logs, "`payload`; `type` = `session_meta` and others"),
+    Transcript("Codex CLI, `exec --json`", is_event, event_logs, "`type` = `thread.started`; `item`"),
+    Transcript("Gemini CLI, lines", is_chat_line, line_logs, "`type` = `gemini`"),
+    Transcript("Gemini CLI, `stream-json`", is_stream_event, stream_logs, "`type` = `tool_use`, `tool_id`"),
+    Transcript(
+        "OpenHands", is_openhands, openhands_logs, "`source`, and a text under `action` or `observation`, or a `kind`"
+    ),
+)
+"""Transcripts of which all lines together are one conversation."""
+
+
+def transcript_logs(documents: list[Any]) -> tuple[list[Log], list[Any]]:
+    """Return the logs in the documents of a source that are transcripts, and the other documents."""
+    if len(documents) == 1 and isinstance(documents[0], list):
+        documents = documents[0]
+    found: list[Log] = []
+    others: list[Any] = []
+    for document in documents:
+        known = next((each for each in DOCUMENTS if each.recognises(document)), None)
+        if known is None:
+            others.append(document)
+        else:
+            found += _checked(known.logs(document), known)
+    for lines in _lines_in(others):
+        known = next((each for each in LINES if any([each.recognises(line) for line in lines[:_LOOKED_AT]])), None)
+        if known is not None:
+            return [*found, *_checked(known.logs(lines), known)], []
+    return found, others
+
+
+def _checked(logs: list[Log], transcript: Transcript) -> list[Log]:
+    """Return logs with the name of their format, and a note on the first item that is not an object or is empty."""
+    return [msgspec.structs.replace(log, format=transcript.name, nested=log.nested or _odd(log)) for log in logs]
+
+
+def _odd(log: Log) -> str:
+    for place, message in enumerate(log.messages, 1):
+        if not message or not isinstance(message, dict):
+            return f"item {place} of the transcript, which is empty or not an object"
+    return ""
+
+
+def _lines_in(documents: list[Any]) -> list[list[Any]]:
+    """Return the lists that may be the lines of a transcript: the documents, or a list that the only one holds."""
+    only = documents[0] if len(documents) == 1 else None
+    held = only.values() if isinstance(only, dict) else ()
+    return [documents, *[each for each in held if isinstance(each, list)]]

@@ -1,0 +1,80 @@
+"""What a source says about a run beside its calls: the case it is of, which repeat, and how it was scored there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from rightcall.reading.messages import Log
+from rightcall.reading.spans import CASE, CASES, REPEAT, REPEATS, SCORES, TOLD, topmost
+
+from ._span_tree import ReadSpan
+
+_WITHIN = ("metadata.", "langfuse.trace.metadata.", "langfuse.observation.metadata.", "langsmith.metadata.")
+"""Prefixes of attributes with what the author of an agent says about a run."""
+_MOST_MESSAGES = 1_000
+_DEEPEST = 4
+_MOST_VALUES = 200
+
+
+def told_of(log: Log, spans: Sequence[ReadSpan], keys: tuple[str, ...]) -> dict[str, Any]:
+    """Return what to keep in the metadata of a run.
+
+    `keys` are attributes to keep as they are. The id of a case is kept under `CASE` if that is one of them.
+    """
+    found = {key: log.about[key] for key in keys if key in log.about}
+    for key in keys:
+        for span in spans:
+            if key in span.attributes:
+                found[key] = span.attributes.get(key)
+                break
+    places = list(_places(log, spans))
+    if CASE in keys and CASE not in found:
+        case = _first(places, (CASE, *CASES), (str, int))
+        found |= {} if case is None else {CASE: case}
+    repeat = _first(places, (REPEAT, *REPEATS), (int, str))
+    found |= {} if repeat is None else {"repeat": repeat}
+    for name in SCORES:
+        held = _first(places, (name,), (int, float, str, dict))
+        if held is not None and _is_small(held):
+            found[name] = held
+    return found
+
+
+def _places(log: Log, spans: Sequence[ReadSpan]) -> Iterator[Mapping[str, Any]]:
+    """Yield the objects that may say it, best first: those around messages, lines, topmost spans."""
+    if log.about:
+        yield log.about
+        metadata = log.about.get("metadata")
+        if isinstance(metadata, Mapping):
+            yield metadata
+    elif log.messages:
+        names = {CASE, REPEAT, *CASES, *REPEATS}
+        lines = [line for line in log.messages[:_MOST_MESSAGES] if isinstance(line, Mapping)]
+        yield from ({key: line[key] for key in names & line.keys()} for line in lines if not names.isdisjoint(line))
+    for span in topmost(spans):
+        yield _of_span(span)
+
+
+def _of_span(span: ReadSpan) -> dict[str, Any]:
+    keys = [(name, f"{prefix}{name}") for name in TOLD for prefix in ("", *_WITHIN)]
+    return {name: span.attributes.get(key) for name, key in reversed(keys) if key in span.attributes}
+
+
+def _first(places: Iterable[Mapping[str, Any]], names: tuple[str, ...], kinds: tuple[type, ...]) -> Any:
+    for place in places:
+        for name in names:
+            held = place.get(name)
+            if isinstance(held, kinds) and held != "" and (not isinstance(held, bool) or name in SCORES):
+                return held
+    return None
+
+
+def _is_small(held: Any) -> bool:
+    """Whether a value is fit to be kept beside each run: a number, a short text, or a few of them."""
+    level = [held]
+    for _ in range(_DEEPEST):
+        level = [inner for each in level for inner in (each.values() if isinstance(each, Mapping) else ())]
+        if len(level) > _MOST_VALUES or any([isinstance(each, (list, str)) and len(each) > 1_000 for each in level]):
+            return False
+    return not level

@@ -1,0 +1,166 @@
+"""Repeats in words: rates with their intervals, where runs part, and how many repeats it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rightcall.reporting.changes import Branch, CasePaths, CaseTrials, Parting, Steadiness
+from rightcall.values.results import SIGNS, Verdict, count_text
+from rightcall.values.statistics import Interval, repeats_needed, repeats_needed_against
+
+from ._paper import Line, Paper, Part, cell_count, fit
+
+_MARKS: dict[Verdict, tuple[str, str]] = {
+    "passed": ("✓", "."),
+    "failed": ("✗", "x"),
+    "not_measured": ("?", "?"),
+    "error": ("!", "!"),
+}
+_MOST_MARKS = 20
+_CASE_WIDTH = 28
+_COIN = 0.25
+_DROPS = (0.20, 0.10, 0.05, 0.02)
+_FEW = 100
+"""Trials below which a share is shown without decimals: more would be false precision."""
+
+
+def share_text(share: float | None, trials: int = 0) -> str:
+    """A share as people read it: `68 %`, with a decimal from a hundred trials on."""
+    if share is None:
+        return "-"
+    return f"{share * 100:.0f} %" if trials < _FEW else f"{share * 100:.1f} %"
+
+
+def interval_text(interval: Interval | None) -> str:
+    """An interval of shares: `53–89 %`."""
+    return "-" if interval is None else f"{interval.low * 100:.0f}–{interval.high * 100:.0f} %"
+
+
+def trials_text(case: CaseTrials) -> str:
+    """How many trials passed, and how many have no answer: `4/5 + 1 error`."""
+    passed, measured = case.measured
+    counts = [(case.totals.error, SIGNS["error"].word), (case.totals.not_measured, SIGNS["not_measured"].word)]
+    return "".join([f"{passed}/{measured}", *[f" + {count} {word}" for count, word in counts if count]])
+
+
+def steadiness_lines(run: Steadiness, k: int, paper: Paper, name: str = "last") -> Iterator[Line]:
+    """Yield the trials of each case and what they say about the run; `name` is what commands call the run."""
+    width = max([cell_count(_case(case, paper)) for case in run.cases], default=0)
+    rows = [_cells(case, k, paper) for case in run.cases]
+    head = ("passed", "", "rate", "95 %", f"all of {k}")
+    widths = [max([cell_count(row[column]) for row in [head, *rows]]) for column in range(len(head))]
+    yield (f"    {'case'.ljust(width)}   {_row(head, widths)}",)
+    for case, row in zip(run.cases, rows, strict=True):
+        label = _case(case, paper)
+        mark: Part = _mark(case, paper)
+        yield ("  ", mark, f" {label}{' ' * (width - cell_count(label))}   {_row(row, widths)}")
+    yield from _totals(run, k)
+    yield from _flaky(run, name)
+
+
+def parting_lines(found: CasePaths, paper: Paper) -> Iterator[Line]:
+    """Yield where the runs of one case part, and how each way on ends."""
+    yield (f"{paper.text(found.case_id)}  {found.passed:,}/{found.runs:,} passed, {count_text(found.paths, 'path')}",)
+    if not found.partings:
+        yield ("  all runs make the same calls",)
+        return
+    first, *others = found.partings
+    yield from _parting(first, paper)
+    for parting in others[:3]:
+        runs = sum([branch.runs for branch in parting.branches])
+        yield (f"  {count_text(runs, 'run')} part elsewhere:",)
+        yield from _parting(parting, paper)
+
+
+def plan_lines(run: Steadiness, before: int | None = None) -> Iterator[Line]:
+    """Yield how many repeats it takes to notice a drop, with as many cases that vary as these do."""
+    cases = len([case for case in run.cases if case.measured.measured])
+    varies = run.variance
+    said = "your cases; 0.25 is a coin" if varies is not None else "a coin: no case has two trials yet"
+    variance = _COIN if varies is None else varies
+    yield (f"{count_text(cases, 'case')}, trials vary with {variance:.2f} ({said})",)
+    if not cases:
+        return
+    yield ("to notice a drop of " + "".join([f"{drop * 100:>6.0f} points" for drop in _DROPS]),)
+    both = [f"{repeats_needed(cases, drop, variance):,}" for drop in _DROPS]
+    yield ("repeats, both sides ".ljust(20) + "".join([f"{each:>13}" for each in both]),)
+    if before:
+        against = [repeats_needed_against(cases, drop, before, variance) for drop in _DROPS]
+        shown = ["never" if each is None else f"{each:,}" for each in against]
+        yield (f"repeats, base has {before}".ljust(20) + "".join([f"{each:>13}" for each in shown]),)
+        if None in against:
+            yield (f"never: {before} repeats of the base are too few; repeat the base more often",)
+
+
+def _cells(case: CaseTrials, k: int, paper: Paper) -> tuple[str, ...]:
+    marks = "".join([paper.glyph(_MARKS[verdict]) for verdict in case.verdicts[:_MOST_MARKS]])
+    more = len(case.verdicts) - _MOST_MARKS
+    marks += f" {paper.glyph(('…', '...'))} {more:,} more" if more > 0 else ""
+    interval = interval_text(case.interval)
+    trials = case.measured.measured
+    all_of = share_text(case.all_of(k))
+    return trials_text(case), marks, share_text(case.rate, trials), paper.text(interval), all_of
+
+
+def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    padded = [cell + " " * (width - cell_count(cell)) for cell, width in zip(cells[:2], widths, strict=False)]
+    right = [" " * (width - cell_count(cell)) + cell for cell, width in zip(cells[2:], widths[2:], strict=True)]
+    return "   ".join(["  ".join(padded), *right])
+
+
+def _mark(case: CaseTrials, paper: Paper) -> Part:
+    if case.is_flaky:
+        return ("~", "yellow")
+    verdict: Verdict = "passed" if case.measured.passed else "failed" if case.measured.measured else "not_measured"
+    return (paper.sign(verdict), SIGNS[verdict].style)
+
+
+def _totals(run: Steadiness, k: int) -> Iterator[Line]:
+    trials = sum([each.measured for each in run.trials])
+    again = f"{interval_text(run.again)} if these cases run again" if run.again is not None else ""
+    like = f", {interval_text(run.like_these)} for cases like these" if run.like_these is not None else ""
+    yield (f"pass rate  {share_text(run.rate, trials):>6}   {again}{like}".rstrip(),)
+    every, cases = run.all_of(k)
+    some, _ = run.any_of(k)
+    if every is not None:
+        of = f" ({cases:,} of {len(run.cases):,} cases)" if cases < len(run.cases) else ""
+        label = f"all of {k}".ljust(9)
+        yield (f"{label}  {share_text(every):>6}   at least one of {k}: {share_text(some)}{of}",)
+
+
+def _flaky(run: Steadiness, name: str) -> Iterator[Line]:
+    flaky = run.flaky
+    if flaky:
+        worst = min(flaky, key=lambda case: abs((case.rate or 0.0) - 0.5))
+        verb = "is" if len(flaky) == 1 else "are"
+        hint = f"rightcall stats {name} --case {worst.case_id} says where its runs part"
+        yield (f"{len(flaky):,} of {count_text(len(run.cases), 'case')} {verb} flaky; {hint}",)
+    without = sum([case.open for case in run.cases])
+    if without:
+        yield (f"{without:,} trials have no answer: they are in error or were not measured, and count in no rate",)
+
+
+def _parting(parting: Parting, paper: Paper) -> Iterator[Line]:
+    path = ", ".join([paper.text(call) for call in parting.after])
+    room = max(20, paper.width - 10)
+    yield (f"  after {fit(path, room, plain=paper.plain)}" if path else "  at the beginning",)
+    width = max([cell_count(_next(branch, paper)) for branch in parting.branches])
+    last = len(parting.branches) - 1
+    for number, branch in enumerate(parting.branches):
+        rail = paper.glyph(("└─", "`-")) if number == last else paper.glyph(("├─", "|-"))
+        call = _next(branch, paper)
+        runs = count_text(branch.runs, "run")
+        text = f"    {rail} {call}{' ' * (width - cell_count(call))}  {runs:>8}  {branch.passed:,} passed"
+        reason = paper.text(branch.reason)
+        yield (
+            text
+            + (f"   {fit(reason, max(20, paper.width - cell_count(text) - 3), plain=paper.plain)}" if reason else ""),
+        )
+
+
+def _next(branch: Branch, paper: Paper) -> str:
+    return "the end" if branch.call is None else fit(paper.text(branch.call), 40, plain=paper.plain)
+
+
+def _case(case: CaseTrials, paper: Paper) -> str:
+    return fit(paper.text(case.case_id), _CASE_WIDTH, plain=paper.plain)

@@ -1,0 +1,5 @@
+"""What counts of passes and failures say about chance: rates, intervals, exact tests. Plain numbers in and out."""
+
+from rightcall._lazy import lazy_exports as _lazy_exports
+
+__getattr__, __dir__, __all__ = _lazy_exports(__name__)

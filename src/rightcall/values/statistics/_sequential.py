@@ -1,0 +1,57 @@
+"""Looking before all rounds are done, without being wrong more often than promised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import lgamma, log, log1p
+from typing import NamedTuple
+
+from ._intervals import Interval
+
+LOOK_SHARES = (0.2, 0.3, 0.5)
+"""Shares of the error rate that three looks spend. They add up to 1: by the union bound the whole rate holds."""
+
+
+class Look(NamedTuple):
+    """A look at the results after so many rounds, with the share of the error rate that it may spend."""
+
+    rounds: int
+    share: float
+
+
+def looks(least: int, most: int) -> list[Look]:
+    """When to look in a plan of `least` to `most` rounds: after the least, in the middle, and at the end.
+
+    Looks that fall on the same round are one, with the shares of both.
+    """
+    rounds = (least, -(-(least + most) // 2), most)
+    spent: dict[int, float] = {}
+    for after, share in zip(rounds, LOOK_SHARES, strict=True):
+        spent[after] = spent.get(after, 0.0) + share
+    return [Look(after, 1.0 if len(spent) == 1 else share) for after, share in spent.items()]
+
+
+def mixture_interval(passed: int, failed: int, error: float = 0.05) -> Interval:
+    """The rates that no look so far has excluded, however often one looked at the end of a round.
+
+    A rate p is excluded when `B(s + 1, f + 1) / (p^s (1 - p)^f) ≥ 1 / error` (Robbins' mixture martingale).
+    """
+    least = lgamma(passed + 1) + lgamma(failed + 1) - lgamma(passed + failed + 2) + log(error)
+
+    def surplus(rate: float) -> float:
+        return (passed * log(rate) if passed else 0.0) + (failed * log1p(-rate) if failed else 0.0) - least
+
+    peak = passed / (passed + failed) if passed + failed else 0.5
+    low = 0.0 if not passed else _end(surplus, 0.0, peak)
+    high = 1.0 if not failed else _end(surplus, 1.0, peak)
+    return Interval(low, high)
+
+
+def _end(surplus: Callable[[float], float], outside: float, inside: float) -> float:
+    """Where the surplus is used up, between a rate that is excluded and one that is not."""
+    for _ in range(200):
+        middle = (outside + inside) / 2.0
+        if middle in (outside, inside):
+            break
+        outside, inside = (outside, middle) if surplus(middle) > 0.0 else (middle, inside)
+    return inside

@@ -1,0 +1,132 @@
+"""Runs of LangSmith: lists, lines, answers of its API, trees."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from rightcall.reading import read
+from rightcall.values.trajectory import Trajectory
+
+
+def name(number: int) -> str:
+    return str(UUID(int=number + 1))
+
+
+def run(number: int, kind: str, called: str, parent: int | None = 0, **more: Any) -> dict[str, Any]:
+    """A run that starts at its number in seconds."""
+    made: dict[str, Any] = {
+        "id": name(number),
+        "name": called,
+        "run_type": kind,
+        "trace_id": name(0),
+        "parent_run_id": None if parent is None else name(parent),
+        "start_time": f"2025-03-01T10:00:{number:02}.000001",
+        "end_time": f"2025-03-01T10:00:{number:02}.500000",
+        "inputs": {},
+        "outputs": None,
+        "error": None,
+        "status": "success",
+        "extra": {"metadata": {}},
+    }
+    return {**made, **more}
+
+
+def lc(kind: str, **kwargs: Any) -> dict[str, Any]:
+    """A message as LangChain serializes it."""
+    return {"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", kind], "kwargs": kwargs}
+
+
+QUESTION = lc("HumanMessage", content="Refund order 7.", type="human")
+ASKED = lc("AIMessage", content="", type="ai", tool_calls=[{"name": "refund", "args": {"order": 7}, "id": "c1"}])
+RESULT = lc("ToolMessage", content="done", type="tool", tool_call_id="c1", name="refund")
+ANSWER = lc("AIMessage", content="Done.", type="ai")
+RUNS = [
+    run(0, "chain", "LangGraph", None, inputs={"messages": [QUESTION]}, outputs={"messages": [QUESTION, ANSWER]}),
+    run(1, "llm", "ChatOpenAI", inputs={"messages": [[QUESTION]]}, outputs={"generations": [[{"message": ASKED}]]}),
+    run(2, "tool", "refund", inputs={"input": "{'order': 7}"}, outputs={"output": RESULT}),
+    run(
+        3,
+        "llm",
+        "ChatOpenAI",
+        inputs={"messages": [[QUESTION, ASKED, RESULT]]},
+        outputs={"generations": [[{"message": ANSWER, "text": "Done."}]]},
+    ),
+]
+
+
+def nested() -> dict[str, Any]:
+    """The tree of a tracer, in which inner runs do not name their trace."""
+    inner = [{key: held for key, held in each.items() if key not in ("trace_id", "parent_run_id")} for each in RUNS[1:]]
+    return {**RUNS[0], "child_runs": inner}
+
+
+def dotted() -> list[dict[str, Any]]:
+    """Runs whose place and time stand in their dotted order alone."""
+    left_out = ("trace_id", "parent_run_id", "start_time")
+    found = []
+    for number, each in enumerate(RUNS):
+        places = [f"20250301T100000000001Z{name(0)}", f"20250301T1000{number:02}000001Z{name(number)}"]
+        order = ".".join(places[: 1 + bool(number)])
+        found.append({**{key: held for key, held in each.items() if key not in left_out}, "dotted_order": order})
+    return found
+
+
+FORMS = {
+    "list": lambda: json.dumps(RUNS).encode(),
+    "lines": lambda: b"\n".join(json.dumps(each).encode() for each in RUNS),
+    "answer of runs/query": lambda: json.dumps({"runs": RUNS, "cursors": {"next": None}}).encode(),
+    "tree": lambda: json.dumps(nested()).encode(),
+    "dotted order": lambda: json.dumps(dotted()).encode(),
+    "shuffled": lambda: json.dumps(RUNS[::-1]).encode(),
+}
+
+
+def only(data: bytes) -> Trajectory:
+    [trajectory] = read(data)
+    return trajectory
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_runs_are_read_in_every_form(form: str) -> None:
+    made = only(FORMS[form]())
+
+    [call] = made.calls
+    assert (call.name, call.args, call.output, call.call_id) == ("refund", {"order": 7}, "done", "c1")
+    assert call.start_ns is not None
+    assert (made.input, made.output) == ("Refund order 7.", "Done.")
+
+
+def test_inputs_of_a_traced_function_are_its_arguments() -> None:
+    made = only(json.dumps([RUNS[0], run(1, "tool", "refund", inputs={"order": 7}, outputs={"output": 3})]).encode())
+
+    assert [(call.args, call.output) for call in made.calls] == [({"order": 7}, 3)]
+
+
+def test_one_argument_named_input_stays_an_argument() -> None:
+    made = only(json.dumps([RUNS[0], run(1, "tool", "search", inputs={"input": "a tv"}, outputs={})]).encode())
+
+    assert made.calls[0].args == {"input": "a tv"}
+
+
+def test_a_run_with_an_error_failed() -> None:
+    failed = run(1, "tool", "refund", inputs={"order": 7}, error="ValueError('no such order')", status="error")
+    [call] = only(json.dumps([RUNS[0], failed]).encode()).calls
+
+    assert call.error == "ValueError('no such order')"
+
+
+def test_runs_of_one_thread_are_one_conversation() -> None:
+    threads = {"extra": {"metadata": {"thread_id": "t1"}}}
+    turns = [{**run(number, "tool", "refund", None), "trace_id": name(number), **threads} for number in (1, 2)]
+
+    assert len(only(json.dumps(turns).encode()).calls) == 2
+
+
+def test_a_model_that_was_asked_and_whose_answer_is_missing_is_no_run_without_calls() -> None:
+    made = only(json.dumps([run(1, "llm", "ChatOpenAI", None, inputs={}, outputs=None)]).encode())
+
+    assert not made.calls_recorded

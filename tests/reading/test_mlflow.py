@@ -1,0 +1,35 @@
+"""Traces of MLflow, wherever they lie: answers of its server, stored files, rows of a search."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.reading import corpus
+
+from rightcall.reading import read
+from rightcall.values.trajectory import ToolCall
+
+TRACE: dict[str, Any] = json.loads(corpus.inputs("_containers/mlflow-langgraph-trip")["mlflow_trace.json"])
+
+
+def calls(document: Any) -> list[ToolCall]:
+    return [call for made in read(json.dumps(document).encode()) for call in made.calls]
+
+
+FORMS: dict[str, Callable[[], Any]] = {
+    "in an answer": lambda: {"trace": TRACE},
+    "several in an answer": lambda: {"traces": [TRACE], "next_page_token": ""},
+    "stored file": lambda: {"spans": TRACE["data"]["spans"], "request": "…", "response": "…"},
+    "row of a search, as text": lambda: [{"trace_id": "tr-1", "trace": json.dumps(TRACE), "state": "OK"}],
+    "row of a search, spans": lambda: [{"request_id": "tr-1", "spans": TRACE["data"]["spans"], "request": "…"}],
+    "lines": lambda: [TRACE],
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_trace_is_the_same_in(form: str) -> None:
+    assert len(calls(TRACE)) == 6
+    assert calls(FORMS[form]()) == calls(TRACE)

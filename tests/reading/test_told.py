@@ -1,0 +1,106 @@
+"""Any log may say which case it is of, which repeat, and how it was scored where it comes from."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.reading.logs import ASKED, refund
+from tests.reading.test_langfuse import ROOT, TOOL, trace
+from tests.reading.test_langsmith import RUNS
+from tests.reading.test_rows import row
+from tests.reading.test_transcripts import STEPS, inspect_log, sample
+from tests.reading.traces import call, request, span
+
+from rightcall.reading import read
+from rightcall.values.trajectory import Trajectory
+
+CASE = "rightcall.case.id"
+
+
+def only(document: Any) -> Trajectory:
+    [trajectory] = read(json.dumps(document).encode())
+    return trajectory
+
+
+@pytest.mark.parametrize("name", [CASE, "case_id", "task_id", "eval_id", "instance_id"])
+@pytest.mark.parametrize("repeat", ["repeat", "trial", "epoch"])
+def test_a_log_names_its_case_and_repeat(name: str, repeat: str) -> None:
+    made = only({name: "refund-7", repeat: 2, "messages": refund()})
+
+    assert (made.metadata[CASE], made.metadata["repeat"]) == ("refund-7", 2)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"metadata": {"task_id": 7, "trial": 1}, "messages": refund()},
+        [{**ASKED, "task_id": 7, "trial": 1}, *refund()[1:]],
+        request(span(1, {"task_id": 7, "trial": 1}), call(2, parent=1)),
+        request(span(1, {CASE: 7, "rightcall.repeat": 1}), call(2, parent=1)),
+        request(span(1, {"metadata.task_id": 7, "metadata.trial": 1}), call(2, parent=1)),
+        [row(1, name="agent", parent_span_id=None, attributes={}, task_id=7, trial=1), row(2)],
+        trace(ROOT, TOOL, metadata={"task_id": 7, "trial": 1}),
+        trace({**ROOT, "metadata": {"task_id": 7, "trial": 1}}, TOOL),
+        [{**RUNS[0], "extra": {"metadata": {"task_id": 7, "trial": 1}}}, *RUNS[1:]],
+        inspect_log(sample(7, 1)),
+        {"simulations": [{"task_id": 7, "trial": 1, "messages": refund()}]},
+        [{"task_id": 7, "trial": 1, "reward": 1.0, "traj": refund(), "info": {}}],
+    ],
+    ids=[
+        "metadata of a log",
+        "a line",
+        "an attribute",
+        "our attributes",
+        "metadata of a span",
+        "a row",
+        "Langfuse, trace",
+        "Langfuse, observation",
+        "LangSmith",
+        "Inspect",
+        "τ²-bench",
+        "τ-bench",
+    ],
+)
+def test_every_format_can_name_them(document: Any) -> None:
+    made = only(document)
+
+    assert (made.metadata[CASE], made.metadata["repeat"]) == (7, 1)
+    assert len(made.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("document", "key", "value"),
+    [
+        ([{"task_id": 7, "reward": 0.5, "traj": refund()}], "reward", 0.5),
+        ({"messages": refund(), "success": False}, "success", False),
+        ({"messages": refund(), "score": 0}, "score", 0),
+        (inspect_log(sample()), "scores", {"includes": "C"}),
+        ({**trace(ROOT, TOOL, scores=[{"name": "good", "value": 1}])}, "scores", {"good": 1}),
+        ({"simulations": [{"messages": refund(), "reward_info": {"reward": 1.0}}]}, "reward", 1.0),
+        ({"answer_generation": {"train_messages": [refund()]}, "win": True}, "success", True),
+    ],
+    ids=["reward", "success", "score", "Inspect", "Langfuse", "τ²-bench", "ToolBench"],
+)
+def test_the_verdict_of_a_source_is_kept_as_it_calls_it(document: Any, key: str, value: Any) -> None:
+    assert only(document).metadata[key] == value
+
+
+def test_the_instance_of_an_evaluation_is_its_case() -> None:
+    assert only([{"instance_id": "django-1", "history": STEPS}]).metadata[CASE] == "django-1"
+
+
+def test_a_task_inside_a_run_is_not_its_case() -> None:
+    made = only(request(span(1), span(2, {"task_id": "inner", "score": 0.3}, parent=1), call(3, parent=2)))
+
+    assert not {CASE, "score"} & made.metadata.keys()
+
+
+def test_a_score_of_any_size_is_not_kept() -> None:
+    assert "scores" not in only({"messages": refund(), "scores": {"notes": "x" * 5_000}}).metadata
+
+
+@pytest.mark.parametrize("value", [None, "", [], {}, True, 1.5])
+def test_what_is_not_an_id_names_no_case(value: Any) -> None:
+    assert CASE not in only({"task_id": value, "messages": refund()}).metadata
