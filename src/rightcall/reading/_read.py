@@ -17,7 +17,6 @@ from rightcall.values.trajectory import Trajectory
 from . import formats
 from .messages._framework_states import given_in
 from .messages._log import Log
-from .messages._logs import logs_in
 from .runs._grouping import GROUPINGS, Grouping
 from .runs._input_output import GivenLog
 from .runs._notes import Warnings
@@ -201,6 +200,8 @@ def read_messages(messages: Any, *, limits: Limits = DEFAULT_LIMITS) -> Trajecto
 
 
 def _checked_log(messages: Any, limits: Limits) -> Log:
+    from .messages._logs import logs_in
+
     logs, _ = logs_in([admit(messages, limits, where="messages", foreign=True, opened=True)])
     if len(logs) > 1:
         raise InputError(

@@ -16,7 +16,6 @@ from ._protobuf import (
     protobuf_spans as protobuf_spans,
 )
 from ._row_cells import (
-    UNREADABLE as UNREADABLE,
     Attributes as Attributes,
     attributes_or_trouble as attributes_or_trouble,
     moment as moment,

@@ -19,12 +19,12 @@ from rightcall.reading.conventions import (
     kind_of,
     tools_of,
 )
-from rightcall.reading.formats import UNREADABLE
 from rightcall.reading.messages import message_attributes
 from rightcall.reading.spans import (
     NOTHING,
     PLACEHOLDERS,
     SCRUBBED,
+    UNREADABLE,
     CallRecord,
     Event,
     Span,

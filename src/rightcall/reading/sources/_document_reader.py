@@ -16,7 +16,7 @@ from rightcall.limits import Limits
 from rightcall.reading import formats
 from rightcall.reading.formats import decode_request, looks_like_protobuf, protobuf_items, split_request
 from rightcall.reading.runs import Warnings
-from rightcall.reading.spans import Item, OtherDocument, Span
+from rightcall.reading.spans import UNREADABLE, Item, OtherDocument, Span
 from rightcall.values.decoding import decode_json, decode_json_sequence
 
 _GZIP = b"\x1f\x8b"
@@ -270,8 +270,8 @@ class DocumentReader:
     def _warned(self, items: Iterable[Item]) -> Iterator[Item]:
         """Yield the items, with a warning about each cell of a row that could not be read."""
         for item in items:
-            if isinstance(item, Span) and formats.UNREADABLE in item.attributes:
-                self._warnings.add("dropped cells", f"{self._name}: {item.attributes.get(formats.UNREADABLE)}")
+            if isinstance(item, Span) and UNREADABLE in item.attributes:
+                self._warnings.add("dropped cells", f"{self._name}: {item.attributes.get(UNREADABLE)}")
             yield item
 
     def _json_batches(self, stream: IO[bytes]) -> Iterator[Iterable[Item]]:

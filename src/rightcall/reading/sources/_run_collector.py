@@ -11,10 +11,10 @@ from typing import IO, Any
 
 from rightcall.errors import ConfigurationError, InputError, UnknownNameError, nearest
 from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.reading import formats
+from rightcall.reading import messages
 from rightcall.reading.conventions import groups_of
 from rightcall.reading.formats import span_in
-from rightcall.reading.messages import Log, has_messages, logs_in
+from rightcall.reading.messages import Log, has_messages
 from rightcall.reading.runs import (
     GROUPINGS,
     Grouping,
@@ -28,7 +28,7 @@ from rightcall.reading.runs import (
     whole_runs,
     without_creations,
 )
-from rightcall.reading.spans import Item, LogRecord, OtherDocument, PackedSpan, Span
+from rightcall.reading.spans import UNREADABLE, Item, LogRecord, OtherDocument, PackedSpan, Span
 from rightcall.values.trajectory import Trajectory
 
 from ._document_reader import LOOKED_FOR, Budget
@@ -218,7 +218,7 @@ class RunCollector:
         """Add a warning about documents that are not spans, in a source with spans."""
         if self._loose:
             warnings.add("documents", f"{name}: {len(self._loose)} documents that are not spans were left out")
-            logs, _ = logs_in(self._loose)
+            logs, _ = messages.logs_in(self._loose)
             if any([log.format or has_messages(log.messages) for log in logs]):
                 self._beside = "messages in the source beside the spans, which may be of the same run"
 
@@ -253,7 +253,7 @@ class RunCollector:
             yield run.trajectory(warnings.texts())
 
     def _messages(self, name: str, warnings: Warnings) -> list[Log]:
-        logs, left_out = logs_in(self._loose)
+        logs, left_out = messages.logs_in(self._loose)
         if not logs:
             raise InputError(f"{name}: no conversation in it")
         if left_out:
@@ -307,8 +307,8 @@ class UnorderedSpans:
 
     def _taken(self, span: Span) -> ReadSpan:
         """Read a span at once: the call it records takes less memory than its attributes."""
-        if formats.UNREADABLE in span.attributes:
-            self._troubles.setdefault(span.trace_id, set()).add(str(span.attributes.get(formats.UNREADABLE)))
+        if UNREADABLE in span.attributes:
+            self._troubles.setdefault(span.trace_id, set()).add(str(span.attributes.get(UNREADABLE)))
         if groups_of(span):
             self._traces.unite(span)
         return read_span(span, self._limits, self._keep)
