@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 STANDARD_INPUT = "-"
-INPUT_FORMATS = ("mlflow", "jaeger", "otlp", "sdk", "zipkin", "openai-agents", "dataframe", "messages")
+INPUT_FORMATS = (
+    *("mlflow", "jaeger", "otlp", "sdk", "langfuse", "langsmith", "zipkin", "openai-agents", "dataframe", "rows"),
+    "messages",
+)
 GROUPINGS = ("auto", "conversation", "session", "trace", "file")
 JOINS = ("auto", "attribute", "trace", "order")
 CASE_ATTRIBUTE = "rightcall.case.id"
