@@ -5,6 +5,7 @@ from benchmarks.figures import Section
 from .agentevals_cli import agentevals_cli
 from .bounds import bounds
 from .columns import columns, columns_10m
+from .eval_sets import eval_sets
 from .growth import growth
 from .long_orders import hundred_thousand, long_orders
 from .pages import pages
@@ -41,6 +42,7 @@ SECTIONS: dict[str, Section] = {
     "viewer": viewer,
     "pages": pages,
     "weather": weather,
+    "eval-sets": eval_sets,
     "startup": startup,
 }
 

@@ -32,6 +32,12 @@ sys.exit(ended != pytest.ExitCode.NO_TESTS_COLLECTED)
 _LOADED = "import json, sys; print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
 
 
+_TRIP = ["docs/examples/trip.json"]
+# What a yardstick costs on the machine that measures, for limits that were set where it cost this.
+_YARDSTICK = "from pydantic import BaseModel"
+_YARDSTICK_SECONDS = 0.14
+
+
 def startup(workers: Workers, pace: Pace) -> Iterator[Figure]:
     """CPU time of fresh processes above bare Python, and what an import loads."""
     del workers
@@ -43,6 +49,12 @@ def startup(workers: Workers, pace: Pace) -> Iterator[Figure]:
     for name, limit, command in commands:
         bare = [sys.executable, "-c", "pass"]
         yield partial(_above, f"{name}, above bare Python", limit, command, bare, pace.startup_rounds)
+    for name, limit, arguments, code in (
+        ("rightcall score FILE", 0.15, ["score", *_TRIP, "--evalset", "docs/examples/trip.yaml"], 1),
+        ("rightcall score --help", 0.07, ["score", "--help"], 0),
+        ("rightcall show FILE", 0.10, ["show", *_TRIP], 0),
+    ):
+        yield partial(_beside_yardstick, name, limit, [*_command(), *arguments], code, pace.startup_rounds)
     pytest = [sys.executable, "-c", _PYTEST, "-p", "no:cacheprovider"]
     plugin = [*pytest, "-p", "rightcall.testing.pytest_plugin"]
     yield partial(_above, "pytest with the plugin, above without", 0.01, plugin, pytest, 3 * pace.startup_rounds)
@@ -53,6 +65,15 @@ def _above(figure: str, limit: float, command: list[str], bare: list[str], round
     cost(command)  # The first start compiles bytecode and fills the disk's cache.
     above = [cost(command).seconds - cost(bare).seconds for _ in range(rounds)]
     yield under(figure, None, max(0.0, median(above)), limit)
+
+
+def _beside_yardstick(name: str, limit: float, command: list[str], code: int, rounds: int) -> Iterator[Line]:
+    bare, yardstick = [sys.executable, "-c", "pass"], [sys.executable, "-c", _YARDSTICK]
+    cost(command, codes=[code])
+    runs = [(cost(bare).seconds, cost(yardstick).seconds, cost(command, codes=[code]).seconds) for _ in range(rounds)]
+    start, imported, ended = (median(times) for times in zip(*runs, strict=True))
+    scaled = (ended - start) * _YARDSTICK_SECONDS / (imported - start)
+    yield under(f"{name}, where importing pydantic's models takes {_YARDSTICK_SECONDS} s", None, scaled, limit)
 
 
 def _command() -> list[str]:

@@ -83,7 +83,7 @@ def _place(folder: Path | None) -> Path:
 
 def _run() -> int:
     """`rightcall run` in the project, with only the totals printed: what failed is explained below, at length."""
-    configuration = load_configuration(Path.cwd(), ("agent", "evalset"))
+    configuration = load_configuration(Path.cwd(), lambda: ("agent", "evalset"))
     return Running(RunRequest(names=[], configuration=configuration, given=[]), _TotalsOnly()).run()
 
 

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 STANDARD_INPUT = "-"
-INPUT_FORMATS = ("mlflow", "jaeger", "otlp", "sdk", "zipkin", "openai-agents", "dataframe", "messages")
+INPUT_FORMATS = (
+    *("mlflow", "jaeger", "otlp", "sdk", "langfuse", "langsmith", "zipkin", "openai-agents", "dataframe", "rows"),
+    "messages",
+)
 GROUPINGS = ("auto", "conversation", "session", "trace", "file")
 JOINS = ("auto", "attribute", "trace", "order")
 CASE_ATTRIBUTE = "rightcall.case.id"
@@ -251,13 +254,14 @@ def _saved_input(context: click.Context) -> str:
 
 def trace_files(traces: Sequence[str]) -> Iterator[str]:
     """Return the files to read, sorted: of a folder all files in it, of a pattern those that match."""
-    from glob import glob, has_magic
-    from pathlib import Path
-
     for trace in traces:
         if os.path.isdir(trace):
+            from pathlib import Path
+
             yield from sorted(str(path) for path in Path(trace).rglob("*") if path.is_file())
-        elif has_magic(trace) and not os.path.exists(trace):
+        elif not os.path.exists(trace) and any(mark in trace for mark in "*?["):
+            from glob import glob
+
             yield from sorted(trace_files(sorted(glob(trace, recursive=True)))) or [trace]
         else:
             yield trace
@@ -280,7 +284,7 @@ def configured(context: click.Context, options: dict[str, Any]) -> tuple[Configu
 
     from rightcall.running.project import load_configuration
 
-    configuration = load_configuration(Path.cwd(), configurable())
+    configuration = load_configuration(Path.cwd(), configurable)
     given = {name for name in options if context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE}
     for param in context.command.params:
         name = str(param.name)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rightcall.errors import UnknownNameError, nearest, shown
@@ -68,7 +68,7 @@ class _Evaluators(Mapping[str, "type[Evaluator[Any, Any, Any]]"]):
         self._classes = {type_id: name for type_id, name, _ in _INDEX}
 
     def __getitem__(self, type_id: str) -> type[Evaluator[Any, Any, Any]]:
-        found: type[Evaluator[Any, Any, Any]] = getattr(import_module(__package__), self._classes[type_id])
+        found: type[Evaluator[Any, Any, Any]] = getattr(sys.modules[__package__], self._classes[type_id])
         return found
 
     def __contains__(self, type_id: object) -> bool:  # the default would import the evaluator

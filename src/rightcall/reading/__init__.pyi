@@ -1,5 +1,4 @@
 from ._read import (
-    INPUT_FORMATS as INPUT_FORMATS,
     Reading as Reading,
     Turn as Turn,
     read as read,
@@ -7,6 +6,7 @@ from ._read import (
     read_spans as read_spans,
     read_turns as read_turns,
 )
+from .formats._containers import INPUT_FORMATS as INPUT_FORMATS
 from .runs._grouping import Grouping as Grouping
 from .runs._notes import Recognised as Recognised
 from .sources._document_reader import bounded as bounded, check_not_server as check_not_server, check_size as check_size

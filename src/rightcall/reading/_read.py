@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
@@ -14,23 +14,20 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.values.decoding import admit
 from rightcall.values.trajectory import Trajectory
 
-from .formats._containers import CONTAINERS, MESSAGES, items_of
-from .formats._exports import is_live_span, live_span
+from . import formats
 from .messages._framework_states import given_in
 from .messages._log import Log
-from .messages._logs import logs_in
 from .runs._grouping import GROUPINGS, Grouping
 from .runs._input_output import GivenLog
 from .runs._notes import Recognised, Warnings
 from .runs._run_builder import RunBuilder
-from .sources._document_reader import DocumentReader, opened
-from .sources._large_file import LargeFile, large_file
+from .sources._document_reader import DocumentReader, is_large, opened
 from .sources._run_collector import RunCollector, checked_messages
 from .spans._span import LogRecord, Span
 from .spans._told_names import CASE
 
-INPUT_FORMATS = (*(container.name for container in CONTAINERS), MESSAGES)
-"""Names for `input_format`."""
+if TYPE_CHECKING:
+    from .sources._large_file import LargeFile
 
 METADATA = (CASE,)
 """Attributes of spans that are copied to a trajectory's metadata by default."""
@@ -81,7 +78,9 @@ def _trajectories(
 ) -> Iterator[Trajectory]:
     _check_names(input_format, grouping)
     # A limit counts bytes as they come; a large file is read twice, and not in order.
-    if max_size is None and input_format in (None, "otlp"):
+    if max_size is None and input_format in (None, "otlp") and is_large(source):
+        from .sources._large_file import large_file
+
         large = large_file(source, grouping, metadata_attributes, limits)
         if large is not None:
             if warnings.recognised is not None:
@@ -119,6 +118,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
         """Return a large file in blocks that several processes can read; see `large_file`. Raises `InputError`."""
         if self.max_size is not None or self.input_format not in (None, "otlp"):
             return None
+        from .sources._large_file import large_file
+
         return large_file(path, self.grouping, (self.case_attribute,), parts=parts, each=each)
 
 
@@ -214,6 +215,8 @@ def read_messages(messages: Any, *, limits: Limits = DEFAULT_LIMITS) -> Trajecto
 
 
 def _checked_log(messages: Any, limits: Limits) -> Log:
+    from .messages._logs import logs_in
+
     logs, _ = logs_in([admit(messages, limits, where="messages", foreign=True, opened=True)])
     if len(logs) > 1:
         raise InputError(
@@ -241,7 +244,7 @@ def _gather(
     if isinstance(source, (Mapping, list, tuple)):
         # `opened`: the responses of SDKs are pydantic models and dataclasses.
         document = admit(source, limits, where="the document", foreign=True, opened=True)
-        gathered.add(items_of(document, input_format))
+        gathered.add(formats.items_of(document, input_format))
         return "the document"
     if not isinstance(source, (str, bytes, bytearray, memoryview, os.PathLike)) and not hasattr(source, "read"):
         raise InputError(f"a {type(source).__name__} cannot be read; give a path, bytes, a file or a document")
@@ -255,8 +258,8 @@ def _gather(
 
 
 def _check_names(input_format: str | None, grouping: str) -> None:
-    if input_format is not None and input_format not in INPUT_FORMATS:
-        raise UnknownNameError(f"no input format {input_format!r:.80}; {nearest(input_format, INPUT_FORMATS)}")
+    if input_format is not None and input_format not in formats.INPUT_FORMATS:
+        raise UnknownNameError(f"no input format {input_format!r:.80}; {nearest(input_format, formats.INPUT_FORMATS)}")
     if grouping not in GROUPINGS:
         raise UnknownNameError(f"no grouping {grouping!r:.80}; {nearest(str(grouping), GROUPINGS)}")
 
@@ -264,14 +267,14 @@ def _check_names(input_format: str | None, grouping: str) -> None:
 def _add_spans(run: RunBuilder, spans: Iterable[Any], limits: Limits) -> None:
     for position, span in enumerate(spans):
         # Spans of the SDK are read as they are: `admit` would copy each attribute.
-        if is_live_span(span):
-            run.add(live_span(span))
+        if formats.is_live_span(span):
+            run.add(formats.live_span(span))
         else:
             _add_documents(run, admit(span, limits, where=f"spans[{position}]", foreign=True), position)
 
 
 def _add_documents(run: RunBuilder, document: Any, position: int) -> None:
-    for item in items_of(document):
+    for item in formats.items_of(document):
         if isinstance(item, Span):
             run.add(item)
         elif isinstance(item, LogRecord):

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from rightcall.matching.alignment import common_length, common_subsequence, related_subsequence
+from rightcall.matching.alignment._subsequence import _short_length
 
 short = st.lists(st.integers(0, 3), max_size=12)
 
@@ -39,6 +40,11 @@ def is_chain(pairs: list[tuple[int, int]]) -> bool:
 @given(short, short)
 def test_lengths_equal_brute_force(expected: list[int], actual: list[int]) -> None:
     assert common_length(expected, actual) == brute_force(expected, actual)
+
+
+@given(short, short)
+def test_the_first_lengths_of_a_process_equal_brute_force_too(expected: list[int], actual: list[int]) -> None:
+    assert _short_length(expected, actual) == brute_force(expected, actual)
 
 
 @given(short, short)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path as FilePath
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from rightcall._lazy import lazy_pattern
 from rightcall.errors import CriteriaError, DocumentError, UnknownNameError, nearest, shown
 from rightcall.judging import (
     EVALUATORS,
@@ -35,10 +35,14 @@ from ._shorthands import (
 from ._source import EvalSetDocument, path_of
 from ._turns import TurnsExpected, turn_expectations, turn_label
 
-_STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
+_STEP = lazy_pattern(r"\.?([^.\[\]]+)|\[(\d+)\]")
 _CLASSIFICATION = "classification"
 _DEFAULT = ("config", "default_evaluation_criteria")
 _DEFAULTS = {"default_evaluation_criteria", "defaultEvaluationCriteria"}
+
+
+_LONGEST_SHARED = 1_000
+"""Characters of an expectation that cases may share. A longer one is hardly written twice, and would be held twice."""
 
 
 class FindCode(Protocol):
@@ -51,6 +55,14 @@ class FindCode(Protocol):
         """Return the function or class itself."""
 
 
+class _Compiled(NamedTuple):
+    """An expectation, resolved and compiled."""
+
+    evaluator: Evaluator[Any, Any, Any]
+    criteria: Any
+    expected: Expected
+
+
 class Compiler:
     """Compiles one document."""
 
@@ -59,6 +71,7 @@ class Compiler:
         self._limits = limits
         self._find_code = find_code
         self._shared: dict[tuple[type[Evaluator[Any, Any, Any]], str, str], Evaluator[Any, Any, Any]] = {}
+        self._compiled: dict[tuple[str, str], _Compiled] = {}
         self._code: dict[str, type[Evaluator[Any, Any, Any]]] = {}
         self._defaults = WrittenDefaults()
         self._added: dict[str, AddedEvaluator] = {}
@@ -178,18 +191,27 @@ class Compiler:
         )
 
     def _check(self, key: str, value: Any, place: Path) -> Check:
+        """Compile one expectation. Many cases expect the same, such as `never: [delete_user]`: they share it."""
+        written = (key, repr(value))  # of JSON values, `repr` tells 1 from 1.0 and from true
+        made = self._compiled.get(written)
+        if made is None:
+            made = self._compile(key, value, place)
+            if made.evaluator.type_id in EVALUATORS and len(written[1]) <= _LONGEST_SHARED:
+                self._compiled[written] = made
+        source = self._sources(key, place, made.expected)
+        return Check(key, made.evaluator, made.criteria, source, made.expected.weight)
+
+    def _compile(self, key: str, value: Any, place: Path) -> _Compiled:
         with self._document.locating_errors(place, _as_written):
             expected = resolve_expectation(key, value, self._defaults, self._added)
         with self._document.locating_errors(place, expected.place):
             evaluator = self._evaluator(key, expected)
-        source = self._sources(key, place, expected)
         if isinstance(evaluator, UnavailableEvaluator):
-            return Check(key, evaluator, evaluator.criteria(None), source, expected.weight)
+            return _Compiled(evaluator, evaluator.criteria(None), expected)
         try:
-            criteria = evaluator.criteria(expected.criteria)
+            return _Compiled(evaluator, evaluator.criteria(expected.criteria), expected)
         except CriteriaError as problem:
             raise self._problem(str(problem), (*place, *expected.place(path_of(problem)))) from None
-        return Check(key, evaluator, criteria, source, expected.weight)
 
     def _evaluator(self, key: str, expected: Expected) -> Evaluator[Any, Any, Any]:
         kind = self._kind(expected.type_id)

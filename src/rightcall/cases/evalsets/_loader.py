@@ -75,6 +75,11 @@ def _collector_off() -> Iterator[None]:
         yield
     finally:
         if was_on:
+            if not gc.get_freeze_count():
+                # Both together move what was made to the oldest generation without a visit, which would take a tenth
+                # of the time again (https://docs.python.org/3/library/gc.html#gc.freeze).
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Any
 
+from rightcall._lazy import lazy_pattern
 from rightcall.errors import (
     ConfigurationError,
     CriteriaError,
@@ -23,10 +24,11 @@ from rightcall.limits import Limits
 from rightcall.values.decoding import Document, Path, decode_document
 from rightcall.values.results import Source
 
-_LEADING = re.compile(r"[\w-]+(?:\[\d+\]|\.[^\s.:\[\]]+)+")
+_QUOTED = 500
+_LEADING = lazy_pattern(r"[\w-]+(?:\[\d+\]|\.[^\s.:\[\]]+)+")
 """The path that the message about an expected value begins with: `expected[0].args.id`."""
-_PART = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
-_LINE_END = re.compile(r"\r\n|\r|\n")
+_PART = lazy_pattern(r"\.?([^.\[\]]+)|\[(\d+)\]")
+_LINE_END = lazy_pattern(r"\r\n|\r|\n")
 
 
 class SourceFile:
@@ -43,8 +45,7 @@ class SourceFile:
         except DocumentError as problem:
             raise self._placed(str(problem), problem.line, problem.column) from None
         # Decoding may replace characters here: the lines are only quoted, the values come from the decoder above.
-        text = content if isinstance(content, str) else content.decode("utf-8", "replace")
-        self._lines = _LINE_END.split(text)
+        self._text = content if isinstance(content, str) else content.decode("utf-8", "replace")
 
     @classmethod
     def read(cls, path: str | FilePath, limits: Limits) -> SourceFile:
@@ -74,11 +75,22 @@ class SourceFile:
         # A JSON object often starts with a brace alone on its line, which says nothing: point to its first key.
         if line.strip() == "{" and (below := self._line(number + 1)).lstrip().startswith('"'):
             number, column, line = number + 1, len(below) - len(below.lstrip()) + 1, below
-        # Reports quote the line. A minified file has everything on one.
-        return Source(self.name, number, column, line[:500])
+        return Source(self.name, number, column, line)
 
     def _line(self, number: int) -> str:
-        return self._lines[number - 1] if number <= len(self._lines) else ""
+        """Return the beginning of a line, as much as reports quote."""
+        if number > len(self._starts):
+            return ""
+        start = self._starts[number - 1]
+        # A minified file has everything on one line.
+        return self._text[start : start + _QUOTED].split("\n", 1)[0].split("\r", 1)[0]
+
+    @cached_property
+    def _starts(self) -> array[int]:
+        """Where each line begins."""
+        starts = array("Q", [0])
+        starts.extend(found.end() for found in _LINE_END.finditer(self._text))
+        return starts
 
     def problem(self, message: str, path: Path = ()) -> DocumentError:
         """Return the exception for a mistake in a part."""
@@ -90,7 +102,13 @@ class SourceFile:
 
     def _spelt(self, path: Path) -> Path:
         """Return a path with its keys as the file spells them, in snake_case or camelCase."""
-        value, spelt = self.value, []
+        value, spelt = self.value, list[str | int]()
+        try:
+            for step in path:
+                value = value[step]
+            return path
+        except (KeyError, IndexError, TypeError):
+            value = self.value
         for step in path:
             if isinstance(value, dict) and step not in value and isinstance(step, str) and camel(step) in value:
                 step = camel(step)
@@ -150,6 +168,9 @@ class EvalSetDocument:
             raise self.problem(str(problem), path) from None
 
     def _located(self, path: Path) -> tuple[SourceFile, Path]:
+        if len(self._origins) == 1:  # nothing was translated
+            file, origin = self._origins[()]
+            return file, (*origin, *path)
         # The longest prefix with a known origin; what is below it was copied as it is.
         for length in range(len(path), -1, -1):
             if path[:length] in self._origins:
@@ -225,6 +246,8 @@ class SourceObject:
         Raises:
             DocumentError: a key is misspelt.
         """
+        from difflib import get_close_matches
+
         spellings = {*self._asked, *known, *map(camel, known)}
         absent = [key for key in spellings if key not in self.value]
         for key in self.value:

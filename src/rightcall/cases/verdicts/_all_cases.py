@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -191,7 +190,9 @@ def rule_uses(result: CaseResult, key: str | None = None) -> list[tuple[str, str
 
 
 def _suggestion(name: str, known: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
     same = [other for other in known if other.casefold() == name.casefold()]
     shortened = [other[:_LONGEST_NAME] for other in known]
-    near = same or difflib.get_close_matches(name[:_LONGEST_NAME], shortened, n=1, cutoff=0.75)
+    near = same or get_close_matches(name[:_LONGEST_NAME], shortened, n=1, cutoff=0.75)
     return f"; did you mean `{near[0]}`?" if near else ""

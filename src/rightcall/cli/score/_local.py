@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -47,6 +46,8 @@ class Spool:
             self._first.append(scored)
             return
         if self._file is None:
+            import tempfile
+
             self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed at the exit of this object
         self._file.write(scored.document().encode() + b"\n")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from itertools import groupby
@@ -13,6 +12,7 @@ from typing import Annotated, Any, ClassVar, TypeAlias
 
 import msgspec
 
+from rightcall._lazy import lazy_pattern
 from rightcall.errors import shown
 from rightcall.judging.core import (
     CallScope,
@@ -42,8 +42,8 @@ _SCORES = ("0.0", "1.0")
 _FEW = 8
 _MOST_FINDINGS = 30
 _MOST = 1_000_000_000
-_WRITTEN = re.compile(r"\s*([^\s\d]*)\s*(\d{1,9})\s*")
-_RANGE = re.compile(r"\s*(\d{1,9})\s*\.\.\s*(\d{1,9})\s*")
+_WRITTEN = lazy_pattern(r"\s*([^\s\d]*)\s*(\d{1,9})\s*")
+_RANGE = lazy_pattern(r"\s*(\d{1,9})\s*\.\.\s*(\d{1,9})\s*")
 
 Condition: TypeAlias = tuple[str, int]
 """An operator and a number."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 
 import msgspec
@@ -97,8 +96,10 @@ def _missing(comparison: Comparison, index: int) -> tuple[str, str | None]:
     if times:
         calls = f"the only call of `{name}` is" if times == 1 else f"all {times:,} calls of `{name}` are"
         return f"`{comparison.expected_call(index).text}` is missing: {calls} paired with other expectations", None
+    from difflib import get_close_matches
+
     others = sorted({other[:100] for other in names[:_MOST_NAMES]})
-    similar = difflib.get_close_matches(name[:100], others, n=1, cutoff=0.75)
+    similar = get_close_matches(name[:100], others, n=1, cutoff=0.75)
     return f"`{name}` was never called", f"`{similar[0]}` was called: is it the same tool?" if similar else None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence, Set
 from time import perf_counter
@@ -174,8 +173,10 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         except LimitError as problem:
             return self._error("RC401", f"limit exceeded: {problem}", trajectory, perf_counter() - started)
         except Exception as problem:  # noqa: BLE001 - a fault costs this result, never the run, and is not a score
+            from traceback import format_exc
+
             reason = f"{type(problem).__name__} while judging: {problem}"
-            return self._error("RC402", reason, trajectory, perf_counter() - started, traceback.format_exc())
+            return self._error("RC402", reason, trajectory, perf_counter() - started, format_exc())
         return self._result(measured, trajectory, perf_counter() - started)
 
     def scope(self, criteria: CriteriaT) -> Scope | None:

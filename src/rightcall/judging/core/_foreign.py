@@ -6,6 +6,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from rightcall._lazy import lazy_pattern
 from rightcall.errors import ConfigurationError, nearest, shown
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.values.results import EvaluationResult, Explained, Explanation, Finding
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 GROUP = "rightcall.evaluators"
 """The group of entry points by which a package brings evaluators."""
-_FILE = re.compile(r"(file://)?(?P<file>.+\.py):(?P<name>[A-Za-z_]\w*(\.[A-Za-z_]\w*)*)", re.DOTALL)
+_FILE = lazy_pattern(r"(file://)?(?P<file>.+\.py):(?P<name>[A-Za-z_]\w*(\.[A-Za-z_]\w*)*)", re.DOTALL)
 
 
 def is_code(type_id: str) -> bool:

@@ -7,16 +7,16 @@ LangChain runtime cleans them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
+from rightcall._lazy import lazy_pattern
 from rightcall.errors import CriteriaError, shown
 from rightcall.values.trajectory import ToolCall, Trajectory
 
-_NOT_ALLOWED = re.compile("[^a-zA-Z0-9_-]")
+_NOT_ALLOWED = lazy_pattern("[^a-zA-Z0-9_-]")
 _LONGEST = 64
 
 

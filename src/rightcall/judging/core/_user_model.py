@@ -7,7 +7,6 @@ and a sentence for each mistake. A method `check(self)` looks at all values toge
 
 from __future__ import annotations
 
-import copy
 import re
 from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar, dataclass_transform, get_origin, get_type_hints
@@ -123,6 +122,8 @@ class UserModel:
 
     def model_copy(self: ModelT, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> ModelT:
         """Return a copy with other values, which are not checked."""
+        import copy
+
         copied = copy.deepcopy(self) if deep else copy.copy(self)
         copied.__dict__.update(update or {})
         return copied

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
+from rightcall._lazy import lazy_pattern
 from rightcall.errors import LimitError
 from rightcall.limits import DEFAULT_LIMITS, Budget, current_budget, spend
 from rightcall.values.results import Difference, text_pair, value_text
@@ -18,7 +18,7 @@ from ._moments import Moment
 _MOST = 20
 _COMPILING = 20
 """Steps that compiling one value of an expectation takes: a JSON Schema is checked by the schema of schemas."""
-_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,60}")
+_PLAIN_KEY = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_-]{0,60}")
 
 
 def argument_differences(

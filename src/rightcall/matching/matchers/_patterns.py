@@ -128,14 +128,15 @@ class CallPattern(Pattern):
         self.name = name
         self.args = admit_expected({} if args is None else args, limits, where)
         self.policy = policy
-        test = _args_test(self.args, policy, Compiler(limits, allows), where)
+        is_plain = is_literal(self.args)
+        test = _args_test(self.args, policy, Compiler(limits, allows), where, is_plain)
         self._contextual = test if isinstance(test, Expectation) else None
         self._test: ArgsTest = _unknown if isinstance(test, Expectation) else test
         self.accepts_all = self._test is _anything
         self.index = _index(self.args, policy)
         self.is_delicate = is_delicate(self.args)
-        self.literal = self.args if isinstance(self.args, dict) and is_literal(self.args) else NOT_LITERAL
-        self.spends = not self.accepts_all and not is_literal(self.args)
+        self.literal = self.args if is_plain and isinstance(self.args, dict) else NOT_LITERAL
+        self.spends = not self.accepts_all and not is_plain
         self.needs_moment = self._contextual is not None
         self.is_plain = not self.needs_moment
 
@@ -164,13 +165,13 @@ class CallPattern(Pattern):
         return argument_differences(self.args, call.args or _EMPTY, self.policy, moment)
 
 
-def _args_test(args: Any, policy: ArgsPolicy, compiler: Compiler, where: str) -> ArgsTest | Expectation:
+def _args_test(args: Any, policy: ArgsPolicy, compiler: Compiler, where: str, is_plain: bool) -> ArgsTest | Expectation:
     """A test of arguments; an expectation where the answer depends on the moment of the call."""
     if policy == "ignore" or (policy == "subset" and isinstance(args, dict) and not args):
         return _anything
     if is_matcher(args) or not isinstance(args, dict):
         return _anything if is_any(args) else _asked(compiler.compile(args, where))
-    if policy != "superset" and is_literal(args):
+    if policy != "superset" and is_plain:
         return _literal_test(args, policy)
     items = {key: compiler.compile(item, f"{where}.{key}") for key, item in args.items()}
     if policy == "superset":

@@ -10,16 +10,17 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from rightcall._lazy import lazy_pattern
 from rightcall.reading.spans import NOTHING, CallRecord, UnparsableError, arguments, outcome
 
 Envelope = Callable[[Any, CallRecord, Mapping[str, Any]], Any]
 
-_WRAPPERS = re.compile(r"instrumentation|^strands\.|^gcp\.vertex\.agent|^mlflow\.")
+_WRAPPERS = lazy_pattern(r"instrumentation|^strands\.|^gcp\.vertex\.agent|^mlflow\.")
 """Scopes of those who put values into wrappings. Other tracers, ours among them, write them as they are."""
-_REPR = re.compile(
+_REPR = lazy_pattern(
     r"content=(?P<quote>['\"])(?P<text>.*?)(?P=quote) (?:name=|tool_call_id=|artifact=|status=|id=)", re.S
 )
-_REPR_ID = re.compile(r"tool_call_id='([^']*)'")
+_REPR_ID = lazy_pattern(r"tool_call_id='([^']*)'")
 
 
 def callback_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
@@ -283,7 +284,7 @@ def _text(value: Any) -> str | None:
 # What frameworks write for the model when a tool raises, where the span does not show it. The phrases depend on their
 # versions: LangGraph's ToolNode ("Error: … Please fix your mistakes."), Pydantic AI ("Fix the errors and try again."),
 # OpenAI Agents ("An error occurred while running the tool").
-_PHRASES = re.compile(
+_PHRASES = lazy_pattern(
     r"\s*(?:"
     r"Error: "
     r"|Error (?:executing|calling|running|invoking) tool"

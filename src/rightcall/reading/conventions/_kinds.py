@@ -6,12 +6,12 @@ shape and cached; per span only the few values that decide are looked at.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
 
+from rightcall._lazy import lazy_pattern
 from rightcall.reading.spans import Attribute, RawAttributes, Span
 
 from ._tool_calls import (
@@ -94,10 +94,10 @@ _NAME_KEYS = (
     "graph.node.id",
     "openai_agents.name",
 )
-_NAMED_SPAN = re.compile(
+_NAMED_SPAN = lazy_pattern(
     r"invoke_agent (?P<semantic>.+)|agent_run \[(?P<adk>.+)\]|(?P<method>.+)\.(?:on_messages_stream|_execute_core|run)"
 )
-_CLASS = re.compile(r"[A-Z]\w*(?:Agent|Team)|Agent|Team")
+_CLASS = lazy_pattern(r"[A-Z]\w*(?:Agent|Team)|Agent|Team")
 """Class names, which frameworks use for agents without a name."""
 
 _NODE = "langgraph_node"

@@ -1,5 +1,10 @@
-from ._containers import MESSAGES as MESSAGES, format_of as format_of, items_of as items_of
-from ._exports import live_span as live_span
+from ._containers import (
+    INPUT_FORMATS as INPUT_FORMATS,
+    MESSAGES as MESSAGES,
+    format_of as format_of,
+    items_of as items_of,
+)
+from ._exports import is_live_span as is_live_span, live_span as live_span
 from ._mlflow import is_mlflow_trace as is_mlflow_trace, mlflow_spans as mlflow_spans
 from ._otlp import (
     decode_request as decode_request,
@@ -16,7 +21,6 @@ from ._protobuf import (
     protobuf_spans as protobuf_spans,
 )
 from ._row_cells import (
-    UNREADABLE as UNREADABLE,
     Attributes as Attributes,
     attributes_or_trouble as attributes_or_trouble,
     moment as moment,

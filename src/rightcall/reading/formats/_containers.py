@@ -119,6 +119,9 @@ CONTAINERS = (
 )
 """Phoenix's REST spans are read as `sdk`, its OTLP and Tempo's as `otlp`."""
 
+INPUT_FORMATS = (*(container.name for container in CONTAINERS), MESSAGES)
+"""Names for `input_format`."""
+
 
 _LISTS = ("data", "spans", "rows", "runs", "observations", "traces")
 

@@ -12,10 +12,8 @@ from typing import Any
 
 from rightcall.errors import InputError
 from rightcall.reading.conventions import convention_by_attributes
-from rightcall.reading.spans import Event, Span, nanoseconds, outcome, span_id
+from rightcall.reading.spans import UNREADABLE, Event, Span, nanoseconds, outcome, span_id
 from rightcall.values.decoding import decode_json
-
-from ._row_cells import UNREADABLE
 
 _TYPES = frozenset(
     {"span", "generation", "event", "agent", "tool", "chain", "retriever", "evaluator", "embedding", "guardrail"}

@@ -7,10 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rightcall.errors import InputError
-from rightcall.reading.spans import Span, nanoseconds, span_id
+from rightcall.reading.spans import UNREADABLE, Span, nanoseconds, span_id
 from rightcall.values.decoding import decode_json
-
-from ._row_cells import UNREADABLE
 
 _TYPES = frozenset({"chain", "embedding", "llm", "parser", "prompt", "retriever", "tool"})
 """Types of runs (reference, "Run (span) data format")."""

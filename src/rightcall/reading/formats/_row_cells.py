@@ -11,13 +11,10 @@ import msgspec
 from rightcall.errors import InputError
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.reading.conventions import lazy_attributes
-from rightcall.reading.spans import Event, RawAttributes, Span, nanoseconds, plain_value, undecoded
+from rightcall.reading.spans import UNREADABLE, Event, RawAttributes, Span, nanoseconds, plain_value, undecoded
 from rightcall.values.decoding import decode_json, decode_text
 
 from ._otlp import otlp_span
-
-UNREADABLE = "rightcall.unreadable"
-"""The attribute that says which part of a span could not be read."""
 
 _DEEPEST = 20
 _BLANK = frozenset({"", "{}", "[]", "null"})

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from rightcall._lazy import lazy_pattern
 from rightcall.reading.spans import NOTHING, outcome
 
 from ._message_exchange import exchange_of
@@ -13,7 +14,7 @@ from ._parts import asks_for_calls, is_pair, part_of, text_of, writer_of, writte
 
 _DEPTH = 6
 _WRITTEN_DEPTH = 3
-_WRITTEN_OBJECT = re.compile(
+_WRITTEN_OBJECT = lazy_pattern(
     r"<[\w.]+ object at 0x|<?(?:\w+=)?(?:(?:[A-Z][a-z0-9]+){2,}\(\w+=|[A-Z]\w*\(\w+=.*[)>]\s*\Z)", re.S
 )
 """The `repr` of a Python object, such as `StopEvent(result=…)`."""

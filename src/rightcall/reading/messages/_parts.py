@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from rightcall._lazy import lazy_pattern
 from rightcall.errors import InputError
 from rightcall.reading.spans import NOTHING, PLACEHOLDERS, CallRecord, UnparsableError, arguments, is_scrubbed, outcome
 from rightcall.values.decoding import decode_json, decode_text
@@ -35,9 +36,9 @@ _CONTENTS = ("content", "contents", "parts", "blocks")
 _WRAPPINGS = 5
 _OF_AUTOGEN = "Message"
 
-_WRITTEN = re.compile(r"content=(?P<text>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\") additional_kwargs=", re.S)
-_ASKS = re.compile(r" tool_calls=\[\{")
-_RESULT = re.compile(r" tool_call_id='")
+_WRITTEN = lazy_pattern(r"content=(?P<text>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\") additional_kwargs=", re.S)
+_ASKS = lazy_pattern(r" tool_calls=\[\{")
+_RESULT = lazy_pattern(r" tool_call_id='")
 
 
 def writer_of(message: Any) -> Writer:

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from rightcall._lazy import lazy_pattern
+
 from ._parts import part_of
 
 
@@ -105,7 +107,7 @@ _STEPS = frozenset({"action", "observation"})
 CALL_HOLDERS = frozenset({"tool_calls", "tool_call_results", "tool.result", "tool_responses", "permission_denials"})
 """Keys whose lists hold calls or results and nothing else."""
 
-_TOOL_ROLES = re.compile(r"tool|function|observation|ipython|^(?:environment|action|command|terminal|shell)$", re.I)
+_TOOL_ROLES = lazy_pattern(r"tool|function|observation|ipython|^(?:environment|action|command|terminal|shell)$", re.I)
 _SIGN_BEGINNINGS = ("toolcall", "tooluse", "functioncall", "toolinvocation", "toolrequest", "invalidtoolcall")
 _SIGN_KEYS = frozenset(
     ["actions", "action", "calls", "call", "apicall", "apicalls", "commands", "command", "invocations"]
@@ -132,7 +134,7 @@ _ABOUT_A_CALL = ("id", "ids", "index", "count", "type", "name", "result", "resul
 """Suffixes of keys about a call that is recorded elsewhere: `tool_call_id`, `toolUseResult`."""
 
 # Every repetition is bounded or of one class of characters, so the pattern takes linear time on hostile text.
-_ACTING_TEXT = re.compile(
+_ACTING_TEXT = lazy_pattern(
     r"<tool_call>|<tool_use>|<function_calls>|<invoke name=|<function=|\[TOOL_CALLS\]|<\|tool_call|<\|python_tag\|>"
     r"|<execute_(?:bash|ipython|command)>|<use_mcp_tool>"
     r"|^[ \t]*Action:[^\n]+\n[ \t\n]{0,8}Action Input:"
@@ -146,11 +148,11 @@ _ACTING_TEXT = re.compile(
 )
 """How models ask for calls in text: tags of chat templates, ReAct, DSPy, JSON of LangChain's agents, Terminus."""
 
-_THOUGHT = re.compile(r"^[ \t]*Thought(?: \d+)?:", re.M)
-_ACTION = re.compile(r"^[ \t]*Action(?: \d+)?:", re.M)
-_COMMAND = re.compile(r"\s*(?:THOUGHT:|DISCUSSION\b|Think:)[^`]*```")
+_THOUGHT = lazy_pattern(r"^[ \t]*Thought(?: \d+)?:", re.M)
+_ACTION = lazy_pattern(r"^[ \t]*Action(?: \d+)?:", re.M)
+_COMMAND = lazy_pattern(r"\s*(?:THOUGHT:|DISCUSSION\b|Think:)[^`]*```")
 """A command in a block of text, after the thought that leads to it (mini-SWE-agent, SWE-agent, AgentBench)."""
-_OBSERVATION = re.compile(
+_OBSERVATION = lazy_pattern(
     r"\s*(?:<returncode>|<tool_response>|<function_results>|OBSERVATION:|Observation:|API output:"
     r"|exitcode: -?\d+ \(execution|New Terminal Output:|The output of the OS:|Output:\n```|\[[^\]\n]{1,200}\] Result:)"
     r"|.*\nbash-\$\s*\Z",

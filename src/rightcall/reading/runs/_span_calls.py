@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from rightcall._lazy import lazy_pattern
 from rightcall.limits import Limits
 from rightcall.reading.conventions import (
     MERGED,
@@ -18,12 +19,12 @@ from rightcall.reading.conventions import (
     kind_of,
     tools_of,
 )
-from rightcall.reading.formats import UNREADABLE
 from rightcall.reading.messages import message_attributes
 from rightcall.reading.spans import (
     NOTHING,
     PLACEHOLDERS,
     SCRUBBED,
+    UNREADABLE,
     CallRecord,
     Event,
     Span,
@@ -40,14 +41,14 @@ _LONGEST_PLACEHOLDER = 20  # a longer text is not hashed to look it up: argument
 _PARAMETERS = "tool.parameters"
 _NO_ATTRIBUTES: Mapping[str, Any] = {}
 _NO_MESSAGE = frozenset({"", "TOOL_ERROR", "tool_error", "ERROR", "error"})
-_HANDOFF = re.compile(r"handoff to (?P<agent>.+)", re.S)
+_HANDOFF = lazy_pattern(r"handoff to (?P<agent>.+)", re.S)
 """OpenInference's span of a hand-off in OpenAI Agents: the agent called a tool that is named after the other agent."""
 
-_NO_NAME = re.compile(r"[^a-zA-Z0-9]")
+_NO_NAME = lazy_pattern(r"[^a-zA-Z0-9]")
 _DEFERRAL = "pydantic_ai.tool.deferral.name"
 _EXCEPTIONS = "pydantic_ai.exceptions."
 _DEFERRALS = {"ApprovalRequired": "approval was asked for", "CallDeferred": "deferred: the tool is run elsewhere"}
-_REDACTED = re.compile(r"details are redacted", re.I)
+_REDACTED = lazy_pattern(r"details are redacted", re.I)
 
 
 def read_span(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> ReadSpan:

@@ -14,9 +14,6 @@ from rightcall.limits import Limits
 from rightcall.reading.runs import Warnings
 from rightcall.values.decoding import decode_json
 
-ZIP = b"PK\x03\x04"
-"""The first bytes of a zip archive."""
-
 _SAMPLES = "samples/"
 _MARKS = frozenset({"header.json", "_journal/start.json"})
 _NOTHING = msgspec.Raw(b"null")

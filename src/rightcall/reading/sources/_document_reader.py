@@ -13,27 +13,19 @@ from typing import IO, Any
 
 from rightcall.errors import InputError, MissingExtraError
 from rightcall.limits import Limits
-from rightcall.reading.formats import (
-    UNREADABLE,
-    decode_request,
-    format_of,
-    items_of,
-    looks_like_protobuf,
-    protobuf_items,
-    split_request,
-)
+from rightcall.reading import formats
+from rightcall.reading.formats import decode_request, looks_like_protobuf, protobuf_items, split_request
 from rightcall.reading.runs import Warnings
-from rightcall.reading.spans import Item, OtherDocument, Span
-from rightcall.reading.tables import known_columns, table_spans
+from rightcall.reading.spans import UNREADABLE, Item, OtherDocument, Span
 from rightcall.values.decoding import decode_json, decode_json_sequence
-
-from ._archives import ZIP, samples_in
-from ._csv_tables import csv_items, is_table
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
+_ZIP = b"PK\x03\x04"
 _CHUNK = 1 << 20
 # One MiB: about a thousand system calls per GB.
+# 32 MiB, two blocks of a large file: below that there is nothing to gain from reading it twice.
+_LARGE = 1 << 25
 _SERVERS = ("http://", "https://")
 
 
@@ -41,6 +33,16 @@ def check_size(name: str, size: int, max_size: int | None) -> None:
     """Refuse a source of more bytes than the limit. Raises `InputError`."""
     if max_size is not None and size > max_size:
         raise InputError(f"{name}: more than the limit of {max_size:,} bytes (max_size)")
+
+
+def is_large(source: Any) -> bool:
+    """Return whether a source is a file that is better read block by block, if it is made of lines of OTLP."""
+    if not isinstance(source, (str, os.PathLike)):
+        return False
+    try:
+        return os.path.isfile(source) and os.path.getsize(source) >= _LARGE
+    except OSError:
+        return False  # it is gone: opening it says so
 
 
 def check_not_server(source: str) -> None:
@@ -230,7 +232,10 @@ class DocumentReader:
         if head.startswith(b"PAR1"):
             self._note("Parquet")
             return self._parquet_batches(self._rest(stream))
-        if head.startswith(ZIP):
+        # What only some formats need is imported for those: most traces are JSON.
+        if head.startswith(_ZIP):
+            from ._archives import samples_in
+
             held = stream if stream.seekable() else io.BytesIO(self._rest(stream))
             samples = samples_in(held, self._name, self._limits, self._warnings)
             return ([OtherDocument(sample)] for sample in samples)
@@ -240,9 +245,12 @@ class DocumentReader:
         if head.startswith(_UTF16):
             text = self._rest(stream).decode("utf-16", "replace")
             stream = io.BytesIO(text.encode("utf-8", "replace"))
-        elif is_table(head):
-            self._note("rows, as CSV")
-            return iter([self._warned(csv_items(self._rest(stream), self._input_format))])
+        elif head.lstrip()[:1] not in (b"{", b"["):
+            from ._csv_tables import csv_items, is_table
+
+            if is_table(head):
+                self._note("rows, as CSV")
+                return iter([self._warned(csv_items(self._rest(stream), self._input_format))])
         return self._json_batches(stream)
 
     def _parquet_batches(self, data: bytes) -> Iterator[Iterable[Item]]:
@@ -252,6 +260,8 @@ class DocumentReader:
         except ImportError:
             message = f"{self._name} is a parquet file; to read it: pip install 'rightcall[arrow]'"
             raise MissingExtraError(message) from None
+        from rightcall.reading.tables import known_columns, table_spans
+
         try:
             table = parquet.ParquetFile(io.BytesIO(data))
             columns = known_columns(table.schema_arrow, self._name)
@@ -311,8 +321,8 @@ class DocumentReader:
 
     def _items(self, document: Any) -> list[Item]:
         if self._warnings.recognised is not None:
-            self._note(format_of(document, self._input_format))
-        return list(self._warned(items_of(document, self._input_format)))
+            self._note(formats.format_of(document, self._input_format))
+        return list(self._warned(formats.items_of(document, self._input_format)))
 
     def _note(self, name: str) -> None:
         """Note what a document is, if that is asked for."""

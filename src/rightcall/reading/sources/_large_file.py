@@ -11,13 +11,14 @@ from typing import IO, Any
 
 import msgspec
 
+from rightcall._lazy import lazy_pattern
 from rightcall.errors import InputError, LimitError
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.reading.runs import Grouping, ReadSpan, Warnings, keys_of, roots_of
 from rightcall.reading.spans import OtherDocument, span_id
 from rightcall.values.trajectory import Trajectory
 
-from ._document_reader import DocumentReader, is_otlp_line
+from ._document_reader import DocumentReader, is_large, is_otlp_line
 from ._run_collector import RunCollector
 
 _CHUNK = 1 << 19
@@ -28,8 +29,8 @@ _SMALLEST_BLOCK = 1 << 22
 _SAMPLES = 32
 _SAMPLE = 1 << 17
 _TRACE_MARK = b'"trace'
-_TRACE = re.compile(rb'(?:Id|_id)"\s*:\s*"([^"\\]{1,64})"')
-_VALUE = re.compile(rb'\s*,\s*"value"\s*:\s*\{\s*"stringValue"\s*:\s*"([^"\\]*)"\s*\}')
+_TRACE = lazy_pattern(rb'(?:Id|_id)"\s*:\s*"([^"\\]{1,64})"')
+_VALUE = lazy_pattern(rb'\s*,\s*"value"\s*:\s*\{\s*"stringValue"\s*:\s*"([^"\\]*)"\s*\}')
 
 
 class FileBlock(msgspec.Struct, frozen=True):
@@ -179,10 +180,6 @@ def _texts(chunk: bytes, mark: bytes, pattern: re.Pattern[bytes]) -> set[bytes]:
     return found
 
 
-_LARGE = 1 << 25
-# 32 MiB, two blocks: below that there is nothing to gain from reading a file twice.
-
-
 class LeftLine(msgspec.Struct, frozen=True):
     """A line with traces that continue in other blocks."""
 
@@ -239,12 +236,10 @@ def large_file(
     Raises:
         InputError: the file cannot be read.
     """
-    if not isinstance(source, (str, os.PathLike)) or grouping == "file":
+    if not is_large(source) or grouping == "file":
         return None
     path = os.fspath(source)
     try:
-        if not os.path.isfile(path) or os.path.getsize(path) < _LARGE:
-            return None
         with _opened(path) as stream:
             if not is_otlp_line(stream.readline(limits.text_bytes)):
                 return None

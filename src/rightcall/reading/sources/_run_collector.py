@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import tempfile
 import weakref
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import ExitStack
@@ -12,9 +11,10 @@ from typing import IO, Any
 
 from rightcall.errors import ConfigurationError, InputError, UnknownNameError, nearest
 from rightcall.limits import DEFAULT_LIMITS, Limits
+from rightcall.reading import messages
 from rightcall.reading.conventions import groups_of
-from rightcall.reading.formats import MESSAGES, UNREADABLE, span_in
-from rightcall.reading.messages import Log, has_messages, logs_in
+from rightcall.reading.formats import MESSAGES, span_in
+from rightcall.reading.messages import Log, has_messages
 from rightcall.reading.runs import (
     GROUPINGS,
     Grouping,
@@ -28,7 +28,7 @@ from rightcall.reading.runs import (
     whole_runs,
     without_creations,
 )
-from rightcall.reading.spans import Item, LogRecord, OtherDocument, PackedSpan, Span
+from rightcall.reading.spans import UNREADABLE, Item, LogRecord, OtherDocument, PackedSpan, Span
 from rightcall.values.trajectory import Trajectory
 
 from ._document_reader import LOOKED_FOR, Budget
@@ -53,6 +53,8 @@ class Spill:
         part = part_of_trace(span.trace_id)
         stream = self._parts.get(part)
         if stream is None:
+            import tempfile
+
             stream = tempfile.TemporaryFile(prefix="rightcall-")  # noqa: SIM115 (closed with all the others)
             self._parts[part] = self._closing.enter_context(stream)
         scope = span.scope.encode("utf-8", "surrogatepass")
@@ -216,7 +218,7 @@ class RunCollector:
         """Add a warning about documents that are not spans, in a source with spans."""
         if self._loose:
             warnings.add("documents", f"{name}: {len(self._loose)} documents that are not spans were left out")
-            logs, _ = logs_in(self._loose)
+            logs, _ = messages.logs_in(self._loose)
             if any([log.format or has_messages(log.messages) for log in logs]):
                 self._beside = "messages in the source beside the spans, which may be of the same run"
 
@@ -254,7 +256,7 @@ class RunCollector:
             yield _built(run, warnings)
 
     def _messages(self, name: str, warnings: Warnings) -> list[Log]:
-        logs, left_out = logs_in(self._loose)
+        logs, left_out = messages.logs_in(self._loose)
         if not logs:
             raise InputError(f"{name}: no conversation in it")
         if left_out:

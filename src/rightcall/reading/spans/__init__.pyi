@@ -14,6 +14,7 @@ from ._recorded_values import (
     span_id as span_id,
 )
 from ._span import (
+    UNREADABLE as UNREADABLE,
     Attribute as Attribute,
     Event as Event,
     Item as Item,

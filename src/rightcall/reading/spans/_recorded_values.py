@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
+from rightcall._lazy import lazy_pattern
 from rightcall.errors import InputError
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.values.decoding import decode_json, decode_text
@@ -132,8 +132,8 @@ def _without_nulls(value: Any, depth: int) -> Any:
     return [_without_nulls(held, depth + 1) for held in value] if value.__class__ is list else value
 
 
-_HEX = re.compile(r"[0-9a-fA-F]+\Z")
-_ISO = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9})\d*)?\s*(Z|UTC|[+-]\d\d:?\d\d)?\Z")
+_HEX = lazy_pattern(r"[0-9a-fA-F]+\Z")
+_ISO = lazy_pattern(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9})\d*)?\s*(Z|UTC|[+-]\d\d:?\d\d)?\Z")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Ids have 8 and 16 bytes (W3C Trace Context, sections 3.2.2.3 and 3.2.2.4); all zeros mean that there is none.
 _HEX_LENGTHS = (16, 32)
@@ -215,7 +215,7 @@ def _from_iso(text: str) -> int | None:
     return _from_datetime(whole) + int((fraction or "0").ljust(9, "0"))
 
 
-_PLACE = re.compile(r"[_.:-]?[0-9]+")
+_PLACE = lazy_pattern(r"[_.:-]?[0-9]+")
 
 
 class CallRecord(msgspec.Struct, eq=False):

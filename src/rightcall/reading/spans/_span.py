@@ -12,6 +12,9 @@ import msgspec
 from rightcall.errors import InputError
 from rightcall.values.decoding import decode_json
 
+UNREADABLE = "rightcall.unreadable"
+"""The attribute that says which part of a span could not be read."""
+
 
 class Event(msgspec.Struct, frozen=True, gc=False):
     """An event of a span, such as an exception or a message."""

@@ -11,7 +11,6 @@ import msgspec
 from rightcall.errors import InputError, shown
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.reading.formats import (
-    UNREADABLE,
     is_mlflow_trace,
     mlflow_spans,
     otlp_span,
@@ -21,7 +20,7 @@ from rightcall.reading.formats import (
     without_nulls,
 )
 from rightcall.reading.runs import Grouping, keys_of
-from rightcall.reading.spans import Span, span_id, topmost
+from rightcall.reading.spans import UNREADABLE, Span, span_id, topmost
 from rightcall.values.decoding import decode_json
 
 from ._cells import cells, column_at, table_attributes, times, values

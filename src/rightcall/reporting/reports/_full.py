@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from rightcall._lazy import lazy_pattern
 from rightcall.values.results import (
     CODES,
     SIGNS,
@@ -41,7 +41,7 @@ _INDENT = "  "
 _WIDEST = 60
 _LONGEST_PLACE = 300
 """A place is not cut to the width, so that it can be clicked on; but it may come from outside."""
-_WORD = re.compile(r"\"[^\"]*\"|'[^']*'|[^\s,:{}\[\]\"']+")
+_WORD = lazy_pattern(r"\"[^\"]*\"|'[^']*'|[^\s,:{}\[\]\"']+")
 _AFTER = 12
 _CUT = "..."
 _WIDEST_MARK = 40

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 import msgspec
 
+from rightcall._lazy import lazy_pattern
 from rightcall.values.results import SIGNS
 from rightcall.values.trajectory import ToolCall
 
@@ -35,10 +36,10 @@ _DAY = 24 * _HOUR
 # 30,000 years: no real duration is longer, and a float this large still has its milliseconds.
 _LONGEST = 1e12
 # XML 1.0, section 2.2: these two are not characters of XML, not even as references. `printable` escapes the others.
-_NO_XML = re.compile("[\ufffe\uffff]")
+_NO_XML = lazy_pattern("[\ufffe\uffff]")
 # The runner obeys `::` at the beginning of a line, and `##[` anywhere in one.
-_COMMAND = re.compile(r"^([^\S\n]*)::", re.MULTILINE)
-_BACKTICKS = re.compile("`+")
+_COMMAND = lazy_pattern(r"^([^\S\n]*)::", re.MULTILINE)
+_BACKTICKS = lazy_pattern("`+")
 # Zero-width space: Markdown shows it as nothing, and it breaks up a command.
 _SPACE = "\u200b"
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from rightcall._lazy import lazy_pattern
 from rightcall.errors import DocumentError, InputError, nearest
 
 from ._files import OWN_FILE, PROJECT_FILE, project_of
 
 _MOST_BYTES = 1 << 20
-_SIZE = re.compile(r"(\d{1,18})\s*([kmgt]?)i?b?", re.IGNORECASE)
+_SIZE = lazy_pattern(r"(\d{1,18})\s*([kmgt]?)i?b?", re.IGNORECASE)
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
@@ -37,10 +38,11 @@ def is_configured(folder: Path) -> bool:
         return False
 
 
-def load_configuration(place: Path, known: Iterable[str] | None = None) -> Configuration:
+def load_configuration(place: Path, known: Callable[[], Iterable[str]] | None = None) -> Configuration:
     """Return the options of the project that a path is in; they may be written with `-` or `_`.
 
-    Without `known`, every option is accepted.
+    `known` returns the options that there are, and is asked only where a file has some. Without it, every option is
+    accepted.
 
     Raises:
         InputError: the file cannot be read, or has an unknown option.
@@ -54,7 +56,7 @@ def load_configuration(place: Path, known: Iterable[str] | None = None) -> Confi
     values = document if path == own else document.get("tool", {}).get("rightcall", {})
     if not isinstance(values, dict):
         raise InputError(f"{path}: tool.rightcall is a table of options, not {type(values).__name__}")
-    options = {name.replace("_", "-") for name in (values if known is None else known)}
+    options = {name.replace("_", "-") for name in (known() if values and known is not None else values)}
     for key in values:
         if key.replace("_", "-") not in options:
             line = _line_of(key, text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import msgspec
@@ -12,7 +13,6 @@ import msgspec
 from rightcall.cases.evalsets import Case
 from rightcall.cases.verdicts import (
     CaseFinder,
-    JudgingExecutor,
     Overall,
     RuleUse,
     RuleUses,
@@ -31,6 +31,8 @@ from ._sources import Sources
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
+
+    from rightcall.cases.verdicts import JudgingExecutor
 
 _AHEAD = 64
 """How many trajectories are judged at once where evaluators wait for a model."""
@@ -103,15 +105,21 @@ class Scorer:
         self._for_all = expected.for_all
         self._joining = CaseFinder(expected.cases, request.join, reading.case_attribute)
         self._names = ToolNames(expected.rules)
-        self._judging = JudgingExecutor()
         self._overall = Overall(expected.overall)
         self._rules = RuleUse()
 
     def __enter__(self) -> Scorer:
         return self
 
+    @cached_property
+    def _judging(self) -> JudgingExecutor:
+        from rightcall.cases.verdicts import JudgingExecutor  # few eval sets have evaluators that wait
+
+        return JudgingExecutor()
+
     def __exit__(self, *problem: object) -> None:
-        self._judging.close()
+        if "_judging" in self.__dict__:
+            self._judging.close()
 
     def scored(self, trajectories: Iterable[tuple[NameT, Trajectory]]) -> Iterator[tuple[NameT, Scored | Unmatched]]:
         """The results of trajectories in order, each with the name it came with."""

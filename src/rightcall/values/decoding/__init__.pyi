@@ -1,4 +1,4 @@
-from ._documents import Document as Document, Path as Path, Position as Position, decode_document as decode_document
+from ._documents import decode_document as decode_document
 from ._edits import (
     Edit as Edit,
     Member as Member,
@@ -15,3 +15,4 @@ from ._json import (
     dump_json as dump_json,
     load_json as load_json,
 )
+from ._located_json import Document as Document, Path as Path, Position as Position

@@ -2,143 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import re
-from bisect import bisect_right
-from typing import Any, TypeAlias
+from typing import Any
 
-import msgspec
-
+from rightcall._lazy import lazy_pattern
 from rightcall.errors import DocumentError
 from rightcall.limits import DEFAULT_LIMITS, Limits
 
-Path: TypeAlias = tuple[str | int, ...]
-"""The place of a value in a document: the keys and indices that lead to it."""
-_SPACE = re.compile(r"[ \t\n\r]*")
-_DECODER = json.JSONDecoder()
-
-
-class Position(msgspec.Struct, frozen=True):
-    """A place in a text, counted from 1."""
-
-    line: int
-    column: int
-
-
-class Document(msgspec.Struct, frozen=True):
-    """A value and where each part of it was written: keys of objects, and items of lists."""
-
-    value: Any
-    positions: dict[Path, Position]
-
-    def position(self, path: Path) -> Position:
-        """Return where a part was written or, if that is not known, the nearest part around it."""
-        while path not in self.positions and path:
-            path = path[:-1]
-        return self.positions.get(path, Position(1, 1))
-
-
-def decode_located_json(text: str, limits: Limits) -> Document:
-    """Decode a JSON document with its positions. Duplicate keys are refused.
-
-    Raises:
-        DocumentError: the text is not JSON, names a key twice, or is too deep.
-    """
-    return _Scanner(text, limits).document()
-
-
-class _Scanner:
-    """One walk through one JSON text."""
-
-    def __init__(self, text: str, limits: Limits) -> None:
-        self._text = text
-        self._limits = limits
-        self._lines = [0, *(found.end() for found in re.finditer("\n", text))]
-        self._positions: dict[Path, Position] = {}
-
-    def document(self) -> Document:
-        start = self._skip(0)
-        value, end = self._value(start, ())
-        if self._skip(end) != len(self._text):
-            raise self._problem("the document goes on after its end", self._skip(end))
-        return Document(value, {(): self._at(start), **self._positions})
-
-    def _value(self, start: int, path: Path) -> tuple[Any, int]:
-        if len(path) > self._limits.depth:
-            raise self._problem(f"nested deeper than the limit of {self._limits.depth} levels", start)
-        opener = self._text[start : start + 1]
-        if opener == "{":
-            return self._object(start + 1, path)
-        if opener == "[":
-            return self._list(start + 1, path)
-        return self._scalar(start)
-
-    def _object(self, start: int, path: Path) -> tuple[dict[str, Any], int]:
-        value: dict[str, Any] = {}
-        place = self._skip(start)
-        if self._text[place : place + 1] == "}":
-            return value, place + 1
-        while True:
-            at = place
-            if self._text[at : at + 1] != '"':
-                raise self._problem("a key in double quotes is expected", at)
-            key, place = self._scalar(at)
-            if key in value:
-                # RFC 8259, section 4, leaves open which of two values counts; what people write twice is a mistake.
-                raise self._problem(f"the key {key[:40]!r} occurs twice in one object", at)
-            self._positions[*path, key] = self._at(at)
-            place = self._expect(":", self._skip(place))
-            value[key], place = self._value(self._skip(place), (*path, key))
-            place, done = self._next(place, "}")
-            if done:
-                return value, place
-
-    def _list(self, start: int, path: Path) -> tuple[list[Any], int]:
-        value: list[Any] = []
-        place = self._skip(start)
-        if self._text[place : place + 1] == "]":
-            return value, place + 1
-        while True:
-            self._positions[*path, len(value)] = self._at(place)
-            item, place = self._value(place, (*path, len(value)))
-            value.append(item)
-            place, done = self._next(place, "]")
-            if done:
-                return value, place
-
-    def _scalar(self, start: int) -> tuple[Any, int]:
-        try:
-            return _DECODER.raw_decode(self._text, start)
-        except ValueError:
-            what = "a text that does not end, or has an escape that JSON does not know"
-            raise self._problem(
-                what if self._text[start : start + 1] == '"' else "a value is expected", start
-            ) from None
-
-    def _next(self, place: int, closer: str) -> tuple[int, bool]:
-        place = self._skip(place)
-        if self._text[place : place + 1] == closer:
-            return place + 1, True
-        return self._skip(self._expect(",", place)), False
-
-    def _expect(self, mark: str, place: int) -> int:
-        if self._text[place : place + 1] != mark:
-            raise self._problem(f"{mark!r} is expected", place)
-        return place + 1
-
-    def _skip(self, place: int) -> int:
-        found = _SPACE.match(self._text, place)
-        return found.end() if found else place
-
-    def _at(self, offset: int) -> Position:
-        # By bisection: counting newlines from the beginning for every value would take quadratic time.
-        line = bisect_right(self._lines, offset)
-        return Position(line, offset - self._lines[line - 1] + 1)
-
-    def _problem(self, message: str, offset: int) -> DocumentError:
-        position = self._at(min(offset, len(self._text)))
-        return DocumentError(message, position.line, position.column)
-
+from ._located_json import Document, Path, Position, TooDeepError, decode_located_json
 
 _PLAIN = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
@@ -146,10 +16,10 @@ _PLAIN = {
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 # YAML 1.2.2, section 10.3.2: how the core schema resolves plain scalars. PyYAML's own rules are those of 1.1.
-_INTEGER = re.compile(r"[-+]?[0-9]+")
-_BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_SPECIAL = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_INTEGER = lazy_pattern(r"[-+]?[0-9]+")
+_BASED = lazy_pattern(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = lazy_pattern(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_SPECIAL = lazy_pattern(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _TAGS = {"tag:yaml.org,2002:str", "tag:yaml.org,2002:seq", "tag:yaml.org,2002:map"}
 
 
@@ -166,6 +36,8 @@ def decode_document(data: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Docum
         return decode_located_yaml(text, limits)
     try:
         return decode_located_json(text, limits)
+    except TooDeepError:
+        raise  # libyaml's composer recurses for each level, and would overflow the stack of the process
     except DocumentError as problem:
         return _flow_yaml(text, limits, problem)
 
@@ -228,7 +100,12 @@ class _Construction:
 
     def document(self, root: Any) -> Document:
         self._positions[()] = _at(root)
-        return Document(self._value(root, ()), self._positions)
+        return Document(self._value(root, ()), self._position)
+
+    def _position(self, path: Path) -> Position:
+        while path not in self._positions and path:
+            path = path[:-1]
+        return self._positions.get(path, Position(1, 1))
 
     def _value(self, node: Any, path: Path) -> Any:
         self._check(node, path)

@@ -12,7 +12,7 @@ import msgspec
 from rightcall.errors import DocumentError
 from rightcall.limits import DEFAULT_LIMITS, Limits
 
-from ._documents import decode_located_json
+from ._located_json import decode_located_json
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _BETWEEN = re.compile(r"(?:\s|#[^\r\n]*)*")

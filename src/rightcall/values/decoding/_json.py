@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from rightcall._lazy import lazy_pattern
 from rightcall.errors import InputError, shown
 from rightcall.limits import DEFAULT_LIMITS, Limits
 
@@ -148,7 +148,7 @@ def _too_much(limits: Limits) -> str:
     return f"more than the limit of {limits.nodes:,} values"
 
 
-_BEGINNING = re.compile(r"[^\s,]")
+_BEGINNING = lazy_pattern(r"[^\s,]")
 # RFC 8259, section 6: JSON has no NaN and no infinities.
 _FLOAT = "$float"
 _LITERAL = "$literal"
@@ -157,7 +157,7 @@ _ENCODE = json.JSONEncoder(allow_nan=False).encode
 _MARKS: tuple[Any, ...] = (f'"{_FLOAT}"', f'"{_LITERAL}"')
 _MARKS_IN_BYTES: tuple[Any, ...] = tuple([mark.encode() for mark in _MARKS])
 # Python warns of escapes it does not know and keeps their backslash; doubling it says the same without a warning.
-_UNKNOWN_ESCAPE = re.compile(r"""\\(\\|(?![\n\\'"abfnrtvxuUN0-7]))""")
+_UNKNOWN_ESCAPE = lazy_pattern(r"""\\(\\|(?![\n\\'"abfnrtvxuUN0-7]))""")
 
 
 def decode_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Any:

@@ -6,13 +6,15 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from rightcall._lazy import lazy_pattern
+
 from ._shapes import Shape, is_harmless, looks_like, secret_name, shapes_in
 
 _NAMING = ("name", "key", "header")
 _BEGINNING = "[redacted: "
-_KEY = re.compile(r"(?:--)?[A-Za-z0-9_.-]*\Z")
+_KEY = lazy_pattern(r"(?:--)?[A-Za-z0-9_.-]*\Z")
 _KEY_LENGTH = 60
-_KEY_END = re.compile(r"[A-Za-z0-9]{0,24}(?:[_-][A-Za-z0-9]{1,24}){0,3}")
+_KEY_END = lazy_pattern(r"[A-Za-z0-9]{0,24}(?:[_-][A-Za-z0-9]{1,24}){0,3}")
 # Possessive quantifiers (`++`): nothing is tried twice, so a text without a closing quote takes linear time.
 _VALUE = (
     r"(?:\\+\"(?P<inner{0}>(?:[^\"\\\r\n]++|\\+[^\"\\\r\n])++)"
@@ -20,14 +22,14 @@ _VALUE = (
     r"|'(?P<single{0}>(?:[^'\\\r\n]++|\\[^\r\n])++)"
     r"|(?P<bare{0}>[^\s\"'&;,<>(){{}}\[\]\\=:|`≠][^\s\"'&;,<>\\]*+))"
 )
-_ASSIGNED = re.compile(
+_ASSIGNED = lazy_pattern(
     r"[\"'\\\])`]{0,6}[ \t]{0,8}(?P<sign>=>|:=|==|=|:|(?=[ \t]))[ \t]{0,8}"
     + _VALUE.format(1)
     + r"(?:[\"']? (?:≠|!=|does not satisfy) "
     + _VALUE.format(2)
     + ")?"
 )
-_PROSE = re.compile(r"[ \t]+[A-Za-z(]")
+_PROSE = lazy_pattern(r"[ \t]+[A-Za-z(]")
 
 
 class Redactor:

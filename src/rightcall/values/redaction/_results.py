@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any
 
 import msgspec
 
+from rightcall._lazy import lazy_pattern
 from rightcall.values.decoding import dump_json, load_json
 from rightcall.values.results import CaseResult, Difference, OverallResult
 from rightcall.values.trajectory import Trajectory
@@ -33,7 +33,7 @@ _MOST_KNOWN = 1_000
 _WINDOW = 130
 """No more than this is left of a value on either side of a cut."""
 _CUT = "…"
-_PATH_END = re.compile(r"[\w-]+(?=[\"'\]]*$)")
+_PATH_END = lazy_pattern(r"[\w-]+(?=[\"'\]]*$)")
 
 
 def redacted(result: CaseResult) -> CaseResult:

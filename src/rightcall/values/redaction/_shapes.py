@@ -7,6 +7,8 @@ from functools import cache, lru_cache
 
 import msgspec
 
+from rightcall._lazy import lazy_pattern
+
 _ENDINGS = {
     "password": "password",
     "passwd": "password",
@@ -67,15 +69,15 @@ _LAST_WORDS = {
 }
 """The last words of such names, which must be whole words: `spin` and `hotpot` are not secrets."""
 _MOST_WORDS = 3
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_WORDS = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 _LOOKS = {
-    "pin": re.compile(r"[0-9]{4,12}"),
-    "card-code": re.compile(r"[0-9]{3,4}"),
-    "one-time-code": re.compile(r"(?=[^0-9]*[0-9])[A-Za-z0-9-]{4,40}|[0-9]{2,4}(?: [0-9]{2,4}){1,3}"),
-    "authorization-code": re.compile(r"\S{8,}"),
-    "session-id": re.compile(r"[^\s,;]{16,}"),
-    "cookie": re.compile(r"[^=]*=.*", re.DOTALL),
+    "pin": lazy_pattern(r"[0-9]{4,12}"),
+    "card-code": lazy_pattern(r"[0-9]{3,4}"),
+    "one-time-code": lazy_pattern(r"(?=[^0-9]*[0-9])[A-Za-z0-9-]{4,40}|[0-9]{2,4}(?: [0-9]{2,4}){1,3}"),
+    "authorization-code": lazy_pattern(r"\S{8,}"),
+    "session-id": lazy_pattern(r"[^\s,;]{16,}"),
+    "cookie": lazy_pattern(r"[^=]*=.*", re.DOTALL),
 }
 """The form of secrets whose names can mean other things: a pin of a board, a session called `demo`."""
 
@@ -87,8 +89,8 @@ MARKS = (
 )
 """Substrings of all such names, in lower case; a text without any of them needs no closer look."""
 
-_NO_LETTERS = re.compile(r"[^a-z0-9]+")
-_HARMLESS = re.compile(
+_NO_LETTERS = lazy_pattern(r"[^a-z0-9]+")
+_HARMLESS = lazy_pattern(
     r"""(?ix: none | null | nil | true | false | undefined | yes | no | required | optional | missing | invalid | empty
     | str | string | text | bytes | int | integer | number | bool | boolean | any | object | secretstr | hidden
     | incorrect | expired | unknown | \W* | [x*.•]+ | \.\.\.+ | (?: os\.|process\.env|self\.|config\.|settings\.|env\.
@@ -147,7 +149,7 @@ _IN_WORDS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123
 _SPACED = bytes([code if code in _IN_WORDS else 32 for code in range(256)])
 _LONG = 16
 _CUT = "…".encode()
-_WORD_IN_MARK = re.compile(r"[\w.~-]+")
+_WORD_IN_MARK = lazy_pattern(r"[\w.~-]+")
 
 
 class Shape(msgspec.Struct, frozen=True):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from rightcall._lazy import lazy_pattern
 from rightcall.errors import InputError, LimitError, shown
 from rightcall.limits import Budget
 from rightcall.values.decoding import dump_json, load_json
@@ -16,7 +16,7 @@ from rightcall.values.trajectory import Trajectory
 from ._justifications import KNOWN_JUSTIFICATIONS, Justification, NamedCall
 
 Verdict: TypeAlias = Literal["passed", "failed", "not_measured", "error"]
-_QUOTED = re.compile(r"`([^`(]{1,200})")
+_QUOTED = lazy_pattern(r"`([^`(]{1,200})")
 _LONGEST_NAME = 200
 
 
