@@ -75,7 +75,16 @@ def dotted() -> list[dict[str, Any]]:
     return found
 
 
+def sent() -> dict[str, Any]:
+    """The body of `runs/batch`: runs as they began, and what was known of them at their end."""
+    late = ("outputs", "end_time", "error", "status")
+    began = [{key: held for key, held in each.items() if key not in late} for each in RUNS]
+    ended = [{key: each[key] for key in ("id", "trace_id", *late)} for each in RUNS]
+    return {"post": began, "patch": ended}
+
+
 FORMS = {
+    "body of runs/batch": lambda: json.dumps(sent()).encode(),
     "list": lambda: json.dumps(RUNS).encode(),
     "lines": lambda: b"\n".join(json.dumps(each).encode() for each in RUNS),
     "answer of runs/query": lambda: json.dumps({"runs": RUNS, "cursors": {"next": None}}).encode(),

@@ -202,6 +202,13 @@ def test_an_error_of_a_tool_in_inspect_is_told() -> None:
     assert only(inspect_log(sample(messages=messages))).calls[0].error == "took too long"
 
 
+def test_a_tool_that_the_server_of_the_model_ran_is_a_call_in_inspect() -> None:
+    ran = {"type": "tool_use", "tool_type": "web_search", "id": "c1", "name": "refund", "arguments": '{"order": 7}'}
+    answer = {"role": "assistant", "content": [{**ran, "result": "ok"}, {"type": "text", "text": "Done."}]}
+
+    assert shown(only(inspect_log(sample(messages=[ASKED, answer])))) == REFUND
+
+
 def test_texts_that_inspect_keeps_apart_are_put_in_place() -> None:
     messages = sample()["messages"]
     messages[2] = {**messages[2], "content": "attachment://abc"}

@@ -90,8 +90,9 @@ CONTAINERS = (
         "langsmith",
         is_langsmith_run,
         langsmith_spans,
-        "runs of LangSmith: a list, one a line, the answer of `runs/query`, or a tree of `child_runs`",
-        "`run_type`, or `dotted_order` and `id`, beside `inputs` or `outputs`",
+        "runs of LangSmith: a list, one a line, the answer of `runs/query`, a tree of `child_runs`, the body of "
+        "`runs/batch`",
+        "`run_type`, or `dotted_order` and `id`, beside `inputs` or `outputs`; `post` and `patch`",
     ),
     Container("zipkin", is_zipkin_span, _alone(zipkin_span), "Zipkin v2", "`traceId` and `id`"),
     Container(

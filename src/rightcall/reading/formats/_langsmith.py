@@ -13,6 +13,7 @@ from rightcall.values.decoding import decode_json
 _TYPES = frozenset({"chain", "embedding", "llm", "parser", "prompt", "retriever", "tool"})
 """Types of runs (reference, "Run (span) data format")."""
 _NAMES = frozenset({"inputs", "outputs", "child_runs"})
+_SENT = frozenset({"run_type", "dotted_order", "trace_id"})
 _THREADS = ("session_id", "thread_id", "conversation_id")
 """Keys of `extra.metadata` that name the thread of a run (guide, "Threads")."""
 # A dotted order has for each run, from the root down, when it started and its id: 20230914T223155647Z1b64098b-….
@@ -22,15 +23,20 @@ _MOST_PLACES = 10_000
 
 
 def is_langsmith_run(document: Any) -> bool:
-    """Whether a document is a run of LangSmith."""
-    if not isinstance(document, Mapping) or _NAMES.isdisjoint(document):
+    """Whether a document is a run of LangSmith, or what its SDKs send: runs that began, and how they went on."""
+    if not isinstance(document, Mapping):
+        return False
+    if any(True for _ in _sent(document)):
+        return True
+    if _NAMES.isdisjoint(document):
         return False
     return "run_type" in document or ("dotted_order" in document and "id" in document)
 
 
 def langsmith_spans(document: Mapping[str, Any]) -> Iterator[Span]:
     """Yield the span of a run, and those of the runs inside it."""
-    waiting: list[tuple[Mapping[str, Any], str | None, str]] = [(document, None, "")]
+    sent = _merged(document)
+    waiting: list[tuple[Mapping[str, Any], str | None, str]] = [(run, None, "") for run in sent or [document]]
     count = 0
     while waiting and count < _MOST_RUNS:
         run, parent, trace = waiting.pop()
@@ -40,6 +46,24 @@ def langsmith_spans(document: Mapping[str, Any]) -> Iterator[Span]:
         inner = run.get("child_runs")
         children = [child for child in inner if isinstance(child, Mapping)] if isinstance(inner, list) else []
         waiting += [(child, span.span_id, span.trace_id) for child in reversed(children)]
+
+
+def _sent(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the runs in the body of `runs/batch`, those that began first."""
+    for key in ("post", "patch"):
+        held = document.get(key)
+        for run in held if isinstance(held, list) else ():
+            if isinstance(run, Mapping) and isinstance(run.get("id"), str) and not _SENT.isdisjoint(run):
+                yield run
+
+
+def _merged(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the runs in such a body, each once: what was said of it later fills in what was not known."""
+    found: dict[str, dict[str, Any]] = {}
+    for run in _sent(document):
+        known = found.setdefault(run["id"], {})
+        known |= {key: value for key, value in run.items() if value is not None or key not in known}
+    return list(found.values())
 
 
 def _span(run: Mapping[str, Any], parent: str | None, trace: str) -> Span:

@@ -30,7 +30,7 @@ def inspect_logs(document: dict[str, Any]) -> list[Log]:
 
 
 def _sample_log(sample: dict[str, Any]) -> Log:
-    messages = listed(sample.get("messages"))
+    messages = [_message(message) for message in listed(sample.get("messages"))]
     if not messages:
         messages = _tool_events(listed(sample.get("events")))
     attachments = sample.get("attachments")
@@ -43,6 +43,26 @@ def _sample_log(sample: dict[str, Any]) -> Log:
     }
     named = sample.get("uuid")
     return Log(messages, id=word(named) or None, about=about)
+
+
+def _message(message: Any) -> Any:
+    """Return a message with the tools that the model's server ran in it as calls, and with the error of a tool."""
+    if not isinstance(message, dict):
+        return message
+    if isinstance(message.get("tool_error"), str):  # the name of `error` until 2024
+        return {**message, "error": {"message": message["tool_error"]}}
+    blocks = message.get("content")
+    if not isinstance(blocks, list) or not any([plain(block).get("type") == "tool_use" for block in blocks]):
+        return message
+    return {**message, "content": [part for block in blocks for part in _server_call(block)]}
+
+
+def _server_call(block: Any) -> list[Any]:
+    if plain(block).get("type") != "tool_use" or "arguments" not in block:
+        return [block]
+    error = word(block.get("error"))
+    made = called(block.get("id"), block.get("name"), block["arguments"])
+    return [made, returned(block.get("id"), error or block.get("result"), bool(error))]
 
 
 def _tool_events(events: list[Any]) -> list[Any]:

@@ -12,6 +12,7 @@ from ._span_tree import ReadSpan
 
 _WITHIN = ("metadata.", "langfuse.trace.metadata.", "langfuse.observation.metadata.", "langsmith.metadata.")
 """Prefixes of attributes with what the author of an agent says about a run."""
+_KEYS = {f"{prefix}{name}": name for prefix in ("", *_WITHIN) for name in TOLD}
 _MOST_MESSAGES = 1_000
 _DEEPEST = 4
 _MOST_VALUES = 200
@@ -28,7 +29,9 @@ def told_of(log: Log, spans: Sequence[ReadSpan], keys: tuple[str, ...]) -> dict[
             if key in span.attributes:
                 found[key] = span.attributes.get(key)
                 break
-    places = list(_places(log, spans))
+    places = [place for place in _places(log, spans) if place]
+    if not places:
+        return found
     if CASE in keys and CASE not in found:
         case = _first(places, (CASE, *CASES), (str, int))
         found |= {} if case is None else {CASE: case}
@@ -57,8 +60,10 @@ def _places(log: Log, spans: Sequence[ReadSpan]) -> Iterator[Mapping[str, Any]]:
 
 
 def _of_span(span: ReadSpan) -> dict[str, Any]:
-    keys = [(name, f"{prefix}{name}") for name in TOLD for prefix in ("", *_WITHIN)]
-    return {name: span.attributes.get(key) for name, key in reversed(keys) if key in span.attributes}
+    attributes = span.attributes
+    hits = [key for key in attributes if key in _KEYS]
+    # The name alone wins over the same name in somebody's metadata.
+    return {_KEYS[key]: attributes.get(key) for key in sorted(hits, key=len, reverse=True)} if hits else {}
 
 
 def _first(places: Iterable[Mapping[str, Any]], names: tuple[str, ...], kinds: tuple[type, ...]) -> Any:
