@@ -461,3 +461,11 @@ def test_a_trace_that_begins_when_another_ends_is_a_turn_of_its_own() -> None:
     [found] = read(request(*first, *then))
 
     assert [(each.name, each.turn) for each in found.calls] == [("a", 0), ("b", 1)]
+
+
+def test_a_turn_that_only_the_log_of_a_later_one_shows_is_not_recorded() -> None:
+    later = Turn(messages=log(2), asked=ASKED[1])
+    silent = read_turns([Turn(asked=ASKED[0]), later])
+    heard = read_turns([Turn(messages=log(1), asked=ASKED[0]), later])
+
+    assert (silent.calls_recorded, heard.calls_recorded) == (False, True)

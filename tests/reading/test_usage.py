@@ -68,6 +68,13 @@ def test_a_call_of_a_model_that_two_instrumentations_saw_is_counted_once() -> No
     assert usage_in([first, second]).input_tokens == 30
 
 
+def test_a_call_of_a_model_that_two_of_three_instrumentations_saw_is_counted_once() -> None:
+    seen = [("a", model(1)), ("b", model(1, spanId="f" * 16)), ("c", model(3, 20, 7))]
+    spans = [{"scope": {"name": scope}, "spans": [each]} for scope, each in seen]
+
+    assert usage_in({"resourceSpans": [{"scopeSpans": spans}]}).input_tokens == 30
+
+
 @pytest.mark.parametrize(
     ("keys", "expected"),
     [

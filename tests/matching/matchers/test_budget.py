@@ -269,3 +269,12 @@ def test_a_list_with_nan_is_looked_for_among_many() -> None:
 
     assert not compile_value({"$contains": [nan] * 10}).matches([[0] * 10] * 100_000)
     assert compile_value({"$contains": [nan] * 10}).matches([*[[0] * 10] * 100_000, [nan] * 10])
+
+
+@pytest.mark.parametrize(
+    "expected", [{"$unordered": list(range(90))}, {"$schema": {"items": {"enum": list(range(90))}}}]
+)
+def test_an_expectation_as_large_as_the_limits_allow_is_compiled(expected: Any) -> None:
+    limits = msgspec.structs.replace(DEFAULT_LIMITS, nodes=100)
+
+    assert compile_value(expected, limits).matches(list(range(90)))

@@ -2,6 +2,7 @@
 
 import time
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from dirty_equals import IsPositiveInt, IsStr
@@ -204,3 +205,10 @@ def test_a_pattern_is_tried_on_text_with_lone_surrogates() -> None:
 def test_a_length_of_zero_is_that_of_what_is_empty(empty: Any) -> None:
     assert compile_value({"$length": 0}).matches(empty)
     assert not compile_value({"$length": 0}).matches("a")
+
+
+def test_an_object_that_decides_by_itself_does_so_inside_a_literal_too() -> None:
+    expected = compile_value({"$literal": {"$gt": ANY}})
+
+    assert expected.matches({"$gt": 5})
+    assert not expected.matches(6)

@@ -230,6 +230,10 @@ def test_patterns_of_properties_run_on_the_linear_engine() -> None:
         ({"properties": {"a": {"$schema": "http://json-schema.org/draft-07/schema#"}}}, "of another draft"),
         ({"$schema": "http://json-schema.org/draft-03/schema#", "type": "text"}, "no type 'text'"),
         ({"$defs": {"unused": {"pattern": "("}}}, "unclosed group"),
+        (
+            {"properties": {"a": {"$dynamicRef": "#"}, "b": {"$id": "https://example.org/part", "type": "object"}}},
+            "leave out the inner",
+        ),
     ],
 )
 def test_a_schema_that_cannot_be_followed_is_refused(schema: dict[str, Any], message: str) -> None:
@@ -301,3 +305,12 @@ def test_a_property_that_a_pattern_names_is_not_an_additional_one(value: dict[st
     schema = {"properties": {"z": {}}, "patternProperties": {"^x": {}}, "additionalProperties": False}
 
     assert compile_value({"$schema": schema}).matches(value) == holds
+
+
+def test_a_value_that_is_nested_too_deeply_for_a_schema_is_refused_and_not_judged() -> None:
+    value: dict[str, Any] = {}
+    for _ in range(3_000):
+        value = {"c": value}
+
+    with pytest.raises(LimitError, match="nested too deeply"):
+        compile_value({"$schema": {"properties": {"c": {"$ref": "#"}}}}).matches(value)
