@@ -7,6 +7,7 @@ from ._call_parts import (
 from ._differences import value_differences as value_differences
 from ._equality import equal as equal, freeze as freeze
 from ._expectations import Expectation as Expectation, compile_value as compile_value, is_literal as is_literal
+from ._made_up import MadeUp as MadeUp, made_up_values as made_up_values
 from ._moments import Moment as Moment, MomentOf as MomentOf
 from ._names import NamePattern as NamePattern, ToolNames as ToolNames, tool_names as tool_names
 from ._operators import MATCHERS as MATCHERS

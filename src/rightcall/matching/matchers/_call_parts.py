@@ -14,6 +14,7 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.values.results import Difference, value_text
 from rightcall.values.trajectory import ToolCall, has_failed
 
+from ._expectations import SOURCES
 from ._moments import Moment
 from ._names import NamePattern
 from ._patterns import NOT_LITERAL, ArgsPolicy, CallPattern, OutputPattern, Pattern
@@ -45,7 +46,7 @@ def call_pattern(
     Raises:
         ExpectationError: a part is not what it should be.
     """
-    of_args = CallPattern(name, args, policy, where=f"{where}.args", limits=limits)
+    of_args = CallPattern(name, args, policy, where=f"{where}.args", limits=limits, allows=SOURCES)
     parts: list[CallPart] = [] if of_args.accepts_all else [ArgsPart(of_args)]
     if output is not UNSET:
         parts.append(OutputPart(OutputPattern(name, output, where=f"{where}.output", limits=limits)))

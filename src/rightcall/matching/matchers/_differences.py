@@ -8,11 +8,12 @@ from itertools import islice
 from typing import Any
 
 from rightcall.errors import LimitError
-from rightcall.limits import Budget, current_budget, spend
+from rightcall.limits import DEFAULT_LIMITS, Budget, current_budget, spend
 from rightcall.values.results import Difference, text_pair, value_text
 
 from ._equality import equal
-from ._expectations import Expectation, compile_value, is_literal, is_matcher, size_of
+from ._expectations import BEYOND, Compiler, Expectation, decided, is_literal, is_matcher, size_of
+from ._moments import Moment
 
 _MOST = 20
 _COMPILING = 20
@@ -20,28 +21,31 @@ _COMPILING = 20
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,60}")
 
 
-def argument_differences(expected: Any, actual: Mapping[str, Any], policy: str) -> tuple[Difference, ...]:
+def argument_differences(
+    expected: Any, actual: Mapping[str, Any], policy: str, moment: Moment | None = None
+) -> tuple[Difference, ...]:
     """Where a call's arguments differ from the expected ones, under an argument policy; at most 20 places.
 
+    What depends on the moment of the call differs if it surely does.
     Where finding the places takes too many steps, the arguments differ as a whole.
     """
     if policy == "ignore":
         return ()
     if is_matcher(expected) or not isinstance(expected, dict):
-        return value_differences(expected, dict(actual))
+        return value_differences(expected, dict(actual), moment)
     # A policy forgives keys at the top only: inside an argument, values are compared whole.
     forgiven = {"subset": actual.keys() - expected.keys(), "superset": expected.keys() - actual.keys()}
     keys = [key for key in (*expected, *actual) if key not in forgiven.get(policy, ())]
-    found = (step for key in dict.fromkeys(keys) for step in _at_key(expected, actual, key, "$"))
+    found = (step for key in dict.fromkeys(keys) for step in _at_key(expected, actual, key, "$", moment))
     return _within_budget(found, expected, actual)
 
 
-def value_differences(expected: Any, actual: Any) -> tuple[Difference, ...]:
+def value_differences(expected: Any, actual: Any, moment: Moment | None = None) -> tuple[Difference, ...]:
     """Where a value differs from the expected one, leaf by leaf; at most 20 places.
 
     Where finding the places takes too many steps, the value differs as a whole.
     """
-    return _within_budget(_walk(expected, actual, "$"), expected, actual)
+    return _within_budget(_walk(expected, actual, "$", moment), expected, actual)
 
 
 def _within_budget(found: Iterator[Difference], expected: Any, actual: Any) -> tuple[Difference, ...]:
@@ -55,34 +59,40 @@ def _within_budget(found: Iterator[Difference], expected: Any, actual: Any) -> t
         return (Difference("$", *text_pair(expected, actual)),)
 
 
-def _walk(expected: Any, actual: Any, path: str) -> Iterator[Difference]:
+def _walk(expected: Any, actual: Any, path: str, moment: Moment | None) -> Iterator[Difference]:
     spend(1)
     if isinstance(expected, dict) and isinstance(actual, dict) and not is_matcher(expected):
         for key in dict.fromkeys((*expected, *actual)):
-            yield from _at_key(expected, actual, key, path)
+            yield from _at_key(expected, actual, key, path, moment)
     elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
         for index, (wanted, found) in enumerate(zip(expected, actual, strict=True)):
-            yield from _walk(wanted, found, f"{path}[{index}]")
-    elif not _is_met(expected, actual):
+            yield from _walk(wanted, found, f"{path}[{index}]", moment)
+    elif not _is_met(expected, actual, moment):
         yield Difference(path, *text_pair(expected, actual))
 
 
-def _is_met(expected: Any, actual: Any) -> bool:
+def _is_met(expected: Any, actual: Any, moment: Moment | None) -> bool:
     if is_literal(expected):
         return equal(expected, actual)
-    return _compiled(expected).matches(actual)
+    compiled = _compiled(expected)
+    if not compiled.needs_moment:
+        return compiled.matches(actual)
+    return moment is None or decided(compiled, actual, moment) is not False
 
 
 def _compiled(expected: Any) -> Expectation:
     spend(_COMPILING * size_of(expected))
-    return compile_value(expected)
+    # The expectation was checked when it was compiled, so all that stands in it may stand there.
+    return Compiler(DEFAULT_LIMITS, BEYOND).compile(expected, "$")
 
 
-def _at_key(expected: Mapping[str, Any], actual: Mapping[str, Any], key: str, path: str) -> Iterator[Difference]:
+def _at_key(
+    expected: Mapping[str, Any], actual: Mapping[str, Any], key: str, path: str, moment: Moment | None
+) -> Iterator[Difference]:
     path = f"{path}.{key}" if _PLAIN_KEY.fullmatch(key) else f"{path}[{value_text(key)}]"
     if key not in expected:
         yield Difference(path, None, value_text(actual[key]))
     elif key in actual:
-        yield from _walk(expected[key], actual[key], path)
+        yield from _walk(expected[key], actual[key], path, moment)
     elif is_literal(expected[key]) or not _compiled(expected[key]).matches_absence():
         yield Difference(path, value_text(expected[key]), None)

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Container, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rightcall.errors import ExpectationError, InputError
 from rightcall.limits import DEFAULT_LIMITS, Limits, spend
 from rightcall.values.decoding import admit
 
 from ._equality import equal, holds_nan, is_delicate, same_kinds
+
+if TYPE_CHECKING:
+    from ._moments import Moment
+
+SOURCES = frozenset({"$from"})
+"""Matchers that ask where a value comes from."""
+BEYOND = SOURCES
+"""Matchers that look at more than one value: they stand only where a compiler allows them."""
 
 _FEW = 32
 """Steps up to which an expectation leaves spending to its caller, which may try it often."""
@@ -31,6 +39,8 @@ class Expectation(ABC):
     What a try costs beyond that, because the actual value or the expectation itself is large, is spent by the
     expectation, from the budget of the evaluation.
     """
+    needs_moment: bool = False
+    """Whether the answer depends on what had happened in the run: only what `at` returns can be asked."""
 
     @abstractmethod
     def matches(self, actual: Any) -> bool:
@@ -39,6 +49,10 @@ class Expectation(ABC):
     def matches_absence(self) -> bool:
         """Return whether it is right that there is no value at all."""
         return False
+
+    def at(self, moment: Moment) -> Expectation:
+        """The expectation for a call at this moment."""
+        return self
 
 
 class Literal(Expectation):
@@ -131,6 +145,52 @@ class ListOf(Several):
         return all(item.matches(value) for item, value in zip(self._items, actual, strict=True))
 
 
+class Contextual(Expectation):
+    """An expectation with others in it that depend on the moment of a call: it is made anew for each moment.
+
+    So no matcher has to hand a moment along, and expectations that need none are as they were.
+    """
+
+    __slots__ = ("_build", "_negates", "_parts")
+
+    needs_moment = True
+
+    def __init__(self, parts: Sequence[Expectation], build: Build, negates: bool) -> None:
+        self._parts = parts
+        self._build = build
+        self._negates = negates
+
+    def matches(self, actual: Any) -> bool:
+        raise TypeError("this expectation depends on the moment of a call")
+
+    def at(self, moment: Moment) -> Expectation:
+        inner = moment.turned() if self._negates else moment
+        return self._build([part.at(inner) for part in self._parts])
+
+
+Build: TypeAlias = Callable[[list[Expectation]], Expectation]
+"""Makes an expectation of its parts. It accepts no less where a part accepts more, unless it negates."""
+
+
+def made_of(parts: list[Expectation], build: Build, *, negates: bool = False) -> Expectation:
+    """The expectation of these parts, made now or, where one of them needs it, for each moment."""
+    return Contextual(parts, build, negates) if any([part.needs_moment for part in parts]) else build(parts)
+
+
+def decided(expectation: Expectation, actual: Any, moment: Moment) -> bool | None:
+    """Return whether a value of a call at a moment is what was expected; `None` where the trace does not tell."""
+    surely, possibly = (moment, moment.turned()) if moment.surely else (moment.turned(), moment)
+    if not expectation.at(possibly).matches(actual):
+        return False
+    return True if expectation.at(surely).matches(actual) else None
+
+
+def object_of(items: dict[str, Expectation], limits: Limits = DEFAULT_LIMITS, *, open: bool = False) -> Expectation:
+    """The expectation of an object with these keys; with `open`, it may have more."""
+    keys = tuple(items)
+    return made_of(list(items.values()), lambda parts: ObjectOf(dict(zip(keys, parts, strict=True)), limits, open=open))
+
+
 def compile_value(value: Any, limits: Limits = DEFAULT_LIMITS, *, where: str = "$") -> Expectation:
     """Compile a value, with the `$` matchers and foreign objects in it, to an expectation.
 
@@ -155,8 +215,10 @@ def admit_expected(value: Any, limits: Limits, where: str) -> Any:
 class Compiler:
     """Turns plain expected values into expectations, matchers included."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, allows: Container[str] = ()) -> None:
         self.limits = limits
+        self.allows = allows
+        """The matchers that may stand here of those that look beyond the value: `$from`, `$bind`, `$ref`."""
 
     def compile(self, value: Any, where: str) -> Expectation:
         """The expectation of a value whose objects must have exactly the expected keys."""
@@ -171,7 +233,7 @@ class Compiler:
             return literal_of(value)
         if isinstance(value, list):
             items = [self._compile(item, f"{where}[{n}]", open=open) for n, item in enumerate(value)]
-            return ListOf(items, self.limits)
+            return made_of(items, lambda parts: ListOf(parts, self.limits))
         if not isinstance(value, dict):
             return Foreign(value)
         if is_matcher(value):
@@ -180,7 +242,7 @@ class Compiler:
 
             return compile_matcher(value, where, self)
         fields = {key: self._compile(item, f"{where}.{key}", open=open) for key, item in value.items()}
-        return ObjectOf(fields, self.limits, open=open)
+        return object_of(fields, self.limits, open=open)
 
 
 def literal_of(value: Any) -> Literal | NanLiteral:

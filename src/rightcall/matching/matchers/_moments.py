@@ -11,10 +11,19 @@ from rightcall.values.trajectory import Trajectory
 
 
 class Moment(msgspec.Struct, frozen=True):
-    """One call of a run, by its position in the trajectory."""
+    """One call of a run, by its position in the trajectory.
+
+    `surely` says how to take what the trace does not tell: as a no, or else as a yes. A matcher is asked both ways, and
+    where the answers differ it is not known whether the call satisfies it.
+    """
 
     trajectory: Trajectory
     position: int
+    surely: bool = False
+
+    def turned(self) -> Moment:
+        """The same moment for what is denied: there a no is the careful answer where a yes would have been."""
+        return Moment(self.trajectory, self.position, not self.surely)
 
 
 MomentOf: TypeAlias = Callable[[int], Moment | None]

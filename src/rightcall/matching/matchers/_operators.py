@@ -13,7 +13,17 @@ from rightcall.limits import Budget, Limits
 from rightcall.matching.alignment import maximum_pairing
 
 from ._equality import canonical, equal
-from ._expectations import TEXT, Compiler, Expectation, Literal, NanLiteral, holds_foreign, is_matcher, literal_of
+from ._expectations import (
+    TEXT,
+    Compiler,
+    Expectation,
+    Literal,
+    NanLiteral,
+    holds_foreign,
+    is_matcher,
+    literal_of,
+    made_of,
+)
 from ._operand import (
     JSON_TYPES,
     Build,
@@ -161,6 +171,8 @@ def compile_matcher(value: dict[str, Any], where: str, compiler: Compiler) -> Ex
     if not companions.keys() <= _COMPANIONS.get(name, frozenset()):
         beside = ", ".join(sorted(repr(key) for key in companions))
         raise ExpectationError(f"{where}: {name} must be the only key of its object, but {beside:.200} is there, too")
+    if name in _BEYOND and name not in compiler.allows:
+        raise ExpectationError(f"{where}: {name} cannot stand here; it stands {_BEYOND[name]}")
     return _BUILDERS[name](Operand(value[name], f"{where}.{name}", compiler, companions))
 
 
@@ -189,21 +201,27 @@ def _literal(operand: Operand) -> Expectation:
 
 
 def _any_of(operand: Operand) -> Expectation:
-    return Combination(any, operand.expectations(), operand.compiler.limits)
+    return made_of(operand.expectations(), lambda parts: Combination(any, parts, operand.compiler.limits))
 
 
 def _all_of(operand: Operand) -> Expectation:
-    return Combination(all, operand.expectations(), operand.compiler.limits)
+    return made_of(operand.expectations(), lambda parts: Combination(all, parts, operand.compiler.limits))
 
 
-def _not(operand: Operand) -> Matcher:
-    refused = operand.expectation()
+def _not(operand: Operand) -> Expectation:
+    return made_of([operand.expectation()], _denied, negates=True)
+
+
+def _denied(parts: list[Expectation]) -> Expectation:
+    [refused] = parts
     return Matcher(lambda actual: not refused.matches(actual), cost=refused.cost)
 
 
 def _contains(operand: Operand) -> Expectation:
-    wanted = operand.expectation()
+    return made_of([operand.expectation()], lambda parts: _containing(parts[0], operand))
 
+
+def _containing(wanted: Expectation, operand: Operand) -> Expectation:
     def test(actual: Any, budget: Budget) -> bool:
         if isinstance(actual, list):
             budget.spend(1 + len(actual) * wanted.cost // 2)
@@ -218,10 +236,14 @@ def _contains(operand: Operand) -> Expectation:
     return SpendingMatcher(test, operand.compiler.limits)
 
 
-def _length(operand: Operand) -> Matcher:
+def _length(operand: Operand) -> Expectation:
     if not is_matcher(operand.value) and not (is_whole(operand.value) and operand.value >= 0):
         raise operand.wrong("a whole number or a matcher", operand.value)
-    wanted = operand.expectation()
+    return made_of([operand.expectation()], _of_length)
+
+
+def _of_length(parts: list[Expectation]) -> Expectation:
+    [wanted] = parts
     return Matcher(
         lambda actual: isinstance(actual, (str, list, dict)) and wanted.matches(len(actual)), cost=wanted.cost
     )
@@ -235,13 +257,19 @@ def _subset(operand: Operand) -> Expectation:
 
 def _unordered(operand: Operand) -> Expectation:
     limits = operand.compiler.limits
-    return SpendingMatcher(_unordered_test(operand.expectations(), limits), limits)
+    return made_of(operand.expectations(), lambda items: SpendingMatcher(_unordered_test(items, limits), limits))
 
 
 def _schema(operand: Operand) -> Expectation:
     from ._schema import compile_schema
 
     return SpendingMatcher(compile_schema(operand), operand.compiler.limits)
+
+
+def _from(operand: Operand) -> Expectation:
+    from ._sources import FromSource, source_of
+
+    return FromSource(source_of(operand))
 
 
 _BUILDERS: dict[str, Build] = {
@@ -268,6 +296,11 @@ _BUILDERS: dict[str, Build] = {
     "$present": _present,
     "$absent": _absent,
     "$literal": _literal,
+    "$from": _from,
 }
+_BEYOND: dict[str, str] = {
+    "$from": "in the arguments of an expected or forbidden call, which the agent may have from earlier ones",
+}
+"""Matchers that look at more than one value, and where they may stand."""
 _COMPANIONS: dict[str, frozenset[str]] = {"$approx": frozenset({"abs", "rel"})}
 MATCHERS = tuple(_BUILDERS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import msgspec
@@ -17,7 +17,17 @@ from rightcall.values.trajectory import ToolCall
 
 from ._differences import argument_differences, value_differences
 from ._equality import freeze, is_delicate, same_kinds
-from ._expectations import Compiler, Expectation, ObjectOf, admit_expected, is_any, is_literal, is_matcher
+from ._expectations import (
+    Compiler,
+    Expectation,
+    admit_expected,
+    decided,
+    is_any,
+    is_literal,
+    is_matcher,
+    made_of,
+    object_of,
+)
 from ._moments import Moment
 
 ArgsPolicy: TypeAlias = Literal["exact", "subset", "superset", "ignore"]
@@ -28,7 +38,8 @@ values. `superset`: none that is not expected, though some may be left out. `ign
 """
 
 Args: TypeAlias = Mapping[str, Any]
-ArgsTest: TypeAlias = Callable[[Args], bool]
+ArgsTest: TypeAlias = Callable[[Args], Any]
+"""Whether arguments are as expected; `None` where that depends on the moment of the call."""
 
 Projection: TypeAlias = Callable[[Sequence[ToolCall]], list[Hashable | None]]
 """A part of each call as a key: the same for calls that Python calls equal in it, `None` where it is not there."""
@@ -95,7 +106,7 @@ class CallPattern(Pattern):
     is a call without arguments.
     """
 
-    __slots__ = ("_test", "args", "policy")
+    __slots__ = ("_contextual", "_test", "args", "policy")
 
     part = "args"
 
@@ -107,51 +118,71 @@ class CallPattern(Pattern):
         *,
         where: str = "args",
         limits: Limits = DEFAULT_LIMITS,
+        allows: Container[str] = (),
     ) -> None:
         self.name = name
         self.args = admit_expected({} if args is None else args, limits, where)
         self.policy = policy
-        self._test = _args_test(self.args, policy, Compiler(limits), where)
+        test = _args_test(self.args, policy, Compiler(limits, allows), where)
+        self._contextual = test if isinstance(test, Expectation) else None
+        self._test: ArgsTest = _unknown if isinstance(test, Expectation) else test
         self.accepts_all = self._test is _anything
         self.index = _index(self.args, policy)
         self.is_delicate = is_delicate(self.args)
         self.literal = self.args if isinstance(self.args, dict) and is_literal(self.args) else NOT_LITERAL
         self.spends = not self.accepts_all and not is_literal(self.args)
-        self.needs_moment = False
-        self.is_plain = True
+        self.needs_moment = self._contextual is not None
+        self.is_plain = not self.needs_moment
 
     def accepts(self, call: ToolCall) -> bool | None:
         args = call.args
         if args is not None:
-            return self._test(args)
+            return self._test(args)  # type: ignore[no-any-return]
         if self.accepts_all:
             return True
         return None if "args" in call.unrecorded else self._test(_EMPTY)
 
+    def accepts_at(self, call: ToolCall, moment: Moment | None) -> bool | None:
+        if self._contextual is None or moment is None or (call.args is None and "args" in call.unrecorded):
+            return self.accepts(call)
+        return decided(self._contextual, call.args or _EMPTY, moment)
+
     def accepts_part(self, value: Any) -> bool:
-        return self._test(_EMPTY if value is None else value)
+        return self._test(_EMPTY if value is None else value)  # type: ignore[no-any-return]
 
     def differences_from(self, call: ToolCall) -> tuple[Difference, ...]:
+        return self.differences_at(call, None)
+
+    def differences_at(self, call: ToolCall, moment: Moment | None) -> tuple[Difference, ...]:
         if "args" in call.unrecorded:
             return ()
-        return argument_differences(self.args, call.args or _EMPTY, self.policy)
+        return argument_differences(self.args, call.args or _EMPTY, self.policy, moment)
 
 
-def _args_test(args: Any, policy: ArgsPolicy, compiler: Compiler, where: str) -> ArgsTest:
+def _args_test(args: Any, policy: ArgsPolicy, compiler: Compiler, where: str) -> ArgsTest | Expectation:
+    """A test of arguments; an expectation where the answer depends on the moment of the call."""
     if policy == "ignore" or (policy == "subset" and isinstance(args, dict) and not args):
         return _anything
     if is_matcher(args) or not isinstance(args, dict):
-        return _anything if is_any(args) else compiler.compile(args, where).matches
-    if policy == "superset":
-        return _superset_test({key: compiler.compile(item, f"{where}.{key}") for key, item in args.items()})
-    if is_literal(args):
+        return _anything if is_any(args) else _asked(compiler.compile(args, where))
+    if policy != "superset" and is_literal(args):
         return _literal_test(args, policy)
     items = {key: compiler.compile(item, f"{where}.{key}") for key, item in args.items()}
-    return ObjectOf(items, compiler.limits, open=policy == "subset").matches
+    if policy == "superset":
+        return _asked(made_of(list(items.values()), lambda parts: SupersetOf(dict(zip(items, parts, strict=True)))))
+    return _asked(object_of(items, compiler.limits, open=policy == "subset"))
+
+
+def _asked(expectation: Expectation) -> ArgsTest | Expectation:
+    return expectation if expectation.needs_moment else expectation.matches
 
 
 def _anything(args: Args) -> bool:
     return True
+
+
+def _unknown(args: Args) -> None:
+    return None
 
 
 def _literal_test(expected: dict[str, Any], policy: ArgsPolicy) -> ArgsTest:
@@ -172,8 +203,17 @@ def _literal_test(expected: dict[str, Any], policy: ArgsPolicy) -> ArgsTest:
     return test
 
 
-def _superset_test(items: dict[str, Expectation]) -> ArgsTest:
-    return lambda args: all(key in items and items[key].matches(value) for key, value in args.items())
+class SupersetOf(Expectation):
+    """An object with none but these keys, some of which may be missing."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: dict[str, Expectation]) -> None:
+        self._items = items
+
+    def matches(self, actual: Any) -> bool:
+        items = self._items
+        return all(key in items and items[key].matches(value) for key, value in actual.items())
 
 
 def _index(args: Any, policy: ArgsPolicy) -> tuple[Projection, Hashable] | None:
