@@ -115,7 +115,11 @@ class _Reading:
     def _object(self, value: dict[Any, Any], place: Place, depth: int) -> Any:
         words = {_snake(key): key for key in value if _snake(key) in WORDS}
         if isinstance(value.get("name"), str):
-            return self._wrong(place, _beside_a_call(value, next(iter(words.values())))) if words else self._call(value, place)
+            return (
+                self._wrong(place, _beside_a_call(value, next(iter(words.values()))))
+                if words
+                else self._call(value, place)
+            )
         if len(words) > 1:
             first, second = list(words)[:2]
             return self._wrong(
@@ -142,12 +146,15 @@ class _Reading:
     def _call(self, value: dict[str, Any], place: Place) -> Any:
         if "nth" in value:
             return self._wrong(
-                (place, "nth"), "'nth' has no place in a list of calls: which one is meant follows from its place in the list"
+                (place, "nth"),
+                "'nth' has no place in a list of calls: which one is meant follows from its place in the list",
             )
         plain = value.keys() <= {"name", "args", "id"} and "*" not in value["name"]
         if unknown := next((key for key in value if key not in (*_OF_CALLS, "id")), None):
             known = _OF_CALLS if unknown not in _BESIDE["repeat"] else ("repeat",)
-            return self._wrong((place, unknown), f"unknown key {shown(unknown)} of a call; {nearest(str(unknown), known)}")
+            return self._wrong(
+                (place, unknown), f"unknown key {shown(unknown)} of a call; {nearest(str(unknown), known)}"
+            )
         return (ExpectedCall if plain else StepCall).check_value(value, place, self._mistakes)
 
     def _group(self, word: str, key: str, value: dict[Any, Any], place: Place, depth: int) -> Any:
@@ -188,7 +195,9 @@ class _Reading:
         if len(self._mistakes) > count:
             return None
         if "at_most" in settings and settings["at_most"] < settings.get("at_least", 1):
-            self._wrong((place, "at_most"), f"{settings['at_most']} is less than at_least, {settings.get('at_least', 1)}")
+            self._wrong(
+                (place, "at_most"), f"{settings['at_most']} is less than at_least, {settings.get('at_least', 1)}"
+            )
         return settings
 
     def _check_at_once(self, items: Sequence[Any], place: Place) -> None:
@@ -211,7 +220,9 @@ def _snake(key: Any) -> str:
     """A key in snake_case: `any-order` and `anyOrder` are read as well."""
     if not isinstance(key, str):
         return ""
-    return re.sub(r"(?<=[a-z])([A-Z])", r"_\1", key).lower().replace("-", "_") if not key.islower() or "-" in key else key
+    return (
+        re.sub(r"(?<=[a-z])([A-Z])", r"_\1", key).lower().replace("-", "_") if not key.islower() or "-" in key else key
+    )
 
 
 def _is_call_like(group: StepGroup) -> bool:
@@ -231,7 +242,9 @@ def _misplaced(value: Mapping[Any, Any]) -> str:
     matcher = next((key for key in value if isinstance(key, str) and key.startswith("$")), "")
     name = value.get("name")
     if matcher:
-        return f"{shown(matcher)} is a matcher, and a call begins with the name of its tool; for one of several use one_of"
+        return (
+            f"{shown(matcher)} is a matcher, and a call begins with the name of its tool; for one of several use one_of"
+        )
     if isinstance(name, dict) and len(value) == 1 and not any([str(key).startswith("$") for key in name]):
         return ""  # a tool that is called `name`
     return "" if name is None else f"'name' is the name of a tool, not {shown(name)}; for one of several use one_of"
@@ -240,7 +253,9 @@ def _misplaced(value: Mapping[Any, Any]) -> str:
 def _not_arguments(name: Any, args: Any) -> str:
     hint = nearest(_snake(name), WORDS)
     known = hint if hint.startswith("did you mean") else "for a group use one of " + ", ".join(WORDS)
-    return f"{shown(name)} is not a word for steps, and the arguments of a call are an object, not {shown(args)}; {known}"
+    return (
+        f"{shown(name)} is not a word for steps, and the arguments of a call are an object, not {shown(args)}; {known}"
+    )
 
 
 def _not_beside(word: str, key: Any, allowed: Sequence[str]) -> str:

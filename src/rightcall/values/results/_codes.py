@@ -113,6 +113,25 @@ CODES: dict[str, Code] = {
             "The run took more calls, time or tokens than allowed. The message has both figures.",
         ),
         (
+            "RC117",
+            "value-made-up",
+            "An argument should come from an earlier call (`$from`), and no output there has it: the agent made it up, "
+            "or got it elsewhere. The message has the value and the first ones that were there. If another source is "
+            "right as well, name it in `$from`, or use `anywhere`.",
+        ),
+        (
+            "RC119",
+            "not-at-once",
+            "Calls of an `at_once` group were made one after the other: the model did not ask for them in one turn, "
+            "and they did not run at the same time. If only their order is free, write `any_order`.",
+        ),
+        (
+            "RC120",
+            "status-differs",
+            "A call failed that was expected to succeed (`status: ok`), or succeeded where an error was expected "
+            "(`status: error`). A step without `status` takes both.",
+        ),
+        (
             "RC301",
             "not-recorded",
             "The verdict depends on arguments, outputs or turns that the trace did not record, so there is none: the "
@@ -272,6 +291,9 @@ _TOLD = {
     "RC113": "called again after an error",
     "RC114": "failed",
     "RC115": "took too long",
+    "RC117": "called with a value that was made up",
+    "RC119": "not called at once with others",
+    "RC120": "failed or succeeded against expectation",
     "RC301": "not recorded, so not measured",
     "RC506": "called in a way that no mock answers",
 }
