@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias
@@ -84,13 +85,19 @@ class WrittenStep:
         return _Reading(mistakes).step(value, place, 1)
 
 
-def calls_in(steps: Sequence[Any]) -> Iterator[ExpectedCall]:
-    """Yield the calls in steps, in the order they are written."""
-    for step in steps:
-        if isinstance(step, StepGroup):
-            yield from calls_in(step.items)
-        else:
-            yield step
+def placed_calls(steps: Sequence[Any], where: str) -> Iterator[tuple[str, ExpectedCall]]:
+    """Yield the calls in steps, in the order they are written, each with its path: `expected[1].any_order[0]`."""
+    for index, step in enumerate(steps):
+        yield from _placed(step, f"{where}[{index}]")
+
+
+def _placed(step: Any, path: str) -> Iterator[tuple[str, ExpectedCall]]:
+    if not isinstance(step, StepGroup):
+        yield path, step
+    elif step.word in ("optional", "repeat"):
+        yield from _placed(step.items[0], f"{path}.{step.word}")
+    else:
+        yield from placed_calls(step.items, path if step.is_list else f"{path}.{step.word}")
 
 
 class _Reading:
@@ -134,13 +141,13 @@ class _Reading:
         """A call that is written as its name with its arguments behind it."""
         if problem := _misplaced(value):
             return self._wrong(place, problem)
+        if value.keys() & {"args", "output"} and "name" not in value:
+            return ExpectedCall.check_value(value, place, self._mistakes)
         if len(value) != 1:
-            return self._wrong(
-                place, f"a call is a name, an object with one key, its name, or one with 'name', not {shown(value)}"
-            )
+            return self._wrong(place, f"a call is a name or an object with one key, its name, not {shown(value)}")
         [(name, args)] = value.items()
-        if args is not None and not isinstance(args, (dict, UserModel)):
-            return self._wrong((place, name), _not_arguments(name, args))
+        if not isinstance(args, dict) and (word := _near_word(name)):
+            return self._wrong((place, name), f"unknown word {shown(name)}; did you mean {word!r}?")
         return self._call({"name": name, "args": args}, place)
 
     def _call(self, value: dict[str, Any], place: Place) -> Any:
@@ -149,12 +156,9 @@ class _Reading:
                 (place, "nth"),
                 "'nth' has no place in a list of calls: which one is meant follows from its place in the list",
             )
+        if bound := next((key for key in value if _snake(key) in _BESIDE["repeat"]), None):
+            return self._wrong((place, bound), _not_beside("a call", bound, ()))
         plain = value.keys() <= {"name", "args", "id"} and "*" not in value["name"]
-        if unknown := next((key for key in value if key not in (*_OF_CALLS, "id")), None):
-            known = _OF_CALLS if unknown not in _BESIDE["repeat"] else ("repeat",)
-            return self._wrong(
-                (place, unknown), f"unknown key {shown(unknown)} of a call; {nearest(str(unknown), known)}"
-            )
         return (ExpectedCall if plain else StepCall).check_value(value, place, self._mistakes)
 
     def _group(self, word: str, key: str, value: dict[Any, Any], place: Place, depth: int) -> Any:
@@ -250,19 +254,16 @@ def _misplaced(value: Mapping[Any, Any]) -> str:
     return "" if name is None else f"'name' is the name of a tool, not {shown(name)}; for one of several use one_of"
 
 
-def _not_arguments(name: Any, args: Any) -> str:
-    hint = nearest(_snake(name), WORDS)
-    known = hint if hint.startswith("did you mean") else "for a group use one of " + ", ".join(WORDS)
-    return (
-        f"{shown(name)} is not a word for steps, and the arguments of a call are an object, not {shown(args)}; {known}"
-    )
+def _near_word(name: Any) -> str:
+    """The word that a name is likely meant to be; nothing where it is like none."""
+    return next(iter(difflib.get_close_matches(_snake(name)[:100], WORDS, n=1, cutoff=0.6)), "")
 
 
 def _not_beside(word: str, key: Any, allowed: Sequence[str]) -> str:
     name = _snake(key)
     owner = next((owner for owner, keys in _BESIDE.items() if name in keys), None)
     if owner is not None:
-        return f"{name!r} belongs to {owner!r}, not to {word!r}"
+        return f"{name!r} belongs to {owner!r}, not to {word}"
     if name in _OF_CALLS:
         return f"{name!r} belongs to a call: put it into a step of {word!r}"
     return f"unknown key {shown(key)} beside {word!r}; {nearest(name, [*allowed, *WORDS])}"
@@ -276,4 +277,13 @@ def read_steps(value: Any) -> list[Any]:
     """
     if not isinstance(value, (list, tuple)):
         raise CriteriaError(f"a list of calls is expected, not {shown(value)}")
-    return list(value)
+    return [_spelt_out(item) for item in value]
+
+
+def _spelt_out(item: Any) -> Any:
+    """A call that is written as its name alone, with its arguments behind it, as an object with `name` and `args`."""
+    if not isinstance(item, dict) or len(item) != 1:
+        return item
+    [(name, args)] = item.items()
+    is_call = _snake(name) not in WORDS and not _misplaced(item) and (isinstance(args, dict) or not _near_word(name))
+    return {"name": name, "args": args} if is_call else item

@@ -28,7 +28,7 @@ from rightcall.judging.core import (
 )
 from rightcall.limits import Limits
 from rightcall.matching.alignment import SearchBudget
-from rightcall.matching.matchers import ArgsPolicy, ExpectedCalls, tool_names
+from rightcall.matching.matchers import ArgsPolicy, ExpectedCalls, Pattern, call_pattern, tool_names
 from rightcall.values.results import Explained, Finding, Justification, ToolTrajectoryEvaluatorJustification, TurnScore
 
 from ._comparison import Comparison, too_long_to_align
@@ -55,8 +55,7 @@ from ._match_types import (
     grade_turn,
     match_turn,
 )
-from ._pairs import call_patterns
-from ._steps import WrittenStep, calls_in, read_steps
+from ._steps import WrittenStep, placed_calls, read_steps
 from ._turns import TrajectoryPlan, Turn, by_turn, has_unknown_turns, in_every_turn, mean, with_doubtful_calls
 
 _MATCH_TYPES: tuple[str, ...] = ("EXACT", "IN_ORDER", "ANY_ORDER", "UNORDERED", "SUBSET")
@@ -81,7 +80,7 @@ def _extra(value: Any) -> Any:
 def _credit(value: Any) -> Any:
     if isinstance(value, bool) or value == "f1":
         return value
-    raise ValueError(f"partial credit is true, false or 'f1', not {shown(value)}")
+    raise ValueError(f"true or false is expected, or 'f1', not {shown(value)}")
 
 
 Match: TypeAlias = Annotated[MatchType, Made(_match_type)]
@@ -110,7 +109,11 @@ class ToolTrajectoryEvaluationCriteria(Criteria):
 
     def call_lists(self) -> Iterator[tuple[str, Sequence[Any]]]:
         """Yield the calls in each list of steps that is not empty, groups taken apart."""
-        return ((path, list(calls_in(steps))) for path, steps in super().call_lists())
+        return ((path, [call for _, call in placed_calls(steps, path)]) for path, steps in super().call_lists())
+
+    def call_places(self) -> Iterator[tuple[str, Sequence[str]]]:
+        """Yield the paths of the calls in each list, those in groups with the words around them."""
+        return ((path, [place for place, _ in placed_calls(steps, path)]) for path, steps in super().call_lists())
 
 
 class ToolTrajectoryEvaluatorConfig(Config):
@@ -163,7 +166,7 @@ class ToolTrajectoryEvaluator(
         match_type = criteria.match_type or self.config.match_type
         written = zip(turns, places, strict=True)
         if self._is_plain(criteria, turns, match_type):
-            compiled = [ExpectedCalls(call_patterns(calls, policy, where, self.limits)) for calls, where in written]
+            compiled = [ExpectedCalls(self._patterns(calls, policy, where)) for calls, where in written]
             if not any([turn.special for turn in compiled]):
                 return self._plan(compiled, by_turn, match_type, policy, None)
             written = zip(turns, places, strict=True)
@@ -172,6 +175,12 @@ class ToolTrajectoryEvaluator(
         extra = criteria.extra or self.config.extra
         rule = ReadingRule.of(extra, self.config.partial_credit, match_type, names)
         return self._plan(grouped, by_turn, match_type, policy, rule)
+
+    def _patterns(self, calls: Sequence[ExpectedCall], policy: ArgsPolicy, where: str) -> list[Pattern]:
+        return [
+            call_pattern(call.name, call.args, policy, where=f"{where}[{index}]", limits=self.limits)
+            for index, call in enumerate(calls)
+        ]
 
     def _is_plain(
         self, criteria: ToolTrajectoryEvaluationCriteria, turns: Sequence[Any], match_type: MatchType
