@@ -43,7 +43,14 @@ class DocumentError(InputError):
 
 
 class ConfigurationError(RightcallError):
-    """An evaluator's configuration has a misspelt key, an unknown value or a wrong type."""
+    """An evaluator's configuration has a misspelt key, an unknown value or a wrong type.
+
+    `path` leads to the mistake inside of the configuration, as far as that is known.
+    """
+
+    def __init__(self, message: str, path: tuple[str | int, ...] = ()) -> None:
+        super().__init__(message)
+        self.path = path
 
 
 class CriteriaError(RightcallError):

@@ -49,6 +49,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     steps: int = 1_000_000
     """Steps inside expected values in one evaluation: items tried, keywords of a JSON Schema applied, values walked."""
 
+    combinations: int = 1_000
+    """Choices of values for the names that expected calls bind."""
+
     alignment_steps: int = 2_000_000
     """Steps of the search for the best reading of expected calls with groups: calls tried, rests of groups made."""
 

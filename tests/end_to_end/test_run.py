@@ -142,6 +142,21 @@ def test_a_rule_against_a_tool_that_no_agent_has_passes_with_a_note(shop: Path) 
     )
 
 
+def test_a_rule_that_applies_to_no_case_is_noted_once(shop: Path) -> None:
+    cases = "cases: [{id: guard, input: phone}, {id: other, input: laptop}]"
+    (shop / "policy.yaml").write_text(
+        "rules: [{call: search, at_most: 9}, {call: refund, only_after: search}]\n" + cases
+    )
+    note = "note: the rule `refund` only after `search` never applied in 2 cases: no `refund` was called"
+
+    done = rightcall("run", "agent.py:answer", "policy.yaml", cwd=shop)
+    written = rightcall("run", "agent.py:answer", "policy.yaml", "--format", "json", cwd=shop)
+
+    assert done.returncode == 0
+    assert done.stdout.splitlines().count(note) == 1
+    assert note in json.loads(written.stdout)["notes"]
+
+
 def test_a_wrong_argument_is_told_with_its_place(shop: Path) -> None:
     (shop / "shop.yaml").write_text(SHOP.replace("query: phone}}]", "query: phones}}]"))
 

@@ -61,6 +61,20 @@ def test_a_rule_against_a_tool_that_no_trace_has_passes_with_a_note(folder: Path
     assert json.loads(written.stdout)["notes"] == [note]
 
 
+def test_a_rule_that_applies_to_no_trace_is_noted_once(folder: Path, tmp_path: Path) -> None:
+    for name in ("langgraph-openinference.json", "google-adk.json"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    expected = "rules: [{call: '*', at_most: 99}, {call: 'refund*', only_after: verify}]"
+    note = "note: the rule `refund*` only after `verify` never applied in 2 cases: no `refund*` was called"
+
+    done = rightcall("score", ".", "--expect", expected, cwd=tmp_path)
+    written = rightcall("score", ".", "--expect", expected, "--format", "json", cwd=tmp_path)
+
+    assert done.returncode == 0
+    assert done.stdout.splitlines().count(note) == 1
+    assert note in json.loads(written.stdout)["notes"]
+
+
 def test_one_expectation_is_held_against_all_traces_of_a_folder(folder: Path, tmp_path: Path) -> None:
     for name in ("langgraph-openinference.json", "google-adk.json"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())

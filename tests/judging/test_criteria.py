@@ -1,11 +1,11 @@
-"""Names in criteria are exact: a pattern would match no tool, and a rule against it could never fail."""
+"""Names in criteria are exact unless they say otherwise: a `*` would match no tool, and a ban of it never fail."""
 
 from typing import Any
 
 import pytest
 from tests.builders import judge
 
-from rightcall import CriteriaError, calls
+from rightcall import CheckFailedError, CriteriaError, calls
 
 PATTERNS: list[tuple[str, dict[str, Any]]] = [
     ("forbidden-tools", {"never": ["delete_*"]}),
@@ -28,8 +28,10 @@ def test_a_name_with_a_star_is_a_mistake(kind: str, criteria: dict[str, Any]) ->
         judge(kind, ["delete_user"], criteria)
 
 
-def test_an_assertion_takes_no_star_either() -> None:
-    with pytest.raises(CriteriaError, match="write the name of each tool"):
+def test_an_assertion_takes_a_star_for_any_characters() -> None:
+    calls(["search"]).never("delete_*")
+
+    with pytest.raises(CheckFailedError, match="`delete_user` was called, and must never be"):
         calls(["delete_user"]).never("delete_*")
 
 

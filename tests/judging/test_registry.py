@@ -102,6 +102,7 @@ def test_every_evaluator_takes_default_criteria_and_checks_them(type_id: str) ->
         "tool-call-output": {"tool_outputs": [{"name": "a", "output": {"$any": True}}]},
         "execution-order": {"expected_output": ["a"]},
         "forbidden-tools": {"never": ["b"]},
+        "call-rules": {"rules": [{"call": "a", "at_most": 1}]},
         "final-output": {"output": "done"},
         "exact-match": {"expected_output": "done"},
         "contains": {"search_text": "one"},

@@ -22,7 +22,7 @@ VECTORS = Path(__file__).parents[1] / "data" / "path_vectors.jsonl.gz"
 
 
 def path(made: Any, steps: list[Any], match: str = "exact", **config: Any) -> EvaluationResult:
-    return judge("tool-trajectory", made, {"expected": steps}, match_type=match, **config)
+    return judge("tool-trajectory", made, {"expected": steps, "wildcards": True}, match_type=match, **config)
 
 
 def told(result: EvaluationResult) -> list[tuple[str, str, str | None]]:
@@ -230,6 +230,17 @@ def test_each_way_to_go_wrong_has_its_sentence(
     made: Any, steps: list[Any], expected: list[tuple[str, str, str | None]]
 ) -> None:
     assert told(path(made, steps)) == expected
+
+
+def test_a_name_stands_for_one_value_and_the_best_one_counts() -> None:
+    steps = [{"hold": {"seat": {"$bind": "s"}}}, {"pay": {"seat": {"$ref": "s"}}}]
+
+    assert path([call("hold", seat="1A"), call("hold", seat="2B"), call("pay", seat="2B")], steps, "in_order").passed
+    wrong = path([call("hold", seat="1A"), call("pay", seat="2B")], steps, "in_order", partial_credit=True)
+    assert wrong.score == 1 / 2
+    assert (
+        path([call("hold", seat="1A"), call("pay", seat="2B")], steps, "in_order", partial_credit="f1").score == 2 / 3
+    )
 
 
 def test_a_value_that_no_output_has_is_made_up() -> None:

@@ -128,6 +128,7 @@ from .core._declarations import (
     NameScope as NameScope,
     Scope as Scope,
     Shorthand as Shorthand,
+    is_word as is_word,
 )
 from .core._evaluator import Evaluator as Evaluator
 from .core._execution import AgentExecution as AgentExecution
@@ -172,3 +173,9 @@ from .models._judges import (
     LlmJudgeOutput as LlmJudgeOutput,
     LlmJudgeTrajectory as LlmJudgeTrajectory,
 )
+from .rules._evaluator import (
+    CallRules as CallRules,
+    CallRulesConfig as CallRulesConfig,
+    CallRulesCriteria as CallRulesCriteria,
+)
+from .rules._written import Rule as Rule, RuleCall as RuleCall

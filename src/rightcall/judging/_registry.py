@@ -28,6 +28,7 @@ _INDEX: tuple[tuple[str, str, str], ...] = (
     ("tool-f1", "ToolF1", ""),
     ("single-tool-use", "SingleToolUse", ""),
     ("forbidden-tools", "ForbiddenTools", "never"),
+    ("call-rules", "CallRules", "rules"),
     ("final-output", "FinalOutput", "output"),
     ("exact-match", "ExactMatchEvaluator", "exact-match"),
     ("contains", "ContainsEvaluator", "contains"),

@@ -151,6 +151,7 @@ def test_a_converted_file_reads_like_one_written_by_hand(tmp_path: Path) -> None
         convert_eval_set(path)
         == """\
 name: Shop
+defaults: {parallel: in_order}
 evaluators:
   tool_trajectory_avg_score:
     type: tool-trajectory

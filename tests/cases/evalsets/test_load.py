@@ -174,11 +174,13 @@ cases:
 
 def test_a_turn_says_one_thing_in_one_place_and_nothing_of_the_whole(tmp_path: Path) -> None:
     twice = "cases: [{id: a, expect: {output: x}, turns: [{input: 1, expect: {output: y}}]}]"
-    order = "cases: [{id: a, turns: [{input: 1, expect: {order: [x]}}]}]"
+    time = "cases: [{id: a, turns: [{input: 1, expect: {seconds: 1}}]}]"
     wrong = "cases: [{id: a, turns: [{input: 1, expect: {calls: [{a: 5}]}}]}]"
 
     assert problem(tmp_path, twice).startswith("1:66: 'output' is expected of the case, too")
-    assert problem(tmp_path, order).startswith("1:45: a turn expects 'calls' and an answer, such as 'output'; 'order'")
+    assert problem(tmp_path, time).startswith(
+        "1:45: 'seconds' is about a whole run; it belongs to 'expect' of the case"
+    )
     assert problem(tmp_path, wrong).startswith("1:53: criteria of 'calls': expected_turns[0][0].args: arguments are")
 
 
@@ -448,11 +450,12 @@ def test_an_object_of_pretty_json_is_where_its_first_key_stands(tmp_path: Path) 
     ]
 
 
-def test_names_with_a_star_are_mistakes_at_their_place(tmp_path: Path) -> None:
-    never = problem(tmp_path, 'cases:\n- id: a\n  expect: {never: ["delete_*"]}')
-    mocked = problem(tmp_path, 'cases:\n- id: a\n  expect: {never: [a]}\n  mocks: {"delete_*": {returns: 1}}')
+def test_names_with_a_star_are_mistakes_at_their_place_where_they_are_turned_off(tmp_path: Path) -> None:
+    head = "defaults: {wildcards: false}\ncases:\n- id: a\n"
+    never = problem(tmp_path, head + '  expect: {never: ["delete_*"]}')
+    mocked = problem(tmp_path, head + '  expect: {never: [a]}\n  mocks: {"delete_*": {returns: 1}}')
 
-    for reported, place in ((never, "3:20:"), (mocked, "4:11:")):
+    for reported, place in ((never, "4:20:"), (mocked, "5:11:")):
         assert place in reported
         assert "'delete_*' has a '*', but names are exact here" in reported
 

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import permutations
 from typing import Any
 
 from msgspec.structs import replace
@@ -22,7 +23,14 @@ MATCH_TYPES = ("EXACT", "IN_ORDER", "ANY_ORDER", "UNORDERED", "SUBSET")
 
 def rules_for(made: Trajectory) -> list[Rule]:
     """Expectations of every kind that are about a trajectory: as it is, and a little different."""
-    plain = [*_by_name(made), *_by_call(made), *_by_figures(made), *_of_the_answer(made), *_of_turns(made)]
+    plain = [
+        *_by_name(made),
+        *_by_rule(made),
+        *_by_call(made),
+        *_by_figures(made),
+        *_of_the_answer(made),
+        *_of_turns(made),
+    ]
     found = [(kind, criteria | more, config) for kind, criteria, config in plain for more in _narrowings(kind, made)]
     return list(dict.fromkeys([(kind, _text(criteria), _text(config)) for kind, criteria, config in found]))
 
@@ -69,6 +77,22 @@ def _by_name(made: Trajectory) -> Iterator[tuple[str, dict[str, Any], dict[str, 
         yield "execution-order", {"expected_output": order}, {"should_exact_match": True}
         yield "execution-order", {"expected_output": order}, {"should_consider_ordering": True}
         yield "execution-order", {"expected_output": order}, {}
+
+
+def _by_rule(made: Trajectory) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+    names = [*dict.fromkeys(made.names)][:3]
+    keys = sorted({key for call in made.calls for key in call.args or {}})[:1]
+    for one, other in [*permutations(names, 2), *[(name, "never_called") for name in names], ("never_called", "*")]:
+        for relation in ("only_after", "never_after", "followed_by", "only_with", "never_with"):
+            yield "call-rules", {"rules": [{"call": one, relation: other}]}, {}
+            yield from (("call-rules", {"rules": [{"call": one, relation: other, "same": key}]}, {}) for key in keys)
+        yield "call-rules", {"rules": [{"call": "*", "only_after": one, "since": other}]}, {}
+        yield "call-rules", {"rules": [{"call": one, "followed_by": "*", "before": other}]}, {}
+        yield "call-rules", {"rules": [{"call": one, "followed_by": other, "directly": True}]}, {}
+        yield "call-rules", {"rules": [{"call": one, "at_most": 0, "after": other}]}, {}
+        yield "call-rules", {"rules": [{"call": one, "at_most": 1, "before": other}]}, {}
+        yield "call-rules", {"rules": [{"call": one, "at_most": 1, "per": "turn"}, {"first": one}]}, {}
+        yield "call-rules", {"rules": [{"last": other}], "failed": "ignore"}, {}
 
 
 def _by_call(made: Trajectory) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:

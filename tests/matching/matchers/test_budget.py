@@ -43,6 +43,7 @@ NASTY: dict[str, tuple[Any, Any]] = {
     "$startsWith": ({"$contains": {"$contains": {"$startsWith": "x"}}}, [["a"] * 2_000] * 2_000),
     "$endsWith": ({"$contains": {"$endsWith": LONG}}, ["a" + LONG[1:]] * 100_000),
     "$ignoreCase": ({"$contains": {"$ignoreCase": LONG}}, [LONG] * 20_000 + [LONG.upper()]),
+    "$sameWords": ({"$contains": {"$sameWords": "x"}}, [LONG + str(number) for number in range(50)] * 100),
     "$type": ({"$contains": {"$type": ["null"] * 100_000}}, [1] * 200_000),
     "$in": ({"$contains": {"$in": [f"x{number}" for number in range(2_000)]}}, ["a"] * 5_000),
     "$contains": ({"$contains": [[0] * 2_000, 1]}, [[[0] * 2_000, 0]] * 200_000),
@@ -60,7 +61,8 @@ NASTY: dict[str, tuple[Any, Any]] = {
 
 
 def test_there_is_a_nasty_case_for_each_matcher() -> None:
-    assert set(NASTY) == set(MATCHERS)
+    # A name is closed to a literal; what `$from` may be asked is in test_sources.py.
+    assert set(NASTY) | {"$from", "$bind", "$ref"} == set(MATCHERS)
 
 
 @pytest.mark.parametrize("name", NASTY)

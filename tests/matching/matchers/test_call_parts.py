@@ -173,6 +173,29 @@ def test_trying_parts_spends_the_budget_of_comparisons() -> None:
     relate(expected, [PAID] * 3, Limits(comparisons=12))
 
 
+@pytest.mark.parametrize(("nth", "found"), [(1, [0]), (2, [2]), (3, []), (-1, [2]), (-2, [0]), (-3, [])], ids=str)
+def test_the_nth_call_of_a_tool_is_meant_and_no_other(nth: int, found: list[int]) -> None:
+    calls = [ToolCall("search", {"q": 1}), ToolCall("book"), ToolCall("search", {"q": 1})]
+
+    relation = relate(ExpectedCalls([call_pattern("search", {"q": 1}, nth=nth)]), calls)
+
+    assert list(relation.sure[0]) == found
+
+
+def test_the_nth_call_is_counted_before_it_is_compared() -> None:
+    calls = [ToolCall("search", {"q": 0}), ToolCall("search", {"q": 1})]
+
+    relation = relate(ExpectedCalls([call_pattern("s*", {"q": 1}, nth=1)]), calls)
+
+    assert list(relation.possible[0]) == []
+
+
+@pytest.mark.parametrize("nth", [0, True, "first"], ids=str)
+def test_a_wrong_nth_is_an_error(nth: Any) -> None:
+    with pytest.raises(ExpectationError, match=r"expected\.nth is 1 for the first call of the tool, -1 for the last"):
+        call_pattern("search", nth=nth)
+
+
 def test_calls_that_are_not_found_by_an_index_are_no_plain_beginning() -> None:
     expected = ExpectedCalls([call_pattern("pay", status="ok")])
 

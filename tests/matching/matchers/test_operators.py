@@ -41,6 +41,12 @@ CASES: list[tuple[str, Any, list[Any], list[Any]]] = [
     ("$schema", {"type": "object", "required": ["a"]}, [{"a": 1}], [{}, []]),
     ("$schema", {"type": "string", "pattern": "^a+$"}, ["aaa"], ["b", 5]),
     ("$ignoreCase", "STRASSE", ["straße", "Strasse"], ["Gasse", 5]),
+    (
+        "$sameWords",
+        "Ice-cream, please!",
+        ["ICE CREAM please", "icecream\u00a0please", "ice cream ple\uff41se"],
+        ["ice", 5, ""],
+    ),
     ("$present", True, [None, 1], []),
     ("$absent", False, [None, 1], []),
     ("$literal", {"$gt": 5}, [{"$gt": 5}], [6, {"$gt": 6}]),
@@ -56,7 +62,8 @@ def test_a_matcher_tells_right_from_wrong(name: str, operand: Any, right: list[A
 
 
 def test_every_matcher_has_a_case() -> None:
-    assert {case[0] for case in CASES} | {"$approx"} == set(MATCHERS)
+    # The last three look at more than the value: test_sources.py and test_bindings.py have theirs.
+    assert {case[0] for case in CASES} | {"$approx", "$from", "$bind", "$ref"} == set(MATCHERS)
 
 
 @pytest.mark.parametrize(

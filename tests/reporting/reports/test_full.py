@@ -99,6 +99,32 @@ def test_a_screen_of_100_columns_shows_the_path_beside_the_users_own_lines(judge
     ]
 
 
+def test_broken_rules_have_their_reasons_and_those_that_never_applied_a_note(judged: Judging) -> None:
+    rules = """\
+rules:
+  - {call: book, only_after: confirm, why: they must have said yes}
+  - {call: refund, never_after: cancel}
+cases:
+  - id: trip
+"""
+
+    assert screen(judged(rules, calls(call("search"), call("book", id="TP9")))) == [
+        "  ✗ trip                rules 1/2 (1 never applied)                                          2 calls",
+        "",
+        'error[RC116 rule-broken]: `book(id="TP9")` was called without `confirm` before it; `confirm` was never',
+        "  called",
+        " --> shop.yaml:2:5  trip",
+        "  |",
+        "2 |   - {call: book, only_after: confirm, why: they must have said yes}",
+        "  |      ^^^^",
+        "  = why: they must have said yes",
+        "",
+        "note[RC118 rule-never-applied]: `refund` never after `cancel`: no `cancel` was called",
+        "",
+        "1 failed in 0.04s",
+    ]
+
+
 def test_a_screen_of_80_columns_in_ascii_says_the_same(judged: Judging) -> None:
     lines = screen(judged(SHOP, MADE), width=80, plain=True)
 

@@ -50,9 +50,14 @@ def test_a_fixed_return_answers_every_call(value: Any) -> None:
     assert answers({"returns": value}, "P1", "P2") == [value, value]
 
 
-def test_a_mock_is_of_one_tool_and_no_pattern() -> None:
-    with pytest.raises(CriteriaError, match=r"'search_\*' has a '\*', but names are exact here"):
-        Mocks.of({"search_*": {"returns": 1}})
+def test_a_mock_of_a_name_with_a_star_answers_for_every_tool_that_fits() -> None:
+    mocks = Mocks.of({"search_*": {"returns": 1}, "search_hotels": {"returns": 2}, "*": {"returns": 3}})
+
+    answers = [mocks.answer(tool, {}) for tool in ("search_flights", "search_hotels", "book")]
+
+    assert [answer.value for answer in answers if answer is not None] == [1, 2, 3]
+    assert mocks.answers_for("search_flights")
+    assert not Mocks.of({"search_*": {"returns": 1}}).answers_for("book")
 
 
 def test_the_first_rule_that_fits_answers() -> None:

@@ -47,6 +47,18 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
     return folder, true_session(folder, *NO_ASYNCIO, "evals/shop.yaml", *options)
 
 
+def test_a_rule_that_applies_to_no_case_is_noted_in_the_summary(project: Path) -> None:
+    rules = "rules: [{call: refund, only_after: search}]\n"
+    cases = "cases: [{id: a, input: {query: laptop}}, {id: b, input: {query: phone}}]\n"
+    (project / "evals" / "policy.yaml").write_text("agent: agent.py:answer\n" + rules + cases)
+
+    done = run(project, "evals/policy.yaml", "--rightcall-report=report.json")
+
+    note = "note: the rule `refund` only after `search` never applied in 2 cases: no `refund` was called"
+    assert f"rightcall: {note}" in done.stdout.splitlines()
+    assert json.loads((project / "report.json").read_text())["notes"] == [note]
+
+
 def test_the_entry_point_is_declared() -> None:
     project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from rightcall.judging import is_word
 from rightcall.limits import Budget
 from rightcall.matching.alignment import Row, maximum_pairing, related_subsequence
 from rightcall.matching.matchers import ArgsPolicy, Expectation, compile_value
@@ -28,7 +29,9 @@ def new_call(call: ToolCall, policy: ArgsPolicy, *, spelt_out: bool) -> Any:
     """Return an expected call for an observed one: its name, and its arguments if they were recorded and matter."""
     if not call.args or policy == "ignore":
         return call.name
-    return {"name": call.name, "args": literal(call.args)} if spelt_out else {call.name: literal(call.args)}
+    if spelt_out or is_word(call.name):
+        return {"name": call.name, "args": literal(call.args)}
+    return {call.name: literal(call.args)}
 
 
 def adapted_call(written: Any, call: ToolCall, policy: ArgsPolicy, *, spelt_out: bool) -> Any:

@@ -56,7 +56,8 @@ def rewrite(check: Check, written: Any, trajectory: Trajectory) -> Any | Refused
 
 def rewrite_turns(check: Check, written: Sequence[Any], trajectory: Trajectory) -> list[Any] | Refused:
     """Return the turns of a case, with their expected calls changed in the same way."""
-    if check.evaluator.type_id != "tool-trajectory":
+    plan = check.criteria.plans.get(check.evaluator)
+    if check.evaluator.type_id != "tool-trajectory" or not plan.by_turn:
         return Refused(f"{check.key!r} of a turn cannot be updated from a trace")
     task = Task.of(check, trajectory)
     if task.plan.reads is not None:
@@ -71,8 +72,13 @@ def rewrite_turns(check: Check, written: Sequence[Any], trajectory: Trajectory) 
 
 def _rewritten_turn(turn: Any, indices: Sequence[int], number: int, task: Task) -> Any:
     key, expect = task.check.key, turn.get("expect", {})
-    calls = _rewritten_calls(expect.get(key) or [], task, task.plan.turns[number], task.selection.only(indices))
-    return {**turn, "expect": {**expect, key: calls}} if calls or key in expect else turn
+    written = expect.get(key) or []
+    path = criteria_path(written, task.check.evaluator.type_id) or ()
+    inside: Any = written
+    for step in path:
+        inside = inside[step]
+    calls = _rewritten_calls(inside or [], task, task.plan.turns[number], task.selection.only(indices))
+    return {**turn, "expect": {**expect, key: _replaced(written, path, calls)}} if calls or key in expect else turn
 
 
 def _replaced(value: Any, path: Path, made: Any) -> Any:
@@ -91,7 +97,7 @@ def _calls(written: list[Any], task: Task) -> Any | Refused:
 def _rewritten_calls(written: Sequence[Any], task: Task, expected: ExpectedCalls, selection: Selection) -> list[Any]:
     match_type, policy = task.plan.match_type, task.plan.args_match
     ordered = match_type in ("EXACT", "IN_ORDER")
-    rows = relate(expected, selection.calls, task.check.evaluator.limits).sure
+    rows = relate(expected, selection.calls, task.check.evaluator.limits, selection.moment).sure
     partners = find_partners(rows, expected.names, selection.names, ordered=ordered)
     if not ordered:
         return list(_in_any_order(written, task, selection, partners))
@@ -201,14 +207,14 @@ def _output(item: dict[str, Any], number: int, outputs: dict[int, Any]) -> Any:
 
 def _pairs(task: Task) -> tuple[Partners, dict[int, int]]:
     expected: ExpectedCalls = task.plan.expected
-    rows = relate(expected, task.selection.calls, task.check.evaluator.limits).sure
+    rows = relate(expected, task.selection.calls, task.check.evaluator.limits, task.selection.moment).sure
     partners = find_partners(rows, expected.names, task.selection.names, ordered=False)
     return partners, partners.paired
 
 
 def _final_output(written: Any, task: Task) -> Any | Refused:
     made = literal(task.selection.output)
-    # An answer with a key such as `criteria` or `agent` would be read as the long form of an expectation.
+    # An answer with a key such as `criteria` or `agent` would be read as an expectation with settings.
     is_mistakable = not task.spelt_out and criteria_path(made, task.check.evaluator.type_id) != ()
     return {"$literal": task.selection.output} if is_mistakable else made
 

@@ -9,10 +9,12 @@ from typing import Any
 import msgspec
 
 from rightcall.errors import shown
+from rightcall.judging import is_word
 from rightcall.limits import Limits
 from rightcall.values.decoding import Path
 
 from ._adk_metrics import Metric, read_metrics
+from ._models import AS_RECORDED
 from ._source import EvalSetDocument, SourceFile, SourceObject
 
 _KNOWN_OF_SET = ("eval_set_id", "creation_timestamp")
@@ -50,7 +52,12 @@ class _Translation:
             evaluators["user-simulation"] = {"type": "user-simulation"}
         for metric in self._metrics:
             metric.record_origin(self._document)
-        written |= {"evaluators": evaluators, "metadata": {"adk": rest} if rest else {}, "cases": cases}
+        written |= {
+            "defaults": AS_RECORDED,
+            "evaluators": evaluators,
+            "metadata": {"adk": rest} if rest else {},
+            "cases": cases,
+        }
         self._document.value = {key: value for key, value in written.items() if key == "cases" or value not in ({}, "")}
         return self._document
 
@@ -214,7 +221,7 @@ def _old_call(part: SourceObject) -> dict[str, Any]:
     args = part.get("tool_input")
     if args is not None and not isinstance(args, dict):
         raise part.problem(f"arguments are an object, not {shown(args)}", "tool_input")
-    call = {part.text("tool_name"): args or {}}
+    call = _written_call(part.text("tool_name"), args or {})
     part.rest(("mock_tool_output",))
     return call
 
@@ -237,9 +244,13 @@ def _call(part: SourceObject) -> dict[str, Any]:
     args = part.get("args")
     if args is not None and not isinstance(args, dict):
         raise part.problem(f"arguments are an object, not {shown(args)}", "args")
-    call = {part.text("name"): args or {}}
+    call = _written_call(part.text("name"), args or {})
     part.rest(_KNOWN_OF_CALL)
     return call
+
+
+def _written_call(name: str, args: dict[str, Any]) -> dict[str, Any]:
+    return {"name": name, "args": args} if is_word(name) else {name: args}
 
 
 def _left_over(data: SourceObject) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path as FilePath
 from typing import Any, Protocol
 
@@ -24,16 +25,15 @@ from rightcall.values.results import Source
 
 from ._cases import Case, Check, EvalSet, Format, OverallCheck
 from ._models import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenOverall, check_mocks
+from ._policy import POLICY_KEY, with_policy
 from ._shorthands import (
     AddedEvaluator,
     Expected,
     check_defaults,
     resolve_expectation,
-    turn_keys,
-    turn_place,
-    turn_values,
 )
 from ._source import EvalSetDocument
+from ._turns import TurnsExpected, turn_expectations, turn_label
 
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
 _CLASSIFICATION = "classification"
@@ -62,13 +62,19 @@ class Compiler:
         self._code: dict[str, type[Evaluator[Any, Any, Any]]] = {}
         self._defaults = WrittenDefaults()
         self._added: dict[str, AddedEvaluator] = {}
+        self._policy: Check | None = None
 
     def eval_set(self, format: Format) -> EvalSet:
         """Return the eval set. Raises `DocumentError`."""
         written = self._written()
-        with self._document.locating_errors(("defaults",)):
+        with self._document.locating_errors(("defaults",), _as_written):
             check_defaults(written.defaults, self._limits)
         self._defaults = written.defaults
+        if format != "native":
+            # A `*` in a name of another tool's file is a character, and no tool has one.
+            self._defaults = written.defaults.model_copy(update={"wildcards": False})
+        if written.rules is not None:
+            self._policy = self._check(POLICY_KEY, written.rules, (POLICY_KEY,))
         self._added = self._added_evaluators(written)
         cases = [self._case(case, number) for number, case in enumerate(written.cases)]
         self._check_ids(cases)
@@ -150,9 +156,12 @@ class Compiler:
 
     def _case(self, written: WrittenCase, number: int) -> Case:
         place: Path = ("cases", number)
-        check_mocks(written.mocks, (*place, "mocks"), self._document)
+        check_mocks(written.mocks, (*place, "mocks"), self._document, wildcards=bool(self._defaults.wildcards))
         checks = [self._check(key, item, (*place, "expect", key)) for key, item in written.expect.items()]
-        checks += [self._turns_check(key, written, place) for key in turn_keys(written, place, self._document)]
+        for turns in turn_expectations(written, place, self._document, self._defaults, self._added):
+            checks += self._turn_checks(turns, place)
+        if self._policy is not None:
+            checks = with_policy(self._policy, checks)
         return Case(
             id=written.id,
             source=self._document.source((*place, "id")),
@@ -169,8 +178,9 @@ class Compiler:
         )
 
     def _check(self, key: str, value: Any, place: Path) -> Check:
-        with self._document.locating_errors(place):
+        with self._document.locating_errors(place, _as_written):
             expected = resolve_expectation(key, value, self._defaults, self._added)
+        with self._document.locating_errors(place, expected.place):
             evaluator = self._evaluator(key, expected)
         source = self._sources(key, place, expected)
         if isinstance(evaluator, UnavailableEvaluator):
@@ -178,8 +188,7 @@ class Compiler:
         try:
             criteria = evaluator.criteria(expected.criteria)
         except CriteriaError as problem:
-            where = (*place, *expected.inside, *_inside(problem.path, expected))
-            raise self._problem(str(problem), where) from None
+            raise self._problem(str(problem), (*place, *expected.place(problem.path))) from None
         return Check(key, evaluator, criteria, source, expected.weight)
 
     def _evaluator(self, key: str, expected: Expected) -> Evaluator[Any, Any, Any]:
@@ -216,23 +225,27 @@ class Compiler:
             self._code[type_id] = self._find_code.find(type_id)
         return self._code[type_id]
 
-    def _turns_check(self, key: str, written: WrittenCase, place: Path) -> Check:
-        """Compile what all turns of a conversation expect under one key into one check."""
-        type_id, config, values = turn_values(key, written, place, self._document, self._defaults, self._added)
-        weight = self._added[key].weight if key in self._added else 1.0
-        with self._document.locating_errors((*place, "turns")):
-            evaluator = self._evaluator(key, Expected(type_id, config, None))
-        if isinstance(evaluator, UnavailableEvaluator):
-            criteria = evaluator.criteria(None)
-        else:
-            criteria = self._turn_criteria(evaluator, values, key, place)
-        return Check(key, evaluator, criteria, self._turn_sources(key, place), weight)
+    def _turn_checks(self, turns: TurnsExpected, place: Path) -> list[Check]:
+        """Compile what the turns of a conversation expect under one key: into one check, or one for each of them."""
+        if turns.is_joint:
+            return [self._compiled(turns.key, turns.together(), partial(turns.place, place))]
+        apart = turns.apart(self._defaults)
+        return [
+            self._compiled(turn_label(turns.key, number), each, partial(turns.turn_place, place, number))
+            for number, each in apart.items()
+        ]
 
-    def _turn_criteria(self, evaluator: Evaluator[Any, Any, Any], values: list[Any], key: str, place: Path) -> Any:
-        try:
-            return evaluator.criteria({"expected_turns": values})
-        except CriteriaError as problem:
-            raise self._problem(str(problem), turn_place(place, key, problem.path)) from None
+    def _compiled(self, key: str, expected: Expected, place_of: Callable[[Path], Path]) -> Check:
+        """Compile an expectation whose parts are where a function says."""
+
+        def source(path: str | None) -> Source:
+            return self._document.source(place_of(_steps(path)))
+
+        with self._document.locating_errors((), place_of):
+            evaluator = self._evaluator(key, expected)
+            if isinstance(evaluator, UnavailableEvaluator):
+                return Check(key, evaluator, evaluator.criteria(None), source, expected.weight)
+            return Check(key, evaluator, evaluator.criteria(expected.criteria), source, expected.weight)
 
     def _sources(self, key: str, place: Path, expected: Expected) -> Callable[[str | None], Source]:
         if expected.criteria is None and key in self._added and _DEFAULTS & self._added[key].config.keys():
@@ -240,12 +253,9 @@ class Compiler:
 
         # A function, because positions are needed for findings only, and most checks pass.
         def source(path: str | None) -> Source:
-            return self._document.source((*place, *expected.inside, *_inside(_steps(path), expected)))
+            return self._document.source((*place, *expected.place(_steps(path))))
 
         return source
-
-    def _turn_sources(self, key: str, place: Path) -> Callable[[str | None], Source]:
-        return lambda path: self._document.source(turn_place(place, key, _steps(path)))
 
     def _check_ids(self, cases: list[Case]) -> None:
         seen: dict[str, Case] = {}
@@ -273,9 +283,9 @@ def _resolved(type_id: str) -> str:
         raise
 
 
-def _inside(steps: Path, expected: Expected) -> Path:
-    """Return steps into criteria as steps into the file, where a shorthand leaves out the first."""
-    return steps[1:] if expected.criteria_key is not None and steps[:1] == (expected.criteria_key,) else steps
+def _as_written(steps: Path) -> Path:
+    """Return a path that leads through the file as it is."""
+    return steps
 
 
 def _steps(path: str | None) -> Path:

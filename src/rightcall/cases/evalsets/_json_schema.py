@@ -17,6 +17,7 @@ from rightcall.judging import (
     installed_evaluators,
 )
 
+from ._forms import settings_of, takes_expected
 from ._models import (
     ANSWERS,
     WrittenAnswer,
@@ -29,6 +30,7 @@ from ._models import (
     WrittenOverall,
     WrittenTurn,
 )
+from ._rule_schema import rule_definitions
 
 Schema = dict[str, Any]
 
@@ -50,6 +52,7 @@ def eval_set_schema() -> Schema:
         "overall": _overall(),
         "defaults": _object(WrittenDefaults, match={"examples": _MATCH_TYPES, "type": "string"}),
         "mock": _mock(),
+        **rule_definitions(),
         **{_name(type_id): _criteria(type_id) for type_id in EVALUATORS},
         **{f"expect_{kind}": _expect(kind == "open") for kind in ("open", "closed")},
         **{f"turn_{kind}": _object(WrittenTurn, expect=_ref(f"expect_{kind}")) for kind in ("open", "closed")},
@@ -60,6 +63,7 @@ def eval_set_schema() -> Schema:
         defaults=_ref("defaults"),
         evaluators={"type": "object", "additionalProperties": _ref("evaluator")},
         overall={"type": "object", "additionalProperties": _ref("overall")},
+        rules={"anyOf": [_short("call-rules"), _ref(_name("call-rules"))]},
         cases={"type": "array", "minItems": 1},
     )
     cases = {kind: {"properties": {"cases": {"items": _ref(f"case_{kind}")}}} for kind in ("open", "closed")}
@@ -142,7 +146,7 @@ def _short(type_id: str) -> Schema:
 
 
 def _expectation(type_id: str, shorthand: Schema | None) -> Schema:
-    """Return the schema of a key of `expect`: the shorthand, the criteria, or the long form."""
+    """Return the schema of a key of `expect`: the shorthand, or an object with settings."""
     if shorthand is None:
         return _ref(_name(type_id))
     return {"anyOf": [shorthand, _ref(_name(type_id))]} if shorthand else {}
@@ -153,17 +157,33 @@ def _name(type_id: str) -> str:
 
 
 def _criteria(type_id: str) -> Schema:
-    """Return the schema of the criteria of an evaluator, alone or in the long form."""
+    """Return the schema of an evaluator's criteria with settings beside them: by their keys, or under one word."""
     kind = EVALUATORS[type_id]
-    criteria = _object(kind.criteria_type)
-    settings = {name: _type(field.annotation) for name, field in kind.config_type.model_fields.items()}
-    long: Schema = {
-        "type": "object",
-        "required": ["criteria"],
-        "properties": _both({**settings, "match": {}, "args": {}, "criteria": {}, "weight": {"type": "number"}}),
-        "additionalProperties": False,
+    criteria, config = _object(kind.criteria_type), _object(kind.config_type)
+    words = {name: schema for name, schema in _WORDS.items() if name in settings_of(kind)}
+    holders = ("criteria", "expected") if takes_expected(kind) else ("criteria",)
+    held = _short(type_id) or {}
+    properties = {**config["properties"], **criteria["properties"], **_both(words)}
+    properties |= {holder: with_hint(holder, _held(held, type_id)) for holder in holders}
+    spelt = {spelling for name in kind.criteria_type.model_fields for spelling in (name, camel(name))}
+    return {
+        **{word: value for word, value in criteria.items() if word != "required"},
+        "properties": properties,
+        "anyOf": [{"required": [key]} for key in dict.fromkeys([*holders, *sorted(spelt)])],
     }
-    return {"anyOf": [criteria, long]}
+
+
+def _held(short: Schema, type_id: str) -> Schema:
+    """Return the schema of what is under `criteria` or `expected`: the short value, or the same object again."""
+    return {"anyOf": [short, _ref(_name(type_id)), {"type": "null"}]} if short else {}
+
+
+_WORDS: dict[str, Schema] = {
+    "match": {"type": "string", "examples": [*map(str.lower, _MATCH_TYPES)]},
+    "args": {"enum": ["subset", "exact", "superset", "ignore"]},
+    "weight": {"type": "number", "minimum": 0},
+}
+"""The settings that are not keys of criteria or configuration."""
 
 
 def _object(model: type[UserModel], /, **known: Schema) -> Schema:
@@ -203,10 +223,12 @@ DESCRIPTIONS = {
     "args": "How arguments are compared: subset (the expected ones are present), exact, superset or ignore.",
     "cases": "The inputs of the agent, and what is expected of it.",
     "config": "The configuration of this evaluator.",
+    "criteria": "What is expected; the keys beside it are settings.",
     "defaults": "Defaults for expectations that do not say otherwise.",
     "evaluators": "Custom evaluators, by the ids that `expect` uses for them.",
     "each": "With true, `returns` is a list, and each call gets one of its values.",
     "expect": "What should happen. Each key is a check, and all of them must pass.",
+    "expected": "What is expected; the keys beside it are settings.",
     "expected_behavior": "What the agent should do, in words, for evaluators that ask a model.",
     "id": "The unique id of the case.",
     "input": "The input of the agent: a text, or anything that its function accepts.",
@@ -217,6 +239,7 @@ DESCRIPTIONS = {
     "positional": "The positional arguments that a call must have to get this answer.",
     "raises": "The error that the tool raises: the name of its type, or an object with type and message.",
     "returns": "What the tool returns.",
+    "rules": "Rules about calls: what comes before what, how often, and what each call is like.",
     "sequence": "What the tool returns, one value per call.",
     "session": "The session of the agent; for ADK: app_name, user_id and state.",
     "tags": "Words to select cases by: rightcall run --tag smoke",

@@ -141,7 +141,7 @@ def _check(key: Any, value: Any, defaults: WrittenDefaults, source: Source) -> C
     return Check(key, evaluator, evaluator.criteria(expected.criteria), lambda _: source, expected.weight)
 
 
-_OF_SET = ("$schema", "name", "description", "agent", "defaults", "evaluators", "overall", "cases", "metadata")
+_OF_SET = ("$schema", "name", "description", "agent", "defaults", "evaluators", "rules", "overall", "cases", "metadata")
 _OF_CASE = (
     "id",
     "name",

@@ -28,7 +28,23 @@ class WrittenDefaults(UserModel):
     match: Any = "EXACT"
     args: Any = "subset"
     threshold: Any = 1.0
+    partial_credit: Any = False
+    parallel: Any = "recorded"
+    ignore_tools: Any = ()
+    agent: Any = None
+    top_level: Any = False
+    failed: Any = "count"
+    wildcards: Any = True
+    weight: Number = 1.0
     timeout: Number | None = None
+
+
+CRITERIA_DEFAULTS = ("parallel", "ignore_tools", "agent", "top_level", "failed", "wildcards")
+"""The defaults that are keys of criteria: which calls are looked at, and whether their order counts."""
+
+
+AS_RECORDED = {"parallel": "in_order"}
+"""The defaults of eval sets of other tools, which compare calls in the order in which they were recorded."""
 
 
 class WrittenEvaluator(UserModel):
@@ -84,6 +100,8 @@ class WrittenEvalSet(UserModel):
     agent: str | None = None
     defaults: WrittenDefaults = WrittenDefaults()
     evaluators: dict[str, WrittenEvaluator] = {}
+    rules: Any = None
+    """Rules for every case, as a case writes them under `expect`."""
     overall: dict[str, WrittenOverall] = {}
     metadata: dict[str, Any] = {}
     cases: tuple[WrittenCase, ...]
@@ -142,15 +160,17 @@ class WrittenMock(UserModel):
             raise ValueError("'each' needs a list under 'returns'")
 
 
-def check_mocks(mocks: dict[str, Any], place: Path, document: EvalSetDocument) -> None:
+def check_mocks(mocks: dict[str, Any], place: Path, document: EvalSetDocument, *, wildcards: bool = True) -> None:
     """Check that mocks are rules or lists of rules. `rightcall.running.mocking` gives them their meaning.
+
+    With `wildcards`, `*` in the name of a tool stands for any characters.
 
     Raises:
         DocumentError: the first mistake, with its position and what would be right.
     """
     for tool, written in mocks.items():
         at: Path = (*place, tool)
-        if problem := pattern_problem(tool):
+        if not wildcards and (problem := pattern_problem(tool)):
             raise document.problem(f"mocks: {problem}", at)
         if written == []:
             raise document.problem(f"the mock of {tool!r} has no rules", at)

@@ -8,12 +8,24 @@ from typing import Any
 import msgspec
 
 from rightcall.errors import CriteriaError, UnknownNameError, nearest, shown
-from rightcall.judging import EVALUATORS, SHORTHANDS, Shorthand, evaluator_type, is_code, names_file, unavailable
+from rightcall.judging import (
+    EVALUATORS,
+    SHORTHANDS,
+    Evaluator,
+    Shorthand,
+    camel,
+    evaluator_type,
+    is_code,
+    names_file,
+    unavailable,
+)
 from rightcall.limits import Limits
 from rightcall.values.decoding import Path
 
-from ._models import WrittenCase, WrittenDefaults
-from ._source import EvalSetDocument
+from ._forms import Form, split_settings
+from ._models import CRITERIA_DEFAULTS, WrittenDefaults
+
+_DEFAULT_CRITERIA = ("default_evaluation_criteria", "defaultEvaluationCriteria")
 
 
 class AddedEvaluator(msgspec.Struct, frozen=True):
@@ -25,67 +37,134 @@ class AddedEvaluator(msgspec.Struct, frozen=True):
 
 
 class Expected(msgspec.Struct, frozen=True):
-    """One resolved expectation: the evaluator, its configuration and criteria, and where the criteria are."""
+    """One resolved expectation: the evaluator, its configuration and criteria, and where their parts are."""
 
     type_id: str
     config: dict[str, Any]
     criteria: Any
-    inside: tuple[str, ...] = ()
+    inside: Path = ()
     """The keys in the file between the expectation and its criteria."""
-    criteria_key: str | None = None
-    """The key of the criteria that a shorthand leaves out."""
+    places: Mapping[str, Path] = {}
+    """Where keys of criteria and configuration are written, seen from the expectation, if not under `inside`."""
     weight: float = 1.0
+
+    def place(self, steps: Path) -> Path:
+        """Return where a part of the criteria, or of the configuration, is written, seen from the expectation."""
+        if steps and isinstance(steps[0], str) and steps[0] in self.places:
+            return (*self.places[steps[0]], *steps[1:])
+        return (*self.inside, *steps)
 
 
 def resolve_expectation(
-    key: str, value: Any, defaults: WrittenDefaults, added: Mapping[str, AddedEvaluator]
+    key: str, value: Any, defaults: WrittenDefaults, added: Mapping[str, AddedEvaluator], *, of_turn: bool = False
 ) -> Expected:
-    """Return the expectation for a key and a value in `expect`.
+    """Return the expectation for a key and a value in `expect` of a case or, with `of_turn`, of a turn.
 
-    `added` has the evaluators that the file adds, by id. Null means the default criteria of one of these.
+    `added` has the evaluators that the file adds, by id. Null means the default criteria of one of these. In a turn,
+    type ids take the shorthand of their evaluator, too.
 
     Raises:
         CriteriaError: the key names no evaluator, or the value is wrong for it.
     """
     shorthand, type_id, config = evaluator_of(key, defaults, added)
-    inside: tuple[str, ...] = ()
-    weight, given = added[key].weight if key in added else 1.0, value
-    if isinstance(value, dict) and "criteria" in value:
-        inside, given = ("criteria",), value["criteria"]
-        settings = _settings(value)
-        weight = _weight(settings.pop("weight", weight), key)
-        config = {**config, **settings}
-    if (
-        shorthand is None
-        or unavailable(type_id)
-        or (given is None and key in added)
-        or _has_criteria_keys(given, type_id)
-    ):
-        return Expected(type_id, config, given, inside, None, weight)
-    criteria = {shorthand.criteria_key: shorthand.read(given)}
-    return Expected(type_id, config, criteria, inside, shorthand.criteria_key, weight)
+    weight = added[key].weight if key in added else float(defaults.weight)
+    if type_id not in EVALUATORS:
+        return _of_code(key, type_id, config, value, weight)
+    kind = EVALUATORS[type_id]
+    form = Form.of(value, kind)
+    split = split_settings(form, key, kind)
+    weight = weight if split.weight is None else _weight(split.weight, key)
+    settings, config = {**default_settings(defaults, kind), **split.criteria}, {**config, **split.config}
+    if form.value is None and key in added:
+        return Expected(type_id, _with_default_settings(config, settings), None, form.inside, split.places, weight)
+    takes_short = shorthand is not None or of_turn or bool(form.inside)
+    is_read = form.is_short and takes_short and kind.shorthand is not None
+    criteria = _read(form, kind) if is_read or not form.is_short else form.value
+    places = {**split.places, kind.shorthand.criteria_key: form.inside} if is_read and kind.shorthand else split.places
+    whole = {**settings, **criteria} if isinstance(criteria, dict) else criteria
+    return Expected(type_id, config, whole, form.inside, places, weight)
+
+
+def _of_code(key: str, type_id: str, config: dict[str, Any], value: Any, weight: float) -> Expected:
+    """The expectation for code, or for an evaluator that is not available: what it takes, it checks itself."""
+    if not isinstance(value, dict) or "criteria" not in value:
+        return Expected(type_id, config, value, weight=weight)
+    settings = {name: item for name, item in value.items() if name != "criteria"}
+    weight = _weight(settings.pop("weight", weight), key)
+    return Expected(type_id, {**config, **settings}, value["criteria"], ("criteria",), weight=weight)
+
+
+def default_settings(defaults: WrittenDefaults, kind: type[Evaluator[Any, Any, Any]]) -> dict[str, Any]:
+    """Return the keys of criteria that follow from the defaults for an evaluator: which calls it looks at, and how."""
+    fields = kind.criteria_type.model_fields
+    given = {name: getattr(defaults, name) for name in CRITERIA_DEFAULTS if name in fields} if kind.reads_calls else {}
+    if not kind.orders_calls:
+        given.pop("parallel", None)
+    # Equal settings are left out: criteria that say nothing of their calls are the quickest to judge by.
+    return {name: value for name, value in given.items() if value != fields[name].default}
+
+
+def _with_default_settings(config: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
+    """A configuration whose default criteria have settings, where they do not say otherwise."""
+    criteria = default_criteria(config)
+    if not settings or not isinstance(criteria, dict):
+        return config
+    others = {name: value for name, value in config.items() if name not in _DEFAULT_CRITERIA}
+    return {**others, _DEFAULT_CRITERIA[0]: {**settings, **criteria}}
+
+
+def default_criteria(config: Mapping[str, Any]) -> Any:
+    """Return the default criteria of a configuration, however their key is spelt; `None` where there are none."""
+    return next((config[name] for name in _DEFAULT_CRITERIA if name in config), None)
+
+
+def _read(form: Form, kind: type[Evaluator[Any, Any, Any]]) -> dict[str, Any]:
+    """The criteria of a form, with everything in short in them read."""
+    shorthand = kind.shorthand
+    if form.is_short and shorthand is not None:
+        return {shorthand.criteria_key: _read_at(form.inside, shorthand, form.value)}
+    names = {} if shorthand is None else {shorthand.criteria_key, camel(shorthand.criteria_key)} & form.value.keys()
+    read = {name: _read_at((*form.inside, name), shorthand, form.value[name]) for name in names if shorthand}
+    return {**form.value, **read}
+
+
+def _read_at(place: Path, shorthand: Shorthand, value: Any) -> Any:
+    try:
+        return shorthand.read(value)
+    except CriteriaError as problem:
+        raise CriteriaError(str(problem), (*place, *problem.path)) from None
 
 
 def criteria_path(value: Any, type_id: str) -> Path | None:
     """Return the keys from a written expectation to the part that a shorthand gives, or None if there is none."""
-    inside: Path = ("criteria",) if isinstance(value, dict) and "criteria" in value else ()
-    given = value["criteria"] if inside else value
-    if given is None or not _has_criteria_keys(given, type_id):
-        return None if given is None else inside
     kind = EVALUATORS[type_id]
+    form = Form.of(value, kind)
+    if form.value is None:
+        return None
+    if form.is_short:
+        return form.inside
     key = "" if kind.shorthand is None else kind.shorthand.criteria_key
-    field = kind.criteria_type.model_fields.get(key)
-    names = (key, field.alias) if field is not None else ()
-    return next(((*inside, name) for name in names if name is not None and name in given), None)
+    return next(((*form.inside, name) for name in (key, camel(key)) if name in form.value), None)
 
 
 def check_defaults(defaults: WrittenDefaults, limits: Limits) -> None:
-    """Check defaults by making an evaluator with them. Raises `ConfigurationError`."""
-    if not defaults.model_fields_set & {"match", "args", "threshold"}:
+    """Check defaults by making an evaluator and criteria with them.
+
+    Raises:
+        ConfigurationError: a default for how calls are judged is wrong.
+        CriteriaError: one for which calls are looked at is wrong; its path leads to it.
+    """
+    if not defaults.model_fields_set - {"timeout", "weight"}:
         return
-    # The one evaluator whose configuration has all three.
-    config = {"match_type": defaults.match, "args_match": defaults.args, "threshold": defaults.threshold}
-    EVALUATORS["tool-trajectory"]("defaults", config, limits=limits)
+    # The one evaluator that has them all.
+    config = {
+        "match_type": defaults.match,
+        "args_match": defaults.args,
+        "threshold": defaults.threshold,
+        "partial_credit": defaults.partial_credit,
+    }
+    kind = EVALUATORS["tool-trajectory"]
+    kind("defaults", config, limits=limits).criteria({"expected": [], **default_settings(defaults, kind)})
 
 
 def evaluator_of(
@@ -104,7 +183,9 @@ def evaluator_of(
         shorthand = EVALUATORS[type_id].shorthand if type_id in EVALUATORS else None
         return shorthand, type_id, {**threshold, **added[key].config}
     if (known := SHORTHANDS.get(key)) and (shorthand := EVALUATORS[known].shorthand):
-        return shorthand, known, {**threshold, **shorthand.config(defaults.match, defaults.args)}
+        partly = {"partial_credit": defaults.partial_credit} if "partial_credit" in defaults.model_fields_set else {}
+        partly = partly if "partial_credit" in EVALUATORS[known].config_type.model_fields else {}
+        return shorthand, known, {**threshold, **shorthand.config(defaults.match, defaults.args), **partly}
     if names_file(key):
         return None, key, _explicit_threshold(defaults)
     if reason := unavailable(key):
@@ -124,85 +205,7 @@ def _explicit_threshold(defaults: WrittenDefaults) -> dict[str, Any]:
     return {"threshold": defaults.threshold} if "threshold" in defaults.model_fields_set else {}
 
 
-def _settings(value: dict[str, Any]) -> dict[str, Any]:
-    settings = {name: item for name, item in value.items() if name != "criteria"}
-    for short, name in (("match", "match_type"), ("args", "args_match")):
-        if short in settings:
-            settings[name] = settings.pop(short)
-    return settings
-
-
 def _weight(weight: Any, key: str) -> float:
     if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 <= weight < float("inf"):
         raise CriteriaError(f"the weight of {key!r} is a number of 0 or more, not {shown(weight)}")
     return float(weight)
-
-
-def _has_criteria_keys(value: Any, type_id: str) -> bool:
-    """Whether a value has the keys of the criteria, rather than being a shorthand for them."""
-    if not isinstance(value, dict):
-        return False
-    fields = EVALUATORS[type_id].criteria_type.model_fields
-    return any(name in value or field.alias in value for name, field in fields.items())
-
-
-def turn_keys(written: WrittenCase, place: Path, document: EvalSetDocument) -> list[str]:
-    """Return the keys that the turns of a case have under `expect`.
-
-    Raises:
-        DocumentError: the case itself has one of them, too.
-    """
-    keys: dict[str, None] = {}
-    for number, turn in enumerate(written.turns or ()):
-        for key in turn.expect:
-            if key in written.expect:
-                at: Path = (*place, "turns", number, "expect", key)
-                raise document.problem(f"{shown(key)} is expected of the case, too; say it in one place", at)
-            keys[key] = None
-    return list(keys)
-
-
-def turn_values(
-    key: str,
-    written: WrittenCase,
-    place: Path,
-    document: EvalSetDocument,
-    defaults: WrittenDefaults,
-    added: Mapping[str, AddedEvaluator],
-) -> tuple[str, dict[str, Any], list[Any]]:
-    """Return the type and configuration of the evaluator that a key names, and what each turn expects of it.
-
-    A turn without calls, while others have some, expects no calls. A turn without an answer expects any answer: None.
-
-    Raises:
-        DocumentError: the key names no evaluator or one that does not judge turns, or a value is wrong.
-    """
-    turns = list(enumerate(written.turns or ()))
-    first = next(number for number, turn in turns if key in turn.expect)
-    at: Path = (*place, "turns", first, "expect", key)
-    with document.locating_errors(at):
-        shorthand, type_id, config = evaluator_of(key, defaults, added)
-    if not _judges_turns(type_id):
-        reason = "a turn expects 'calls' and an answer, such as 'output'"
-        raise document.problem(f"{reason}; {shown(key)} belongs to the case", at)
-    nothing = EVALUATORS[type_id].empty_turn if type_id in EVALUATORS else None
-    values = []
-    for number, turn in turns:
-        value = turn.expect.get(key)
-        with document.locating_errors((*place, "turns", number, "expect", key)):
-            values.append(nothing if value is None else shorthand.read(value) if shorthand else value)
-    return type_id, config, values
-
-
-def _judges_turns(type_id: str) -> bool:
-    """Whether an evaluator judges turns. One that is not available is assumed to."""
-    if type_id in EVALUATORS:
-        return "expected_turns" in EVALUATORS[type_id].criteria_type.model_fields
-    return bool(unavailable(type_id)) and not names_file(type_id)
-
-
-def turn_place(place: Path, key: str, steps: Path) -> Path:
-    """Return where a part of `expected_turns` is written: under `expect` of a turn."""
-    if len(steps) < 2:
-        return (*place, "turns")
-    return (*place, "turns", steps[1], "expect", key, *steps[2:])

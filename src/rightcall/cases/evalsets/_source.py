@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path as FilePath
 from typing import Any
 
-from rightcall.errors import DocumentError, InputError, RightcallError, shown
+from rightcall.errors import ConfigurationError, CriteriaError, DocumentError, InputError, RightcallError, shown
 from rightcall.judging import camel
 from rightcall.limits import Limits
 from rightcall.values.decoding import Document, Path, decode_document
@@ -113,12 +113,19 @@ class EvalSetDocument:
         return file.problem(message, origin)
 
     @contextmanager
-    def locating_errors(self, path: Path) -> Iterator[None]:
-        """Give errors raised inside the block the position of a part."""
+    def locating_errors(self, path: Path, place: Callable[[Path], Path] | None = None) -> Iterator[None]:
+        """Give errors raised inside the block the position of a part.
+
+        With `place`, an error whose own path leads further gets the position of that: `place` turns the path, which is
+        one of criteria or configuration, into one of the part.
+        """
         try:
             yield
         except DocumentError:
             raise
+        except (ConfigurationError, CriteriaError) as problem:
+            inside = place(problem.path) if place is not None else ()
+            raise self.problem(str(problem), (*path, *inside)) from None
         except RightcallError as problem:
             raise self.problem(str(problem), path) from None
 

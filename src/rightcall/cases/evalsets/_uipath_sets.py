@@ -12,6 +12,7 @@ from rightcall.judging import EVALUATORS, camel
 from rightcall.limits import Limits
 from rightcall.values.decoding import Path
 
+from ._models import AS_RECORDED
 from ._source import EvalSetDocument, SourceFile, SourceObject
 from ._uipath_evaluators import EXPECTED_CLASS, Classifier, UiPathEvaluator, classifier_of, read_evaluators
 
@@ -54,6 +55,7 @@ class _Translation:
             rest["evaluatorRefs"] = whole.items("evaluator_refs")  # UiPath ignores them then
         written: dict[str, Any] = {"name": name} if name else {}
         written |= {"description": description} if description else {}
+        written["defaults"] = AS_RECORDED
         written["evaluators"] = {each.id: each.written() for each in self._evaluators.values()}
         rest["evaluators"] = {each.id: each.rest for each in self._evaluators.values()}
         written["metadata"] = {"uipath": {key: value for key, value in rest.items() if value != {}}}

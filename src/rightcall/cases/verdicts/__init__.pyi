@@ -1,4 +1,11 @@
-from ._all_cases import Overall as Overall, ToolNames as ToolNames, exit_code as exit_code
+from ._all_cases import (
+    Overall as Overall,
+    RuleUse as RuleUse,
+    RuleUses as RuleUses,
+    ToolNames as ToolNames,
+    exit_code as exit_code,
+    rule_uses as rule_uses,
+)
 from ._executor import Judging as Judging, JudgingExecutor as JudgingExecutor
 from ._judge import (
     CASE_ATTRIBUTE as CASE_ATTRIBUTE,

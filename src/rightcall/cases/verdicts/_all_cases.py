@@ -1,14 +1,14 @@
-"""Judge all cases together, and note tool names in rules that no trace has."""
+"""Judge all cases together, and note tool names that no trace has, and rules that never applied."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from rightcall.cases.evalsets import Case, Check, OverallCheck
 from rightcall.judging import Row
-from rightcall.values.results import CaseResult, OverallResult
+from rightcall.values.results import CaseResult, OverallResult, RulesJustification
 
 
 class Overall:
@@ -81,6 +81,7 @@ def _result(check: OverallCheck, found: Any) -> OverallResult:
     )
 
 
+_RULES = "call-rules"
 _MOST_NOTES = 10
 _LONGEST_NAME = 100
 """Characters of a name to compare: difflib is quadratic in the length of both texts."""
@@ -124,6 +125,62 @@ class ToolNames:
         # A name that is expected elsewhere counts as known: that check fails if no tool has it.
         for _, calls in check.lists():
             self._known.update([call if isinstance(call, str) else call.name for call in calls])
+
+
+RuleUses: TypeAlias = tuple[tuple[str, str], ...]
+"""Rules of one result in words, each with why it never applied; empty if it did."""
+
+
+class RuleUse:
+    """Finds rules of several cases that never applied in any of them.
+
+    Such a rule holds in every case and says nothing: its tool may be misspelt, or no case comes to what it is about.
+    """
+
+    def __init__(self) -> None:
+        self._cases: dict[str, set[str]] = {}
+        self._reasons: dict[str, str] = {}
+        self._settled: set[int] = set()
+
+    def see(self, case: Case, result: CaseResult) -> RuleUses:
+        """Return the rules of a result. They can be collected in one process and added in another."""
+        # Details are computed when they are read: those of other evaluators are not, nor those of rules that all are
+        # known to have applied. Cases of one eval set share the criteria of its rules.
+        checks = [check for check in case.checks if check.evaluator.type_id == _RULES]
+        checks = [check for check in checks if id(check.criteria) not in self._settled]
+        found: list[tuple[str, str]] = []
+        for check in checks:
+            uses = rule_uses(result, check.key)
+            if uses and not any([reason for _, reason in uses]):
+                self._settled.add(id(check.criteria))
+            found += uses
+        return tuple(found)
+
+    def add(self, case_id: str, uses: Iterable[tuple[str, str]]) -> None:
+        """Add the rules of a result."""
+        for rule, reason in uses:
+            self._cases.setdefault(rule, set()).add(case_id)
+            if not reason:
+                self._reasons[rule] = ""
+            else:
+                self._reasons.setdefault(rule, reason)
+
+    def notes(self) -> Iterator[str]:
+        """Yield a sentence for each rule of several cases that never applied, up to ten."""
+        idle = [rule for rule, reason in self._reasons.items() if reason and len(self._cases[rule]) > 1]
+        for rule in idle[:_MOST_NOTES]:
+            count = len(self._cases[rule])
+            yield f"note: the rule {rule} never applied in {count:,} cases: {self._reasons[rule]}"
+        if len(idle) > _MOST_NOTES:
+            yield f"note: {len(idle) - _MOST_NOTES:,} more rules never applied"
+
+
+def rule_uses(result: CaseResult, key: str | None = None) -> list[tuple[str, str]]:
+    """Return the rules of a result, each with why it never applied; those of one expectation, or of all."""
+    chosen = [one for one in result.results if key is None or one.evaluator == key]
+    details = [one.details for one in chosen]
+    checks = [check for each in details if isinstance(each, RulesJustification) for check in each.rules]
+    return [(check.rule, check.note if check.status == "never_applied" else "") for check in checks]
 
 
 def _suggestion(name: str, known: Sequence[str]) -> str:

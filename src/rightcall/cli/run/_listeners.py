@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from rightcall.cases.evalsets import Case
-from rightcall.cases.verdicts import JudgingExecutor, Overall, ToolNames, error_result
+from rightcall.cases.verdicts import JudgingExecutor, Overall, RuleUse, ToolNames, error_result
 from rightcall.errors import InputError, StoreError
 from rightcall.reporting.store import Journal, RunFolder, SpanFile
 from rightcall.running import runner
@@ -184,6 +184,7 @@ class Counts:
         self.aggregates = Aggregates()
         self.overall = overall
         self.names = ToolNames(cases.values())
+        self.rules = RuleUse()
         self.warnings: Counter[str] = Counter()
         self._replaced: Counter[str] = Counter()
 
@@ -200,6 +201,7 @@ class Counts:
         self.aggregates.add(measures_of(result.results))
         self.warnings.update(result.notes)
         self.overall.add(self.overall.see(self._cases[result.case_id], result))
+        self.rules.add(result.case_id, self.rules.see(self._cases[result.case_id], result))
         if result.trajectory is not None:
             self.names.add(self.names.seen_in(result.trajectory.names))
 
@@ -211,6 +213,7 @@ class Counts:
             yield f"note: {reason}" + (f" ({times:,} times)" if times > 1 else "")
         if is_complete:  # a tool may be called in what was not run
             yield from self.names.notes()
+            yield from self.rules.notes()
 
 
 class ProgressListener:

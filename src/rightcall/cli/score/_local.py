@@ -141,7 +141,7 @@ class LocalScoring:
             subject=self._options["evalset"] or self._options["expect"] or "",
             seconds=seconds,
             run_id=self._saved.run.short_id if self._saved is not None else "",
-            notes=tuple(self._scoring.names.notes()) if self._is_complete else (),
+            notes=(*self._scoring.names.notes(), *self._scoring.rules.notes()) if self._is_complete else (),
             warnings=self._warnings,
             documents=spool.documents,
         )

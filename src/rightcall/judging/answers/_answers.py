@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Set
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, Protocol, TypeVar
 
 import msgspec
 
-from rightcall.judging.core import Config, Criteria, Evaluator, Listed, Measurement, Selection
+from rightcall.errors import shown
+from rightcall.judging.core import After, Config, Criteria, Evaluator, Listed, Measurement, Selection
 from rightcall.matching.matchers import is_literal
 from rightcall.values.results import (
     AnswersJustification,
@@ -23,12 +24,21 @@ from rightcall.values.results import (
 _MOST_FINDINGS = 40
 
 
+def _turn(value: Any) -> Any:
+    is_number = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    if value is not None and value not in ("any", "last") and not is_number:
+        raise ValueError(f"a turn is 'any', 'last' or a number from 0, not {shown(value)}")
+    return value
+
+
 class AnswerCriteria(Criteria):
     """The expected answer of the run or, in `expected_turns`, of each turn: null where a turn expects nothing."""
 
     expectation_key: ClassVar[str]
     """The key that has the expected answer of the run."""
     expected_turns: Listed[tuple[Any, ...] | None] = None
+    turn: Annotated[Any, After(_turn)] = None
+    """The turn whose answer is meant: a number from 0, `last` or `any`. The last one's is the answer of the run."""
 
     def check(self) -> None:
         if (self.expectation_key in self.model_fields_set) == (self.expected_turns is not None):
@@ -38,6 +48,10 @@ class AnswerCriteria(Criteria):
             )
         if self.expected_turns is not None and all(each is None for each in self.expected_turns):
             raise ValueError("expected_turns expects nothing of any turn")
+        if self.expected_turns is not None and self.turn is not None:
+            raise ValueError(
+                "'turn' chooses the answer of one turn, and 'expected_turns' is about all of them; give one"
+            )
 
 
 class ExpectedAnswer(Protocol):
@@ -65,6 +79,8 @@ class Expected(msgspec.Struct, frozen=True):
     turn: int | None = None
     last: bool = True
     """Whether it is the answer of the last turn, which is the answer of the run."""
+    anywhere: bool = False
+    """Whether the answer of any turn will do."""
 
     def actual(self, selection: Selection) -> Any:
         """The answer that was given; `None` where it was not recorded."""
@@ -102,14 +118,19 @@ class AnswerEvaluator(Evaluator[ConfigT, CriteriaT, AnswerPlan]):
     def compile(self, criteria: CriteriaT) -> AnswerPlan:
         turns = criteria.expected_turns
         if turns is None:
-            key = criteria.expectation_key
-            return _plan([Expected(self.expect(getattr(criteria, key), key), key)])
+            key, turn = criteria.expectation_key, criteria.turn
+            number = turn if isinstance(turn, int) else None
+            answer = self.expect(getattr(criteria, key), key)
+            return _plan([Expected(answer, key, number, last=number is None, anywhere=turn == "any")])
         expected = [(turn, f"expected_turns[{turn}]", value) for turn, value in enumerate(turns) if value is not None]
         last = len(turns) - 1
         return _plan([Expected(self.expect(value, path), path, turn, turn == last) for turn, path, value in expected])
 
     def measure(self, selection: Selection, plan: AnswerPlan) -> Measurement:
-        scored = [_scored(each, selection) for each in plan.answers]
+        threshold = self.config.threshold
+        scored = [
+            _best(each, selection, threshold) if each.anywhere else _scored(each, selection) for each in plan.answers
+        ]
         account = AnswersAccount(scored, self.config.threshold)
         low = _mean([0.0 if each.score is None else each.score for each in scored])
         high = _mean([1.0 if each.score is None else each.score for each in scored])
@@ -126,6 +147,8 @@ class Scored(msgspec.Struct, frozen=True):
     expected: Expected
     actual: Any
     score: float | None
+    turns: int = 0
+    """How many turns were tried, where the answer of any will do."""
 
     @property
     def differences(self) -> tuple[Difference, ...]:
@@ -137,8 +160,11 @@ class Scored(msgspec.Struct, frozen=True):
         path, turn = self.expected.path, self.expected.turn
         subject = "the final output" if turn is None else f"turn {turn + 1}: the output"
         if self.score is None:
-            yield Finding("RC301", f"{subject} was not recorded", path=path)
+            unknown = f"{subject} was" if not self.expected.anywhere else "the outputs of some turns were"
+            yield Finding("RC301", f"{unknown} not recorded", path=path)
             return
+        if self.expected.anywhere and self.turns > 1:
+            subject = f"the outputs of {self.turns} turns are not as expected; {subject}"
         for reason in self.expected.answer.reasons(self.actual)[:3]:
             yield Finding("RC108", f"{subject} {reason}", path=path)
 
@@ -173,6 +199,26 @@ class AnswersAccount(msgspec.Struct, frozen=True):
 def _scored(expected: Expected, selection: Selection) -> Scored:
     actual = expected.actual(selection)
     return Scored(expected, actual, None if actual is None else expected.answer.score(actual))
+
+
+def _best(expected: Expected, selection: Selection, threshold: float) -> Scored:
+    """The answer of any turn that has the highest score. Without one that suffices, an unknown answer may be better."""
+    outputs = selection.turn_outputs or (selection.output,)
+    tried = [_scored(msgspec.structs.replace(expected, turn=turn), selection) for turn in range(len(outputs))]
+    tried = tried if selection.turn_outputs else [_scored(expected, selection)]
+    known = [each for each in tried if each.score is not None]
+    best = max(known, key=lambda each: each.score or 0.0, default=tried[-1])
+    is_open = len(known) < len(tried) or _has_other_turns(selection)
+    score = None if is_open and (best.score is None or best.score < threshold) else best.score
+    return msgspec.structs.replace(best, score=score, turns=len(tried))
+
+
+def _has_other_turns(selection: Selection) -> bool:
+    """Whether the run had turns whose answers are not known."""
+    trajectory = selection.trajectory
+    if selection.turn_outputs or trajectory is None:
+        return False
+    return len(trajectory.turn_inputs) > 1 or any([(call.turn or 0) > 0 for call in trajectory.calls])
 
 
 def _mean(scores: list[float]) -> float:

@@ -51,7 +51,7 @@ class FinalOutput(AnswerEvaluator[FinalOutputConfig, FinalOutputCriteria]):
     def measure(self, selection: Selection, plan: AnswerPlan) -> Measurement:
         measured = super().measure(selection, plan)
         account = measured.account
-        if plan.answers[0].turn is not None or not isinstance(account, AnswersAccount):
+        if plan.answers[0].turn is not None or plan.answers[0].anywhere or not isinstance(account, AnswersAccount):
             return measured
         return msgspec.structs.replace(measured, account=FinalOutputAccount(account.scored, account.threshold))
 

@@ -47,6 +47,7 @@ class ToolCallArgsEvaluator(PairingEvaluator[ToolCallArgsEvaluatorConfig, ToolCa
 
     subject = Subject("tool_calls")
     type_id = "tool-call-args"
+    takes_wildcards = True
     shorthand = Shorthand(
         "args",
         "tool_calls",
@@ -60,9 +61,10 @@ class ToolCallArgsEvaluator(PairingEvaluator[ToolCallArgsEvaluatorConfig, ToolCa
 
     def compile(self, criteria: ToolCallArgsEvaluationCriteria) -> PatternPlan:
         policy: ArgsPolicy = "subset" if self.config.subset else "exact"
-        return PatternPlan.of(call_patterns(criteria.tool_calls, policy, "tool_calls", self.limits))
+        calls = call_patterns(criteria.tool_calls, policy, "tool_calls", self.limits, wildcards=criteria.wildcards)
+        return PatternPlan.of(calls)
 
-    def scope(self, criteria: ToolCallArgsEvaluationCriteria) -> CallScope:
+    def scope(self, criteria: ToolCallArgsEvaluationCriteria) -> CallScope | None:
         return self.plan(criteria).scope()
 
     def score(self, pairs: int, expected: int, actual: int) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, islice
 from typing import Literal
 
@@ -18,10 +18,20 @@ from rightcall.matching.alignment import (
     only_pairing,
     related_subsequence,
 )
-from rightcall.matching.matchers import CallPattern, ExpectedCalls, Pattern, Relation, relate
+from rightcall.matching.matchers import (
+    CallPattern,
+    ExpectedCalls,
+    MadeUp,
+    PartsPattern,
+    Pattern,
+    Relation,
+    made_up_values,
+    relate,
+)
 from rightcall.values.results import Alignment, Difference, ExplainedCall, NamedCall, Step, call_text
 
 Kind = Literal["match", "mismatch", "moved", "missing", "extra", "skipped"]
+_NO_STARS: Mapping[int, Pattern] = {}
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -33,11 +43,14 @@ class Line(msgspec.Struct, frozen=True):
     out_of_place: bool = False
 
 
-def align_calls(relation: Relation, expected: Sequence[str], actual: Sequence[str]) -> list[Line]:
+def align_calls(
+    relation: Relation, expected: Sequence[str], actual: Sequence[str], starred: Mapping[int, Pattern] = _NO_STARS
+) -> list[Line]:
     """The alignment of expected calls with actual ones, given which actual calls satisfy each expected one.
 
     Full matches are paired maximally, then what the trace leaves open, then what is left of one name in order. Pairs
-    outside the longest increasing run of pairs are out of place.
+    outside the longest increasing run of pairs are out of place. `starred` has the expected calls whose names are
+    patterns.
     """
     rows = relation.sure
     matched = only_pairing(rows)
@@ -46,6 +59,7 @@ def align_calls(relation: Relation, expected: Sequence[str], actual: Sequence[st
         matched = {index: column for index, column in enumerate(choice) if column >= 0}
     pairs = matched if relation.is_certain else matched | _undecided(matched, relation.possible)
     pairs = pairs | _leftovers_by_name(pairs, expected, actual)
+    pairs = pairs | _leftovers_by_pattern(pairs, starred, actual) if starred else pairs
     indices = sorted(pairs)
     in_place = {indices[place] for place in longest_run([pairs[index] for index in indices])}
     return lines_of(pairs, matched.keys(), in_place, len(expected), len(actual))
@@ -96,6 +110,21 @@ def _leftovers_by_name(pairs: dict[int, int], expected: Sequence[str], actual: S
     for index, name in enumerate(expected):
         if index not in pairs and (columns := waiting.get(name)):
             leftovers[index] = columns.pop()
+    return leftovers
+
+
+def _leftovers_by_pattern(
+    pairs: dict[int, int], starred: Mapping[int, Pattern], actual: Sequence[str]
+) -> dict[int, int]:
+    """Pairs of what `pairs` leaves over of names with `*`: each with the first call that is left and fits."""
+    taken = set(pairs.values())
+    left = dict.fromkeys([column for column in range(len(actual)) if column not in taken])
+    leftovers: dict[int, int] = {}
+    for index, pattern in starred.items():
+        column = None if index in pairs else next((each for each in left if pattern.takes(actual[each])), None)
+        if column is not None:
+            leftovers[index] = column
+            del left[column]
     return leftovers
 
 
@@ -166,8 +195,8 @@ def compare_calls(
     if expected.names_only:
         lines = align_names(expected.names, selection.names)
     else:
-        relation = relation or relate(expected, selection.calls, limits)
-        lines = align_calls(relation, expected.names, selection.names)
+        relation = relation or relate(expected, selection.calls, limits, selection.moment)
+        lines = align_calls(relation, expected.names, selection.names, expected.starred)
     return Comparison(expected.names, expected.patterns, selection, lines, limits)
 
 
@@ -262,13 +291,27 @@ class Comparison:
             return ()
         found = self._differences.get((index, column))
         if found is None:
-            found = self.patterns[index].differences_from(self.selection.calls[column])
+            moment = self.selection.moment(column)
+            found = self.patterns[index].differences_at(self.selection.calls[column], moment)
             self._differences[index, column] = found
         return found
+
+    def is_about(self, index: int, name: str) -> bool:
+        """Return whether an expected call is of a tool of this name."""
+        return self.patterns[index].takes(name) if self.patterns else self.expected[index] == name
+
+    def made_up(self, index: int, column: int) -> tuple[MadeUp, ...]:
+        """The arguments of an actual call that do not come from where an expected one says."""
+        pattern = self.patterns[index] if self.patterns else None
+        if pattern is None or not pattern.needs_moment or not isinstance(pattern, (CallPattern, PartsPattern)):
+            return ()
+        return made_up_values(pattern.args, self.selection.calls[column], self.selection.moment(column))
 
     def expected_call(self, index: int) -> NamedCall:
         """An expected call by its position and text."""
         pattern = self.patterns[index] if self.patterns else None
+        if isinstance(pattern, PartsPattern):
+            return NamedCall(index, call_text(pattern.name, pattern.shown or None))
         if isinstance(pattern, CallPattern) and isinstance(pattern.args, dict) and pattern.args:
             return NamedCall(index, call_text(pattern.name, pattern.args))
         return NamedCall(index, call_text(self.expected[index]))
@@ -306,8 +349,7 @@ class Comparison:
 
     def _nearest(self, index: int) -> int:
         """The call of the same name with the fewest differences, though another has it; -1 if there is none."""
-        name = self.expected[index]
-        candidates = (column for column, called in enumerate(self.selection.names) if called == name)
+        candidates = (column for column, called in enumerate(self.selection.names) if self.is_about(index, called))
         return min(
             islice(candidates, _MOST_CANDIDATES),
             key=lambda column: len(self.differences(index, column)),

@@ -6,7 +6,9 @@ import math
 import operator
 import re
 from collections import Counter
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping, Sequence, Set
+from itertools import groupby
+from operator import attrgetter, itemgetter
 from typing import Annotated, Any, ClassVar, TypeAlias
 
 import msgspec
@@ -24,6 +26,7 @@ from rightcall.judging.core import (
     ToolCallConfig,
     ToolName,
 )
+from rightcall.matching.matchers import NamePattern, tool_names
 from rightcall.values.results import CountCheck, Finding, Justification, ToolCallCountEvaluatorJustification
 
 _OPERATORS: dict[str, Callable[[float, int], bool]] = {
@@ -40,16 +43,41 @@ _FEW = 8
 _MOST_FINDINGS = 30
 _MOST = 1_000_000_000
 _WRITTEN = re.compile(r"\s*([^\s\d]*)\s*(\d{1,9})\s*")
+_RANGE = re.compile(r"\s*(\d{1,9})\s*\.\.\s*(\d{1,9})\s*")
+
+Condition: TypeAlias = tuple[str, int]
+"""An operator and a number."""
 
 
-def _bound(value: Any) -> tuple[str, int]:
+def _bounds(value: Any) -> tuple[Condition, ...] | Condition:
+    """One condition, or those of a range such as `1..2`, or of a list, all of which have to hold."""
+    if isinstance(value, str) and (written := _RANGE.fullmatch(value)):
+        least, most = int(written[1]), int(written[2])
+        if least > most:
+            raise ValueError(f"the range {shown(value)} is empty: {least} is more than {most}")
+        return (("=", least),) if least == most else ((">=", least), ("<=", most))
+    if isinstance(value, (list, tuple)) and value and all(map(_is_condition, value)):
+        found = [_bounds(each) for each in value]
+        return tuple([each for several in found for each in (several if isinstance(several[0], tuple) else (several,))])
+    return _bound(value)
+
+
+def _is_condition(value: Any) -> bool:
+    """Return whether a value is a whole condition, and not the operator or the number of one."""
+    return isinstance(value, (list, tuple)) or (isinstance(value, str) and any(map(str.isdigit, value)))
+
+
+def _bound(value: Any) -> Condition:
     """An operator and a number, written as a pair, as text such as `<= 2`, or as a number alone."""
     if isinstance(value, str) and (written := _WRITTEN.fullmatch(value)):
         value = (written[1] or "=", int(written[2]))
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         value = ("=", value)
     if not isinstance(value, (list, tuple)) or len(value) != 2:
-        raise ValueError(f'a count is a pair such as ("<=", 2), text such as "<= 2", or a number, not {shown(value)}')
+        raise ValueError(
+            f'a count is a pair such as ("<=", 2), text such as "<= 2" or "1..2", a number, or a list of these, '
+            f"not {shown(value)}"
+        )
     symbol, number = value
     if not isinstance(symbol, str) or symbol not in _OPERATORS:
         raise ValueError(f"unknown operator {shown(symbol)}; {_nearest_operator(symbol)}")
@@ -68,11 +96,11 @@ def _whole(number: Any) -> int:
     return int(number)
 
 
-Bound: TypeAlias = Annotated[tuple[str, int], Made(_bound)]
+Bound: TypeAlias = Annotated[tuple[Condition, ...] | Condition, Made(_bounds)]
 
 
 class ToolCallCountEvaluationCriteria(Criteria):
-    """For each tool, an operator and a number: `{"search": ("<=", 2)}`."""
+    """For each tool, an operator and a number, or several that all have to hold: `{"search": ("<=", 2)}`."""
 
     names_tools: ClassVar[str | None] = "tool_calls_count"
     tool_calls_count: NotEmpty[dict[ToolName, Bound]]
@@ -90,12 +118,37 @@ Check: TypeAlias = tuple[str, str, Callable[[float, int], bool], int]
 
 
 class CountPlan(msgspec.Struct, frozen=True):
-    """Each tool with its operator, the function behind it, and its number."""
+    """Each tool with its operator, the function behind it, and its number; several of them for a range."""
 
     spends: ClassVar[bool] = False
     bounds: list[Check]
     names: Set[str]
     size: int
+    """How many tools are named."""
+    starred: Mapping[str, NamePattern] = {}
+    """The names that have a `*` in them, which stands for any characters."""
+
+    @property
+    def by_tool(self) -> list[tuple[str, list[Check]]]:
+        """The conditions of each tool, all of which have to hold."""
+        return [(name, list(checks)) for name, checks in groupby(self.bounds, key=itemgetter(0))]
+
+    def counter(self, names: Sequence[str]) -> Callable[[str], int]:
+        """Return a function that says how often a tool was called, given the names of calls."""
+        # A few names are counted fastest one by one.
+        if not self.starred and len(self.bounds) <= _FEW:
+            return names.count
+        counted = Counter(names)
+        if not self.starred:
+            return counted.__getitem__
+
+        def count(name: str) -> int:
+            pattern = self.starred.get(name)
+            if pattern is None:
+                return counted[name]
+            return sum([times for called, times in counted.items() if pattern.matches(called)])
+
+        return count
 
 
 class ToolCallCountEvaluator(Evaluator[ToolCallCountEvaluatorConfig, ToolCallCountEvaluationCriteria, CountPlan]):
@@ -106,6 +159,7 @@ class ToolCallCountEvaluator(Evaluator[ToolCallCountEvaluatorConfig, ToolCallCou
     """
 
     type_id = "tool-call-count"
+    takes_wildcards = True
     shorthand = Shorthand(
         "counts",
         "tool_calls_count",
@@ -117,52 +171,58 @@ class ToolCallCountEvaluator(Evaluator[ToolCallCountEvaluatorConfig, ToolCallCou
 
     def compile(self, criteria: ToolCallCountEvaluationCriteria) -> CountPlan:
         counts = criteria.tool_calls_count
-        bounds = [(name, symbol, _OPERATORS[symbol], number) for name, (symbol, number) in counts.items()]
-        return CountPlan(bounds, counts.keys(), len(bounds))
+        bounds = [
+            (name, symbol, _OPERATORS[symbol], number)
+            for name, bound in counts.items()
+            for symbol, number in _conditions(bound)
+        ]
+        starred = {name: NamePattern.of(name) for name in counts if "*" in name}
+        named = [name for name in counts if name not in starred or not starred[name].takes_all]
+        return CountPlan(bounds, tool_names(named) if starred else counts.keys(), len(counts), starred)
 
-    def scope(self, criteria: ToolCallCountEvaluationCriteria) -> CallScope:
-        return CallScope(frozenset(criteria.tool_calls_count))
+    def scope(self, criteria: ToolCallCountEvaluationCriteria) -> CallScope | None:
+        return None if self.plan(criteria).starred else CallScope(frozenset(criteria.tool_calls_count))
 
     def tools_to_miss(self, criteria: ToolCallCountEvaluationCriteria) -> list[str]:
-        return [name for name, _, holds, number in self.plan(criteria).bounds if holds(0, number)]
+        tools = self.plan(criteria).by_tool
+        return [name for name, checks in tools if all([holds(0, number) for _, _, holds, number in checks])]
 
     def measure(self, selection: Selection, plan: CountPlan) -> Measurement:
-        count = _counter(selection.names, plan)
-        holding = sum([holds(count(name), number) for name, _, holds, number in plan.bounds])
+        count = plan.counter(selection.names)
+        if plan.size == len(plan.bounds):
+            holding = sum([holds(count(name), number) for name, _, holds, number in plan.bounds])
+        else:
+            holding = sum([_hold(checks, count(name)) for name, checks in plan.by_tool])
         score = self._share(holding, plan)
         return Measurement(score, score, CountAccount(selection.names, plan))
 
     def bound(self, selection: Selection, plan: CountPlan) -> Measurement:
-        holding = [_holds_between(check, *_least_and_most(selection, check[0])) for check in plan.bounds]
+        most, least = plan.counter(selection.names), plan.counter(selection.sure().names)
+        missing = selection.doubts is not None and selection.doubts.missing
+        holding = [
+            _hold_between(checks, least(name), math.inf if missing else most(name)) for name, checks in plan.by_tool
+        ]
         low, high = self._share(holding.count(True), plan), self._share(len(holding) - holding.count(False), plan)
         return Measurement(low, high, CountAccount(selection.sure().names, plan))
 
     def _share(self, holding: int, plan: CountPlan) -> float:
-        if self.config.strict:
-            return float(holding == len(plan.bounds))
-        return holding / len(plan.bounds)
+        return float(holding == plan.size) if self.config.strict else holding / plan.size
 
 
-def _least_and_most(selection: Selection, name: str) -> tuple[int, float]:
-    """How often a tool was called at least, and at most."""
-    doubts, most = selection.doubts, selection.names.count(name)
-    if doubts is None:
-        return most, most
-    unsure = sum([selection.names[index] == name for index in doubts.members])
-    return most - unsure, math.inf if doubts.missing else most
+def _conditions(bound: tuple[Any, ...]) -> tuple[Condition, ...]:
+    return bound if isinstance(bound[0], tuple) else (bound,)
 
 
-def _holds_between(check: Check, least: int, most: float) -> bool | None:
-    """Return whether a count holds for every number of calls between two; `None` where it holds for some of them."""
-    _, _, holds, number = check
+def _hold(checks: Sequence[Check], count: float) -> bool:
+    return all([holds(count, number) for _, _, holds, number in checks])
+
+
+def _hold_between(checks: Sequence[Check], least: int, most: float) -> bool | None:
+    """Return whether all conditions hold for every number of calls between two; `None` if they do for some of them."""
     # A comparison changes its answer next to its number only.
-    tried = {holds(count, number) for count in (least, most, *range(number - 1, number + 2)) if least <= count <= most}
+    edges = [near for _, _, _, number in checks for near in range(number - 1, number + 2)]
+    tried = {_hold(checks, count) for count in (least, most, *edges) if least <= count <= most}
     return None if len(tried) == 2 else tried.pop()
-
-
-def _counter(names: tuple[str, ...], plan: CountPlan) -> Callable[[str], int]:
-    """How often a name occurs. A few names are counted fastest one by one."""
-    return names.count if len(plan.bounds) <= _FEW else Counter(names).__getitem__
 
 
 class CountAccount(msgspec.Struct, frozen=True):
@@ -173,7 +233,7 @@ class CountAccount(msgspec.Struct, frozen=True):
 
     def checks(self) -> list[CountCheck]:
         """Each tool's count, checked."""
-        count = _counter(self.names, self.plan)
+        count = self.plan.counter(self.names)
         return [
             CountCheck(name, symbol, number, actual := count(name), holds(actual, number))
             for name, symbol, holds, number in self.plan.bounds
@@ -182,10 +242,8 @@ class CountAccount(msgspec.Struct, frozen=True):
     def justify(self) -> Justification:
         """Each tool's count, as text and as a checkable twin."""
         checks = self.checks()
-        explained = {
-            check.tool: f"Actual: {check.actual}, Expected: {check.expected}, Score: {_SCORES[check.holds]}"
-            for check in checks
-        }
+        by_tool = {tool: list(of_tool) for tool, of_tool in groupby(checks, key=attrgetter("tool"))}
+        explained = {tool: _explained(of_tool) for tool, of_tool in by_tool.items()}
         return ToolCallCountEvaluatorJustification(explained_tool_calls_count=explained, checks=checks)
 
     def find(self) -> tuple[Finding, ...]:
@@ -195,6 +253,13 @@ class CountAccount(msgspec.Struct, frozen=True):
         if len(wrong) > len(findings):
             findings.append(Finding("RC105", f"… and {len(wrong) - len(findings):,} more"))
         return tuple(findings)
+
+
+def _explained(checks: Sequence[CountCheck]) -> str:
+    expected = [f"{check.operator} {check.expected}" for check in checks]
+    wanted = str(checks[0].expected) if len(checks) == 1 else " and ".join(expected)
+    holds = all([check.holds for check in checks])
+    return f"Actual: {checks[0].actual}, Expected: {wanted}, Score: {_SCORES[holds]}"
 
 
 def _finding(check: CountCheck) -> Finding:

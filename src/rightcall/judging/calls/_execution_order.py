@@ -75,6 +75,7 @@ class ExecutionOrderEvaluator(Evaluator[ExecutionOrderConfig, ExecutionOrderCrit
     """
 
     type_id = "execution-order"
+    orders_calls = True
     justification_type = ExecutionOrderJustification
     config_type = ExecutionOrderConfig
     criteria_type = ExecutionOrderCriteria

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from rightcall.errors import shown
-from rightcall.values.results import Finding, nth_text, order_phrase
+from rightcall.values.results import Finding, nth_text, order_phrase, wrong_side
 
 from ._comparison import Comparison, Line, difference_text
 
@@ -70,8 +70,14 @@ def _sentence(comparison: Comparison, line: Line, rule: Rule, subject: Subject) 
     name = comparison.expected[line.expected]
     if line.kind == "moved":
         text = comparison.expected_call(line.expected).text if comparison.expected.count(name) > 1 else name
-        return "RC103", f"`{text}` was called {_out_of_order(comparison, line)}", None
-    said = difference_text(comparison.differences(line.expected, line.actual))
+        together = _at_once(comparison, line)
+        return "RC103", f"`{text}` was called {_out_of_order(comparison, line)}{together}", _advice(together)
+    differences = comparison.differences(line.expected, line.actual)
+    made_up = comparison.made_up(line.expected, line.actual) if subject.code == "RC104" else ()
+    if made_up and len(made_up) == len(differences):
+        more = f"; and {len(made_up) - 1} more" if len(made_up) > 1 else ""
+        return "RC117", f"`{comparison.selection.names[line.actual]}`: {made_up[0]}{more}", None
+    said = difference_text(differences)
     if not said:
         return "RC301", f"`{name}`: {subject.unknown}", None
     call = comparison.selection.calls[line.actual]
@@ -79,13 +85,15 @@ def _sentence(comparison: Comparison, line: Line, rule: Rule, subject: Subject) 
         if call.output is None:
             return subject.code, f"`{name}` raised {shown(call.error)} and gave no output", None
         said += f"; it raised {shown(call.error)}"
-    order = f"; it was called {_out_of_order(comparison, line)}" if rule.order and line.out_of_place else ""
+    order = ""
+    if rule.order and line.out_of_place:
+        order = f"; it was called {_out_of_order(comparison, line)}{_at_once(comparison, line)}"
     return subject.code, f"`{name}` {subject.other}: {said}{order}", None
 
 
 def _missing(comparison: Comparison, index: int) -> tuple[str, str | None]:
     name, names = comparison.expected[index], comparison.selection.names
-    times = names.count(name)
+    times = sum([comparison.is_about(index, each) for each in names])
     if times:
         calls = f"the only call of `{name}` is" if times == 1 else f"all {times:,} calls of `{name}` are"
         return f"`{comparison.expected_call(index).text}` is missing: {calls} paired with other expectations", None
@@ -102,6 +110,26 @@ def _out_of_order(comparison: Comparison, line: Line) -> str:
         return _which(comparison, expected, actual, comparison.expected[line.expected])
 
     return order_phrase((line.expected, line.actual), in_place, name, expectation=True)
+
+
+def _at_once(comparison: Comparison, line: Line) -> str:
+    """Whether a call and the one that it is on the wrong side of were made at once: then their order says little."""
+    pairs = ((other.expected, other.actual) for other in _in_place(comparison))
+    wrong = wrong_side((line.expected, line.actual), pairs)
+    trajectory = comparison.selection.trajectory
+    if wrong is None or trajectory is None:
+        return ""
+    first, second = (trajectory.calls[comparison.selection.position(index)] for index in (line.actual, wrong[1]))
+    if trajectory.concurrent(first, second):
+        return "; they ran at the same time"
+    return "; the model asked for both at once" if first.group is not None and first.group == second.group else ""
+
+
+def _advice(together: str) -> str | None:
+    if not together:
+        return None
+    word = "overlap" if "ran" in together else "any_order"
+    return f"with `parallel: {word}` calls made at once have no order"
 
 
 def _which(comparison: Comparison, expected: int, actual: int, moved: str) -> str:

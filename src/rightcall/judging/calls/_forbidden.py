@@ -51,25 +51,29 @@ class ForbiddenTools(Evaluator[ForbiddenToolsConfig, ForbiddenToolsCriteria, Pat
     """
 
     type_id = "forbidden-tools"
+    takes_wildcards = True
     shorthand = Shorthand("never", "never", read_calls, SOME_CALLS)
     justification_type = ForbiddenToolsJustification
     config_type = ForbiddenToolsConfig
     criteria_type = ForbiddenToolsCriteria
 
     def compile(self, criteria: ForbiddenToolsCriteria) -> PatternPlan:
-        return PatternPlan.of(call_patterns(criteria.never, "subset", "never", self.limits))
+        calls = call_patterns(criteria.never, "subset", "never", self.limits, wildcards=criteria.wildcards)
+        return PatternPlan.of(calls)
 
     def tools_to_miss(self, criteria: ForbiddenToolsCriteria) -> list[str]:
         return [call.name for call in criteria.never]
 
-    def scope(self, criteria: ForbiddenToolsCriteria) -> CallScope:
+    def scope(self, criteria: ForbiddenToolsCriteria) -> CallScope | None:
         return self.plan(criteria).scope(finds_calls=True)
 
     def measure(self, selection: Selection, plan: PatternPlan) -> Measurement:
         return self.bound(selection, plan)
 
     def bound(self, selection: Selection, plan: PatternPlan) -> Measurement:
-        relation = relate(plan.expected, selection.calls, self.limits)
+        if selection.doubts is not None and plan.expected.numbers_calls:
+            return super().bound(selection, plan)
+        relation = relate(plan.expected, selection.calls, self.limits, selection.moment)
         if selection.doubts is not None:
             relation = Relation(without(relation.sure, selection.doubts.members), relation.possible)
         surely, possibly = any(relation.sure), any(relation.possible)

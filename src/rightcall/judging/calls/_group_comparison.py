@@ -58,7 +58,7 @@ class GroupedComparison(Comparison):
         self.read = read
         self.entries = entries
         self._in_sequence = in_sequence
-        patterns: Sequence[Pattern] = [read.expected.patterns[entry.leaf] for entry in entries]
+        patterns: Sequence[Pattern] = [read.patterns[entry.leaf] for entry in entries]
         names = [pattern.name for pattern in patterns]
         super().__init__(names, patterns, read.selection, None, limits)
         self._lines = self._aligned()

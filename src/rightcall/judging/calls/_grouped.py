@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
+from fractions import Fraction
+from functools import partial
 from typing import Literal, TypeAlias
 
 import msgspec
-from msgspec import UNSET
 
 from rightcall.errors import LimitError
 from rightcall.judging.core import ExpectedCall, Selection
@@ -24,11 +25,24 @@ from rightcall.matching.alignment import (
     Repeat,
     SearchBudget,
 )
-from rightcall.matching.matchers import ArgsPolicy, ExpectedCalls, Pattern, Relation, call_pattern, relate
+from rightcall.matching.matchers import (
+    ArgsPolicy,
+    Assignment,
+    ExpectedCalls,
+    NamesIn,
+    Pattern,
+    Relation,
+    assignments,
+    call_pattern,
+    check_names,
+    close_names,
+    names_in,
+    relate,
+)
 from rightcall.values.trajectory import Batches, Clock
 
 from ._match_types import ALLOWS_EXTRAS, IN_SEQUENCE, Judged, MatchType
-from ._steps import StepCall, StepGroup
+from ._steps import StepGroup
 
 Extra: TypeAlias = Literal["allow", "forbid", "others"]
 """Calls that no step takes: allowed, forbidden, or allowed if they are of tools that no step names."""
@@ -52,10 +66,13 @@ class GroupPlace(msgspec.Struct, frozen=True):
 class GroupedCalls(ExpectedCalls):
     """Expected calls with the groups they are in."""
 
-    __slots__ = ("around", "groups", "has_batches", "paths", "reader")
+    __slots__ = ("_make", "around", "bound", "groups", "has_batches", "paths", "reader")
 
     def __init__(self, steps: _Compiling, tree: Node) -> None:
         super().__init__(steps.patterns)
+        self._make = tuple(steps.make)
+        self.bound = tuple(steps.bound)
+        """The names of values in the arguments of each call."""
         self.paths = tuple(steps.paths)
         """Where each call is written, such as `expected[1].any_order[0]`."""
         self.around = tuple(steps.around)
@@ -64,17 +81,29 @@ class GroupedCalls(ExpectedCalls):
         self.has_batches = any([group.word == "at_once" for group in self.groups])
         self.reader = Reader(tree)
 
+    def closed(self, assignment: Assignment) -> ExpectedCalls:
+        """The calls with a value for each name in their arguments."""
+        makers = zip(self.patterns, self.bound, self._make, strict=True)
+        return ExpectedCalls([make(assignment) if bound else pattern for pattern, bound, make in makers])
+
 
 def grouped_calls(
-    steps: Sequence[object], match_type: MatchType, policy: ArgsPolicy, where: str, limits: Limits
+    steps: Sequence[object],
+    match_type: MatchType,
+    policy: ArgsPolicy,
+    where: str,
+    limits: Limits,
+    *,
+    wildcards: bool = True,
 ) -> GroupedCalls:
     """Return expected steps, compiled.
 
     Raises:
-        ExpectationError: a part of an expected call is not what it should be.
+        ExpectationError: a part of an expected call is not what it should be, or a name is not bound exactly once.
     """
-    compiling = _Compiling(policy, limits)
+    compiling = _Compiling(policy, limits, wildcards=wildcards)
     items = [compiling.node(step, f"{where}[{index}]", None) for index, step in enumerate(steps)]
+    compiling.check_names()
     if match_type == "SUBSET":
         items = [Perhaps(item) for item in items]
     return GroupedCalls(compiling, InOrder(tuple(items)) if match_type in IN_SEQUENCE else AnyOrder(tuple(items)))
@@ -83,11 +112,14 @@ def grouped_calls(
 class _Compiling:
     """Steps while they become a tree of numbers, and a pattern for each number."""
 
-    def __init__(self, policy: ArgsPolicy, limits: Limits) -> None:
+    def __init__(self, policy: ArgsPolicy, limits: Limits, *, wildcards: bool = True) -> None:
         self._policy = policy
         self._limits = limits
+        self._wildcards = wildcards
         self._open: list[int] = []
         self.patterns: list[Pattern] = []
+        self.make: list[Callable[[Assignment], Pattern]] = []
+        self.bound: list[NamesIn] = []
         self.paths: list[str] = []
         self.around: list[tuple[int, ...]] = []
         self.groups: list[GroupPlace] = []
@@ -97,7 +129,9 @@ class _Compiling:
             return self._group(step, path, agent)
         if not isinstance(step, ExpectedCall):
             raise TypeError(f"a step is a call or a group, not {step!r}")
+        self.bound.append(names_in(step.args, f"{path}.args"))
         self.patterns.append(self._pattern(step, path, agent))
+        self.make.append(partial(self._pattern, step, path, agent))
         self.paths.append(path)
         self.around.append(tuple(self._open))
         return OneCall(len(self.patterns) - 1)
@@ -117,19 +151,23 @@ class _Compiling:
         self.groups[number] = msgspec.structs.replace(self.groups[number], end=end, parts=tuple(parts))
         return _node(step, tuple(items))
 
-    def _pattern(self, call: ExpectedCall, path: str, agent: str | None) -> Pattern:
-        if not isinstance(call, StepCall):
-            return call_pattern(call.name, call.args, self._policy, agent=agent, where=path, limits=self._limits)
+    def check_names(self) -> None:
+        """Check that every name of a value is bound once and used. Raises `ExpectationError`."""
+        repeats = [any([self.groups[number].word == "repeat" for number in around]) for around in self.around]
+        check_names(list(zip([f"{path}.args" for path in self.paths], self.bound, repeats, strict=True)))
+
+    def _pattern(
+        self, call: ExpectedCall, path: str, agent: str | None, assignment: Assignment | None = None
+    ) -> Pattern:
         return call_pattern(
             call.name,
-            call.args,
+            call.args if assignment is None else close_names(call.args, assignment),
             self._policy,
-            output=call.output if call.has_output else UNSET,
-            status=call.status,
-            agent=call.agent or agent,
-            turn=call.turn,
+            wildcards=self._wildcards,
+            names=True,
             where=path,
             limits=self._limits,
+            **{"agent": agent, **call.parts},
         )
 
 
@@ -187,10 +225,12 @@ def f1_of(reading: Reading) -> float:
 
 
 class ReadTurn(msgspec.Struct, frozen=True):
-    """A turn, read: by what is sure, and by what is possible."""
+    """A turn, read: its score, and the reading by what is sure."""
 
     judged: Judged
     expected: GroupedCalls
+    patterns: Sequence[Pattern]
+    """The expected calls, each with the values that names in it stand for."""
     selection: Selection
     """The calls that count."""
     relation: Relation
@@ -206,19 +246,64 @@ def read_turn(
 ) -> ReadTurn:
     """The score of a turn by its best reading, with its bounds where the trace did not record enough.
 
+    Where names stand for values, the best over all values counts that they can have.
+
     Raises:
         LimitError: more comparisons than the limits allow, or the search for the best reading takes too long.
     """
     grouped = expected if isinstance(expected, GroupedCalls) else NOTHING
     counted = rule.narrowed(selection)
-    relation = relate(grouped, counted.calls, limits, counted.moment)
     batches = _batches(counted) if grouped.has_batches else Batches((), ())
-    sure = _read(grouped, relation.sure, counted, batches.sure, rule, budget)
+    read = [
+        _read_closed(grouped, closed, counted, batches, rule, limits, budget)
+        for closed in _closed(grouped, counted, limits)
+    ]
+    sure = max(read, key=lambda each: _rank(each.sure, rule, counted))
+    possible = max([each.possible for each in read], key=lambda each: _rank(each, rule, counted))
+    certain = all([each.sure is each.possible for each in read])
+    score = rule.score(sure.sure)
+    judged = Judged(score, score) if certain else _bounds(sure.sure, possible, rule)
+    return ReadTurn(judged, grouped, sure.patterns, counted, sure.relation, sure.sure)
+
+
+class _Read(msgspec.Struct, frozen=True):
+    """The readings for one choice of values."""
+
+    patterns: Sequence[Pattern]
+    relation: Relation
+    sure: Reading
+    possible: Reading
+
+
+def _closed(expected: GroupedCalls, selection: Selection, limits: Limits) -> list[ExpectedCalls]:
+    if not any(expected.bound):
+        return [expected]
+    steps = list(zip(expected.patterns, expected.bound, strict=True))
+    return [expected.closed(each) for each in assignments(steps, selection.calls, limits, selection.moment)]
+
+
+def _read_closed(
+    expected: GroupedCalls,
+    closed: ExpectedCalls,
+    selection: Selection,
+    batches: Batches,
+    rule: ReadingRule,
+    limits: Limits,
+    budget: SearchBudget,
+) -> _Read:
+    relation = relate(closed, selection.calls, limits, selection.moment)
+    sure = _read(expected, relation.sure, selection, batches.sure, rule, budget)
     if relation.is_certain and batches.sure == batches.possible:
-        score = rule.score(sure)
-        return ReadTurn(Judged(score, score), grouped, counted, relation, sure)
-    possible = _read(grouped, relation.possible, counted, batches.possible, rule, budget)
-    return ReadTurn(_bounds(sure, possible, rule), grouped, counted, relation, sure)
+        return _Read(closed.patterns, relation, sure, sure)
+    possible = _read(expected, relation.possible, selection, batches.possible, rule, budget)
+    return _Read(closed.patterns, relation, sure, possible)
+
+
+def _rank(reading: Reading, rule: ReadingRule, selection: Selection) -> tuple[Fraction, int, int]:
+    """What makes one reading count rather than another: the ratio, then pairs, then fewer steps."""
+    size = reading.matched + reading.missing
+    over, under = (reading.matched, size) if rule.allows_extras else (2 * reading.matched, size + len(selection.calls))
+    return Fraction(over, under) if under else Fraction(1), reading.matched, -size
 
 
 def _bounds(sure: Reading, possible: Reading, rule: ReadingRule) -> Judged:
@@ -286,6 +371,7 @@ def bound_read_turn(
     counted = rule.narrowed(selection)
     doubts = counted.doubts
     missing = doubts is not None and doubts.missing
+    # A name may stand for any value here: at most that is too much, and nothing of it is sure.
     relation = relate(grouped, counted.calls, limits, counted.moment)
     everything = ((0, len(counted.calls)),)
     loose = msgspec.structs.replace(counted, free=counted.loose)
@@ -294,7 +380,10 @@ def bound_read_turn(
     if missing and not rule.allows_extras:
         return Judged(0.0, high)
     held = _surely_in_order(counted)
-    rows = [[call for call in row if call in held] for row in relation.sure]
+    rows = [
+        [] if bound else [call for call in row if call in held]
+        for row, bound in zip(relation.sure, grouped.bound, strict=True)
+    ]
     ordered = msgspec.structs.replace(counted, free=())
     least = _read(grouped, rows, ordered, (), rule, budget)
     low = f1_of(least)

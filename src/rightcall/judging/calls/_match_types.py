@@ -66,11 +66,11 @@ def grade_turn(expected: ExpectedCalls, selection: Selection, match_type: MatchT
         paired = pair(expected, selection, limits)
         return Judged(paired.low / total, paired.high / total, paired.relation is None)
     sure, possible = _arrangements(expected, selection, limits)
-    relation = relate(expected, sure.calls, limits)
+    relation = relate(expected, sure.calls, limits, sure.moment)
     low = len(related_subsequence(relation.sure, made))
     if relation.is_certain:
         return Judged(low / total, low / total)
-    rows = relation.possible if possible is sure else relate(expected, possible.calls, limits).possible
+    rows = relation.possible if possible is sure else relate(expected, possible.calls, limits, possible.moment).possible
     return Judged(low / total, len(related_subsequence(rows, made)) / total)
 
 
@@ -89,6 +89,8 @@ def _match_in_sequence(expected: ExpectedCalls, selection: Selection, match_type
         return _FAILED
     if expected.is_beginning_of(selection.calls, selection.names):
         return _PASSED
+    if expected.special:
+        return _match_by_rows(expected, selection, limits)
     follows = _follows_exactly if exact else _follows_in_order
     if selection.free:
         low, high = _arrangements(expected, selection, limits)
@@ -98,11 +100,21 @@ def _match_in_sequence(expected: ExpectedCalls, selection: Selection, match_type
     return Judged(float(holds is True), float(holds is not False))
 
 
+def _match_by_rows(expected: ExpectedCalls, selection: Selection, limits: Limits) -> Judged:
+    """Whether the expected calls are met in order, by which calls satisfy each of them."""
+    sure, possible = _arrangements(expected, selection, limits)
+    surely = relate(expected, sure.calls, limits, sure.moment).sure
+    possibly = relate(expected, possible.calls, limits, possible.moment).possible
+    size = len(selection.calls)
+    low = len(related_subsequence(surely, size)) == len(expected)
+    return Judged(float(low), float(low or len(related_subsequence(possibly, size)) == len(expected)))
+
+
 def _arrangements(expected: ExpectedCalls, selection: Selection, limits: Limits) -> tuple[Selection, Selection]:
     """The calls in the order that suits the expectation best: by what is sure, and by what is possible."""
     if not selection.free:
         return selection, selection
-    relation = relate(expected, selection.calls, limits)
+    relation = relate(expected, selection.calls, limits, selection.moment)
     sure = selection.arranged(relation.sure, limits)
     return sure, sure if relation.is_certain else selection.arranged(relation.possible, limits)
 
@@ -178,8 +190,10 @@ class _Turn:
         self._wanted, self._match_type, self._limits = len(expected), match_type, limits
         self._all, self._sure = selection, selection.sure()
         self._made, self._made_surely = len(selection.calls), len(self._sure.calls)
-        self._of_all: Relation = relate(expected, selection.calls, limits)
-        self._of_sure = self._of_all if self._sure is selection else relate(expected, self._sure.calls, limits)
+        self._of_all: Relation = relate(expected, selection.calls, limits, selection.moment)
+        self._of_sure = (
+            self._of_all if self._sure is selection else relate(expected, self._sure.calls, limits, self._sure.moment)
+        )
         self._missing = selection.doubts is not None and selection.doubts.missing
         self._whole = self._made == self._made_surely and not self._missing
 

@@ -21,10 +21,11 @@ from rightcall.judging.core import (
     ToolName,
 )
 from rightcall.limits import Limits
-from rightcall.matching.alignment import common_length
+from rightcall.matching.alignment import Row, common_length, related_subsequence
+from rightcall.matching.matchers import ExpectedCalls, call_pattern, relate
 from rightcall.values.results import Explained, Finding, Justification, ToolCallOrderEvaluatorJustification
 
-from ._comparison import Comparison, ComparisonAccount, compare_names, too_long_to_align
+from ._comparison import Comparison, ComparisonAccount, compare_calls, compare_names, too_long_to_align
 from ._findings import Rule, Subject, find
 from ._sequences import is_surely_exact, least_in_order, may_be_exact
 
@@ -51,18 +52,40 @@ class OrderPlan(msgspec.Struct, frozen=True):
     ids: dict[str, int]
     expected_ids: list[int]
     size: int
+    patterns: ExpectedCalls | None = None
+    """The names as patterns, where one of them has a `*` that stands for any characters."""
 
     @classmethod
-    def of(cls, expected: Iterable[str]) -> OrderPlan:
+    def of(cls, expected: Iterable[str], *, wildcards: bool = False) -> OrderPlan:
         """The plan of these names."""
         ids: dict[str, int] = {}
         names = list(expected)
-        return cls(names, ids, [ids.setdefault(name, len(ids)) for name in names], len(names))
+        starred = wildcards and any(["*" in name for name in names])
+        patterns = ExpectedCalls([call_pattern(name) for name in names]) if starred else None
+        return cls(names, ids, [ids.setdefault(name, len(ids)) for name in names], len(names), patterns)
 
     @property
     def names(self) -> Set[str]:
         """The tools that are expected."""
-        return self.ids.keys()
+        return self.ids.keys() if self.patterns is None else self.patterns.tools
+
+    def rows(self, selection: Selection) -> list[Row]:
+        """For each expected name, the places of the selected calls that have it, or fit it."""
+        if self.patterns is None:
+            return selection.rows_of(self.expected)
+        return relate(self.patterns, selection.calls).sure
+
+    def most_in_order(self, selection: Selection) -> int:
+        """How many of the expected names were called in order."""
+        if self.patterns is None:
+            return common_length(self.expected_ids, self.numbered(selection.names))
+        return len(related_subsequence(self.rows(selection), len(selection.calls)))
+
+    def is_met_exactly(self, selection: Selection) -> bool:
+        """Return whether the calls are the expected ones, one by one."""
+        if self.patterns is None:
+            return self.expected == list(selection.names)
+        return len(selection.calls) == self.size == self.most_in_order(selection)
 
     def numbered(self, names: Iterable[str]) -> list[int]:
         """Return the numbers of actual names; all that are not expected share one."""
@@ -78,21 +101,25 @@ class ToolCallOrderEvaluator(Evaluator[ToolCallOrderEvaluatorConfig, ToolCallOrd
     """
 
     type_id = "tool-call-order"
+    takes_wildcards = True
+    orders_calls = True
     shorthand = Shorthand("order", "tool_calls_order", schema={"type": "array", "items": TEXT, "minItems": 1})
     justification_type = ToolCallOrderEvaluatorJustification
     config_type = ToolCallOrderEvaluatorConfig
     criteria_type = ToolCallOrderEvaluationCriteria
 
     def compile(self, criteria: ToolCallOrderEvaluationCriteria) -> OrderPlan:
-        return OrderPlan.of(criteria.tool_calls_order)
+        return OrderPlan.of(criteria.tool_calls_order, wildcards=criteria.wildcards)
 
-    def scope(self, criteria: ToolCallOrderEvaluationCriteria) -> NameScope:
+    def scope(self, criteria: ToolCallOrderEvaluationCriteria) -> NameScope | None:
+        if self.plan(criteria).patterns is not None:
+            return None
         strict = self.config.strict
         return NameScope(criteria.tool_calls_order, "equal" if strict else "share", extras=strict)
 
     def measure(self, selection: Selection, plan: OrderPlan) -> Measurement:
         if selection.free:
-            selection = selection.arranged_by_name(plan.expected, self.limits)
+            selection = selection.arranged(plan.rows(selection), self.limits)
         score = self._score(selection, plan)
         warnings = too_long_to_align(len(plan.expected), len(selection.names), self.limits)
         account = Explained() if warnings else OrderAccount(selection, plan, self.config.strict, self.limits)
@@ -104,24 +131,22 @@ class ToolCallOrderEvaluator(Evaluator[ToolCallOrderEvaluatorConfig, ToolCallOrd
         return Measurement(low, high, account)
 
     def _score(self, selection: Selection, plan: OrderPlan) -> float:
-        if plan.expected == list(selection.names):
+        if plan.is_met_exactly(selection):
             return 1.0
-        if self.config.strict:
-            return 0.0
-        return common_length(plan.expected_ids, plan.numbered(selection.names)) / len(plan.expected)
+        return 0.0 if self.config.strict else plan.most_in_order(selection) / plan.size
 
 
 def names_bounds(plan: OrderPlan, selection: Selection, limits: Limits, *, exact: bool) -> tuple[float, float]:
     """The bounds of the share of expected names that are in order or, exact, of 1.0 where the calls are just these."""
     sure = selection.sure()
     if exact:
-        low = is_surely_exact(selection.rows_of(plan.expected), selection)
-        return float(low), float(may_be_exact(selection.rows_of(plan.expected), selection))
-    surely = least_in_order(sure.rows_of(plan.expected), sure) / plan.size
+        rows = plan.rows(selection)
+        return float(is_surely_exact(rows, selection)), float(may_be_exact(rows, selection))
+    surely = least_in_order(plan.rows(sure), sure) / plan.size
     if selection.doubts is not None and selection.doubts.missing:
         return surely, 1.0
-    best = selection.arranged_by_name(plan.expected, limits) if selection.loose else selection
-    return surely, common_length(plan.expected_ids, plan.numbered(best.names)) / plan.size
+    best = selection.arranged(plan.rows(selection), limits) if selection.loose else selection
+    return surely, plan.most_in_order(best) / plan.size
 
 
 class OrderAccount(ComparisonAccount):
@@ -134,6 +159,8 @@ class OrderAccount(ComparisonAccount):
 
     def compare(self) -> Comparison:
         """The alignment of the names."""
+        if self.plan.patterns is not None:
+            return compare_calls(self.plan.patterns, self.selection, self.limits)
         return compare_names(self.plan.expected, self.selection, self.limits)
 
     def justify(self) -> Justification:

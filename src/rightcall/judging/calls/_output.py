@@ -14,7 +14,7 @@ from rightcall.judging.core import (
     UserModel,
     read_outputs,
 )
-from rightcall.matching.matchers import OutputPattern
+from rightcall.matching.matchers import OutputPattern, Pattern, call_pattern
 from rightcall.values.results import Justification, ToolCallOutputEvaluatorJustification
 
 from ._comparison import Comparison
@@ -29,6 +29,8 @@ class ExpectedOutput(UserModel):
     output: Any
     id: str | None = None
     """The id of the tool, for comparing tools by id, as UiPath does."""
+    nth: int | None = None
+    """Which call of the tool is meant: 1 for the first, -1 for the last."""
 
 
 class ToolCallOutputEvaluationCriteria(Criteria):
@@ -57,6 +59,7 @@ class ToolCallOutputEvaluator(PairingEvaluator[ToolCallOutputEvaluatorConfig, To
 
     subject = Subject("tool_outputs", "RC106", "gave another output", "its output was not recorded")
     type_id = "tool-call-output"
+    takes_wildcards = True
     shorthand = Shorthand("outputs", "tool_outputs", read_outputs, {"type": ["array", "object"]})
     justification_type = ToolCallOutputEvaluatorJustification
     config_type = ToolCallOutputEvaluatorConfig
@@ -65,18 +68,26 @@ class ToolCallOutputEvaluator(PairingEvaluator[ToolCallOutputEvaluatorConfig, To
     def compile(self, criteria: ToolCallOutputEvaluationCriteria) -> PatternPlan:
         text = self.config.compare == "text"
         patterns = [
-            OutputPattern(
-                expected.name,
-                expected.output,
-                text=text,
-                where=f"tool_outputs[{index}].output",
-                limits=self.limits,
-            )
+            self._pattern(expected, f"tool_outputs[{index}]", text=text, wildcards=criteria.wildcards)
             for index, expected in enumerate(criteria.tool_outputs)
         ]
         return PatternPlan.of(patterns)
 
-    def scope(self, criteria: ToolCallOutputEvaluationCriteria) -> CallScope:
+    def _pattern(self, expected: ExpectedOutput, where: str, *, text: bool, wildcards: bool) -> Pattern:
+        if expected.nth is None and not (wildcards and "*" in expected.name):
+            place = f"{where}.output"
+            return OutputPattern(expected.name, expected.output, text=text, where=place, limits=self.limits)
+        return call_pattern(
+            expected.name,
+            output=expected.output,
+            nth=expected.nth,
+            as_text=text,
+            wildcards=wildcards,
+            where=where,
+            limits=self.limits,
+        )
+
+    def scope(self, criteria: ToolCallOutputEvaluationCriteria) -> CallScope | None:
         return self.plan(criteria).scope()
 
     def score(self, pairs: int, expected: int, actual: int) -> float:

@@ -21,7 +21,7 @@ from rightcall.judging.core import (
 )
 from rightcall.limits import Limits
 from rightcall.matching.alignment import Row, maximum_pairing, only_pairing
-from rightcall.matching.matchers import ArgsPolicy, CallPattern, ExpectedCalls, Pattern, Relation, relate
+from rightcall.matching.matchers import ArgsPolicy, ExpectedCalls, Pattern, Relation, call_pattern, relate
 from rightcall.values.results import Explained, Finding, Justification
 
 from ._comparison import Comparison, ComparisonAccount, compare_calls, too_long_to_align
@@ -33,10 +33,20 @@ _MOST_KINDS = 6
 _WITHOUT_END = 10**15
 
 
-def call_patterns(calls: Sequence[ExpectedCall], policy: ArgsPolicy, where: str, limits: Limits) -> list[CallPattern]:
+def call_patterns(
+    calls: Sequence[ExpectedCall], policy: ArgsPolicy, where: str, limits: Limits, *, wildcards: bool = False
+) -> list[Pattern]:
     """Expected calls, each compiled under an argument policy. Raises `ExpectationError`."""
     return [
-        CallPattern(call.name, call.args, policy, where=f"{where}[{index}].args", limits=limits)
+        call_pattern(
+            call.name,
+            call.args,
+            policy,
+            wildcards=wildcards,
+            where=f"{where}[{index}]",
+            limits=limits,
+            **call.parts,
+        )
         for index, call in enumerate(calls)
     ]
 
@@ -58,10 +68,15 @@ class PatternPlan(msgspec.Struct, frozen=True):
     def of(cls, patterns: Sequence[Pattern]) -> PatternPlan:
         """The plan of these patterns."""
         expected = ExpectedCalls(patterns)
-        return cls(expected, expected.name_set, len(patterns), expected.spends)
+        return cls(expected, expected.tools, len(patterns), expected.spends)
 
-    def scope(self, *, others: bool = False, finds_calls: bool = False) -> CallScope:
-        """Return the scope of a verdict that follows from which calls satisfy which patterns, in any order."""
+    def scope(self, *, others: bool = False, finds_calls: bool = False) -> CallScope | None:
+        """Return the scope of a verdict that follows from which calls satisfy which patterns, in any order.
+
+        None where these depend on more than the name and one part of a call.
+        """
+        if self.expected.special:
+            return None
         patterns = tuple(self.expected.patterns)
         return CallScope(self.expected.name_set, patterns, others=others, finds_calls=finds_calls)
 
@@ -104,7 +119,9 @@ class PairingEvaluator(Evaluator[ConfigT, CriteriaT, PatternPlan]):
         return Measurement(low, high, account, warnings)
 
     def bound(self, selection: Selection, plan: PatternPlan) -> Measurement:
-        relation = relate(plan.expected, selection.calls, self.limits)
+        if plan.expected.numbers_calls:
+            return super().bound(selection, plan)
+        relation = relate(plan.expected, selection.calls, self.limits, selection.moment)
         doubts = selection.doubts or Doubts()
         surely = len(selection.calls) - len(doubts.members)
         paired = Paired(
@@ -171,7 +188,7 @@ def pair(expected: ExpectedCalls, selection: Selection, limits: Limits) -> Paire
     """
     if expected.is_beginning_of(selection.calls, selection.names):
         return Paired(len(expected), len(expected), None)
-    relation = relate(expected, selection.calls, limits)
+    relation = relate(expected, selection.calls, limits, selection.moment)
     low = _size(relation.sure)
     return Paired(low, low if relation.is_certain else _size(relation.possible), relation)
 

@@ -36,13 +36,15 @@ class QualityEvaluator(PairingEvaluator[QualityConfig, ExpectedCallsCriteria]):
     """The base of precision, recall and F1: a largest pairing of expected with actual calls."""
 
     subject = Subject("expected")
+    takes_wildcards = True
     justification_type = PairingJustification
     config_type = QualityConfig
     criteria_type = ExpectedCallsCriteria
 
     def compile(self, criteria: ExpectedCallsCriteria) -> PatternPlan:
         policy = criteria.args_match or self.config.args_match
-        return PatternPlan.of(call_patterns(criteria.expected, policy, "expected", self.limits))
+        calls = call_patterns(criteria.expected, policy, "expected", self.limits, wildcards=criteria.wildcards)
+        return PatternPlan.of(calls)
 
     def justify(self, comparison: Comparison, pairs: int, expected: int, actual: int) -> Justification:
         return PairingJustification(expected=expected, actual=actual, paired=pairs, alignment=comparison.alignment())
@@ -61,7 +63,7 @@ class ToolPrecision(QualityEvaluator):
     def rule(self, actual: int) -> Rule:
         return Rule(extras=True, missing=actual == 0)
 
-    def scope(self, criteria: ExpectedCallsCriteria) -> CallScope:
+    def scope(self, criteria: ExpectedCallsCriteria) -> CallScope | None:
         return self.plan(criteria).scope(others=True)
 
     def score(self, pairs: int, expected: int, actual: int) -> float:
@@ -77,7 +79,7 @@ class ToolRecall(QualityEvaluator):
     type_id = "tool-recall"
     criteria_type = RecallCriteria
 
-    def scope(self, criteria: ExpectedCallsCriteria) -> CallScope:
+    def scope(self, criteria: ExpectedCallsCriteria) -> CallScope | None:
         return self.plan(criteria).scope()
 
     def score(self, pairs: int, expected: int, actual: int) -> float:
@@ -96,7 +98,7 @@ class ToolF1(QualityEvaluator):
     def rule(self, actual: int) -> Rule:
         return Rule(extras=True)
 
-    def scope(self, criteria: ExpectedCallsCriteria) -> CallScope:
+    def scope(self, criteria: ExpectedCallsCriteria) -> CallScope | None:
         return self.plan(criteria).scope(others=True)
 
     def score(self, pairs: int, expected: int, actual: int) -> float:
@@ -126,7 +128,7 @@ class SingleToolUse(QualityEvaluator):
     type_id = "single-tool-use"
     criteria_type = SingleToolUseCriteria
 
-    def scope(self, criteria: ExpectedCallsCriteria) -> CallScope:
+    def scope(self, criteria: ExpectedCallsCriteria) -> CallScope | None:
         return self.plan(criteria).scope()
 
     def score(self, pairs: int, expected: int, actual: int) -> float:

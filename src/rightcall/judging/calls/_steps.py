@@ -5,11 +5,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from rightcall.errors import CriteriaError, nearest, shown
-from rightcall.judging.core import After, Bounds, ExpectedCall, UserModel
-from rightcall.limits import DEFAULT_LIMITS
+from rightcall.judging.core import ExpectedCall, UserModel
 
 Word: TypeAlias = Literal["any_order", "at_once", "optional", "one_of", "repeat", "steps"]
 WORDS: tuple[str, ...] = ("any_order", "at_once", "optional", "one_of", "repeat", "steps")
@@ -24,31 +23,6 @@ _NO_ORDER = "calls made at once have no order; put the sequence into any_order"
 Place: TypeAlias = Any
 """A place in what was written, as the checks of models have it: `(the place around it, key or index)`."""
 Mistakes: TypeAlias = list[tuple[tuple[str | int, ...], str]]
-
-
-def _tool_or_pattern(value: str) -> str:
-    if not 0 < len(value) <= DEFAULT_LIMITS.name_length:
-        raise ValueError(f"a tool's name has 1 to {DEFAULT_LIMITS.name_length:,} characters, this one {len(value):,}")
-    return value
-
-
-class StepCall(ExpectedCall):
-    """An expected call of which more than name and arguments counts, or whose name has a `*` for any characters."""
-
-    name: Annotated[str, After(_tool_or_pattern)]
-    output: Any = None
-    """What the tool gives back, with any matchers in it."""
-    status: Literal["ok", "error"] | None = None
-    """Whether the call went well."""
-    agent: str | None = None
-    """Who made the call."""
-    turn: Annotated[int, Bounds(least=0)] | None = None
-    """The turn of the conversation it was made in, from 0."""
-
-    @property
-    def has_output(self) -> bool:
-        """Whether an output is expected: that may be `null`."""
-        return "output" in self.model_fields_set
 
 
 class StepGroup(UserModel):
@@ -158,8 +132,7 @@ class _Reading:
             )
         if bound := next((key for key in value if _snake(key) in _BESIDE["repeat"]), None):
             return self._wrong((place, bound), _not_beside("a call", bound, ()))
-        plain = value.keys() <= {"name", "args", "id"} and "*" not in value["name"]
-        return (ExpectedCall if plain else StepCall).check_value(value, place, self._mistakes)
+        return ExpectedCall.check_value(value, place, self._mistakes)
 
     def _group(self, word: str, key: str, value: dict[Any, Any], place: Place, depth: int) -> Any:
         beside = {_snake(other): (other, item) for other, item in value.items() if other != key}

@@ -28,7 +28,7 @@ from rightcall.judging.core import (
 )
 from rightcall.limits import Limits
 from rightcall.matching.alignment import SearchBudget
-from rightcall.matching.matchers import ArgsPolicy, ExpectedCalls, Pattern, call_pattern, tool_names
+from rightcall.matching.matchers import ArgsPolicy, ExpectedCalls, names_in, tool_names
 from rightcall.values.results import Explained, Finding, Justification, ToolTrajectoryEvaluatorJustification, TurnScore
 
 from ._comparison import Comparison, too_long_to_align
@@ -55,6 +55,7 @@ from ._match_types import (
     grade_turn,
     match_turn,
 )
+from ._pairs import call_patterns
 from ._steps import WrittenStep, placed_calls, read_steps
 from ._turns import TrajectoryPlan, Turn, by_turn, has_unknown_turns, in_every_turn, mean, with_doubtful_calls
 
@@ -106,6 +107,10 @@ class ToolTrajectoryEvaluationCriteria(Criteria):
             raise ValueError("give 'expected' for the whole run or 'expected_turns' for each turn, one of the two")
         if self.expected_turns == ():
             raise ValueError("expected_turns is empty; a conversation has at least one turn")
+        if self.expected_turns is not None and self.turn is not None:
+            raise ValueError(
+                "'turn' chooses the calls of one turn, and 'expected_turns' is about all of them; give one"
+            )
 
     def call_lists(self) -> Iterator[tuple[str, Sequence[Any]]]:
         """Yield the calls in each list of steps that is not empty, groups taken apart."""
@@ -146,6 +151,8 @@ class ToolTrajectoryEvaluator(
     """
 
     type_id = "tool-trajectory"
+    orders_calls = True
+    takes_wildcards = True
     empty_turn: ClassVar[Any] = []
     shorthand = Shorthand(
         "calls",
@@ -164,23 +171,22 @@ class ToolTrajectoryEvaluator(
         turns: Sequence[Any] = criteria.expected_turns or (criteria.expected or (),)
         places = [f"expected_turns[{turn}]" for turn in range(len(turns))] if by_turn else ["expected"]
         match_type = criteria.match_type or self.config.match_type
-        written = zip(turns, places, strict=True)
+        written = list(zip(turns, places, strict=True))
         if self._is_plain(criteria, turns, match_type):
-            compiled = [ExpectedCalls(self._patterns(calls, policy, where)) for calls, where in written]
+            compiled = [
+                ExpectedCalls(call_patterns(calls, policy, where, self.limits, wildcards=criteria.wildcards))
+                for calls, where in written
+            ]
             if not any([turn.special for turn in compiled]):
                 return self._plan(compiled, by_turn, match_type, policy, None)
-            written = zip(turns, places, strict=True)
-        grouped = [grouped_calls(steps, match_type, policy, where, self.limits) for steps, where in written]
+        grouped = [
+            grouped_calls(steps, match_type, policy, where, self.limits, wildcards=criteria.wildcards)
+            for steps, where in written
+        ]
         names = tool_names([name for turn in grouped for name in turn.names])
         extra = criteria.extra or self.config.extra
         rule = ReadingRule.of(extra, self.config.partial_credit, match_type, names)
         return self._plan(grouped, by_turn, match_type, policy, rule)
-
-    def _patterns(self, calls: Sequence[ExpectedCall], policy: ArgsPolicy, where: str) -> list[Pattern]:
-        return [
-            call_pattern(call.name, call.args, policy, where=f"{where}[{index}]", limits=self.limits)
-            for index, call in enumerate(calls)
-        ]
 
     def _is_plain(
         self, criteria: ToolTrajectoryEvaluationCriteria, turns: Sequence[Any], match_type: MatchType
@@ -190,7 +196,7 @@ class ToolTrajectoryEvaluator(
         usual = "allow" if match_type in ALLOWS_EXTRAS else "forbid"
         if self.config.partial_credit == "f1" or (extra is not None and extra != usual):
             return False
-        return all([type(step) is ExpectedCall for steps in turns for step in steps])
+        return all([isinstance(step, ExpectedCall) and not names_in(step.args) for steps in turns for step in steps])
 
     def _plan(
         self,
@@ -200,7 +206,7 @@ class ToolTrajectoryEvaluator(
         policy: ArgsPolicy,
         reads: ReadingRule | None,
     ) -> TrajectoryPlan:
-        names = reads.names if reads is not None else frozenset(name for turn in turns for name in turn.names)
+        names = reads.names if reads is not None else tool_names([name for turn in turns for name in turn.names])
         spends = any([turn.spends for turn in turns])
         return TrajectoryPlan(list(turns), by_turn, match_type, policy, names, sum(map(len, turns)), spends, reads)
 

@@ -11,7 +11,13 @@ from ._checks import (
     Key as Key,
     Length as Length,
     Made as Made,
+    Mistakes as Mistakes,
     NotDumped as NotDumped,
+    Place as Place,
+    path_of as path_of,
+    refuse as refuse,
+    reject as reject,
+    text_of as text_of,
 )
 from ._criteria import (
     Call as Call,
@@ -31,6 +37,7 @@ from ._declarations import (
     CALLS as CALLS,
     NUMBER as NUMBER,
     SOME_CALLS as SOME_CALLS,
+    STEP_WORDS as STEP_WORDS,
     TEXT as TEXT,
     WHOLE as WHOLE,
     CallScope as CallScope,
@@ -38,10 +45,11 @@ from ._declarations import (
     Scope as Scope,
     Scoring as Scoring,
     Shorthand as Shorthand,
+    is_word as is_word,
     read_calls as read_calls,
     read_outputs as read_outputs,
 )
-from ._doubts import Doubts as Doubts
+from ._doubts import Doubts as Doubts, Range as Range
 from ._evaluator import (
     ConfigT as ConfigT,
     CriteriaT as CriteriaT,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar, get_args
 
 from rightcall.errors import nearest, pattern_problem, shown
 from rightcall.limits import DEFAULT_LIMITS
-from rightcall.matching.matchers import ArgsPolicy
+from rightcall.matching.matchers import ArgsPolicy, tool_names
 
 from ._checks import After, Before, Bounds, Made
 from ._user_model import UserModel
@@ -16,10 +16,14 @@ from ._user_model import UserModel
 
 def tool_name(value: str) -> str:
     """The exact name of a tool. Raises `ValueError`."""
+    if problem := pattern_problem(_written_name(value)):
+        raise ValueError(problem)
+    return value
+
+
+def _written_name(value: str) -> str:
     if not 0 < len(value) <= DEFAULT_LIMITS.name_length:
         raise ValueError(f"a tool's name has 1 to {DEFAULT_LIMITS.name_length:,} characters, this one {len(value):,}")
-    if problem := pattern_problem(value):
-        raise ValueError(problem)
     return value
 
 
@@ -48,7 +52,9 @@ Listed = Annotated[ItemsT, Before(_listed)]
 NotEmpty = Annotated[ItemsT, Before(_listed), After(_not_empty)]
 """Expectations that must not be empty: nothing expected is a mistake here, not a score."""
 
-ToolName: TypeAlias = Annotated[str, After(tool_name)]
+ToolName: TypeAlias = Annotated[str, After(_written_name)]
+"""The name of a tool. Whether it may have a `*` in it, which stands for any characters, is up to the criteria."""
+AgentName: TypeAlias = Annotated[str, After(_agent_name)]
 Threshold: TypeAlias = Annotated[float, Bounds(least=0, most=1)]
 
 
@@ -86,6 +92,24 @@ class ExpectedCall(UserModel):
     args: Annotated[Any, After(_is_object)] = None
     id: str | None = None
     """The id of the tool, for comparing tools by id, as UiPath does."""
+    output: Any = None
+    """What the tool gives back, with any matchers in it."""
+    status: Literal["ok", "error"] | None = None
+    """Whether the call went well."""
+    agent: AgentName | None = None
+    """Who made the call."""
+    turn: Annotated[int, Bounds(least=0)] | None = None
+    """The turn of the conversation it was made in, from 0."""
+    nth: int | None = None
+    """Which call of the tool is meant: 1 for the first, -1 for the last."""
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """What is expected of the call beside its name and arguments."""
+        return {key: self.__dict__[key] for key in _PARTS if key in self.model_fields_set}
+
+
+_PARTS = ("output", "status", "agent", "turn", "nth")
 
 
 def _call_from_name(value: Any) -> Any:
@@ -96,6 +120,14 @@ Call = Annotated[ExpectedCall, Before(_call_from_name)]
 """An expected call, or its name alone."""
 
 
+Parallel: TypeAlias = Literal["in_order", "recorded", "any_order", "overlap"]
+"""Which calls have no order: none, those of one recorded group, those of one group, those that ran at once."""
+
+
+Failed: TypeAlias = Literal["count", "ignore", "ignore_suspected"]
+"""What becomes of calls that failed: they count, or are left out, with or without those that may have failed."""
+
+
 class Criteria(UserModel):
     """The expectation of an evaluator. Every kind of criteria can narrow down the calls it is about."""
 
@@ -103,15 +135,30 @@ class Criteria(UserModel):
     """The keys that list expected calls, or their names; in `expected_turns` a list for each turn."""
     names_tools: ClassVar[str | None] = None
     """A key that has tools which are not a list of expected calls."""
+    selects_by_outcome: ClassVar[bool] = True
+    """Whether `failed` is about all calls that are looked at, so that those are left out before they are judged."""
 
     ignore_tools: Listed[tuple[ToolName, ...]] = ()
     """Names of tools whose calls are left out."""
-    agent: Annotated[str, After(_agent_name)] | None = None
+    agent: AgentName | None = None
     """Only this agent's calls count."""
+    failed: Failed = "count"
+    """Whether calls that failed count: `ignore` leaves them out, unless they are expected to fail.
+
+    A call whose result only reads like an error may have failed. `ignore_suspected` leaves it out, too.
+    """
+    wildcards: bool = False
+    """Whether `*` in the name of a tool stands for any characters. Without it, a `*` is a mistake."""
     top_level: bool = False
     """Only calls that no other tool made count."""
-    parallel: Literal["in_order", "any_order"] = "in_order"
-    """With `any_order`, neighbouring calls of one parallel group may come in any order."""
+    turn: Annotated[int, Bounds(least=0)] | None = None
+    """Only calls made in this turn of the conversation count, from 0."""
+    parallel: Parallel = "in_order"
+    """Which neighbouring calls may come in any order.
+
+    `recorded` are those of one recorded group. With `any_order`, a group that was not recorded is unknown. With
+    `overlap`, they are those that all ran at the same time.
+    """
 
     def call_lists(self) -> Iterator[tuple[str, Sequence[Any]]]:
         """Yield the lists of expected calls that are not empty, each with its path."""
@@ -134,18 +181,49 @@ class Criteria(UserModel):
 
     def __getstate__(self) -> dict[str, Any]:
         # What was compiled is not part of a copy, which may be changed, nor can all of it be pickled.
-        return {key: value for key, value in self.__dict__.items() if key not in ("plans", "takes_all")}
+        return {key: value for key, value in self.__dict__.items() if key not in _DERIVED}
 
     @cached_property
     def takes_all(self) -> bool:
-        """Whether they look at every call, in the order it was made."""
-        narrowed = self.ignore_tools or self.top_level or self.agent is not None
-        return not narrowed and self.parallel == "in_order"
+        """Whether they look at every call, in the order it was made unless it is of a recorded group."""
+        narrowed = self.ignore_tools or self.top_level or self.agent is not None or self.turn is not None
+        counts_all = self.failed == "count" or not self.selects_by_outcome
+        return not narrowed and counts_all and self.parallel in ("in_order", "recorded")
+
+    @cached_property
+    def ignored(self) -> Set[str]:
+        """The tools whose calls are left out."""
+        return tool_names(self.ignore_tools) if self.wildcards else frozenset(self.ignore_tools)
+
+    @cached_property
+    def failing(self) -> Set[str]:
+        """The tools of which a call is expected to fail."""
+        expected = [each for each in self.expected_tools() if getattr(each, "status", None) == "error"]
+        return tool_names([each.name for each in expected])
+
+    def names_with_stars(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        """Yield the names of expected tools that have a `*` in them, each with the path that leads to it."""
+        named = self.__dict__[self.names_tools] if self.names_tools is not None else ()
+        own = [((str(self.names_tools), key if isinstance(named, dict) else at), key) for at, key in enumerate(named)]
+        listed = [((*_steps(path), at), each) for path, calls in self.call_lists() for at, each in enumerate(calls)]
+        for path, each in (*own, *listed):
+            name = getattr(each, "name", each)
+            if isinstance(name, str) and "*" in name:
+                yield path, name
 
     @cached_property
     def plans(self) -> dict[Any, Any]:
         """The compiled form of these criteria, by evaluator."""
         return {}
+
+
+_DERIVED = {"failing", "ignored", "plans", "takes_all"}
+
+
+def _steps(path: str) -> tuple[str | int, ...]:
+    """The steps of a path such as `expected_turns[1]`."""
+    key, bracket, number = path.partition("[")
+    return (key, int(number[:-1])) if bracket else (key,)
 
 
 class Config(UserModel):

@@ -25,6 +25,12 @@ class Shorthand(msgspec.Struct, frozen=True):
     config: Callable[[Any, Any], dict[str, Any]] = lambda match, args: {}
     """The configuration that follows from `match` and `args` under `defaults`."""
 
+    @property
+    def has_data_keys(self) -> bool:
+        """Whether the short value may be an object whose keys are data: names of tools, or parts of an answer."""
+        kinds = self.schema.get("type", "object")
+        return "object" in ([kinds] if isinstance(kinds, str) else kinds)
+
 
 class CallScope(msgspec.Struct, frozen=True):
     """A verdict that depends on nothing but calls of some tools and on which of some patterns they satisfy.
@@ -90,24 +96,65 @@ WHOLE: Mapping[str, Any] = {"type": "integer", "minimum": 0}
 NUMBER: Mapping[str, Any] = {"type": "number", "minimum": 0}
 
 
+STEP_WORDS = ("any_order", "at_once", "optional", "one_of", "repeat", "steps")
+"""The words that begin a step of a list of calls which is not a call."""
+
+
+def is_word(name: str) -> bool:
+    """Return whether a tool of this name has to be written as `{name: …}`: as a key, it would mean something else."""
+    return name in ("name", *STEP_WORDS) or name.startswith("$")
+
+
 def read_calls(value: Any) -> Any:
     """Return expected calls that are written as `name`, `{name: args}` or `{name: …, args: …}`.
 
     Raises:
-        CriteriaError: the value is not a list of those.
+        CriteriaError: the value is not a list of those; the path leads to the one that is wrong.
     """
-    if not isinstance(value, list):
+    if not isinstance(value, (list, tuple)):
         raise CriteriaError(f"a list of calls is expected, not {shown(value)}")
-    return [_call(item) for item in value]
+    return [_call(item, index) for index, item in enumerate(value)]
 
 
-def _call(item: Any) -> Any:
-    if not isinstance(item, dict) or (item.keys() <= {"name", "args"} and isinstance(item.get("name"), str)):
+def _call(item: Any, index: int) -> Any:
+    if not isinstance(item, dict):
+        return item
+    if problem := misplaced_word(item):
+        raise CriteriaError(problem, (index,))
+    if isinstance(item.get("name"), str):
         return item
     if len(item) != 1:
         raise CriteriaError(f"a call is a name or an object with one key, its name, not {shown(item)}")
     [(name, args)] = item.items()
     return {"name": name, "args": args}
+
+
+def misplaced_word(call: dict[Any, Any]) -> str | None:
+    """Return what would be right where a call is written with a word in the wrong place; nothing where it is not."""
+    if matcher := next((key for key in call if isinstance(key, str) and key.startswith("$")), ""):
+        return f"{shown(matcher)} is a matcher, and a call begins with the name of its tool{_one_of(call[matcher])}"
+    if isinstance(call.get("optional"), bool):
+        others = {key: value for key, value in call.items() if key != "optional"}
+        return (
+            f"a call that may be left out is {{optional: …}} around it, not {shown(others)} with 'optional' beside it"
+        )
+    said = call.get("name", "")
+    # `{name: {query: laptop}}` is a call of a tool that is called `name`.
+    if isinstance(said, str) or (len(call) == 1 and isinstance(said, dict) and not _is_matcher(said)):
+        return None
+    choice = _one_of(next(iter(said.values()))) if isinstance(said, dict) and len(said) == 1 else ""
+    return f"'name' is the name of a tool, a text, not {shown(said)}{choice}"
+
+
+def _is_matcher(value: dict[Any, Any]) -> bool:
+    return any([isinstance(key, str) and key.startswith("$") for key in value])
+
+
+def _one_of(names: Any) -> str:
+    """The hint for a choice between tools."""
+    if not isinstance(names, list) or not names or not all([isinstance(name, str) for name in names]):
+        return "; one of several calls is {one_of: […]}, and * in a name stands for any characters"
+    return f"; one of several calls is {{one_of: [{', '.join(names)[:60]}]}}"
 
 
 def read_outputs(value: Any) -> Any:
@@ -118,13 +165,13 @@ def read_outputs(value: Any) -> Any:
     """
     if isinstance(value, dict):
         return [{"name": name, "output": output} for name, output in value.items()]
-    if not isinstance(value, list):
+    if not isinstance(value, (list, tuple)):
         raise CriteriaError(f"a list of outputs is expected, not {shown(value)}")
     return [_output(item) for item in value]
 
 
 def _output(item: Any) -> Any:
-    if not isinstance(item, dict) or {"name", "output"} == item.keys():
+    if not isinstance(item, dict) or {"name", "output"} <= item.keys():
         return item
     if len(item) != 1:
         raise CriteriaError(f"an expected output is an object with one key, the tool's name, not {shown(item)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, combinations, permutations, product
 from math import factorial, prod
 from typing import TypeAlias
@@ -11,7 +11,7 @@ from typing import TypeAlias
 import msgspec
 
 from rightcall.values.results import Finding, missing_calls
-from rightcall.values.trajectory import ToolCall, Trajectory
+from rightcall.values.trajectory import ToolCall, Trajectory, has_failed
 
 from ._criteria import Criteria
 
@@ -49,14 +49,33 @@ class Doubts(msgspec.Struct, frozen=True):
 def membership(call: ToolCall, criteria: Criteria) -> bool | None:
     """Return whether criteria are about a call; `None` where the trace does not record what that depends on."""
     # What is recorded is asked first: it may rule a call out although something else was not recorded.
-    if call.name in criteria.ignore_tools or (criteria.top_level and call.parent_id is not None):
+    if call.name in criteria.ignored or (criteria.top_level and call.parent_id is not None):
         return False
     if criteria.agent is not None and call.agent is not None and call.agent != criteria.agent:
         return False
-    unknown = (criteria.agent is not None and call.agent is None) or (
-        criteria.top_level and "parent_id" in call.unrecorded
+    if criteria.turn is not None and call.turn is not None and call.turn != criteria.turn:
+        return False
+    counts = outcome_counts(call, criteria)
+    if counts is False:
+        return False
+    unknown = (
+        counts is None
+        or (criteria.agent is not None and call.agent is None)
+        or (criteria.top_level and "parent_id" in call.unrecorded)
+        or (criteria.turn is not None and call.turn is None)
     )
     return None if unknown else True
+
+
+def outcome_counts(call: ToolCall, criteria: Criteria) -> bool | None:
+    """Return whether criteria are about a call, by what came of it; `None` where the trace does not tell."""
+    if criteria.failed == "count" or not criteria.selects_by_outcome:
+        return True
+    failed = has_failed(call)
+    if failed is False or call.name in criteria.failing:
+        return True
+    is_suspected = call.suspected_error or "error" in call.unrecorded
+    return False if failed or (criteria.failed == "ignore_suspected" and is_suspected) else None
 
 
 def reasons_for(trajectory: Trajectory, criteria: Criteria, doubts: Doubts, calls: Sequence[ToolCall]) -> list[Finding]:
@@ -66,10 +85,18 @@ def reasons_for(trajectory: Trajectory, criteria: Criteria, doubts: Doubts, call
         reasons.append(f"which agent made {_which(unknown)} was not recorded")
     if criteria.top_level and (unknown := [call for call in calls if "parent_id" in call.unrecorded]):
         reasons.append(f"whether a tool made {_which(unknown)} was not recorded")
+    if criteria.turn is not None and (unknown := [call for call in calls if call.turn is None]):
+        reasons.append(
+            f"in which turn {_which(unknown)} {'was' if len(unknown) == 1 else 'were'} made was not recorded"
+        )
+    if unknown := [call for call in calls if outcome_counts(call, criteria) is None]:
+        reasons.append(f"whether {_which(unknown)} failed was not recorded")
     if doubts.unordered:
         first, end = doubts.unordered[0]
         reasons.append(f"in which order {_which(calls[first:end])} were made was not recorded")
-    if doubts.groups is not None and any([call.group is None for call in calls]):
+    if doubts.groups is not None and criteria.parallel == "overlap" and any([call.end_ns is None for call in calls]):
+        reasons.append("which calls ran at the same time was not recorded")
+    elif doubts.groups is not None and criteria.parallel == "any_order" and any([call.group is None for call in calls]):
         reasons.append("which calls the model asked for at once was not recorded")
     found = [Finding("RC301", reason) for reason in reasons]
     return [*found, missing_calls(trajectory)] if doubts.missing else found
@@ -78,43 +105,6 @@ def reasons_for(trajectory: Trajectory, criteria: Criteria, doubts: Doubts, call
 def _which(calls: Sequence[ToolCall]) -> str:
     names = list(dict.fromkeys([f"`{call.name[:80]}`" for call in calls]))
     return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:2])} and {len(names) - 2:,} more"
-
-
-def groups_of(calls: Sequence[ToolCall]) -> tuple[Range, ...]:
-    """The ranges of neighbouring calls that the model surely asked for at once."""
-    return _neighbours(calls, lambda one, other: one.group is not None and one.group == other.group)
-
-
-def widest_groups(calls: Sequence[ToolCall], members: Collection[int] = ()) -> tuple[Range, ...]:
-    """The ranges of neighbouring calls that the model may have asked for at once.
-
-    Calls whose place in `members` says that they may not be there at all keep no others apart.
-    """
-    doubtful = {id(calls[index]) for index in members}
-    return _neighbours(
-        calls, lambda one, other: id(one) in doubtful or id(other) in doubtful or _may_belong_together(one, other)
-    )
-
-
-def _neighbours(calls: Sequence[ToolCall], together: Callable[[ToolCall, ToolCall], bool]) -> tuple[Range, ...]:
-    ranges = []
-    first = 0
-    for index in range(1, len(calls) + 1):
-        if index == len(calls) or not together(calls[index - 1], calls[index]):
-            ranges.append((first, index))
-            first = index
-    return wide(ranges)
-
-
-def _may_belong_together(one: ToolCall, other: ToolCall) -> bool:
-    if one.group is not None and other.group is not None:
-        return one.group == other.group
-    # A model asks for calls in one message, and that belongs to one turn and one agent.
-    return not (_differ(one.turn, other.turn) or _differ(one.agent, other.agent))
-
-
-def _differ(one: object, other: object) -> bool:
-    return one is not None and other is not None and one != other
 
 
 def narrowed(ranges: Sequence[Range], kept: Sequence[int]) -> tuple[Range, ...]:

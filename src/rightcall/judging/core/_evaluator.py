@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import msgspec
 
-from rightcall.errors import ConfigurationError, CriteriaError, LimitError, shown
+from rightcall.errors import ConfigurationError, CriteriaError, LimitError, pattern_problem, shown
 from rightcall.limits import DEFAULT_LIMITS, Budget, Limits
 from rightcall.values.results import EvaluationResult, Explained, Explainer, Explanation, Finding, Justification
 from rightcall.values.trajectory import ToolCall, Trajectory
@@ -73,6 +73,10 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
     type_id: str
     reads_calls: bool = True
     """Whether the verdict depends on the calls that were made."""
+    orders_calls: ClassVar[bool] = False
+    """Whether the verdict may depend on the order of calls, so that `parallel` of the criteria counts."""
+    takes_wildcards: ClassVar[bool] = False
+    """Whether the names of expected tools may be patterns, where the criteria say so."""
     waits: ClassVar[bool] = False
     """Whether it waits for something outside, so that several of them run at once."""
     fingerprint: str = ""
@@ -127,9 +131,10 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             return self._default
         criteria: CriteriaT = parse_criteria(self.criteria_type, value, self.id)
         if self not in criteria.plans:
+            self._check_stars(criteria)
             plan = self.compile(criteria)
             self._check_ids(criteria)
-            if both := plan.names & set(criteria.ignore_tools):
+            if criteria.ignore_tools and (both := [name for name in plan.names if name in criteria.ignored]):
                 raise CriteriaError(f"criteria of {self.id!r}: {shown(min(both))} is both expected and ignored")
             # The plan is kept with the criteria: evaluators have no state, and it goes when the criteria go.
             criteria.plans[self] = plan
@@ -164,6 +169,8 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
                     measured = self._measured(selection, plan)
             else:
                 measured = self._measured(selection, plan)
+            if selection.suspected:
+                measured = _with_suspected(measured, selection.suspected)
         except LimitError as problem:
             return self._error("RC401", f"limit exceeded: {problem}", trajectory, perf_counter() - started)
         except Exception as problem:  # noqa: BLE001 - a fault costs this result, never the run, and is not a score
@@ -234,6 +241,16 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             return bounds
         # A finding of one of many ways to fill in the trace would be a guess: report what is not known instead.
         return msgspec.structs.replace(bounds, account=_InDoubt(bounds.account, doubts.reasons))
+
+    def _check_stars(self, criteria: CriteriaT) -> None:
+        """Refuse names with a `*` where they are not patterns: no tool has such a name. Raises `CriteriaError`."""
+        ignored = [(("ignore_tools", at), name) for at, name in enumerate(criteria.ignore_tools) if "*" in name]
+        for path, name in [
+            *([] if criteria.wildcards else ignored),
+            *([] if criteria.wildcards and self.takes_wildcards else criteria.names_with_stars()),
+        ]:
+            where = "".join([f"[{step}]" if isinstance(step, int) else f".{step}" for step in path])[1:]
+            raise CriteriaError(f"criteria of {self.id!r}: {where}: {pattern_problem(name)}", path)
 
     def _check_ids(self, criteria: CriteriaT) -> None:
         """Refuse ids of tools where nothing is compared with them. Raises `CriteriaError`."""
@@ -310,6 +327,12 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             evaluation_time=seconds,
             explanation=Explanation(Explained(justification, (Finding(code, reason),))),
         )
+
+
+def _with_suspected(measured: Measurement, count: int) -> Measurement:
+    """A measurement that says how many calls were left out without being known to have failed."""
+    told = f"{count:,} call{'s were' if count > 1 else ' was'} left out that may have failed"
+    return msgspec.structs.replace(measured, warnings=(*measured.warnings, told))
 
 
 class _InDoubt(msgspec.Struct, frozen=True):

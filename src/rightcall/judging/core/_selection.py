@@ -12,8 +12,9 @@ from rightcall.matching.alignment import Row, arrange, related_subsequence
 from rightcall.matching.matchers import Moment
 from rightcall.values.trajectory import ToolCall, Trajectory, Usage
 
-from ._criteria import Criteria
-from ._doubts import Doubts, Range, arrangements, groups_of, membership, narrowed, reasons_for, wide, widest_groups
+from ._criteria import Criteria, Parallel
+from ._doubts import Doubts, Range, arrangements, membership, narrowed, outcome_counts, reasons_for, wide
+from ._parallel import free_ranges, widest_ranges
 
 _MOST_WORLDS = 256
 """Ways to fill in what a trace leaves open, up to which every one of them is judged."""
@@ -42,6 +43,10 @@ class Selection(msgspec.Struct, frozen=True):
     doubts: Doubts | None = None
     trajectory: Trajectory | None = None
     """The run that the calls are of."""
+    parallel: Parallel = "in_order"
+    """Which of the calls have no order."""
+    suspected: int = 0
+    """How many calls were left out that may not have failed."""
 
     def position(self, index: int) -> int:
         """The place in the trajectory of the selected call at `index`."""
@@ -77,10 +82,14 @@ class Selection(msgspec.Struct, frozen=True):
     def _worlds(self, orders: Iterator[list[int]], regrouped: bool) -> Iterator[Selection]:
         for order in orders:
             calls = [self.calls[index] for index in order]
+            free = self._free(calls, [self.position(index) for index in order])
             # Order counts least where groups are widest, so the narrowest and the widest are the bounds of all.
-            yield self._at(order, groups_of(calls) if self.free or regrouped else ())
+            yield self._at(order, free)
             if regrouped:
-                yield self._at(order, widest_groups(calls))
+                yield self._at(order, widest_ranges(self.parallel, calls, free))
+
+    def _free(self, calls: Sequence[ToolCall], positions: Sequence[int]) -> tuple[Range, ...]:
+        return () if self.trajectory is None else free_ranges(self.parallel, self.trajectory, calls, positions)
 
     def _at(self, indices: Sequence[int], free: tuple[Range, ...] = (), doubts: Doubts | None = None) -> Selection:
         return Selection(
@@ -93,6 +102,7 @@ class Selection(msgspec.Struct, frozen=True):
             self.usage,
             doubts,
             self.trajectory,
+            self.parallel,
         )
 
     def arranged(self, rows: Sequence[Row], limits: Limits) -> Selection:
@@ -146,6 +156,7 @@ def select(trajectory: Trajectory, criteria: Criteria, expected_names: Collectio
         and trajectory.calls_recorded
         and not trajectory.unordered
         and not trajectory.has_internal_calls
+        and (criteria.parallel == "in_order" or not trajectory.has_groups)
     ):
         return Selection(
             trajectory.calls,
@@ -160,23 +171,24 @@ def select(trajectory: Trajectory, criteria: Criteria, expected_names: Collectio
         )
     kept: list[int] = []
     members: list[int] = []
+    suspected = 0
     for position, call in enumerate(trajectory.calls):
         meant = membership(call, criteria)
         if meant is False or (call.internal and call.name not in expected_names):
+            suspected += call.error is None and outcome_counts(call, criteria) is False
             continue
         if meant is None:
             members.append(len(kept))
         kept.append(position)
-    return _selection(trajectory, criteria, kept, frozenset(members))
+    selection = _selection(trajectory, criteria, kept, frozenset(members))
+    return msgspec.structs.replace(selection, suspected=suspected) if suspected else selection
 
 
 def _selection(trajectory: Trajectory, criteria: Criteria, kept: Sequence[int], members: frozenset[int]) -> Selection:
     recorded = [trajectory.calls[position] for position in kept]
     calls = recorded if criteria.agent is None else [_made_by(criteria.agent, call) for call in recorded]
-    free: tuple[Range, ...] = ()
-    groups: tuple[Range, ...] | None = None
-    if criteria.parallel == "any_order":
-        free, groups = groups_of(calls), widest_groups(calls, members)
+    free = free_ranges(criteria.parallel, trajectory, calls, kept)
+    groups = widest_ranges(criteria.parallel, calls, free, members)
     unordered = [each for each in wide(narrowed(trajectory.unordered, kept)) if not _is_inside(each, free)]
     doubts = Doubts(members, tuple(unordered), None if groups == free else groups, not trajectory.calls_recorded)
     return Selection(
@@ -189,6 +201,7 @@ def _selection(trajectory: Trajectory, criteria: Criteria, kept: Sequence[int], 
         trajectory.usage,
         _explained(trajectory, criteria, doubts, recorded),
         trajectory,
+        criteria.parallel,
     )
 
 

@@ -182,7 +182,7 @@ def parse_config(model: type[ModelT], value: Any, evaluator: str) -> ModelT:
     try:
         return model.model_validate(dict(value))
     except ModelError as problem:
-        raise ConfigurationError(f"{subject}: {problem}") from None
+        raise ConfigurationError(f"{subject}: {problem}", problem.first[0]) from None
 
 
 def _not_an_object(subject: str, model: type, value: Any) -> str:

@@ -1,3 +1,12 @@
+from ._bindings import (
+    NOTHING as NOTHING,
+    Assignment as Assignment,
+    NamesIn as NamesIn,
+    assignments as assignments,
+    check_names as check_names,
+    close_names as close_names,
+    names_in as names_in,
+)
 from ._call_parts import (
     PartName as PartName,
     PartsPattern as PartsPattern,
@@ -5,7 +14,7 @@ from ._call_parts import (
     call_pattern as call_pattern,
 )
 from ._differences import value_differences as value_differences
-from ._equality import equal as equal, freeze as freeze
+from ._equality import canonical as canonical, equal as equal, freeze as freeze
 from ._expectations import Expectation as Expectation, compile_value as compile_value, is_literal as is_literal
 from ._made_up import MadeUp as MadeUp, made_up_values as made_up_values
 from ._moments import Moment as Moment, MomentOf as MomentOf

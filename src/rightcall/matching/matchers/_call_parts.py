@@ -14,7 +14,7 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.values.results import Difference, value_text
 from rightcall.values.trajectory import ToolCall, has_failed
 
-from ._expectations import SOURCES
+from ._expectations import BEYOND, SOURCES
 from ._moments import Moment
 from ._names import NamePattern
 from ._patterns import NOT_LITERAL, ArgsPolicy, CallPattern, OutputPattern, Pattern
@@ -34,27 +34,32 @@ def call_pattern(
     status: Status | None = None,
     agent: str | None = None,
     turn: int | None = None,
+    nth: int | None = None,
+    as_text: bool = False,
     wildcards: bool = True,
+    names: bool = False,
     where: str = "expected",
     limits: Limits = DEFAULT_LIMITS,
 ) -> Pattern:
     """The pattern of one written call. A part that is not given is not compared.
 
-    A name and arguments alone are a `CallPattern`, which an index can answer. With `wildcards`, `*` in the name stands
-    for any characters.
+    A name and arguments alone are a `CallPattern`, which an index can answer. With `as_text`, outputs are compared to
+    the letter; with `wildcards`, `*` in the name stands for any characters; with `names`, the arguments may have
+    `$bind` and `$ref` in them, which stand for any value until they are closed.
 
     Raises:
         ExpectationError: a part is not what it should be.
     """
-    of_args = CallPattern(name, args, policy, where=f"{where}.args", limits=limits, allows=SOURCES)
+    allows = BEYOND if names else SOURCES
+    of_args = CallPattern(name, args, policy, where=f"{where}.args", limits=limits, allows=allows)
     parts: list[CallPart] = [] if of_args.accepts_all else [ArgsPart(of_args)]
     if output is not UNSET:
-        parts.append(OutputPart(OutputPattern(name, output, where=f"{where}.output", limits=limits)))
+        parts.append(OutputPart(OutputPattern(name, output, text=as_text, where=f"{where}.output", limits=limits)))
     parts += _fields(status, agent, turn, where)
     is_pattern = wildcards and "*" in name
-    if not is_pattern and len(parts) == (not of_args.accepts_all):
+    if not is_pattern and nth is None and len(parts) == (not of_args.accepts_all):
         return of_args
-    return PartsPattern(NamePattern.of(name) if is_pattern else name, of_args, parts)
+    return PartsPattern(NamePattern.of(name) if is_pattern else name, of_args, parts, _checked_nth(nth, where))
 
 
 class CallPart(ABC):
@@ -65,6 +70,11 @@ class CallPart(ABC):
     part: ClassVar[PartName]
     spends: bool = False
     needs_moment: bool = False
+
+    @property
+    @abstractmethod
+    def shown(self) -> Any:
+        """What is expected, as it is written."""
 
     @abstractmethod
     def accepts(self, call: ToolCall, moment: Moment | None) -> bool | None:
@@ -87,6 +97,10 @@ class ArgsPart(CallPart):
         self.spends = pattern.spends
         self.needs_moment = pattern.needs_moment
 
+    @property
+    def shown(self) -> Any:
+        return self._pattern.args
+
     def accepts(self, call: ToolCall, moment: Moment | None) -> bool | None:
         return self._pattern.accepts_at(call, moment)
 
@@ -104,6 +118,10 @@ class OutputPart(CallPart):
     def __init__(self, pattern: OutputPattern) -> None:
         self._pattern = pattern
         self.spends = pattern.spends
+
+    @property
+    def shown(self) -> Any:
+        return self._pattern.output
 
     def accepts(self, call: ToolCall, moment: Moment | None) -> bool | None:
         return self._pattern.accepts(call)
@@ -123,6 +141,10 @@ class StatusPart(CallPart):
     def __init__(self, status: Status) -> None:
         self._status = status
         self._fails = status == "error"
+
+    @property
+    def shown(self) -> Any:
+        return self._status
 
     def accepts(self, call: ToolCall, moment: Moment | None) -> bool | None:
         failed = has_failed(call)
@@ -145,6 +167,10 @@ class FieldPart(CallPart):
         self.part = part
         self._value = value
 
+    @property
+    def shown(self) -> Any:
+        return self._value
+
     def accepts(self, call: ToolCall, moment: Moment | None) -> bool | None:
         found = getattr(call, self.part)
         return None if found is None else bool(found == self._value)
@@ -158,16 +184,20 @@ class FieldPart(CallPart):
 class PartsPattern(Pattern):
     """An expected call by several of its parts, or by a name with `*`: all of them have to be as expected."""
 
-    __slots__ = ("_name_pattern", "_of_args", "parts")
+    __slots__ = ("_name_pattern", "_of_args", "nth", "parts", "takes_every_name")
 
     part = "args"
 
-    def __init__(self, name: str | NamePattern, of_args: CallPattern, parts: Sequence[CallPart]) -> None:
+    def __init__(
+        self, name: str | NamePattern, of_args: CallPattern, parts: Sequence[CallPart], nth: int | None = None
+    ) -> None:
+        self.nth = nth
         self._name_pattern = None if isinstance(name, str) else name
         self.name = name if isinstance(name, str) else name.written
+        self.takes_every_name = self._name_pattern is not None and self._name_pattern.takes_all
         self._of_args = of_args
         self.parts = parts
-        self.accepts_all = not parts
+        self.accepts_all = not parts  # of those that `nth` leaves over
         self.index = None
         self.is_plain = False
         self.is_delicate = False
@@ -179,6 +209,13 @@ class PartsPattern(Pattern):
     def args(self) -> Any:
         """The expected arguments."""
         return self._of_args.args
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """What is expected of the call, as people would write it between brackets."""
+        args = self.args if isinstance(self.args, dict) else {"args": self.args}
+        beside = {part.part: part.shown for part in self.parts if part.part != "args"}
+        return {**args, **beside, **({} if self.nth is None else {"nth": self.nth})}
 
     def takes(self, name: str) -> bool:
         return name == self.name if self._name_pattern is None else self._name_pattern.matches(name)
@@ -209,6 +246,12 @@ class PartsPattern(Pattern):
         return {
             part.part: part.differences_from(call, moment) for part in self.parts if part.accepts(call, moment) is False
         }
+
+
+def _checked_nth(nth: Any, where: str) -> int | None:
+    if nth is None or (isinstance(nth, int) and not isinstance(nth, bool) and nth != 0):
+        return nth
+    raise ExpectationError(f"{where}.nth is 1 for the first call of the tool, -1 for the last, not {shown(nth)}")
 
 
 def _fields(status: Any, agent: Any, turn: Any, where: str) -> list[CallPart]:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 SOURCES = frozenset({"$from"})
 """Matchers that ask where a value comes from."""
-BEYOND = SOURCES
+NAMES = frozenset({"$bind", "$ref"})
+"""Matchers that give a value a name, and that stand for the value of that name."""
+BEYOND = SOURCES | NAMES
 """Matchers that look at more than one value: they stand only where a compiler allows them."""
 
 _FEW = 32

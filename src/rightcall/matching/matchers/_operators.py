@@ -7,6 +7,7 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
+from unicodedata import normalize
 
 from rightcall.errors import ExpectationError, nearest, shown
 from rightcall.limits import Budget, Limits
@@ -39,6 +40,8 @@ from ._regex import compile_regex, regex_cost
 
 _TRIES = 2
 """Values that one small expectation is tried on in one step."""
+_FOLDED = 16
+"""Characters that are normalized in one step."""
 _EDGES = 8
 """Pairs that one round of the pairing looks at in one step."""
 
@@ -103,6 +106,26 @@ def _ignore_case(operand: Operand) -> Matcher:
         lambda actual: isinstance(actual, str) and len(actual) <= size and actual.casefold() == folded,
         cost=1 + size // TEXT,
     )
+
+
+def _same_words(operand: Operand) -> Expectation:
+    wanted = _letters_and_digits(operand.text())
+    if not wanted:
+        raise operand.wrong("a text with a letter or a digit in it", operand.value)
+
+    def test(actual: Any, budget: Budget) -> bool:
+        if not isinstance(actual, str):
+            return False
+        budget.spend(1 + len(actual) // _FOLDED)
+        return _letters_and_digits(actual) == wanted
+
+    return SpendingMatcher(test, operand.compiler.limits)
+
+
+def _letters_and_digits(text: str) -> str:
+    # Folding may undo the normal form: it takes "ﬀ" apart where that was composed, and once more puts it right.
+    folded = normalize("NFKC", normalize("NFKC", text).casefold())
+    return "".join(filter(str.isalnum, folded))
 
 
 def _type(operand: Operand) -> Matcher:
@@ -272,6 +295,13 @@ def _from(operand: Operand) -> Expectation:
     return FromSource(source_of(operand))
 
 
+def _named(operand: Operand) -> Matcher:
+    # What a name stands for is not known yet: where it is, its value stands in the place of this.
+    if not operand.text():
+        raise operand.wrong("a name", operand.value)
+    return Matcher(lambda actual: True)
+
+
 _BUILDERS: dict[str, Build] = {
     "$any": _any,
     "$regex": _regex,
@@ -283,6 +313,7 @@ _BUILDERS: dict[str, Build] = {
     "$startsWith": _text_test(str.startswith),
     "$endsWith": _text_test(str.endswith),
     "$ignoreCase": _ignore_case,
+    "$sameWords": _same_words,
     "$type": _type,
     "$in": _any_of,
     "$contains": _contains,
@@ -297,9 +328,13 @@ _BUILDERS: dict[str, Build] = {
     "$absent": _absent,
     "$literal": _literal,
     "$from": _from,
+    "$bind": _named,
+    "$ref": _named,
 }
 _BEYOND: dict[str, str] = {
     "$from": "in the arguments of an expected or forbidden call, which the agent may have from earlier ones",
+    "$bind": "in the arguments of a call under 'calls'",
+    "$ref": "in the arguments of a call under 'calls'",
 }
 """Matchers that look at more than one value, and where they may stand."""
 _COMPANIONS: dict[str, frozenset[str]] = {"$approx": frozenset({"abs", "rel"})}

@@ -73,6 +73,11 @@ class Pattern(ABC):
     """Whether the exact name and one part of a call decide, wherever in its run the call is."""
     needs_moment: bool
     """Whether the answer depends on what had happened in the run before the call."""
+    nth: int | None = None
+    """Which of the calls of this name is meant, from 1, or from -1 at the end; `None` for any."""
+
+    takes_every_name: bool = False
+    """Whether it is about calls of all tools."""
 
     def takes(self, name: str) -> bool:
         """Return whether it is about calls of a tool of this name."""
@@ -347,7 +352,7 @@ def _sees_text(expected: Any) -> bool:
     return any(_sees_text(part) for part in parts) or isinstance(expected.get("$literal"), str)
 
 
-_OF_TEXT = {"$regex", "$startsWith", "$endsWith", "$ignoreCase"}
+_OF_TEXT = {"$regex", "$startsWith", "$endsWith", "$ignoreCase", "$sameWords"}
 _OF_EXPECTATIONS = {"$not", "$allOf", "$anyOf", "$in"}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence, Set
 from itertools import repeat
 from operator import attrgetter
 from typing import Any
@@ -15,6 +15,7 @@ from rightcall.matching.alignment import Row
 from rightcall.values.trajectory import ToolCall
 
 from ._moments import MomentOf
+from ._names import tool_names
 from ._patterns import Pattern, Projection
 
 
@@ -49,17 +50,28 @@ class ExpectedCalls:
         "name_set",
         "names",
         "names_only",
+        "numbers_calls",
         "patterns",
         "special",
         "spends",
+        "starred",
+        "tools",
     )
 
     def __init__(self, patterns: Sequence[Pattern]) -> None:
         self.patterns = patterns
         self.names = tuple([pattern.name for pattern in patterns])
         self.name_set = frozenset(self.names)
+        # A name that fits every tool names none: the frameworks' own calls count only where they are meant.
+        named = [pattern.name for pattern in patterns if not pattern.takes_every_name]
+        self.tools: Set[str] = tool_names(named) if any(["*" in name for name in named]) else self.name_set
+        """The tools that are expected; a name is in it that fits one with a `*`."""
         self.special = [number for number, pattern in enumerate(patterns) if not pattern.is_plain]
         """The places of those that no index answers: a name with `*`, several parts, or values from earlier calls."""
+        self.starred = {at: patterns[at] for at in self.special if "*" in patterns[at].name}
+        """Those whose names have a `*` that stands for any characters, by their places."""
+        self.numbers_calls = any([pattern.nth is not None for pattern in patterns])
+        """Whether one of them means the first or another call of a tool, so that calls before it count."""
         self.names_only = not self.special and all([pattern.accepts_all for pattern in patterns])
         """Whether nothing but the names of calls is expected."""
         self.spends = any([pattern.spends for pattern in patterns])
@@ -104,9 +116,13 @@ def _lookups(patterns: Sequence[Pattern]) -> list[Lookup]:
 
 
 def _taken(pattern: Pattern, positions: dict[str, list[int]]) -> Row:
-    """The positions of the calls whose names a pattern takes, in order."""
+    """The positions of the calls whose names a pattern takes, in order; of those, the one that it means, if it says."""
     rows = [of_name for name, of_name in positions.items() if pattern.takes(name)]
-    return rows[0] if len(rows) == 1 else sorted([position for row in rows for position in row])
+    row: Row = rows[0] if len(rows) == 1 else sorted([position for row in rows for position in row])
+    if pattern.nth is None:
+        return row
+    place = pattern.nth - 1 if pattern.nth > 0 else len(row) + pattern.nth
+    return (row[place],) if 0 <= place < len(row) else _NONE
 
 
 def _no_moment(position: int) -> None:

@@ -17,6 +17,7 @@ from rightcall.values.results import (
     Difference,
     EvaluationResult,
     OverallResult,
+    RulesJustification,
     ToolCallCountEvaluatorJustification,
     value_text,
 )
@@ -102,6 +103,8 @@ def held_share(result: CaseResult, one: EvaluationResult) -> str:
     if isinstance(one.details, ToolCallCountEvaluatorJustification):
         checks = one.details.checks
         return f"{sum(check.holds for check in checks)}/{len(checks)}"
+    if isinstance(one.details, RulesJustification):
+        return _held_rules(one.details)
     matched = [path.matched for path in paths_of(result, one)]
     if matched and None not in matched:
         pairs = [pair for pair in matched if pair is not None]
@@ -109,6 +112,12 @@ def held_share(result: CaseResult, one: EvaluationResult) -> str:
         if expected:
             return f"{right}/{expected}"
     return f"{one.score:.2f}" if one.score is not None else "-"
+
+
+def _held_rules(found: RulesJustification) -> str:
+    holding = [check.status in ("holds", "never_applied") for check in found.rules]
+    idle = f" ({found.vacuous} never applied)" if found.vacuous else ""
+    return f"{sum(holding)}/{len(holding)}{idle}"
 
 
 def overall_line(result: OverallResult) -> str:

@@ -14,6 +14,7 @@ from rightcall.values.results import (
     CaseResult,
     EvaluationResult,
     PlacedFinding,
+    RulesJustification,
     Source,
     Step,
     call_text,
@@ -121,6 +122,7 @@ def _blocks(result: CaseResult, paper: Paper) -> Iterator[Iterator[Line]]:
         reported.update(map(id, mine))
         for placed in rest:
             yield _block(result, placed, one, paper)
+        yield from _idle_rules(one, paper)
     for placed in result.findings:
         if id(placed) not in reported:
             yield _block(result, placed, None, paper)
@@ -160,9 +162,26 @@ def _block(result: CaseResult, placed: PlacedFinding, one: EvaluationResult | No
     if outcome is not None and outcome.error is not None and outcome.stdout.strip():
         yield gutter.bar((" printed:", "dim"))
         yield from _tail(outcome.stdout, _LINES_PRINTED, gutter, paper)
+    if placed.finding.why:
+        yield from gutter.remark("why", placed.finding.why)
     if placed.finding.help:
         yield from gutter.remark("help", placed.finding.help)
     yield from _recording(result, placed, gutter)
+
+
+def _idle_rules(one: EvaluationResult, paper: Paper) -> Iterator[Iterator[Line]]:
+    """Yield a note for each rule that holds only because it never applied."""
+    checks = one.details.rules if isinstance(one.details, RulesJustification) else ()
+    for check in checks:
+        if check.status == "never_applied":
+            yield _note("RC118", f"{check.rule}: {check.note}", paper)
+
+
+def _note(code: str, message: str, paper: Paper) -> Iterator[Line]:
+    label = f"note[{code} {CODES[code].name}]"
+    first, *others = wrap(f"{label}: {paper.text(message)}", paper.width, 2)
+    yield ((first[: len(label)], "bold yellow"), first[len(label) :])
+    yield from (("  " + piece,) for piece in others)
 
 
 def _unexplained(result: CaseResult, paper: Paper) -> Iterator[Line]:

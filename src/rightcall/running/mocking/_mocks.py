@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from rightcall.errors import CriteriaError, InputError, MockError, nearest, pattern_problem, shown
+from rightcall.errors import CriteriaError, InputError, MockError, nearest, shown
 from rightcall.limits import DEFAULT_LIMITS, Budget, Limits
-from rightcall.matching.matchers import CallPattern, Expectation, compile_value
+from rightcall.matching.matchers import CallPattern, Expectation, NamePattern, compile_value
 from rightcall.running.tracing import ToolAnswer
 from rightcall.values.decoding import admit
 from rightcall.values.trajectory import ToolCall
@@ -27,12 +27,13 @@ class Mocks(MockLog):
     """The mocks of one run of a case. Sequences advance as they are used, so each run needs its own.
 
     Only the tools named here are mocked, and names are only compared with those of called tools: nothing is looked up,
-    imported or called because a file names it.
+    imported or called because a file names it. `*` in a name stands for any characters; a tool's own name goes first.
     """
 
     def __init__(self, rules: Mapping[str, tuple[Rule, ...]]) -> None:
         super().__init__()
         self._rules = rules
+        self._starred = [(NamePattern.of(tool), held) for tool, held in rules.items() if "*" in tool]
 
     @classmethod
     def of(cls, written: Mapping[str, Any], limits: Limits = DEFAULT_LIMITS) -> Mocks:
@@ -57,14 +58,19 @@ class Mocks(MockLog):
         Raises:
             MockError: the tool is mocked, but no rule fits this call, or its sequence is used up.
         """
-        rules = self._rules.get(tool)
+        rules = self._rules_for(tool)
         if rules is None:
             return None
         return self._answer_logged(tool, lambda: _answer(tool, args, rules))
 
     def answers_for(self, tool: str) -> bool:
         """Whether a tool is mocked here."""
-        return tool in self._rules
+        return self._rules_for(tool) is not None
+
+    def _rules_for(self, tool: str) -> tuple[Rule, ...] | None:
+        """The rules under the name of a tool, or else under the first name with `*` that it fits."""
+        rules = self._rules.get(tool)
+        return rules or next((held for pattern, held in self._starred if pattern.matches(tool)), None)
 
 
 def _answer(tool: str, args: dict[str, Any], rules: tuple[Rule, ...]) -> ToolAnswer:
@@ -79,8 +85,6 @@ def _rules(tool: Any, written: Any, limits: Limits) -> tuple[Rule, ...]:
         raise CriteriaError(
             f"a tool's name has 1 to {limits.name_length:,} characters; {shown(tool)} is not a name", (tool,)
         )
-    if problem := pattern_problem(tool):
-        raise CriteriaError(problem, (tool,))
     if not isinstance(written, list):
         return (Rule(tool, written, (tool,), limits),)
     if not written:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -77,6 +78,20 @@ class Calls:
         if "calls_recorded" in names:
             odd.update(_where(pc.invert(batch.column("calls_recorded"))))
         return odd | self._with_internal_calls()
+
+    def rows_with_groups(self) -> set[int]:
+        """Rows in which neighbouring calls are of one group."""
+        if not self._has("group"):
+            return set()
+        groups = self._field("group")
+        if len(groups) < 2 or groups.null_count == len(groups):
+            return set()
+        # In one pass over the column: a call like the one before it, unless it is the first of its row.
+        same = pc.equal(groups.slice(1), groups.slice(0, len(groups) - 1)).fill_null(False)
+        places = pc.indices_nonzero(same).to_pylist()
+        begins = [begin for begin, _ in self.rows()]
+        found = [(bisect_right(begins, place + 1) - 1, place + 1) for place in places]
+        return {row for row, place in found if begins[row] != place}
 
     def _with_odd_names(self) -> set[int]:
         odd = {place for place, name in enumerate(self.vocabulary) if not _is_plain(name)}

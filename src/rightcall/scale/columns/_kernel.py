@@ -56,6 +56,7 @@ class _Scoring:
         self._batch, self._plan = batch, plan
         self._calls = Calls(batch, frozenset().union(*[scope.names for scope in plan.scopes]))
         self._odd = self._calls.odd_rows(batch)
+        self._grouped: set[int] | None = None
         self._outcomes = Outcomes()
         self._numbers = [-1] * batch.num_rows
         self._causes: list[Causes] = [b""] * batch.num_rows
@@ -92,9 +93,15 @@ class _Scoring:
             if place < 0:
                 self._note(rows, [(self._outcomes.number(_STRANGER), b"")] * len(rows))
             elif (scope := self._plan.scopes[place]).parts and scope.names <= self._calls.code_of.keys():
-                coded = [row for row in rows if row not in self._odd] if self._odd else rows
+                odd = self._odd | self._rows_with_groups() if scope.reads_groups else self._odd
+                coded = [row for row in rows if row not in odd] if odd else rows
                 scorer = _CaseScorer(scope, self._calls, self._outcomes)
                 self._note(coded, scorer.scored([bounds[row] for row in coded]))
+
+    def _rows_with_groups(self) -> set[int]:
+        if self._grouped is None:
+            self._grouped = self._calls.rows_with_groups()
+        return self._grouped
 
     def _note(self, rows: Sequence[int], scored: Iterable[Scored]) -> None:
         numbers, causes = self._numbers, self._causes

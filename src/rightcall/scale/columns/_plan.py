@@ -33,6 +33,8 @@ class CaseScope(msgspec.Struct, frozen=True):
     parts: tuple[Scope, ...] = ()
     is_repeatable: bool = True
     """Whether a trajectory always gets the same verdict: code of the user's and judges may say other things."""
+    reads_groups: bool = False
+    """Whether calls of one group have no order, so that runs which have such calls are judged by themselves."""
 
     @classmethod
     def of(cls, case: Case) -> CaseScope:
@@ -40,7 +42,9 @@ class CaseScope(msgspec.Struct, frozen=True):
         found = [_scope(check) for check in case.checks]
         parts = tuple([part for part in found if part is not None])
         own = any([check.evaluator.fingerprint for check in case.checks])
-        return cls(case, parts if len(parts) == len(found) else (), not own and not has_async_evaluators(case))
+        is_repeatable = not own and not has_async_evaluators(case)
+        reads_groups = any([_reads_groups(check) for check in case.checks])
+        return cls(case, parts if len(parts) == len(found) else (), is_repeatable, reads_groups)
 
     @property
     def names(self) -> frozenset[str]:
@@ -53,7 +57,8 @@ class CaseScope(msgspec.Struct, frozen=True):
         if not self.parts:
             return None
         read = {field for part in self.parts if (field := part.reads) is not None}
-        return frozenset({"name", "internal", *read, *(("error",) if "output" in read else ())})
+        beside = (*(("error",) if "output" in read else ()), *(("group",) if self.reads_groups else ()))
+        return frozenset({"name", "internal", *read, *beside})
 
 
 def _scope(check: Check) -> Scope | None:
@@ -64,6 +69,10 @@ def _scope(check: Check) -> Scope | None:
     if check.evaluator.renames or not isinstance(criteria, Criteria) or not criteria.takes_all:
         return None
     return check.evaluator.scope(criteria)
+
+
+def _reads_groups(check: Check) -> bool:
+    return isinstance(check.criteria, Criteria) and check.criteria.parallel == "recorded"
 
 
 class Plan(Choice, frozen=True, kw_only=True, dict=True):

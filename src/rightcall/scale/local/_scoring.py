@@ -14,6 +14,8 @@ from rightcall.cases.verdicts import (
     CaseFinder,
     JudgingExecutor,
     Overall,
+    RuleUse,
+    RuleUses,
     ToolNames,
     has_async_evaluators,
     judge,
@@ -57,6 +59,8 @@ class Scored(msgspec.Struct, frozen=True):
     """What evaluators of all cases together need of it."""
     tools: tuple[str, ...] = ()
     """The tools that were called, where rules name tools that must not be called."""
+    rules: RuleUses = ()
+    """The rules of it, and which of them never applied."""
 
     def packed(self, evidence: Evidence) -> Scored:
         """Return it as it goes to another process: there may be millions, so `all`, the `bad` or none go whole."""
@@ -101,6 +105,7 @@ class Scorer:
         self._names = ToolNames(expected.rules)
         self._judging = JudgingExecutor()
         self._overall = Overall(expected.overall)
+        self._rules = RuleUse()
 
     def __enter__(self) -> Scorer:
         return self
@@ -148,7 +153,8 @@ class Scorer:
         if case is None or result is None:
             return Unmatched(tools, trajectory)
         seen = self._overall.see(case, result)
-        return Scored(result, trajectory.trace_id, None, measures_of(result.results), seen, tools)
+        rules = self._rules.see(case, result)
+        return Scored(result, trajectory.trace_id, None, measures_of(result.results), seen, tools, rules)
 
 
 class Scoring:
@@ -171,6 +177,8 @@ class Scoring:
         """What is asked of all cases together, as far as they are scored."""
         self.names = ToolNames()
         """The tools that rules name and traces have."""
+        self.rules = RuleUse()
+        """The rules, and in which cases they applied."""
 
     def results(self) -> Generator[Scored, None, None]:
         """The results, as they come; last those of cases that no trajectory belongs to.
@@ -180,12 +188,13 @@ class Scoring:
             RightcallError: what is asked cannot be done.
         """
         expected = self._request.expected
-        self.overall, self.names = Overall(expected.overall), ToolNames(expected.rules)
+        self.overall, self.names, self.rules = Overall(expected.overall), ToolNames(expected.rules), RuleUse()
         results = self._named() if expected.for_all is not None else self._of_cases(expected.cases)
         with closing(results):
             for scored in results:
                 self.overall.add(scored.seen)
                 self.names.add(scored.tools)
+                self.rules.add(scored.result.case_id, scored.rules)
                 yield scored
 
     def _named(self) -> Generator[Scored, None, None]:

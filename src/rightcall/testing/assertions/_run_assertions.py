@@ -80,7 +80,8 @@ class _Scope(msgspec.Struct, frozen=True, kw_only=True):
     ignore_tools: tuple[str, ...] = ()
     agent: str | None = None
     top_level: bool = False
-    parallel: str = "in_order"
+    parallel: str = "recorded"
+    failed: str = "count"
 
     def criteria(self) -> dict[str, Any]:
         """Return the keys that all criteria have for the calls they look at."""
@@ -89,6 +90,8 @@ class _Scope(msgspec.Struct, frozen=True, kw_only=True):
             "agent": self.agent,
             "top_level": self.top_level,
             "parallel": self.parallel,
+            "failed": self.failed,
+            "wildcards": True,
         }
 
 
@@ -100,7 +103,8 @@ def calls(
     ignore_tools: tuple[str, ...] | list[str] = (),
     agent: str | None = None,
     top_level: bool = False,
-    parallel: str = "in_order",
+    parallel: str = "recorded",
+    failed: str = "count",
 ) -> Calls:
     """Return the calls of a run, to check one rule after the other. A rule that fails raises at once.
 
@@ -110,12 +114,22 @@ def calls(
         ignore_tools: Tools whose calls are left out.
         agent: Look only at the calls of this agent.
         top_level: Look only at calls that no other tool made.
-        parallel: With `any_order`, calls of one parallel group may come in any order.
+        parallel: Which calls have no order: `recorded`, those of one recorded group; `in_order`, none; `any_order`,
+            those of one group, unknown where groups were not recorded; `overlap`, those that ran at once.
+        failed: Whether calls that failed count: `count`; `ignore` leaves them out; `ignore_suspected` also those whose
+            results read like errors.
 
     Raises:
         InputError: no calls can be read from the subject.
     """
-    scope = _Scope(args=args, ignore_tools=tuple(ignore_tools), agent=agent, top_level=top_level, parallel=parallel)
+    scope = _Scope(
+        args=args,
+        ignore_tools=tuple(ignore_tools),
+        agent=agent,
+        top_level=top_level,
+        parallel=parallel,
+        failed=failed,
+    )
     return Calls(trajectory_of(subject), scope, calling_place())
 
 

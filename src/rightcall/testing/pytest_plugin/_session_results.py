@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from rightcall.cases.evalsets import Case
+from rightcall.cases.verdicts import RuleUse, rule_uses
 from rightcall.errors import RightcallError
 from rightcall.reporting.reports import (
     Paper,
@@ -60,6 +61,7 @@ class SessionResults:
         self._finished: list[tuple[RunFolder, Totals]] = []
         self._written: list[str] = []
         self._problems: dict[str, None] = {}
+        self._notes: list[str] = []
 
     def add(self, records: Sequence[dict[str, Any]]) -> None:
         """Write results to their runs."""
@@ -78,12 +80,14 @@ class SessionResults:
                 if journal.trouble is not None:
                     self._problems[journal.trouble] = None
                 self._finished.append(_finished(run, journal, seconds, is_complete))
+                self._notes += _notes(journal) if is_complete else ()
             except RightcallError as problem:
                 self._problems[str(problem)] = None
         for path in self._config.getoption("rightcall_report"):
             try:
                 file = self._config.invocation_params.dir / path
-                write_report(file, self._finished, seconds, [f"{_LOST}: {problem}" for problem in self._problems])
+                lost = [f"{_LOST}: {problem}" for problem in self._problems]
+                write_report(file, self._finished, seconds, [*self._notes, *lost])
                 self._written.append(path)
             except RightcallError as problem:
                 self._problems[str(problem)] = None
@@ -95,6 +99,8 @@ class SessionResults:
             named = "" if self._temporary is not None else f"  run {run.short_id}"
             style = {"green": True} if totals.exit_code == 0 else {"red": True}
             yield f"rightcall: {run.header.evalset}: {totals}{named}", style
+        for note in self._notes:
+            yield f"rightcall: {note}", {"yellow": True}
         for path in self._written:
             yield f"rightcall: report written to {path}", {}
         for problem in self._problems:
@@ -138,6 +144,14 @@ def _finished(run: RunFolder, journal: Journal, seconds: float, is_complete: boo
     totals = tally.totals()
     finished = run.finish(totals, aggregates.by_evaluator(), seconds, is_complete=is_complete, journal=journal)
     return finished, totals
+
+
+def _notes(journal: Journal) -> Iterator[str]:
+    """Yield what there is to say of the rules of a run as a whole."""
+    rules = RuleUse()
+    for result in journal.results():
+        rules.add(result.case_id, rule_uses(result))
+    yield from rules.notes()
 
 
 _WIDTH = 100

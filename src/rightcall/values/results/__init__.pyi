@@ -45,6 +45,8 @@ from ._justifications import (
     Justification as Justification,
     NamedCall as NamedCall,
     PairingJustification as PairingJustification,
+    RuleCheck as RuleCheck,
+    RulesJustification as RulesJustification,
     Step as Step,
     ToolCallArgsEvaluatorJustification as ToolCallArgsEvaluatorJustification,
     ToolCallCountEvaluatorJustification as ToolCallCountEvaluatorJustification,
@@ -75,4 +77,5 @@ from ._text import (
     ordinal_text as ordinal_text,
     text_pair as text_pair,
     value_text as value_text,
+    wrong_side as wrong_side,
 )

@@ -113,11 +113,25 @@ CODES: dict[str, Code] = {
             "The run took more calls, time or tokens than allowed. The message has both figures.",
         ),
         (
+            "RC116",
+            "rule-broken",
+            "A call breaks a rule: it came without the call that it needs, after one that rules it out, too often, or "
+            "not as every such call must be. A call is before another if it had ended when the other began, or made "
+            "it; a call that was still running is not. Only calls that succeeded fulfil a rule, unless it names their "
+            "`status`. The message says what there was instead; `why` is the reason that the rule gives.",
+        ),
+        (
             "RC117",
             "value-made-up",
-            "An argument should come from an earlier call (`$from`), and no output there has it: the agent made it up, "
-            "or got it elsewhere. The message has the value and the first ones that were there. If another source is "
-            "right as well, name it in `$from`, or use `anywhere`.",
+            "An argument should come from an earlier output or input, and is in none of them. The message has the "
+            "value, and some of those that were there. To allow a constant too, put both into `$anyOf`.",
+        ),
+        (
+            "RC118",
+            "rule-never-applied",
+            "No call was about a rule, so it says nothing of this run. It holds, and reports note it; with "
+            "`must_apply: true` it is broken. If it never applies in any case, the name of the tool may be misspelt, "
+            "or the cases never come to what the rule is about.",
         ),
         (
             "RC119",
@@ -291,9 +305,8 @@ _TOLD = {
     "RC113": "called again after an error",
     "RC114": "failed",
     "RC115": "took too long",
-    "RC117": "called with a value that was made up",
-    "RC119": "not called at once with others",
-    "RC120": "failed or succeeded against expectation",
+    "RC116": "called against a rule",
+    "RC117": "called with a value made up",
     "RC301": "not recorded, so not measured",
     "RC506": "called in a way that no mock answers",
 }

@@ -233,6 +233,30 @@ class ForbiddenToolsJustification(Justification, frozen=True, tag="forbidden-too
     made: list[str]
 
 
+class RuleCheck(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Whether one rule holds.
+
+    `broken`: by `calls`, each with the call it breaks the rule with, where there is one. `never_applied`: it holds, and
+    no call was about it. `open`: whether it holds depends on what the trace did not record; `calls` may break it.
+    """
+
+    rule: str
+    """In words: `book_flight only after confirm`."""
+    status: Literal["holds", "broken", "never_applied", "open"]
+    calls: tuple[NamedCall, ...] = ()
+    why: str = ""
+    """The reason for the rule, where it gives one."""
+    note: str = ""
+    """Why it never applied, in words: `no cancel was called`."""
+
+
+class RulesJustification(Justification, frozen=True, tag="call-rules"):
+    """Each rule, and how many of them hold only because they never applied."""
+
+    rules: list[RuleCheck]
+    vacuous: int = 0
+
+
 class FinalOutputJustification(Justification, frozen=True, tag="final-output"):
     """The expected and the actual answer as JSON text, shortened, and where they differ."""
 

@@ -32,6 +32,8 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     """Which part of the criteria it is about, such as `tool_calls[2]`."""
     help: str | None = None
     """A specific remedy, if there is one."""
+    why: str | None = None
+    """The reason for what is expected, where the expectation gives one."""
 
     @property
     def tool(self) -> str:

@@ -79,13 +79,21 @@ def order_phrase(
         name: Returns the name of one of these, given its pair.
         expectation: Whether to add what was expected: `before weather, expected after it`.
     """
+    wrong = wrong_side(place, in_place)
+    if wrong is None:
+        return "at another place than expected" if expectation else "at another place"
+    side, right_side = ("before", "after") if place[1] < wrong[1] else ("after", "before")
+    wanted = f", expected {right_side} it" if expectation else ""
+    return f"{side} {name(*wrong)}{wanted}"
+
+
+def wrong_side(place: tuple[int, int], in_place: Iterable[tuple[int, int]]) -> tuple[int, int] | None:
+    """Return the first call in order that a call out of order is on the wrong side of, as positions like its own."""
     expected, actual = place
     for other_expected, other_actual in in_place:
         if (other_expected < expected) != (other_actual < actual):
-            side, right_side = ("before", "after") if actual < other_actual else ("after", "before")
-            wanted = f", expected {right_side} it" if expectation else ""
-            return f"{side} {name(other_expected, other_actual)}{wanted}"
-    return "at another place than expected" if expectation else "at another place"
+            return other_expected, other_actual
+    return None
 
 
 def nth_text(name: str, number: int, count: int) -> str:

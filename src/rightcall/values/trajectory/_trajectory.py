@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, pairwise
 from types import NoneType
 from typing import Any, Literal
 
@@ -263,6 +263,12 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def has_internal_calls(self) -> bool:
         """Whether any call is the framework's own."""
         return self.__dict__["_has_internal_calls"]  # type: ignore[no-any-return]
+
+    @cached_property
+    def has_groups(self) -> bool:
+        """Whether neighbouring calls were asked for at once, as far as that was recorded."""
+        groups = [call.group for call in self.calls]
+        return any([one is not None and one == other for one, other in pairwise(groups)])
 
     @property
     def not_understood(self) -> str:

@@ -1,0 +1,116 @@
+"""Which calls play which part in a rule, as far as the trace tells."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from enum import Enum
+from typing import TypeAlias
+
+import msgspec
+
+
+class Part(msgspec.Struct, frozen=True):
+    """The calls that surely play a part, and those that possibly do; both in ascending order."""
+
+    sure: Sequence[int] = ()
+    possible: Sequence[int] = ()
+
+    @classmethod
+    def of(cls, answers: Iterable[bool | None]) -> Part:
+        """Return the part of the calls for which the answers are true, or not known."""
+        sure, possible = [], []
+        for call, answer in enumerate(answers):
+            if answer is not False:
+                possible.append(call)
+                if answer:
+                    sure.append(call)
+        return cls(sure, possible)
+
+    def among(self, calls: frozenset[int]) -> Part:
+        """Return the part of these calls alone."""
+        return Part([each for each in self.sure if each in calls], [each for each in self.possible if each in calls])
+
+
+class Key(Enum):
+    """A value that is not there, and agrees with nothing; and one that is not known, and may agree with any."""
+
+    ABSENT = "absent"
+    UNKNOWN = "unknown"
+
+
+Keys: TypeAlias = Sequence[Hashable]
+"""For each call, the values that have to agree as one key; or one of the two above."""
+
+
+class Agreement(msgspec.Struct, frozen=True):
+    """What calls and their partners have to agree in."""
+
+    x: Keys
+    y: Keys
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether all keys are known."""
+        return Key.UNKNOWN not in self.x and Key.UNKNOWN not in self.y
+
+    def groups(
+        self, xs: Sequence[int], ys: Sequence[int], *, strict: bool
+    ) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
+        """Yield calls with those that agree with them: surely or, if not strict, possibly."""
+        callers, partners = _by_key(xs, self.x), _by_key(ys, self.y)
+        unknown = partners.pop(Key.UNKNOWN, [])
+        partners.pop(Key.ABSENT, None)
+        callers.pop(Key.ABSENT, None)
+        open_callers = callers.pop(Key.UNKNOWN, [])
+        for key, calls in callers.items():
+            if key in partners:
+                yield calls, partners[key]
+        if not strict:
+            if unknown:
+                yield [x for calls in callers.values() for x in calls], unknown
+            if open_callers:
+                yield open_callers, [y for y in ys if self.y[y] is not Key.ABSENT]
+
+
+def _by_key(calls: Sequence[int], keys: Keys) -> dict[Hashable, list[int]]:
+    groups: dict[Hashable, list[int]] = {}
+    for call in calls:
+        groups.setdefault(keys[call], []).append(call)
+    return groups
+
+
+class Cast(msgspec.Struct, frozen=True):
+    """The parts of one rule.
+
+    `x` are the calls it is about, `y` those they are held against, `z` those that must not come in between. `spared`
+    are the calls that Y's pattern takes, whatever their outcome, where these are not asked to come after themselves.
+    """
+
+    x: Part = Part()
+    y: Part = Part()
+    z: Part = Part()
+    spared: Part = Part()
+    agreement: Agreement | None = None
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the trace tells of every call which parts it plays."""
+        parts = (self.x, self.y, self.z, self.spared)
+        return all([len(part.sure) == len(part.possible) for part in parts]) and (
+            self.agreement is None or self.agreement.is_certain
+        )
+
+    def spared_x(self) -> Part:
+        """Return the calls it is about, without those that are spared."""
+        if not self.spared.possible:
+            return self.x
+        surely, possibly = set(self.spared.sure), set(self.spared.possible)
+        return Part(
+            [each for each in self.x.sure if each not in possibly],
+            [each for each in self.x.possible if each not in surely],
+        )
+
+    def among(self, calls: frozenset[int]) -> Cast:
+        """Return the parts that these calls play."""
+        x, y, z, spared = [part.among(calls) for part in (self.x, self.y, self.z, self.spared)]
+        return Cast(x, y, z, spared, self.agreement)

@@ -1,0 +1,195 @@
+"""Judge one rule: does it hold, which calls break it, did it ever apply, and can the trace tell?
+
+Each rule is judged twice, with everything that is not known as bad as can be and as good as can be. What both say is
+so in every way to fill in what the trace leaves open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from ._between import Partners, Scene
+from ._cast import Cast, Part
+from ._partners import Find, any_other, earlier, later, not_later, right_after, right_before, same_call
+from ._timeline import NO_ORDER, Neighbours, Order, Timeline
+
+Relation: TypeAlias = Literal[
+    "only_after", "never_after", "followed_by", "only_with", "never_with", "at_most", "always", "first", "last"
+]
+Status: TypeAlias = Literal["holds", "broken", "never_applied", "open"]
+
+
+class Breach(msgspec.Struct, frozen=True):
+    """A call that breaks a rule, and the call it breaks it with; -1 for none."""
+
+    call: int
+    partner: int = -1
+
+
+class Ruling(msgspec.Struct, frozen=True):
+    """What was found about a rule: its status, and the calls that break it, or may."""
+
+    status: Status
+    breaches: tuple[Breach, ...] = ()
+    """The calls that break it; where it is open, those that may."""
+    applied: bool | None = True
+    """Whether it applied; `None` where the trace does not tell."""
+
+
+class Form(msgspec.Struct, frozen=True):
+    """The form of a rule: how calls and their partners are related."""
+
+    relation: Relation
+    most: int = 0
+    """For `at_most`, how many there may be."""
+    window: Literal["", "before", "after"] = ""
+    """For `at_most`, which calls count: those before the first Y, or after it."""
+    directly: bool = False
+    must_apply: bool = False
+
+    @property
+    def find(self) -> Find | None:
+        """How partners are found; none where calls are counted whatever else was called."""
+        if self.directly:
+            return {"only_after": right_before, "followed_by": right_after}[self.relation]
+        if self.relation == "at_most":
+            return {"": None, "before": not_later, "after": earlier}[self.window]
+        return _FIND[self.relation]
+
+    @property
+    def needs_partner(self) -> bool:
+        """Whether a call without a partner is the one that breaks the rule, or counts."""
+        return self.relation in ("only_after", "followed_by", "only_with", "always") or self.window == "before"
+
+    @property
+    def spares_partners(self) -> bool:
+        """Whether a call that may be a partner is not asked to have one."""
+        return self.relation in ("only_after", "followed_by")
+
+    @property
+    def needs_order(self) -> bool:
+        """Whether it is about places in the order of calls."""
+        return self.directly or self.relation in ("first", "last")
+
+    @property
+    def always_applies(self) -> bool:
+        """Whether it applies whatever was called."""
+        return self.relation in ("first", "last") or (self.relation == "at_most" and self.window != "after")
+
+    @property
+    def stays_broken(self) -> bool:
+        """Whether further calls, which the trace may lack, could not mend it."""
+        return self.relation in ("never_after", "never_with", "always") or (
+            self.relation == "at_most" and self.window != "before"
+        )
+
+
+_FIND: dict[str, Find] = {
+    "only_after": earlier,
+    "never_after": earlier,
+    "followed_by": later,
+    "only_with": any_other,
+    "never_with": any_other,
+    "always": same_call,
+}
+
+
+def judge(form: Form, cast: Cast, timeline: Timeline, classes: Sequence[Sequence[int]] | None = None) -> Ruling:
+    """Judge a rule; where there are classes of calls, in each of them apart.
+
+    For `first` and `last`, the calls that are X are X if they are selected at all; else only those that surely are
+    selected surely play a part.
+    """
+    parts = [range(timeline.size)] if classes is None else classes or [()]
+    rulings = [
+        _judged(form, cast if classes is None else cast.among(frozenset(calls)), timeline, calls) for calls in parts
+    ]
+    ruling = rulings[0] if len(rulings) == 1 else _together(rulings)
+    if form.must_apply and ruling.status != "broken" and ruling.applied is not True:
+        is_broken = ruling.applied is False or _cannot_apply_well(form, cast, timeline, classes)
+        return Ruling(
+            "broken" if is_broken else "open", () if ruling.applied is False else ruling.breaches, ruling.applied
+        )
+    return ruling
+
+
+def _together(rulings: Sequence[Ruling]) -> Ruling:
+    applied = [ruling.applied for ruling in rulings]
+    ever = True if True in applied else None if None in applied else False
+    for status in ("broken", "open"):
+        if found := [ruling for ruling in rulings if ruling.status == status]:
+            return Ruling(status, tuple([breach for ruling in found for breach in ruling.breaches]), ever)
+    return Ruling("never_applied" if ever is False else "holds", (), ever)
+
+
+def _judged(form: Form, cast: Cast, timeline: Timeline, calls: Sequence[int]) -> Ruling:
+    order = timeline.order_of(calls) if form.needs_order else NO_ORDER
+    applied = _applied(form, cast)
+    if best := _breaches(form, cast, timeline, order, bad=False):
+        return Ruling("broken", tuple(best), applied)
+    if not (cast.is_certain and timeline.is_certain) and (worst := _breaches(form, cast, timeline, order, bad=True)):
+        return Ruling("open", tuple(worst), applied)
+    return Ruling("never_applied" if applied is False else "holds", (), applied)
+
+
+def _applied(form: Form, cast: Cast) -> bool | None:
+    """Return whether a rule applied; `None` where the trace does not tell."""
+    if form.always_applies:
+        return True
+    x = cast.spared_x() if form.spares_partners else cast.x
+    parts = {"never_with": (x, cast.y), "never_after": (cast.y,), "at_most": (cast.y,)}.get(form.relation, (x,))
+    if any([part.sure for part in parts]):
+        return True
+    return None if any([part.possible for part in parts]) else False
+
+
+def _cannot_apply_well(form: Form, cast: Cast, timeline: Timeline, classes: Sequence[Sequence[int]] | None) -> bool:
+    """Return whether every call that the rule may be about would break it: then it is broken or never applied."""
+    if not form.needs_partner or classes is not None:
+        return False
+    xs = cast.spared_x().possible if form.spares_partners else cast.x.possible
+    supposed = Cast(Part(xs, xs), cast.y, cast.z, Part(), cast.agreement)
+    order = timeline.order_of(range(timeline.size)) if form.needs_order else NO_ORDER
+    return len(_breaches(form, supposed, timeline, order, bad=False)) == len(xs)
+
+
+def _breaches(form: Form, cast: Cast, timeline: Timeline, order: Order, *, bad: bool) -> list[Breach]:
+    """The calls that break a rule, with everything that is not known as bad as can be, or as good."""
+    if form.relation in ("first", "last"):
+        return _breaches_at_the_end(cast.x, timeline.outermost(order, 1 if form.relation == "first" else -1), bad)
+    x = cast.spared_x() if form.spares_partners else cast.x
+    xs = x.possible if bad else x.sure
+    partners = _partners(form, cast, xs, timeline, order, strict=bad == form.needs_partner)
+    if partners is None:
+        found = [Breach(x) for x in xs]
+    elif form.needs_partner:
+        found = [Breach(x) for x in xs if x not in partners]
+    else:
+        found = [Breach(x, partners[x]) for x in xs if x in partners]
+    return found[form.most :] if form.relation == "at_most" else found
+
+
+def _partners(
+    form: Form, cast: Cast, xs: Sequence[int], timeline: Timeline, order: Order, *, strict: bool
+) -> Partners | None:
+    find = form.find
+    if find is None:
+        return None
+    ys, between = (cast.y.sure, cast.z.possible) if strict else (cast.y.possible, cast.z.sure)
+    scene = Scene(timeline, order, strict, between)
+    if cast.agreement is None:
+        return find(xs, ys, scene)
+    found: Partners = {}
+    for callers, partners in cast.agreement.groups(xs, ys, strict=strict):
+        found |= find(callers, partners, scene)
+    return found
+
+
+def _breaches_at_the_end(x: Part, ends: Neighbours, bad: bool) -> list[Breach]:
+    others = [call for call in ends.calls if call not in (x.sure if bad else x.possible)]
+    may_be_another = bool(others) or ends.may_be_none
+    must_be_another = len(others) == len(ends.calls) and not ends.too_many
+    return [Breach(others[0] if others else -1)] if (may_be_another if bad else must_be_another) else []

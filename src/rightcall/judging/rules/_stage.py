@@ -1,0 +1,222 @@
+"""The calls of one run as rules look at them: which of them play which parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from rightcall.judging.core import Doubts, Selection
+from rightcall.limits import Budget, Limits
+from rightcall.matching.matchers import Pattern, canonical
+from rightcall.values.trajectory import ToolCall, has_failed
+
+from ._cast import Agreement, Cast, Key, Keys, Part
+from ._judging import Ruling, judge
+from ._plan import CallTest, Role, RulePlan, RulesPlan
+from ._timeline import Timeline, timeline_of
+
+
+class Stage:
+    """The calls of one selection, as rules look at them. Made for one judgement, and then thrown away."""
+
+    def __init__(self, selection: Selection, plan: RulesPlan, limits: Limits) -> None:
+        self.selection = selection
+        self._plan = plan
+        self._limits = limits
+        self.doubts = selection.doubts or Doubts()
+
+    def ruling(self, rule: RulePlan) -> Ruling:
+        """Judge one rule."""
+        classes, is_known = self.classes(rule)
+        cast = self.cast(rule)
+        ruling = judge(rule.form, cast, self.timeline_for(rule), classes)
+        if not is_known or (self.doubts.missing and not (ruling.status == "broken" and rule.form.stays_broken)):
+            return Ruling("open", ruling.breaches if ruling.status != "holds" else (), None)
+        return ruling
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return how many calls were left out because they only read like errors."""
+        if self._plan.failed != "ignore_suspected" or not (count := self.failed.count(None)):
+            return ()
+        if count == 1:
+            return ("1 call was left out that reads like an error, or whose error was not recorded",)
+        return (f"{count:,} calls were left out that read like errors, or whose errors were not recorded",)
+
+    def taken(self, rule: RulePlan) -> Part:
+        """The calls that Y of a rule takes, whatever their outcome."""
+        return _part(self._answers(rule.y))
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        """The calls in time."""
+        trajectory = self.selection.trajectory
+        calls = trajectory.calls if trajectory is not None else self.selection.calls
+        makers = {call.span_id: call.parent_id for call in calls if call.span_id is not None}
+        return timeline_of(
+            self.selection.calls,
+            makers,
+            self.doubts.unordered,
+            self.doubts.members,
+            started=self._plan.order == "started",
+            most=self._limits.comparisons // 10,
+        )
+
+    def timeline_for(self, rule: RulePlan) -> Timeline:
+        """The same; for the first and the last call, those that may be left out may not be there."""
+        if rule.form.relation not in ("first", "last") or self._plan.failed == "count":
+            return self.timeline
+        suspected = [call for call, failed in enumerate(self.failed) if failed is None]
+        return msgspec.structs.replace(self.timeline, members=self.timeline.members.union(suspected))
+
+    @cached_property
+    def failed(self) -> Sequence[bool | None]:
+        """Whether each call failed."""
+        return [has_failed(call) for call in self.selection.calls]
+
+    @cached_property
+    def _places(self) -> dict[str, list[int]]:
+        places: dict[str, list[int]] = {}
+        for index, name in enumerate(self.selection.names):
+            places.setdefault(name, []).append(index)
+        return places
+
+    def cast(self, rule: RulePlan) -> Cast:
+        """The calls that play the parts of a rule."""
+        form = rule.form
+        if form.relation in ("first", "last"):
+            return Cast(x=_part(self._answers(rule.x, self._as_x)))
+        x = self._selected(self._answers(rule.x, self._as_x))
+        if rule.described is not None:
+            return Cast(x=_part(x), y=_part(self._described(x, rule.described)))
+        taken = self._answers(rule.y)
+        attempts = form.relation == "followed_by"
+        return Cast(
+            _part(x),
+            _part(self._selected(self._answers(rule.y, self._as_done))),
+            _part(self._selected(self._answers(rule.z, None if attempts else self._as_done))),
+            _part(taken) if form.spares_partners else Part(),
+            self._agreement(rule),
+        )
+
+    def classes(self, rule: RulePlan) -> tuple[Sequence[Sequence[int]] | None, bool]:
+        """The calls of each turn or agent apart, where a rule says so; and whether that is known of all that matter."""
+        places: Iterable[int] = range(len(self.selection.calls))
+        if rule.form.relation in ("first", "last") and self._plan.failed != "count":
+            surely = (True,) if self._plan.failed == "ignore" else (True, None)
+            places = [place for place in places if self.failed[place] not in surely]
+            if rule.per is None:
+                return [list(places)], True
+        if rule.per is None:
+            return None, True
+        found: dict[Any, list[int]] = {}
+        for place in places:
+            found.setdefault(getattr(self.selection.calls[place], rule.per), []).append(place)
+        unknown = found.pop(None, [])
+        return list(found.values()), not self._matter(rule, unknown)
+
+    def _matter(self, rule: RulePlan, calls: Sequence[int]) -> bool:
+        """Whether a rule depends on the class of one of these calls."""
+        if rule.form.needs_order:
+            return bool(calls)
+        cast = self.cast(rule)
+        return bool({*cast.x.possible, *cast.y.possible, *cast.z.possible}.intersection(calls))
+
+    def _answers(
+        self, role: Role, outcome: Callable[[CallTest, int], bool | None] | None = None
+    ) -> dict[int, bool | None]:
+        """Whether each call is one of those that a part names; calls that surely are not are left out."""
+        answers: dict[int, bool | None] = {}
+        for test in role.tests:
+            for index, answer in self._answers_to(test):
+                told = answer if outcome is None else _both(answer, outcome(test, index))
+                if told is not False and answers.get(index) is not True:
+                    answers[index] = told
+        return answers
+
+    def _answers_to(self, test: CallTest) -> Iterable[tuple[int, bool | None]]:
+        pattern, selection = test.pattern, self.selection
+        named = [places for name, places in self._places.items() if pattern.takes(name)]
+        places: Sequence[int] = named[0] if len(named) == 1 else sorted([place for each in named for place in each])
+        known: bool | None = True
+        if test.nth is not None:
+            places, known = self._nth(places, test.nth)
+        if pattern.accepts_all:
+            return [(place, known) for place in places]
+        calls, moment = selection.calls, selection.moment
+        return [(place, _both(known, pattern.accepts_at(calls[place], moment(place)))) for place in places]
+
+    def _nth(self, places: Sequence[int], nth: int) -> tuple[Sequence[int], bool | None]:
+        """The call of a tool at a place in their order; where that is not known, all of them, as possible ones."""
+        apart = self.timeline.order_of(places).blocks
+        if self.doubts.missing or len(apart) < len(places) or self.doubts.members.intersection(places):
+            return places, None
+        index = nth - 1 if nth > 0 else len(places) + nth
+        return (places[index : index + 1] if index >= 0 else ()), True
+
+    def _as_x(self, test: CallTest, index: int) -> bool | None:
+        """Whether a call counts as one that a rule is about: whatever its outcome, unless failures are left out."""
+        if self._plan.failed == "count" or test.status == "error":
+            return True
+        failed = self.failed[index]
+        if failed is None:
+            return None if self._plan.failed == "ignore" else False
+        return not failed
+
+    def _as_done(self, test: CallTest, index: int) -> bool | None:
+        """Whether a call counts as done: it went well, unless its outcome is named."""
+        if test.status is not None:
+            return True
+        failed = self.failed[index]
+        return None if failed is None else not failed
+
+    def _selected(self, answers: dict[int, bool | None]) -> dict[int, bool | None]:
+        members = self.doubts.members
+        if not members:
+            return answers
+        return {index: None if index in members else answer for index, answer in answers.items()}
+
+    def _described(self, x: Iterable[int], pattern: Pattern) -> dict[int, bool | None]:
+        calls, moment = self.selection.calls, self.selection.moment
+        answers = {index: pattern.accepts_at(calls[index], moment(index)) for index in x}
+        return {index: answer for index, answer in answers.items() if answer is not False}
+
+    def _agreement(self, rule: RulePlan) -> Agreement | None:
+        if rule.same is None:
+            return None
+        mine, others = rule.same
+        keys = self._keys(mine)
+        return Agreement(keys, keys if mine == others else self._keys(others))
+
+    def _keys(self, names: Sequence[str]) -> Keys:
+        # Each call has a few values here: many calls are no reason to stop, only huge values are.
+        budget = Budget(self._limits.steps + 10 * len(self.selection.calls))
+        return [_key(call, names, budget) for call in self.selection.calls]
+
+
+def _key(call: ToolCall, names: Sequence[str], budget: Budget) -> Hashable:
+    if call.args is None:
+        return Key.UNKNOWN if "args" in call.unrecorded else Key.ABSENT
+    if any([name not in call.args for name in names]):
+        return Key.ABSENT
+    return tuple([_value_key(call.args[name], budget) for name in names])
+
+
+def _value_key(value: Any, budget: Budget) -> Hashable:
+    # Texts are the rule, and are their own keys; everything else is compared as JSON, in which 1 is 1.0 but not true.
+    return value if value.__class__ is str else (canonical(value, budget),)
+
+
+def _both(one: bool | None, other: bool | None) -> bool | None:
+    if one is False or other is False:
+        return False
+    return None if one is None or other is None else True
+
+
+def _part(answers: Mapping[int, bool | None]) -> Part:
+    possible = sorted(answers)
+    if None not in answers.values():
+        return Part(possible, possible)
+    return Part([index for index in possible if answers[index]], possible)
