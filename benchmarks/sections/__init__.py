@@ -5,11 +5,13 @@ from benchmarks.figures import Section
 from .agentevals_cli import agentevals_cli
 from .bounds import bounds
 from .columns import columns, columns_10m
+from .groups import groups
 from .growth import growth
 from .long_orders import hundred_thousand, long_orders
 from .pages import pages
 from .pairing import pairing
 from .reading import reading, reading_1gb
+from .rules import rules
 from .running import runner
 from .similarity import similarity
 from .startup import startup
@@ -31,6 +33,8 @@ SECTIONS: dict[str, Section] = {
     "pairing": pairing,
     "growth": growth,
     "bounds": bounds,
+    "groups": groups,
+    "rules": rules,
     "reading": reading,
     "reading-1gb": reading_1gb,
     "columns": columns,

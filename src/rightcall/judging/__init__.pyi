@@ -124,6 +124,7 @@ from .core._async import (
 from .core._checks import After as After, Before as Before, Bounds as Bounds, Key as Key, Length as Length
 from .core._criteria import Config as Config, Criteria as Criteria, ExpectedCall as ExpectedCall
 from .core._declarations import (
+    STEP_WORDS as STEP_WORDS,
     CallScope as CallScope,
     NameScope as NameScope,
     Scope as Scope,

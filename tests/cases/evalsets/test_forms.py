@@ -175,6 +175,11 @@ def test_a_finding_points_into_the_form_it_was_written_in(tmp_path: Path) -> Non
         assert (placed.finding.code, placed.source.line, placed.source.column) == ("RC101", 6, column)
 
 
+def made_of(names: str) -> Trajectory:
+    """Calls of these tools; F is one that failed."""
+    return Trajectory.of([{"name": name, "args": {}, "error": "no" if name == "F" else None} for name in names])
+
+
 @pytest.mark.parametrize(
     ("defaults", "expect", "passing", "failing"),
     [
@@ -183,6 +188,7 @@ def test_a_finding_points_into_the_form_it_was_written_in(tmp_path: Path) -> Non
         ("{partial_credit: true, threshold: 0.5}", "calls: [a, b]", "a", "x"),
         ("{ignore_tools: [x]}", "calls: {criteria: [a, b], ignore_tools: [y]}", "ayb", "axb"),
         ("{match: any_order}", "calls: {expected: [a, b]}", "ba", "a"),
+        ("{failed: ignore}", "calls: [a, b]", "aFb", "axb"),
     ],
 )
 def test_a_default_holds_where_an_expectation_does_not_say_otherwise(
@@ -190,8 +196,8 @@ def test_a_default_holds_where_an_expectation_does_not_say_otherwise(
 ) -> None:
     case = case_of(tmp_path, expect, defaults)
 
-    assert judge(case, Trajectory.of(list(passing))).passed
-    assert judge(case, Trajectory.of(list(failing))).verdict == "failed"
+    assert judge(case, made_of(passing)).passed
+    assert judge(case, made_of(failing)).verdict == "failed"
 
 
 def test_a_default_agent_is_the_one_whose_calls_count(tmp_path: Path) -> None:

@@ -178,9 +178,7 @@ def test_a_turn_says_one_thing_in_one_place_and_nothing_of_the_whole(tmp_path: P
     wrong = "cases: [{id: a, turns: [{input: 1, expect: {calls: [{a: 5}]}}]}]"
 
     assert problem(tmp_path, twice).startswith("1:66: 'output' is expected of the case, too")
-    assert problem(tmp_path, time).startswith(
-        "1:45: 'seconds' is about a whole run; it belongs to 'expect' of the case"
-    )
+    assert problem(tmp_path, time).startswith("1:45: 'seconds' belongs to the case: it is about a whole run")
     assert problem(tmp_path, wrong).startswith("1:53: criteria of 'calls': expected_turns[0][0].args: arguments are")
 
 

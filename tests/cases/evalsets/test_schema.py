@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from tests.cases.evalsets import adk_files
 
 from rightcall.cases.evalsets import convert_eval_set, eval_set_schema
-from rightcall.judging import OTHER_NAMES, SHORTHANDS
+from rightcall.judging import OTHER_NAMES, SHORTHANDS, STEP_WORDS
 from rightcall.values.decoding import decode_document
 
 ROOT = Path(__file__).parents[3]
@@ -118,3 +118,61 @@ def test_what_init_writes_is_valid_and_names_the_schema_beside_it() -> None:
 
     assert text.startswith("# yaml-language-server: $schema=evalset.schema.json\n")
     assert mistakes(text) == []
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        "[search, {search: {q: 1}}, {search: null}, {name: search, args: {q: 1}, status: ok, agent: a, turn: 0}]",
+        "[{any_order: [a, b, [c, d]]}, {at_once: [a, b]}, {optional: a}, {optional: [a, b]}, {one_of: [a, [b, c]]}]",
+        "[{repeat: [edit, test], at_least: 1, at_most: 3}, {steps: [a, b], agent: billing}, [a, b]]",
+        "[{any_order: [{optional: {repeat: {one_of: [a, {steps: [b, {at_once: [c, d]}]}]}}}, e]}]",
+        "{expected: [a, {any_order: [b, c]}], match: in_order, args: exact, parallel: overlap}",
+        "{criteria: [a], failed: ignore, ignore_tools: [x], agent: b, top_level: true, partial_credit: true}",
+        "{criteria: {expected: [a], parallel: in_order}, match: exact, threshold: 0.8}",
+        "[{name: optional}, {anyOrder: [a, b]}]",
+    ],
+)
+def test_an_editor_accepts_every_step_and_setting(calls: str) -> None:
+    assert mistakes(f"cases: [{{id: a, expect: {{calls: {calls}}}}}]") == []
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        "[{anyorder: [a, b]}]",
+        "[{any_order: [a], one_of: [b]}]",
+        "[{any_order: []}]",
+        "[{optional: a, at_most: 2}]",
+        "[{any_order: [a], agent: b}]",
+        "[{repeat: a, at_most: 0}]",
+        "[{name: {$in: [a, b]}}]",
+        "[{name: a, optional: true}]",
+        "[{name: a, staus: ok}]",
+        "[{$in: [a, b]}]",
+        "{expected: [a], parallel: sideways}",
+        "{expected: [a], paralel: overlap}",
+    ],
+)
+def test_an_editor_refuses_what_is_a_mistake(calls: str) -> None:
+    assert mistakes(f"cases: [{{id: a, expect: {{calls: {calls}}}}}]") != []
+
+
+def test_an_editor_completes_and_explains_every_word_of_steps_and_every_setting() -> None:
+    definitions = eval_set_schema()["$defs"]
+    settings = ("match", "args", "extra", "parallel", "failed", "ignore_tools", "agent", "top_level", "partial_credit")
+    expected = {
+        "group": (*STEP_WORDS, "at_least", "at_most", "agent"),
+        "defaults": (*settings, "threshold", "weight", "timeout"),
+        "criteria_tool-trajectory": ("criteria", "expected", "match", "args", "parallel", "partial_credit", "weight"),
+        "criteria_tool-call-order": ("criteria", "expected", "parallel", "ignore_tools", "agent", "turn", "threshold"),
+        "criteria_final-output": ("criteria", "turn", "threshold", "weight"),
+    }
+
+    for name, words in expected.items():
+        properties = definitions[name]["properties"]
+
+        assert [word for word in words if not properties.get(word, {}).get("description")] == [], name
+    [_, whole, _] = definitions["call"]["anyOf"]
+    assert {"name", "args", "output", "status", "agent", "turn", "nth"} <= whole["properties"].keys()
+    assert all([part["description"] for part in whole["properties"].values()])

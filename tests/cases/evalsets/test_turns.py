@@ -142,8 +142,8 @@ def test_a_finding_about_any_turn_has_the_nearest_answer() -> None:
 @pytest.mark.parametrize(
     ("first", "message"),
     [
-        ("{seconds: 1}", "5:14: 'seconds' is about a whole run; it belongs to 'expect' of the case"),
-        ("{tokens: 9}", "5:14: 'tokens' is about a whole run"),
+        ("{seconds: 1}", "5:14: 'seconds' belongs to the case: it is about a whole run"),
+        ("{tokens: 9}", "5:14: 'tokens' belongs to the case"),
         ("{nevr: [x]}", "5:14: 'nevr' names no evaluator; did you mean 'never'?"),
         ("{never: null}", "5:14: a list of calls is expected, not None"),
         ("{never: []}", "5:14: criteria of 'never (turn 1)': never: is empty; expect at least one"),

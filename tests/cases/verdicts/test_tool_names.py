@@ -49,3 +49,19 @@ def test_of_many_unknown_names_ten_are_told_and_the_others_counted(tmp_path: Pat
 
     assert len(found) == 11
     assert found[-1] == "note: no trace has 3 more tools that such rules name"
+
+
+def test_a_tool_that_is_left_out_and_that_no_trace_has_is_noted_once(tmp_path: Path) -> None:
+    cases = """
+- {id: a, expect: {calls: {expected: [pay], ignore_tools: [loger]}, steps: {criteria: 1, ignore_tools: [loger, think]}}}
+"""
+
+    found = notes(tmp_path, cases, "pay", "logger", "think")
+
+    assert found == ["note: no trace has a tool `loger`, which `ignore_tools` names; did you mean `logger`?"]
+
+
+def test_a_call_that_may_be_made_is_noted_where_no_trace_has_its_tool(tmp_path: Path) -> None:
+    found = notes(tmp_path, "- {id: a, expect: {calls: {expected: [pay, refnd], match: subset}}}", "pay", "refund")
+
+    assert found == ["note: no trace has a tool `refnd`, which `calls` names; did you mean `refund`?"]

@@ -137,9 +137,8 @@ class Scene(msgspec.Struct, frozen=True):
             for part in (self.x, done, self.z)
         ]
         spared = Part.of(self.taken) if self.form.relation in ("only_after", "followed_by") else Part()
-        agreement = (
-            None if self.keys is None else Agreement([key[0] for key in self.keys], [key[1] for key in self.keys])
-        )
+        keys = [dict(enumerate([key[side] for key in self.keys or ()])) for side in (0, 1)]
+        agreement = None if self.keys is None else Agreement(*keys)
         return Cast(x, y, z, spared, agreement)
 
     def worlds(self) -> Iterator[World]:

@@ -111,8 +111,8 @@ cases:
     assert screen(judged(rules, calls(call("search"), call("book", id="TP9")))) == [
         "  ✗ trip                rules 1/2 (1 never applied)                                          2 calls",
         "",
-        'error[RC116 rule-broken]: `book(id="TP9")` was called without `confirm` before it; `confirm` was never',
-        "  called",
+        'error[RC116 rule-broken]: `book(id="TP9")` was called without `confirm` before it; `confirm` was',
+        "  never called",
         " --> shop.yaml:2:5  trip",
         "  |",
         "2 |   - {call: book, only_after: confirm, why: they must have said yes}",

@@ -33,6 +33,7 @@ HOLDING: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("times", (0, "delete"), {}),
     ("called", ("book",), {"id": 7}),
     ("called", ("book",), {}),
+    ("rule", ("book",), {"only_after": "search"}),
     ("meets", ("tool-recall", {"expected": ["search", "pay"]}), {"threshold": 0.5}),
     ("meets", ("order", ("search", "book")), {}),
 ]
@@ -49,6 +50,7 @@ BROKEN: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("called", ("book",), {"id": 8}, "`book`: id: 8 ≠ 7"),
     ("called", ("pay",), {}, "`pay` was never called"),
     ("none", (), {}, '`search(query="laptop")` was called, but not expected'),
+    ("rule", ("search",), {"only_after": "book"}, "`book`"),
     ("meets", ("counts", {"search": 3}), {}, "`search` was called 2 times, expected 3"),
 ]
 

@@ -32,7 +32,7 @@ from ._shorthands import (
     check_defaults,
     resolve_expectation,
 )
-from ._source import EvalSetDocument
+from ._source import EvalSetDocument, path_of
 from ._turns import TurnsExpected, turn_expectations, turn_label
 
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
@@ -188,7 +188,7 @@ class Compiler:
         try:
             criteria = evaluator.criteria(expected.criteria)
         except CriteriaError as problem:
-            raise self._problem(str(problem), (*place, *expected.place(problem.path))) from None
+            raise self._problem(str(problem), (*place, *expected.place(path_of(problem)))) from None
         return Check(key, evaluator, criteria, source, expected.weight)
 
     def _evaluator(self, key: str, expected: Expected) -> Evaluator[Any, Any, Any]:

@@ -12,6 +12,7 @@ from rightcall.judging import (
     UNAVAILABLE,
     ClassificationConfig,
     ClassificationEvaluator,
+    Evaluator,
     UserModel,
     camel,
     installed_evaluators,
@@ -31,6 +32,7 @@ from ._models import (
     WrittenTurn,
 )
 from ._rule_schema import rule_definitions
+from ._step_schema import step_definitions
 
 Schema = dict[str, Any]
 
@@ -50,9 +52,10 @@ def eval_set_schema() -> Schema:
     definitions = {
         "evaluator": _evaluator(),
         "overall": _overall(),
-        "defaults": _object(WrittenDefaults, match={"examples": _MATCH_TYPES, "type": "string"}),
+        "defaults": _object(WrittenDefaults, **_settings(), timeout={"type": ["number", "null"], "minimum": 0}),
         "mock": _mock(),
         **rule_definitions(),
+        **step_definitions(),
         **{_name(type_id): _criteria(type_id) for type_id in EVALUATORS},
         **{f"expect_{kind}": _expect(kind == "open") for kind in ("open", "closed")},
         **{f"turn_{kind}": _object(WrittenTurn, expect=_ref(f"expect_{kind}")) for kind in ("open", "closed")},
@@ -159,8 +162,9 @@ def _name(type_id: str) -> str:
 def _criteria(type_id: str) -> Schema:
     """Return the schema of an evaluator's criteria with settings beside them: by their keys, or under one word."""
     kind = EVALUATORS[type_id]
-    criteria, config = _object(kind.criteria_type), _object(kind.config_type)
-    words = {name: schema for name, schema in _WORDS.items() if name in settings_of(kind)}
+    criteria, config = _object(kind.criteria_type, **_settings(kind)), _object(kind.config_type, **_settings(kind))
+    words = {name: schema for name, schema in _settings(kind).items() if name in ("match", "args", "weight")}
+    words = {name: with_hint(name, schema) for name, schema in words.items() if name in settings_of(kind)}
     holders = ("criteria", "expected") if takes_expected(kind) else ("criteria",)
     held = _short(type_id) or {}
     properties = {**config["properties"], **criteria["properties"], **_both(words)}
@@ -178,12 +182,28 @@ def _held(short: Schema, type_id: str) -> Schema:
     return {"anyOf": [short, _ref(_name(type_id)), {"type": "null"}]} if short else {}
 
 
-_WORDS: dict[str, Schema] = {
-    "match": {"type": "string", "examples": [*map(str.lower, _MATCH_TYPES)]},
-    "args": {"enum": ["subset", "exact", "superset", "ignore"]},
-    "weight": {"type": "number", "minimum": 0},
-}
-"""The settings that are not keys of criteria or configuration."""
+def _settings(kind: type[Evaluator[Any, Any, Any]] | None = None) -> dict[str, Schema]:
+    """Return the schemas of settings whose type does not say which values they have."""
+    if kind is not None and not kind.reads_calls:
+        turn: Schema = {"anyOf": [{"enum": ["any", "last", None]}, {"type": "integer", "minimum": 0}]}
+        return {"turn": with_hint("answer_turn", turn), "weight": _WEIGHT}
+    return {
+        "match": {"type": "string", "examples": [*map(str.lower, _MATCH_TYPES)]},
+        "args": {"enum": ["subset", "exact", "superset", "ignore"]},
+        "weight": _WEIGHT,
+        "extra": {"enum": ["allow", "forbid", "others"]},
+        "failed": {"enum": ["count", "ignore", "ignore_suspected"]},
+        "parallel": {"enum": ["recorded", "in_order", "any_order", "overlap"]},
+        "partial_credit": {"enum": [True, False, "f1"]},
+        "ignore_tools": {"type": "array", "items": {"type": "string"}},
+        "agent": with_hint("calls_of", {"type": ["string", "null"]}),
+        "top_level": {"type": "boolean"},
+        "turn": {"type": ["integer", "null"], "minimum": 0},
+        "threshold": {"type": "number", "minimum": 0, "maximum": 1},
+    }
+
+
+_WEIGHT: Schema = {"type": "number", "minimum": 0}
 
 
 def _object(model: type[UserModel], /, **known: Schema) -> Schema:
@@ -219,8 +239,10 @@ def _ref(name: str) -> Schema:
 
 
 DESCRIPTIONS = {
+    "answer_turn": "Whose answer is meant: a turn from 0, last, or any.",
     "agent": "The agent to run: file.py:function, module:function, an ADK folder, cmd:program, or http://…",
     "args": "How arguments are compared: subset (the expected ones are present), exact, superset or ignore.",
+    "calls_of": "Only calls of this agent count.",
     "cases": "The inputs of the agent, and what is expected of it.",
     "config": "The configuration of this evaluator.",
     "criteria": "What is expected; the keys beside it are settings.",
@@ -230,12 +252,17 @@ DESCRIPTIONS = {
     "expect": "What should happen. Each key is a check, and all of them must pass.",
     "expected": "What is expected; the keys beside it are settings.",
     "expected_behavior": "What the agent should do, in words, for evaluators that ask a model.",
+    "extra": "Calls that no step takes: allow, forbid, or others, those of tools that no step names.",
+    "failed": "Whether calls that failed count: count, ignore, or ignore_suspected.",
     "id": "The unique id of the case.",
+    "ignore_tools": "Tools whose calls are left out.",
     "input": "The input of the agent: a text, or anything that its function accepts.",
     "match": "How the path of calls is compared: EXACT, IN_ORDER, ANY_ORDER, UNORDERED or SUBSET.",
     "metadata": "Any data you want to keep here; only `overall` and custom code read it.",
     "mocks": "What tools return in this case, instead of being run.",
     "overall": "Evaluators of all cases together, each with a name.",
+    "parallel": "Which calls have no order: recorded groups, in_order for none, any_order, or overlap.",
+    "partial_credit": "Whether part of a path earns part of the score: true for the share, or f1.",
     "positional": "The positional arguments that a call must have to get this answer.",
     "raises": "The error that the tool raises: the name of its type, or an object with type and message.",
     "returns": "What the tool returns.",
@@ -246,6 +273,8 @@ DESCRIPTIONS = {
     "then": "Answers, one per call; each has `returns` or `raises`.",
     "threshold": "The lowest score that passes, from 0 to 1; 1 by default.",
     "timeout": "Seconds a case may take.",
+    "top_level": "With true, only calls count that no other tool made.",
+    "turn": "Only calls made in this turn count, from 0.",
     "turns": "A conversation: what the user says in each turn, and what is expected of the agent.",
     "type": "The type id of an evaluator, such as tool-call-order.",
     "weight": "The weight in the score of the case; 1 by default.",
@@ -255,7 +284,9 @@ DESCRIPTIONS = {
 
 def with_hint(key: str, schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a key with its description."""
-    return _with(schema, description=DESCRIPTIONS[key]) if key in DESCRIPTIONS else schema
+    return (
+        _with(schema, description=DESCRIPTIONS[key]) if key in DESCRIPTIONS and "description" not in schema else schema
+    )
 
 
 def with_question(key: str, schema: dict[str, Any]) -> dict[str, Any]:

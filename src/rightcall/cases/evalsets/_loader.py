@@ -112,20 +112,19 @@ def format_of(value: Any) -> Format:
     return "native"
 
 
-def compile_expectation(
-    expect: Mapping[str, Any], source: Source, *, match: Any = None, args: Any = None, threshold: Any = None
-) -> tuple[Check, ...]:
+def compile_expectation(expect: Mapping[str, Any], source: Source, **settings: Any) -> tuple[Check, ...]:
     """Compile an `expect` given as Python values into checks. `source` is the position of all of them.
 
-    `match`, `args` and `threshold` are what a file has under `defaults`.
+    `settings` are what a file has under `defaults`; one that is `None` is not given.
 
     Raises:
-        CriteriaError: the expectation is empty or wrong, or names an evaluator that is not available.
-        ConfigurationError: `match`, `args` or `threshold` is wrong.
+        CriteriaError: the expectation is empty or wrong, or names an evaluator that is not available; or a setting for
+            the calls to look at is wrong.
+        ConfigurationError: another setting is wrong.
     """
     if not expect:
         raise CriteriaError(f"an expectation is an object such as {{'calls': ['search']}}, not {shown(expect)}")
-    given = {"match": match, "args": args, "threshold": threshold}
+    given: dict[str, Any] = {key: list(value) if isinstance(value, tuple) else value for key, value in settings.items()}
     defaults = WrittenDefaults(**{key: value for key, value in given.items() if value is not None})
     check_defaults(defaults, DEFAULT_LIMITS)
     return tuple([_check(key, value, defaults, source) for key, value in expect.items()])

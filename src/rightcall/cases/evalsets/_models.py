@@ -28,19 +28,20 @@ class WrittenDefaults(UserModel):
     match: Any = "EXACT"
     args: Any = "subset"
     threshold: Any = 1.0
-    partial_credit: Any = False
+    partial_credit: Any = None
+    extra: Any = None
     parallel: Any = "recorded"
-    ignore_tools: Any = ()
+    failed: Any = None
+    ignore_tools: Any = None
     agent: Any = None
-    top_level: Any = False
-    failed: Any = "count"
+    top_level: Any = None
     wildcards: Any = True
     weight: Number = 1.0
     timeout: Number | None = None
 
 
-CRITERIA_DEFAULTS = ("parallel", "ignore_tools", "agent", "top_level", "failed", "wildcards")
-"""The defaults that are keys of criteria: which calls are looked at, and whether their order counts."""
+SETTINGS = ("extra", "parallel", "failed", "ignore_tools", "agent", "top_level", "wildcards", "partial_credit")
+"""The defaults that are keys of criteria or of configuration, in evaluators that have them."""
 
 
 AS_RECORDED = {"parallel": "in_order"}

@@ -23,7 +23,7 @@ from rightcall.limits import Limits
 from rightcall.values.decoding import Path
 
 from ._forms import Form, split_settings
-from ._models import CRITERIA_DEFAULTS, WrittenDefaults
+from ._models import SETTINGS, WrittenDefaults
 
 _DEFAULT_CRITERIA = ("default_evaluation_criteria", "defaultEvaluationCriteria")
 
@@ -97,11 +97,18 @@ def _of_code(key: str, type_id: str, config: dict[str, Any], value: Any, weight:
 def default_settings(defaults: WrittenDefaults, kind: type[Evaluator[Any, Any, Any]]) -> dict[str, Any]:
     """Return the keys of criteria that follow from the defaults for an evaluator: which calls it looks at, and how."""
     fields = kind.criteria_type.model_fields
-    given = {name: getattr(defaults, name) for name in CRITERIA_DEFAULTS if name in fields} if kind.reads_calls else {}
+    given = {name: getattr(defaults, name) for name in SETTINGS if name in fields} if kind.reads_calls else {}
     if not kind.orders_calls:
         given.pop("parallel", None)
     # Equal settings are left out: criteria that say nothing of their calls are the quickest to judge by.
-    return {name: value for name, value in given.items() if value != fields[name].default}
+    return {name: value for name, value in given.items() if value is not None and value != fields[name].default}
+
+
+def _default_config(defaults: WrittenDefaults, kind: type[Evaluator[Any, Any, Any]]) -> dict[str, Any]:
+    """The keys of the configuration that follow from the defaults for an evaluator."""
+    names = [name for name in SETTINGS if name in kind.config_type.model_fields]
+    given = {name: getattr(defaults, name) for name in names if name not in kind.criteria_type.model_fields}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _with_default_settings(config: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
@@ -156,14 +163,16 @@ def check_defaults(defaults: WrittenDefaults, limits: Limits) -> None:
     """
     if not defaults.model_fields_set - {"timeout", "weight"}:
         return
-    # The one evaluator that has them all.
+    kind = EVALUATORS["tool-trajectory"]  # the one evaluator that has them all
+    known = {*kind.criteria_type.model_fields, *kind.config_type.model_fields}
+    if missing := next((name for name in SETTINGS if name not in known and getattr(defaults, name) is not None), None):
+        raise CriteriaError(f"no expectation has the setting {missing!r}", (missing,))
     config = {
         "match_type": defaults.match,
         "args_match": defaults.args,
         "threshold": defaults.threshold,
-        "partial_credit": defaults.partial_credit,
+        **_default_config(defaults, kind),
     }
-    kind = EVALUATORS["tool-trajectory"]
     kind("defaults", config, limits=limits).criteria({"expected": [], **default_settings(defaults, kind)})
 
 
@@ -183,9 +192,8 @@ def evaluator_of(
         shorthand = EVALUATORS[type_id].shorthand if type_id in EVALUATORS else None
         return shorthand, type_id, {**threshold, **added[key].config}
     if (known := SHORTHANDS.get(key)) and (shorthand := EVALUATORS[known].shorthand):
-        partly = {"partial_credit": defaults.partial_credit} if "partial_credit" in defaults.model_fields_set else {}
-        partly = partly if "partial_credit" in EVALUATORS[known].config_type.model_fields else {}
-        return shorthand, known, {**threshold, **shorthand.config(defaults.match, defaults.args), **partly}
+        settings = {**shorthand.config(defaults.match, defaults.args), **_default_config(defaults, EVALUATORS[known])}
+        return shorthand, known, {**threshold, **settings}
     if names_file(key):
         return None, key, _explicit_threshold(defaults)
     if reason := unavailable(key):

@@ -9,12 +9,23 @@ from difflib import get_close_matches
 from pathlib import Path as FilePath
 from typing import Any
 
-from rightcall.errors import ConfigurationError, CriteriaError, DocumentError, InputError, RightcallError, shown
+from rightcall.errors import (
+    ConfigurationError,
+    CriteriaError,
+    DocumentError,
+    ExpectationError,
+    InputError,
+    RightcallError,
+    shown,
+)
 from rightcall.judging import camel
 from rightcall.limits import Limits
 from rightcall.values.decoding import Document, Path, decode_document
 from rightcall.values.results import Source
 
+_LEADING = re.compile(r"[\w-]+(?:\[\d+\]|\.[^\s.:\[\]]+)+")
+"""The path that the message about an expected value begins with: `expected[0].args.id`."""
+_PART = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
@@ -90,6 +101,15 @@ class SourceFile:
         return tuple(spelt)
 
 
+def path_of(problem: ConfigurationError | CriteriaError) -> Path:
+    """Return the path to a mistake in criteria or configuration, as far as it is known."""
+    if problem.path or not isinstance(problem, ExpectationError):
+        return problem.path
+    # What is wrong with a matcher is told with its place in words.
+    found = _LEADING.match(str(problem))
+    return () if found is None else tuple([int(index) if index else name for name, index in _PART.findall(found[0])])
+
+
 class EvalSetDocument:
     """An eval set in the native format, and where each part of it was written, whatever the format and file."""
 
@@ -124,7 +144,7 @@ class EvalSetDocument:
         except DocumentError:
             raise
         except (ConfigurationError, CriteriaError) as problem:
-            inside = place(problem.path) if place is not None else ()
+            inside = place(path_of(problem)) if place is not None else ()
             raise self.problem(str(problem), (*path, *inside)) from None
         except RightcallError as problem:
             raise self.problem(str(problem), path) from None

@@ -131,7 +131,7 @@ def _type_id(
         if key in written.expect:
             raise document.problem(f"{shown(key)} is expected of the case, too; say it in one place", at)
     elif type_id not in EVALUATORS or not EVALUATORS[type_id].reads_calls or EVALUATORS[type_id].waits:
-        raise document.problem(f"{shown(key)} is about a whole run; it belongs to 'expect' of the case", at)
+        raise document.problem(f"{shown(key)} belongs to the case: it is about a whole run", at)
     return type_id
 
 

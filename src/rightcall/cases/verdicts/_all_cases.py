@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from rightcall.cases.evalsets import Case, Check, OverallCheck
-from rightcall.judging import Row
+from rightcall.judging import Criteria, Row
 from rightcall.values.results import CaseResult, OverallResult, RulesJustification
 
 
@@ -120,11 +120,18 @@ class ToolNames:
             yield f"note: no trace has {len(unknown) - _MOST_NOTES:,} more tools that such rules name"
 
     def _take(self, check: Check) -> None:
-        for name in check.evaluator.tools_to_miss(check.criteria):
-            self._ruled_out.setdefault(name, check.key)
+        missed = check.evaluator.tools_to_miss(check.criteria)
+        self._rule_out(missed, check.key)
+        if isinstance(check.criteria, Criteria):
+            self._rule_out(check.criteria.ignore_tools, "ignore_tools")
         # A name that is expected elsewhere counts as known: that check fails if no tool has it.
-        for _, calls in check.lists():
-            self._known.update([call if isinstance(call, str) else call.name for call in calls])
+        named = [call if isinstance(call, str) else call.name for _, calls in check.lists() for call in calls]
+        self._known.update({*named} - {*missed})
+
+    def _rule_out(self, names: Iterable[str], key: str) -> None:
+        for name in names:
+            if "*" not in name:  # a pattern may be about tools that are still to come
+                self._ruled_out.setdefault(name, key)
 
 
 RuleUses: TypeAlias = tuple[tuple[str, str], ...]

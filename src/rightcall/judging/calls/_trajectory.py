@@ -210,6 +210,11 @@ class ToolTrajectoryEvaluator(
         spends = any([turn.spends for turn in turns])
         return TrajectoryPlan(list(turns), by_turn, match_type, policy, names, sum(map(len, turns)), spends, reads)
 
+    def tools_to_miss(self, criteria: ToolTrajectoryEvaluationCriteria) -> list[str]:
+        # Of the calls of a subset, none has to be made.
+        plan = self.plan(criteria)
+        return sorted(plan.names) if plan.match_type == "SUBSET" else []
+
     def scope(self, criteria: ToolTrajectoryEvaluationCriteria) -> Scope | None:
         plan = self.plan(criteria)
         if plan.by_turn or plan.reads is not None:

@@ -87,10 +87,10 @@ class NameScope(msgspec.Struct, frozen=True):
 
 Scope: TypeAlias = CallScope | NameScope
 
-_CALL = {"anyOf": [{"type": "string"}, {"type": "object", "minProperties": 1, "maxProperties": 2}]}
-CALLS: Mapping[str, Any] = {"type": "array", "items": _CALL}
-"""The JSON Schema of expected calls in short."""
-SOME_CALLS: Mapping[str, Any] = {**CALLS, "minItems": 1}
+CALLS: Mapping[str, Any] = {"type": "array", "items": {"$ref": "#/$defs/step"}}
+"""The JSON Schema of the steps of a path in short."""
+SOME_CALLS: Mapping[str, Any] = {"type": "array", "items": {"$ref": "#/$defs/call"}, "minItems": 1}
+"""The JSON Schema of single calls in short."""
 TEXT: Mapping[str, Any] = {"type": "string"}
 WHOLE: Mapping[str, Any] = {"type": "integer", "minimum": 0}
 NUMBER: Mapping[str, Any] = {"type": "number", "minimum": 0}
@@ -132,29 +132,25 @@ def _call(item: Any, index: int) -> Any:
 def misplaced_word(call: dict[Any, Any]) -> str | None:
     """Return what would be right where a call is written with a word in the wrong place; nothing where it is not."""
     if matcher := next((key for key in call if isinstance(key, str) and key.startswith("$")), ""):
-        return f"{shown(matcher)} is a matcher, and a call begins with the name of its tool{_one_of(call[matcher])}"
-    if isinstance(call.get("optional"), bool):
-        others = {key: value for key, value in call.items() if key != "optional"}
-        return (
-            f"a call that may be left out is {{optional: …}} around it, not {shown(others)} with 'optional' beside it"
-        )
+        return f"{shown(matcher)} is a matcher, and a call begins with the name of its tool; {_SEVERAL}"
+    # With an object behind it, a word is a tool of that name, and the object its arguments.
+    word = next((key for key in call if key in STEP_WORDS and not isinstance(call[key], dict)), "")
+    if word == "one_of":
+        return f"'one_of' is a word for steps of 'calls', and here are single calls; {_SEVERAL}"
+    if word:
+        return f"{word!r} is a word for steps of 'calls', around a call; here are single calls, without order"
     said = call.get("name", "")
     # `{name: {query: laptop}}` is a call of a tool that is called `name`.
     if isinstance(said, str) or (len(call) == 1 and isinstance(said, dict) and not _is_matcher(said)):
         return None
-    choice = _one_of(next(iter(said.values()))) if isinstance(said, dict) and len(said) == 1 else ""
-    return f"'name' is the name of a tool, a text, not {shown(said)}{choice}"
+    return f"'name' is the name of a tool, a text, not {shown(said)}; {_SEVERAL}"
+
+
+_SEVERAL = "* in a name stands for any characters, and 'one_of' in 'calls' for one of several"
 
 
 def _is_matcher(value: dict[Any, Any]) -> bool:
     return any([isinstance(key, str) and key.startswith("$") for key in value])
-
-
-def _one_of(names: Any) -> str:
-    """The hint for a choice between tools."""
-    if not isinstance(names, list) or not names or not all([isinstance(name, str) for name in names]):
-        return "; one of several calls is {one_of: […]}, and * in a name stands for any characters"
-    return f"; one of several calls is {{one_of: [{', '.join(names)[:60]}]}}"
 
 
 def read_outputs(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TypeAlias
 
@@ -38,8 +38,8 @@ class Key(Enum):
     UNKNOWN = "unknown"
 
 
-Keys: TypeAlias = Sequence[Hashable]
-"""For each call, the values that have to agree as one key; or one of the two above."""
+Keys: TypeAlias = Mapping[int, Hashable]
+"""For each call that plays a part, the values that have to agree as one key; or one of the two above."""
 
 
 class Agreement(msgspec.Struct, frozen=True):
@@ -51,7 +51,7 @@ class Agreement(msgspec.Struct, frozen=True):
     @property
     def is_certain(self) -> bool:
         """Whether all keys are known."""
-        return Key.UNKNOWN not in self.x and Key.UNKNOWN not in self.y
+        return Key.UNKNOWN not in self.x.values() and Key.UNKNOWN not in self.y.values()
 
     def groups(
         self, xs: Sequence[int], ys: Sequence[int], *, strict: bool

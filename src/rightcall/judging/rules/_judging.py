@@ -126,13 +126,21 @@ def _together(rulings: Sequence[Ruling]) -> Ruling:
 
 
 def _judged(form: Form, cast: Cast, timeline: Timeline, calls: Sequence[int]) -> Ruling:
-    order = timeline.order_of(calls) if form.needs_order else NO_ORDER
+    order = _order(form, timeline, calls)
     applied = _applied(form, cast)
     if best := _breaches(form, cast, timeline, order, bad=False):
         return Ruling("broken", tuple(best), applied)
     if not (cast.is_certain and timeline.is_certain) and (worst := _breaches(form, cast, timeline, order, bad=True)):
         return Ruling("open", tuple(worst), applied)
     return Ruling("never_applied" if applied is False else "holds", (), applied)
+
+
+def _order(form: Form, timeline: Timeline, calls: Sequence[int]) -> Order:
+    if not form.needs_order:
+        return NO_ORDER
+    if timeline.is_certain and not form.directly:
+        calls = calls[:1] if form.relation == "first" else calls[-1:]
+    return timeline.order_of(calls)
 
 
 def _applied(form: Form, cast: Cast) -> bool | None:
@@ -152,7 +160,7 @@ def _cannot_apply_well(form: Form, cast: Cast, timeline: Timeline, classes: Sequ
         return False
     xs = cast.spared_x().possible if form.spares_partners else cast.x.possible
     supposed = Cast(Part(xs, xs), cast.y, cast.z, Part(), cast.agreement)
-    order = timeline.order_of(range(timeline.size)) if form.needs_order else NO_ORDER
+    order = _order(form, timeline, range(timeline.size))
     return len(_breaches(form, supposed, timeline, order, bad=False)) == len(xs)
 
 

@@ -140,7 +140,8 @@ class Reasons:
         agreement = self._cast.agreement
         if agreement is None:
             return True
-        return not isinstance(agreement.x[x], Key) and agreement.x[x] == agreement.y[y]
+        mine = agreement.x.get(x, Key.ABSENT)
+        return not isinstance(mine, Key) and mine == agreement.y.get(y)
 
     def _is_before(self, one: int, other: int) -> bool:
         return self._timeline.is_before(one, other)
@@ -189,7 +190,8 @@ def unknown_of(stage: Stage, rule: RulePlan, ruling: Ruling) -> str:
     cast = stage.cast(rule)
     undecided = _undecided([cast.x, cast.y, cast.z])
     if not undecided and cast.agreement is not None:
-        undecided = [place for place, key in enumerate(cast.agreement.x) if key is Key.UNKNOWN]
+        keys = {**cast.agreement.x, **cast.agreement.y}
+        undecided = [place for place in sorted(keys) if keys[place] is Key.UNKNOWN]
     if not undecided:
         return "whether it holds depends on what was not recorded"
     index = undecided[0]

@@ -27,6 +27,7 @@ class Stage:
         self._plan = plan
         self._limits = limits
         self.doubts = selection.doubts or Doubts()
+        self._known_keys: dict[tuple[str, ...], dict[int, Hashable]] = {}
 
     def ruling(self, rule: RulePlan) -> Ruling:
         """Judge one rule."""
@@ -91,14 +92,14 @@ class Stage:
         x = self._selected(self._answers(rule.x, self._as_x))
         if rule.described is not None:
             return Cast(x=_part(x), y=_part(self._described(x, rule.described)))
-        taken = self._answers(rule.y)
+        y = self._selected(self._answers(rule.y, self._as_done))
         attempts = form.relation == "followed_by"
         return Cast(
             _part(x),
-            _part(self._selected(self._answers(rule.y, self._as_done))),
+            _part(y),
             _part(self._selected(self._answers(rule.z, None if attempts else self._as_done))),
-            _part(taken) if form.spares_partners else Part(),
-            self._agreement(rule),
+            self.taken(rule) if form.spares_partners else Part(),
+            self._agreement(rule, x, y),
         )
 
     def classes(self, rule: RulePlan) -> tuple[Sequence[Sequence[int]] | None, bool]:
@@ -128,6 +129,9 @@ class Stage:
         self, role: Role, outcome: Callable[[CallTest, int], bool | None] | None = None
     ) -> dict[int, bool | None]:
         """Whether each call is one of those that a part names; calls that surely are not are left out."""
+        if len(role.tests) == 1 and (outcome is None or self._counts_all(outcome)):
+            # One name is the rule, and most calls succeed.
+            return {index: answer for index, answer in self._answers_to(role.tests[0]) if answer is not False}
         answers: dict[int, bool | None] = {}
         for test in role.tests:
             for index, answer in self._answers_to(test):
@@ -135,6 +139,14 @@ class Stage:
                 if told is not False and answers.get(index) is not True:
                     answers[index] = told
         return answers
+
+    def _counts_all(self, outcome: Callable[[CallTest, int], bool | None]) -> bool:
+        """Whether every call has an outcome that counts."""
+        return self._all_succeeded or (outcome == self._as_x and self._plan.failed == "count")
+
+    @cached_property
+    def _all_succeeded(self) -> bool:
+        return self.failed.count(False) == len(self.failed)
 
     def _answers_to(self, test: CallTest) -> Iterable[tuple[int, bool | None]]:
         pattern, selection = test.pattern, self.selection
@@ -144,7 +156,7 @@ class Stage:
         if test.nth is not None:
             places, known = self._nth(places, test.nth)
         if pattern.accepts_all:
-            return [(place, known) for place in places]
+            return dict.fromkeys(places, known).items()
         calls, moment = selection.calls, selection.moment
         return [(place, _both(known, pattern.accepts_at(calls[place], moment(place)))) for place in places]
 
@@ -183,17 +195,20 @@ class Stage:
         answers = {index: pattern.accepts_at(calls[index], moment(index)) for index in x}
         return {index: answer for index, answer in answers.items() if answer is not False}
 
-    def _agreement(self, rule: RulePlan) -> Agreement | None:
+    def _agreement(self, rule: RulePlan, x: Iterable[int], y: Iterable[int]) -> Agreement | None:
         if rule.same is None:
             return None
         mine, others = rule.same
-        keys = self._keys(mine)
-        return Agreement(keys, keys if mine == others else self._keys(others))
+        return Agreement(self._keys(mine, x), self._keys(others, y))
 
-    def _keys(self, names: Sequence[str]) -> Keys:
+    def _keys(self, names: tuple[str, ...], calls: Iterable[int]) -> Keys:
         # Each call has a few values here: many calls are no reason to stop, only huge values are.
         budget = Budget(self._limits.steps + 10 * len(self.selection.calls))
-        return [_key(call, names, budget) for call in self.selection.calls]
+        known = self._known_keys.setdefault(names, {})
+        for index in calls:
+            if index not in known:
+                known[index] = _key(self.selection.calls[index], names, budget)
+        return {index: known[index] for index in calls}
 
 
 def _key(call: ToolCall, names: Sequence[str], budget: Budget) -> Hashable:
@@ -206,7 +221,9 @@ def _key(call: ToolCall, names: Sequence[str], budget: Budget) -> Hashable:
 
 def _value_key(value: Any, budget: Budget) -> Hashable:
     # Texts are the rule, and are their own keys; everything else is compared as JSON, in which 1 is 1.0 but not true.
-    return value if value.__class__ is str else (canonical(value, budget),)
+    if value.__class__ is str:
+        return value
+    return (str(value) if value.__class__ is int else canonical(value, budget),)
 
 
 def _both(one: bool | None, other: bool | None) -> bool | None:

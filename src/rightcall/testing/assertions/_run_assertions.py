@@ -13,10 +13,10 @@ from rightcall.cases.verdicts import judge
 from rightcall.errors import CriteriaError, shown
 from rightcall.judging import EVALUATORS
 from rightcall.values.results import CaseResult, Source
-from rightcall.values.trajectory import Trajectory
+from rightcall.values.trajectory import ToolCall, Trajectory
 
 from ._delivery import anonymous_case, calling_place, deliver, hide_internal_frames
-from ._subjects import trajectory_of, written_call
+from ._subjects import trajectory_of, written_step
 
 
 @hide_internal_frames
@@ -27,16 +27,31 @@ def check(
     match: str | None = None,
     args: str | None = None,
     threshold: float | None = None,
+    partial_credit: bool | str | None = None,
+    extra: str | None = None,
+    parallel: str | None = None,
+    failed: str | None = None,
+    ignore_tools: tuple[str, ...] | list[str] | None = None,
+    agent: str | None = None,
+    top_level: bool | None = None,
 ) -> CaseResult:
     """Check what an agent did against expectations, and raise if it differs. The message has all problems.
 
     Args:
         subject: What the agent did: a trajectory, what `capture` captured, a path, spans, messages, a list of calls.
-        expected: A list of calls or a trajectory, compared as `match` says; or an object with any of the keys of
-            `expect` in an eval set, such as `{"order": […], "never": […]}`; or a case of an eval set.
+        expected: A list of calls and other steps, or a trajectory, compared as `match` says; or an object with any of
+            the keys of `expect` in an eval set, such as `{"order": […], "never": […]}`; or a case of an eval set.
         match: `exact`, `in_order`, `any_order`, `unordered` or `subset`; `exact` by default.
         args: `subset`, `exact`, `superset` or `ignore`; `subset` by default.
         threshold: The lowest score that passes; 1.0 by default.
+        partial_credit: Whether part of a path earns part of the score; not by default.
+        extra: Calls that no step takes: `allow`, `forbid`, or `others` for those of tools that no step names; by
+            default as `match` says.
+        parallel: Which calls have no order: `recorded`, the default, `in_order`, `any_order` or `overlap`; see `calls`.
+        failed: Calls that failed: `count`, the default, `ignore`, or `ignore_suspected`.
+        ignore_tools: Tools whose calls are left out.
+        agent: Look only at the calls of this agent.
+        top_level: Look only at calls that no other tool made.
 
     Returns:
         The result, with the score and the trajectory.
@@ -48,7 +63,19 @@ def check(
         InputError: no calls can be read from the subject.
     """
     __tracebackhide__ = True
-    case = _case(expected, {"match": match, "args": args, "threshold": threshold})
+    settings = {
+        "match": match,
+        "args": args,
+        "threshold": threshold,
+        "partial_credit": partial_credit,
+        "extra": extra,
+        "parallel": parallel,
+        "failed": failed,
+        "ignore_tools": ignore_tools,
+        "agent": agent,
+        "top_level": top_level,
+    }
+    case = _case(expected, settings)
     return deliver(case, judge(case, trajectory_of(subject)))
 
 
@@ -60,7 +87,7 @@ def _case(expected: Any, settings: dict[str, Any]) -> Case:
     if isinstance(expected, Trajectory):
         expected = expected.calls
     if isinstance(expected, (list, tuple)):
-        expected = {"calls": [written_call(item) for item in expected]}
+        expected = {"calls": [written_step(item) for item in expected]}
     if isinstance(expected, (str, EvalSet)) or not isinstance(expected, Mapping):
         raise CriteriaError(
             f"what is expected is a list of calls, an object such as {{'never': ['delete']}}, or a case, "
@@ -136,7 +163,8 @@ def calls(
 class Calls:
     """The calls of one run. Every rule returns them, so that rules can be chained.
 
-    An expected call is a name, `{name: arguments}`, or a `ToolCall`. Each rule raises `CheckFailedError` if it fails,
+    An expected call is a name, `{name: arguments}`, or a `ToolCall`; for a path, it may be any step of
+    `rightcall.steps`. Each rule raises `CheckFailedError` if it fails,
     `NotMeasuredError` if the recording does not show the result, `CriteriaError` if the rule is wrong. Without any
     rule there is a `RuntimeWarning`: a test that says `calls(trace)` and no more checks nothing.
     """
@@ -182,7 +210,9 @@ class Calls:
     def never(self: _CallsT, *forbidden: Any) -> _CallsT:
         """Expect none of these calls; with arguments, none with such arguments."""
         __tracebackhide__ = True
-        return self._hold("never", "forbidden-tools", {"never": self._given("never", forbidden)})
+        return self._hold(
+            "never", "forbidden-tools", {"never": _read("forbidden-tools", self._given("never", forbidden))}
+        )
 
     def at_most(self: _CallsT, times: int, tool: str) -> _CallsT:
         """Expect at most this number of calls of a tool."""
@@ -217,6 +247,14 @@ class Calls:
         return self._hold("answered", "final-output", {"output": output})
 
     @hide_internal_frames
+    def rule(self: _CallsT, call: Any = None, /, **relation: Any) -> _CallsT:
+        """Expect a rule of `rules` to hold: `.rule("pay", only_after="confirm")`, `.rule(first="login")`."""
+        __tracebackhide__ = True
+        self._is_asked = True
+        written = relation if call is None else {"call": call, **relation}
+        return self._hold("rule", "call-rules", {"rules": [_with_plain_calls(written)]})
+
+    @hide_internal_frames
     def meets(self: _CallsT, key: str, criteria: Any, **settings: Any) -> _CallsT:
         """Expect any rule to pass, by its key in `expect` or type id: `.meets("tool-f1", […], threshold=0.8)`.
 
@@ -232,7 +270,8 @@ class Calls:
     def _path(self: _CallsT, key: str, match: str, expected: tuple[Any, ...]) -> _CallsT:
         __tracebackhide__ = True
         config = {"match_type": match, "args_match": self._scope.args}
-        return self._hold(key, "tool-trajectory", {"expected": self._given(key, expected)}, config)
+        steps = _read("tool-trajectory", self._given(key, expected))
+        return self._hold(key, "tool-trajectory", {"expected": steps}, config)
 
     @hide_internal_frames
     def _count(self: _CallsT, key: str, sign: str, times: int, tool: str) -> _CallsT:
@@ -264,7 +303,7 @@ class Calls:
         self._is_asked = True
         if not expected:
             raise CriteriaError(f"{key}() names no call; name at least one, or use none() if nothing may be called")
-        return [written_call(item) for item in expected]
+        return [written_step(item) for item in expected]
 
     def __del__(self) -> None:
         if not self._is_asked:
@@ -274,3 +313,17 @@ class Calls:
                 self._place.file,
                 self._place.line,
             )
+
+
+def _read(type_id: str, steps: list[Any]) -> Any:
+    """Read steps as an eval set reads them."""
+    shorthand = EVALUATORS[type_id].shorthand
+    return steps if shorthand is None else shorthand.read(steps)
+
+
+def _with_plain_calls(rule: dict[str, Any]) -> dict[str, Any]:
+    """A rule in which each `ToolCall`, alone or in a list, is a call as a file would have it."""
+    return {
+        key: written_step(value) if isinstance(value, (ToolCall, list, tuple)) and key != "same" else value
+        for key, value in rule.items()
+    }

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rightcall.errors import InputError, shown
-from rightcall.judging import AgentExecution
+from rightcall.judging import STEP_WORDS, AgentExecution
 from rightcall.running.tracing import Captured
 from rightcall.values.trajectory import ToolCall, Trajectory
 
@@ -47,22 +47,30 @@ def trajectory_of(subject: Any) -> Trajectory:
     raise InputError(f"no calls can be read from {shown(subject)}; give a trajectory, a trace, spans or messages")
 
 
-def written_call(item: Any) -> Any:
-    """Return an expected call in the form of criteria: a name, or `{"name": …, "args": …}`.
+def written_step(item: Any) -> Any:
+    """Return an expected step as a file would have it; `ToolCall`s in it become calls with their name and arguments.
 
     Raises:
-        InputError: it is not a call.
+        InputError: it is not a step.
     """
     if isinstance(item, ToolCall):
         return {"name": item.name} if "args" in item.unrecorded else {"name": item.name, "args": item.args}
-    if isinstance(item, Mapping) and not (item.keys() <= {"name", "args"} and isinstance(item.get("name"), str)):
-        if len(item) != 1:
-            raise InputError(f"an expected call is a name or {{name: arguments}}, not {shown(item)}")
-        [(name, args)] = item.items()
-        return {"name": name, "args": args}
-    if not isinstance(item, (str, Mapping)):
+    if isinstance(item, str):
+        return item
+    if isinstance(item, (list, tuple)):
+        return [written_step(each) for each in item]
+    if not isinstance(item, Mapping):
         raise InputError(f"an expected call is a name or {{name: arguments}}, not {shown(item)}")
-    return item
+    words = item.keys() & {*STEP_WORDS}
+    if len(item) != 1 and not words and not isinstance(item.get("name"), str):
+        raise InputError(f"an expected call is a name or {{name: arguments}}, not {shown(item)}")
+    return {key: _inside(value) if key in words else value for key, value in item.items()}
+
+
+def _inside(value: Any) -> Any:
+    """What stands under a word: steps, unless the word is the name of a tool and these are its arguments."""
+    is_group = isinstance(value, Mapping) and bool(value.keys() & {*STEP_WORDS})
+    return written_step(value) if is_group or isinstance(value, (list, tuple, ToolCall)) else value
 
 
 def _only_one(source: Any) -> Trajectory:

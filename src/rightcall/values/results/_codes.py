@@ -307,6 +307,8 @@ _TOLD = {
     "RC115": "took too long",
     "RC116": "called against a rule",
     "RC117": "called with a value made up",
+    "RC119": "not called at once with others",
+    "RC120": "failed or succeeded against expectation",
     "RC301": "not recorded, so not measured",
     "RC506": "called in a way that no mock answers",
 }

@@ -1,0 +1,89 @@
+"""The JSON Schema of the steps of a path and of single calls, with a description for each word."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rightcall.judging import STEP_WORDS, camel
+
+Schema = dict[str, Any]
+
+_STEP: Schema = {"$ref": "#/$defs/step"}
+_STEPS: Schema = {"type": "array", "minItems": 1, "items": _STEP}
+_WORDS: dict[str, tuple[Schema, str]] = {
+    "any_order": (_STEPS, "All of these, in whatever order; a list in it is a branch, interleaved with the rest."),
+    "at_once": (_STEPS, "All of these, asked for in one turn of the model, or running at the same time."),
+    "optional": (_STEP, "May be left out; a list is a sequence that may be left out."),
+    "one_of": (_STEPS, "Exactly one of these; a list in it is a sequence."),
+    "repeat": (_STEP, "One or more times, one after the other; see at_least and at_most."),
+    "steps": (_STEPS, "A sequence of its own; with agent, all of it is made by that agent."),
+}
+_BESIDE: dict[str, tuple[Schema, str, str]] = {
+    "at_least": ({"type": "integer", "minimum": 0, "maximum": 1000}, "repeat", "The fewest rounds; 1 by default."),
+    "at_most": ({"type": "integer", "minimum": 1, "maximum": 1000}, "repeat", "The most rounds; any by default."),
+    "agent": ({"type": "string"}, "steps", "The agent that makes all calls in it."),
+}
+_PARTS: dict[str, tuple[Schema, str]] = {
+    "name": ({"type": "string", "minLength": 1}, "The tool; * stands for any characters."),
+    "args": ({"type": ["object", "null"]}, "The arguments, with matchers where a value may vary."),
+    "output": ({}, "What the tool gives back, with matchers where it may vary."),
+    "status": ({"enum": ["ok", "error"]}, "Whether the call succeeds or fails."),
+    "agent": ({"type": "string"}, "The agent that makes the call."),
+    "turn": ({"type": "integer", "minimum": 0}, "The turn of the conversation, from 0."),
+    "nth": ({"type": "integer", "not": {"const": 0}}, "Which call of the tool: 1 for the first, -1 for the last."),
+    "id": ({"type": "string"}, "The id of the tool, beside tool_names: uipath."),
+}
+
+
+def step_definitions() -> dict[str, Schema]:
+    """Return the definitions `step`, which is recursive, `group` and `call`."""
+    sequence = {**_STEPS, "description": "A sequence: one after the other."}
+    calls = [{"type": "string", "minLength": 1, "description": "A call of this tool."}, _whole_call(), _short_call()]
+    return {
+        "step": {"anyOf": [{"$ref": "#/$defs/call"}, sequence, {"$ref": "#/$defs/group"}]},
+        "group": _group(),
+        "call": {"anyOf": calls},
+    }
+
+
+def _group() -> Schema:
+    words = {word: _described(*_WORDS[word]) for word in STEP_WORDS}
+    beside = {key: _described(schema, text) for key, (schema, _, text) in _BESIDE.items()}
+    owners = {key: owner for key, (_, owner, _) in _BESIDE.items()}
+    return {
+        "type": "object",
+        "properties": _both({**words, **beside}),
+        "additionalProperties": False,
+        "oneOf": [{"required": [spelling]} for word in words for spelling in dict.fromkeys((word, camel(word)))],
+        "dependentRequired": {spelling: [owner] for key, owner in owners.items() for spelling in (key, camel(key))},
+    }
+
+
+def _whole_call() -> Schema:
+    return {
+        "type": "object",
+        "required": ["name"],
+        "properties": {key: _described(schema, text) for key, (schema, text) in _PARTS.items()},
+        "additionalProperties": False,
+    }
+
+
+def _short_call() -> Schema:
+    """The schema of a tool with its arguments behind it. A tool that is called like a word is written with `name`."""
+    words = {"name", *[spelling for word in STEP_WORDS for spelling in (word, camel(word))]}
+    return {
+        "type": "object",
+        "minProperties": 1,
+        "maxProperties": 1,
+        "propertyNames": {"not": {"anyOf": [{"enum": sorted(words)}, {"pattern": r"^\$"}]}},
+        "additionalProperties": {"type": ["object", "null"], "description": "The arguments of the call."},
+    }
+
+
+def _described(schema: Schema, text: str) -> Schema:
+    # yaml-language-server 1.25 ignores keywords beside a `$ref`, so the `$ref` goes into an `allOf`.
+    return {"allOf": [schema], "description": text} if "$ref" in schema else {**schema, "description": text}
+
+
+def _both(properties: dict[str, Schema]) -> dict[str, Schema]:
+    return {spelling: schema for key, schema in properties.items() for spelling in (key, camel(key))}
