@@ -23,7 +23,7 @@ from rightcall.values.results import (
 from ._paper import Paper, beginning, cell_count, fit
 
 _IN_ORDER = ("EXACT", "IN_ORDER")
-_BY_WEIGHT = ("RC101", "RC104", "RC106", "RC103", "RC102", "RC301")
+_BY_WEIGHT = ("RC101", "RC117", "RC104", "RC106", "RC103", "RC102", "RC301")
 """The order in which problems of one path are reported."""
 _AROUND = 2
 _MOST_STEPS = 40
