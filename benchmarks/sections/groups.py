@@ -1,4 +1,4 @@
-"""Whether expected calls with groups are read in milliseconds, and refused in seconds where that would take too long."""
+"""Whether steps in groups are read in milliseconds, and refused in seconds where that would take too long."""
 
 from __future__ import annotations
 
