@@ -6,6 +6,7 @@ from .agentevals_cli import agentevals_cli
 from .bounds import bounds
 from .columns import columns, columns_10m
 from .eval_sets import eval_sets
+from .groups import groups
 from .growth import growth
 from .long_orders import hundred_thousand, long_orders
 from .pages import pages
@@ -33,6 +34,7 @@ SECTIONS: dict[str, Section] = {
     "pairing": pairing,
     "growth": growth,
     "bounds": bounds,
+    "groups": groups,
     "rules": rules,
     "reading": reading,
     "reading-1gb": reading_1gb,

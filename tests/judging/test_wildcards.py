@@ -10,6 +10,7 @@ from tests.builders import judge
 from tests.walls import for_each
 
 from rightcall import CriteriaError, ToolCall, Trajectory
+from rightcall.judging import EVALUATORS
 from rightcall.matching.matchers import NamePattern
 
 MADE = ["mcp__fs__read", "mcp__fs__write", "search", "mcp__git__push"]
@@ -147,3 +148,22 @@ def test_a_value_from_an_output_that_was_not_recorded_is_not_measured() -> None:
     assert judge("tool-call-args", made, {"tool_calls": expected}).verdict == "not_measured"
     assert judge("forbidden-tools", made, {"never": expected}).verdict == "not_measured"
     assert judge("tool-trajectory", made, {"expected": ["search", *expected]}).verdict == "not_measured"
+
+
+SPECIAL: list[tuple[str, dict[str, Any]]] = [
+    ("tool-call-order", {"tool_calls_order": ["a*"]}),
+    ("tool-call-count", {"tool_calls_count": {"a*": 1}}),
+    ("tool-call-args", {"tool_calls": [{"name": "a", "args": {"x": {"$from": "b"}}}]}),
+    ("tool-call-args", {"tool_calls": [{"name": "a", "nth": 1}]}),
+    ("tool-call-output", {"tool_outputs": [{"name": "a*", "output": 1}]}),
+    ("forbidden-tools", {"never": [{"name": "a", "status": "ok"}]}),
+    ("tool-recall", {"expected": [{"name": "a", "agent": "x"}]}),
+]
+
+
+@for_each("case", SPECIAL)
+def test_what_depends_on_more_than_one_part_of_a_call_is_judged_run_by_run(case: tuple[str, dict[str, Any]]) -> None:
+    type_id, criteria = case
+    evaluator = EVALUATORS[type_id]()
+
+    assert evaluator.scope(evaluator.criteria({"wildcards": True, **criteria})) is None

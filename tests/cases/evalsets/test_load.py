@@ -378,7 +378,10 @@ def test_a_finding_points_at_the_line_it_is_about(tmp_path: Path) -> None:
         ("evaluators: {x: {type: tool-cal-order}}\ncases: [{id: a}]", "1:18: no evaluator has the type id"),
         ("cases: [{id: a, expect: {order: {criteria: [a], weight: -1}}}]", "1:26: the weight of 'order' is a number"),
         ("cases: [{id: a, expect: {order: {criteria: [a], strct: true}}}]", "did you mean 'strict'?"),
-        ("cases: [{id: a, expect: {calls: [{a: 1, b: 2}]}}]", "1:26: a call is a name or an object with one key"),
+        (
+            "cases: [{id: a, expect: {calls: [{a: 1, b: 2}]}}]",
+            "1:34: criteria of 'calls': expected[0]: a call is a name or an object with one key",
+        ),
         ("cases: [{id: a, expect: {calls: search}}]", "1:26: a list of calls is expected, not 'search'"),
         ("cases: [{id: a, expect: {calls: [{a: {x: {$rgx: b}}}]}}]", "unknown matcher '$rgx'; did you mean '$regex'?"),
         ("defaults: {match: sideways}\ncases: [{id: a}]", "1:1: configuration of 'defaults': match_type: unknown"),

@@ -60,6 +60,8 @@ def rewrite_turns(check: Check, written: Sequence[Any], trajectory: Trajectory) 
     if check.evaluator.type_id != "tool-trajectory" or not plan.by_turn:
         return Refused(f"{check.key!r} of a turn cannot be updated from a trace")
     task = Task.of(check, trajectory)
+    if task.plan.reads is not None:
+        return Refused(_GROUPED)
     places: dict[int, list[int]] = {number: [] for number in range(len(written))}
     for index, call in enumerate(task.selection.calls):
         places.setdefault(call.turn or 0, []).append(index)
@@ -83,7 +85,12 @@ def _replaced(value: Any, path: Path, made: Any) -> Any:
     return made if not path else {**value, path[0]: _replaced(value[path[0]], path[1:], made)}
 
 
+_GROUPED = "expected calls in groups are not updated from a trace: change the steps yourself"
+
+
 def _calls(written: list[Any], task: Task) -> Any | Refused:
+    if task.plan.reads is not None:
+        return Refused(_GROUPED)
     return _rewritten_calls(written, task, task.plan.turns[0], task.selection)
 
 

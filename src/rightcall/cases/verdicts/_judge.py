@@ -142,9 +142,9 @@ def _written(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> It
     """Yield where the expected calls of checks that did not pass are written."""
     for check, result in zip(checks, results, strict=True):
         if not result.passed:
-            for path, calls in check.lists():
-                places = [check.source(f"{path}[{index}]") for index in range(min(len(calls), _MOST_WRITTEN))]
-                yield ExpectationSources(check.key, path, tuple(places))
+            for path, places in check.places():
+                sources = [check.source(place) for place in places[:_MOST_WRITTEN]]
+                yield ExpectationSources(check.key, path, tuple(sources))
 
 
 Join: TypeAlias = Literal["auto", "attribute", "trace", "order"]

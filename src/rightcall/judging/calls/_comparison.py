@@ -30,7 +30,7 @@ from rightcall.matching.matchers import (
 )
 from rightcall.values.results import Alignment, Difference, ExplainedCall, NamedCall, Step, call_text
 
-Kind = Literal["match", "mismatch", "moved", "missing", "extra"]
+Kind = Literal["match", "mismatch", "moved", "missing", "extra", "skipped"]
 _NO_STARS: Mapping[int, Pattern] = {}
 
 
@@ -62,7 +62,7 @@ def align_calls(
     pairs = pairs | _leftovers_by_pattern(pairs, starred, actual) if starred else pairs
     indices = sorted(pairs)
     in_place = {indices[place] for place in longest_run([pairs[index] for index in indices])}
-    return _lines(pairs, matched.keys(), in_place, len(expected), len(actual))
+    return lines_of(pairs, matched.keys(), in_place, len(expected), len(actual))
 
 
 def _undecided(matched: dict[int, int], possible: Sequence[Row]) -> dict[int, int]:
@@ -96,7 +96,7 @@ def align_names(expected: Sequence[str], actual: Sequence[str]) -> list[Line]:
     common = common_subsequence(numbered, [ids[actual[column]] for column in columns])
     in_place = {index: columns[place] for index, place in common}
     pairs = in_place | _leftovers_by_name(in_place, expected, actual)
-    return _lines(pairs, pairs.keys(), in_place.keys(), len(expected), len(actual))
+    return lines_of(pairs, pairs.keys(), in_place.keys(), len(expected), len(actual))
 
 
 def _leftovers_by_name(pairs: dict[int, int], expected: Sequence[str], actual: Sequence[str]) -> dict[int, int]:
@@ -128,7 +128,7 @@ def _leftovers_by_pattern(
     return leftovers
 
 
-def _lines(
+def lines_of(
     pairs: dict[int, int],
     matched: Iterable[int],
     in_place: Iterable[int],
@@ -155,7 +155,7 @@ def _lines(
     return lines
 
 
-_LEAST = 96
+LEAST = 96
 """Bytes that a step or an explained call takes as JSON at the least."""
 _MOST_CANDIDATES = 16
 _MOST_TOLD = 3
@@ -234,10 +234,10 @@ class Comparison:
         self._lines = lines
         self.expected = expected
         self.selection = selection
-        self._patterns = patterns
-        self._positions = selection.positions or range(len(selection.calls))
+        self.patterns = patterns
+        self.positions = selection.positions or range(len(selection.calls))
         # Steps, explained calls and findings together stay within the limit as JSON.
-        self._room = limits.explanation_bytes * 3 // 8
+        self.room = limits.explanation_bytes * 3 // 8
         self._differences: dict[tuple[int, int], tuple[Difference, ...]] = {}
 
     @property
@@ -253,63 +253,63 @@ class Comparison:
 
     def alignment(self) -> Alignment:
         """The steps; in a long alignment those that match are counted, not listed, and so is what has no room."""
-        most = self._room // _LEAST
-        if self._lines is None and len(self.expected) == len(self._positions):
+        most = self.room // LEAST
+        if self._lines is None and len(self.expected) == len(self.positions):
             return self._all_as_expected(most)
         lines = self.lines
         if len(lines) > most:
             lines = [line for line in lines if line.kind != "match"][:most]
-        expected, positions = self.expected, self._positions
+        expected, positions = self.expected, self.positions
         steps = [
             Step("match", expected[line.expected], line.expected, positions[line.actual])
             if line.kind == "match"
             else self._step(line)
             for line in lines
         ]
-        sizes = [_weight(step.name) + (_size(step.differences) if step.differences else 0) for step in steps]
-        fitting = _fitting(sizes, self._room)
-        return Alignment(tuple(steps[:fitting]), len(self.lines) - fitting)
+        sizes = [weight(step.name) + (size_of(step.differences) if step.differences else 0) for step in steps]
+        fits = fitting(sizes, self.room)
+        return Alignment(tuple(steps[:fits]), len(self.lines) - fits)
 
     def _all_as_expected(self, most: int) -> Alignment:
         """The steps of calls that are the expected ones, no more and no less; none of them where there are too many."""
         size = len(self.expected)
-        if size > most or _weight("".join(self.expected)) + _LEAST * size > self._room:
+        if size > most or weight("".join(self.expected)) + LEAST * size > self.room:
             return Alignment((), size)
-        return Alignment(tuple([Step("match", name, at, self._positions[at]) for at, name in enumerate(self.expected)]))
+        return Alignment(tuple([Step("match", name, at, self.positions[at]) for at, name in enumerate(self.expected)]))
 
     def explained(self) -> tuple[list[ExplainedCall], int]:
         """Return the fate of each expected call, and how many did not fit the limit of explanations."""
         lines = [line for line in self.lines if line.expected >= 0]
-        calls = [self._explained_call(line) for line in lines[: self._room // _LEAST]]
-        sizes = [_weight(call.name) + _weight(call.text) + _size(call.differences) for call in calls]
-        fitting = _fitting(sizes, self._room)
-        return calls[:fitting], len(lines) - fitting
+        calls = [self._explained_call(line) for line in lines[: self.room // LEAST]]
+        sizes = [weight(call.name) + weight(call.text) + size_of(call.differences) for call in calls]
+        fits = fitting(sizes, self.room)
+        return calls[:fits], len(lines) - fits
 
     def differences(self, index: int, column: int) -> tuple[Difference, ...]:
         """Where an actual call differs from an expected one."""
-        if not self._patterns:
+        if not self.patterns:
             return ()
         found = self._differences.get((index, column))
         if found is None:
             moment = self.selection.moment(column)
-            found = self._patterns[index].differences_at(self.selection.calls[column], moment)
+            found = self.patterns[index].differences_at(self.selection.calls[column], moment)
             self._differences[index, column] = found
         return found
 
     def is_about(self, index: int, name: str) -> bool:
         """Return whether an expected call is of a tool of this name."""
-        return self._patterns[index].takes(name) if self._patterns else self.expected[index] == name
+        return self.patterns[index].takes(name) if self.patterns else self.expected[index] == name
 
     def made_up(self, index: int, column: int) -> tuple[MadeUp, ...]:
         """The arguments of an actual call that do not come from where an expected one says."""
-        pattern = self._patterns[index] if self._patterns else None
+        pattern = self.patterns[index] if self.patterns else None
         if pattern is None or not pattern.needs_moment or not isinstance(pattern, (CallPattern, PartsPattern)):
             return ()
         return made_up_values(pattern.args, self.selection.calls[column], self.selection.moment(column))
 
     def expected_call(self, index: int) -> NamedCall:
         """An expected call by its position and text."""
-        pattern = self._patterns[index] if self._patterns else None
+        pattern = self.patterns[index] if self.patterns else None
         if isinstance(pattern, PartsPattern):
             return NamedCall(index, call_text(pattern.name, pattern.shown or None))
         if isinstance(pattern, CallPattern) and isinstance(pattern.args, dict) and pattern.args:
@@ -319,29 +319,29 @@ class Comparison:
     def actual_call(self, column: int) -> NamedCall:
         """An actual call by its position in the trajectory and its text."""
         call = self.selection.calls[column]
-        return NamedCall(self._positions[column], call_text(call.name, call.args))
+        return NamedCall(self.positions[column], call_text(call.name, call.args))
 
     def _step(self, line: Line) -> Step:
         index, column = line.expected, line.actual
         if line.kind == "missing":
             return Step("missing", self.expected[index], index)
         if line.kind == "extra":
-            return Step("extra", self.selection.names[column], None, self._positions[column])
+            return Step("extra", self.selection.names[column], None, self.positions[column])
         differences = self.differences(index, column) if line.kind == "mismatch" else ()
-        position = self._positions[column]
+        position = self.positions[column]
         return Step(line.kind, self.expected[index], index, position, differences, line.out_of_place)
 
     def _explained_call(self, line: Line) -> ExplainedCall:
         index, column = line.expected, line.actual
         name = self.expected[index]
         if line.kind == "match" or line.kind == "moved":
-            position = self._positions[column]
+            position = self.positions[column]
             return ExplainedCall(name, True, f"paired with call {position + 1}", position)
         nearest = column if column >= 0 else self._nearest(index)
         if nearest < 0:
             return ExplainedCall(name, False, "never called")
         differences = self.differences(index, nearest)
-        position = self._positions[nearest]
+        position = self.positions[nearest]
         if not differences and column < 0:
             return ExplainedCall(name, False, f"call {position + 1} is like it, but paired with another", position)
         said = difference_text(differences) or "not recorded"
@@ -363,20 +363,20 @@ def difference_text(differences: Sequence[Difference]) -> str:
     return said if len(differences) <= _MOST_TOLD else f"{said}; … and {len(differences) - _MOST_TOLD} more"
 
 
-def _size(differences: Sequence[Difference]) -> int:
+def size_of(differences: Sequence[Difference]) -> int:
     """About how many bytes differences take as JSON."""
-    return sum([48 + _weight(each.path) + _weight(each.expected) + _weight(each.actual) for each in differences])
+    return sum([48 + weight(each.path) + weight(each.expected) + weight(each.actual) for each in differences])
 
 
-def _weight(text: str | None) -> int:
+def weight(text: str | None) -> int:
     """About how many bytes a text takes as JSON, where everything beyond ASCII is escaped."""
     if text is None:
         return 0
     return len(text) if text.isascii() else 6 * len(text)
 
 
-def _fitting(sizes: Sequence[int], room: int) -> int:
+def fitting(sizes: Sequence[int], room: int) -> int:
     """Return how many things of these sizes, and the least that each takes, there is room for."""
-    if sum(sizes) + _LEAST * len(sizes) <= room:
+    if sum(sizes) + LEAST * len(sizes) <= room:
         return len(sizes)
-    return sum(total <= room for total in accumulate(size + _LEAST for size in sizes))
+    return sum(total <= room for total in accumulate(size + LEAST for size in sizes))

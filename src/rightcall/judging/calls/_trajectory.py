@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, ClassVar, TypeAlias
 
 import msgspec
@@ -10,11 +11,11 @@ from msgspec.structs import replace
 from rightcall.errors import nearest, shown
 from rightcall.judging.core import (
     CALLS,
-    Call,
     CallScope,
     Config,
     Criteria,
     Evaluator,
+    ExpectedCall,
     Listed,
     Made,
     Measurement,
@@ -24,14 +25,25 @@ from rightcall.judging.core import (
     Scoring,
     Selection,
     Shorthand,
-    read_calls,
 )
 from rightcall.limits import Limits
-from rightcall.matching.matchers import ExpectedCalls
+from rightcall.matching.alignment import SearchBudget
+from rightcall.matching.matchers import ArgsPolicy, ExpectedCalls, names_in, tool_names
 from rightcall.values.results import Explained, Finding, Justification, ToolTrajectoryEvaluatorJustification, TurnScore
 
 from ._comparison import Comparison, too_long_to_align
 from ._findings import MOST_FINDINGS, Rule, Subject, find
+from ._group_comparison import GroupedComparison, compare_reading
+from ._group_findings import find_in_groups
+from ._grouped import (
+    Credit,
+    Extra,
+    ReadingRule,
+    ReadTurn,
+    bound_read_turn,
+    grouped_calls,
+    read_turn,
+)
 from ._match_types import (
     ALLOWS_EXTRAS,
     IN_SEQUENCE,
@@ -44,9 +56,11 @@ from ._match_types import (
     match_turn,
 )
 from ._pairs import call_patterns
+from ._steps import WrittenStep, placed_calls, read_steps
 from ._turns import TrajectoryPlan, Turn, by_turn, has_unknown_turns, in_every_turn, mean, with_doubtful_calls
 
 _MATCH_TYPES: tuple[str, ...] = ("EXACT", "IN_ORDER", "ANY_ORDER", "UNORDERED", "SUBSET")
+_EXTRAS: tuple[str, ...] = ("allow", "forbid", "others")
 _SCORING: dict[MatchType, Scoring] = {"EXACT": "equal", "IN_ORDER": "in order"}
 """The formulas of names for match types that have one."""
 
@@ -58,21 +72,35 @@ def _match_type(value: Any) -> Any:
     return written
 
 
+def _extra(value: Any) -> Any:
+    if value not in _EXTRAS:
+        raise ValueError(f"extra calls are 'allow', 'forbid' or 'others', not {shown(value)}")
+    return value
+
+
+def _credit(value: Any) -> Any:
+    if isinstance(value, bool) or value == "f1":
+        return value
+    raise ValueError(f"true or false is expected, or 'f1', not {shown(value)}")
+
+
 Match: TypeAlias = Annotated[MatchType, Made(_match_type)]
-Calls: TypeAlias = Listed[tuple[Call, ...]]
+Steps: TypeAlias = Listed[tuple[WrittenStep, ...]]
 
 
 class ToolTrajectoryEvaluationCriteria(Criteria):
     """The expected calls of the run, or those of each turn; nothing expected means that nothing may be called.
 
-    `match_type` and `args_match` override the configuration.
+    A step is a call, or a group of steps. `match_type`, `args_match` and `extra` override the configuration.
     """
 
     lists_calls: ClassVar[tuple[str, ...]] = ("expected", "expected_turns")
-    expected: Listed[tuple[Call, ...] | None] = None
-    expected_turns: Listed[tuple[Calls, ...] | None] = None
+    expected: Listed[tuple[WrittenStep, ...] | None] = None
+    expected_turns: Listed[tuple[Steps, ...] | None] = None
     match_type: Match | None = None
     args_match: Policy | None = None
+    extra: Annotated[Extra, Made(_extra)] | None = None
+    """Calls that no step takes: `allow`, `forbid`, or `others`: only those of tools that no step names are allowed."""
 
     def check(self) -> None:
         if (self.expected is None) == (self.expected_turns is None):
@@ -84,6 +112,14 @@ class ToolTrajectoryEvaluationCriteria(Criteria):
                 "'turn' chooses the calls of one turn, and 'expected_turns' is about all of them; give one"
             )
 
+    def call_lists(self) -> Iterator[tuple[str, Sequence[Any]]]:
+        """Yield the calls in each list of steps that is not empty, groups taken apart."""
+        return ((path, [call for _, call in placed_calls(steps, path)]) for path, steps in super().call_lists())
+
+    def call_places(self) -> Iterator[tuple[str, Sequence[str]]]:
+        """Yield the paths of the calls in each list, those in groups with the words around them."""
+        return ((path, [place for place, _ in placed_calls(steps, path)]) for path, steps in super().call_lists())
+
 
 class ToolTrajectoryEvaluatorConfig(Config):
     """Which rule is applied, how arguments are compared, and whether part of a path earns part of the score."""
@@ -91,7 +127,9 @@ class ToolTrajectoryEvaluatorConfig(Config):
     name: str = "ToolTrajectoryEvaluator"
     match_type: Match = "EXACT"
     args_match: Policy = "subset"
-    partial_credit: bool = False
+    partial_credit: Annotated[Credit, Made(_credit)] = False
+    extra: Annotated[Extra, Made(_extra)] | None = None
+    """What of calls that no step takes; without it, what the match type says."""
 
 
 class ToolTrajectoryEvaluator(
@@ -106,15 +144,20 @@ class ToolTrajectoryEvaluator(
 
     With `partial_credit` a turn scores the share of its calls that are as they should be: in order for EXACT and
     IN_ORDER, in any order for the others. It is 1.0 exactly when the turn would pass without partial credit.
+
+    Where steps are grouped, the reading counts that fits the calls best, of all choices and pairings that the groups
+    allow. With m pairs, x steps missing and u forbidden extra calls it scores m / (m + max(x, u)), and with
+    `partial_credit: f1` 2m / (2m + x + u).
     """
 
     type_id = "tool-trajectory"
     orders_calls = True
+    takes_wildcards = True
     empty_turn: ClassVar[Any] = []
     shorthand = Shorthand(
         "calls",
         "expected",
-        read_calls,
+        read_steps,
         CALLS,
         config=lambda match, args: {"match_type": match, "args_match": args},
     )
@@ -125,17 +168,47 @@ class ToolTrajectoryEvaluator(
     def compile(self, criteria: ToolTrajectoryEvaluationCriteria) -> TrajectoryPlan:
         policy = criteria.args_match or self.config.args_match
         by_turn = criteria.expected_turns is not None
-        turns = criteria.expected_turns if criteria.expected_turns is not None else (criteria.expected or (),)
-        compiled = [
-            ExpectedCalls(
-                call_patterns(calls, policy, f"expected_turns[{turn}]" if by_turn else "expected", self.limits)
-            )
-            for turn, calls in enumerate(turns)
-        ]
-        names = frozenset(name for turn in compiled for name in turn.names)
+        turns: Sequence[Any] = criteria.expected_turns or (criteria.expected or (),)
+        places = [f"expected_turns[{turn}]" for turn in range(len(turns))] if by_turn else ["expected"]
         match_type = criteria.match_type or self.config.match_type
-        spends = any([turn.spends for turn in compiled])
-        return TrajectoryPlan(compiled, by_turn, match_type, policy, names, sum(map(len, compiled)), spends)
+        written = list(zip(turns, places, strict=True))
+        if self._is_plain(criteria, turns, match_type):
+            compiled = [
+                ExpectedCalls(call_patterns(calls, policy, where, self.limits, wildcards=criteria.wildcards))
+                for calls, where in written
+            ]
+            if not any([turn.special for turn in compiled]):
+                return self._plan(compiled, by_turn, match_type, policy, None)
+        grouped = [
+            grouped_calls(steps, match_type, policy, where, self.limits, wildcards=criteria.wildcards)
+            for steps, where in written
+        ]
+        names = tool_names([name for turn in grouped for name in turn.names])
+        extra = criteria.extra or self.config.extra
+        rule = ReadingRule.of(extra, self.config.partial_credit, match_type, names)
+        return self._plan(grouped, by_turn, match_type, policy, rule)
+
+    def _is_plain(
+        self, criteria: ToolTrajectoryEvaluationCriteria, turns: Sequence[Any], match_type: MatchType
+    ) -> bool:
+        """Return whether nothing but lists of calls is expected, so that no reading has to be searched for."""
+        extra = criteria.extra or self.config.extra
+        usual = "allow" if match_type in ALLOWS_EXTRAS else "forbid"
+        if self.config.partial_credit == "f1" or (extra is not None and extra != usual):
+            return False
+        return all([isinstance(step, ExpectedCall) and not names_in(step.args) for steps in turns for step in steps])
+
+    def _plan(
+        self,
+        turns: Sequence[ExpectedCalls],
+        by_turn: bool,
+        match_type: MatchType,
+        policy: ArgsPolicy,
+        reads: ReadingRule | None,
+    ) -> TrajectoryPlan:
+        names = reads.names if reads is not None else tool_names([name for turn in turns for name in turn.names])
+        spends = any([turn.spends for turn in turns])
+        return TrajectoryPlan(list(turns), by_turn, match_type, policy, names, sum(map(len, turns)), spends, reads)
 
     def tools_to_miss(self, criteria: ToolTrajectoryEvaluationCriteria) -> list[str]:
         # Of the calls of a subset, none has to be made.
@@ -144,7 +217,7 @@ class ToolTrajectoryEvaluator(
 
     def scope(self, criteria: ToolTrajectoryEvaluationCriteria) -> Scope | None:
         plan = self.plan(criteria)
-        if plan.by_turn:
+        if plan.by_turn or plan.reads is not None:
             return None
         [expected] = plan.turns
         scoring = _SCORING.get(plan.match_type)
@@ -158,6 +231,8 @@ class ToolTrajectoryEvaluator(
         )
 
     def measure(self, selection: Selection, plan: TrajectoryPlan) -> Measurement:
+        if plan.reads is not None:
+            return self._measure_readings(selection, plan, SearchBudget(self.limits.alignment_steps))
         if plan.by_turn and has_unknown_turns(selection, plan):
             return self._measure_unknown_turns(selection, plan)
         turns = by_turn(selection, plan) if plan.by_turn else [Turn(0, plan.turns[0], selection)]
@@ -165,24 +240,51 @@ class ToolTrajectoryEvaluator(
         judged = [judge(turn.expected, turn.selection, plan.match_type, self.limits) for turn in turns]
         return self._together(turns, judged, plan)
 
+    def _measure_readings(self, selection: Selection, plan: TrajectoryPlan, budget: SearchBudget) -> Measurement:
+        """The score by the best reading of each turn."""
+        if plan.reads is None or (plan.by_turn and has_unknown_turns(selection, plan)):
+            return self._measure_unknown_turns(selection, plan)
+        turns = by_turn(selection, plan) if plan.by_turn else [Turn(0, plan.turns[0], selection)]
+        read = [read_turn(turn.expected, turn.selection, plan.reads, self.limits, budget) for turn in turns]
+        return self._together(turns, [each.judged for each in read], plan, read)
+
     def bound(self, selection: Selection, plan: TrajectoryPlan) -> Measurement:
         # Every turn in every order would be too many.
         unknown = plan.by_turn and has_unknown_turns(selection, plan)
-        return self.estimate(selection, plan) if unknown else super().bound(selection, plan)
+        if unknown or plan.reads is None:
+            return self.estimate(selection, plan) if unknown else super().bound(selection, plan)
+        worlds = selection.worlds()
+        if worlds is None:
+            return self.estimate(selection, plan)
+        # All worlds together have the time of one.
+        budget = SearchBudget(self.limits.alignment_steps)
+        measured = [self._measure_readings(world, plan, budget) for world in worlds]
+        low, high = min([each.low for each in measured]), max([each.high for each in measured])
+        return Measurement(low, high, measured[0].account, measured[0].warnings)
 
     def estimate(self, selection: Selection, plan: TrajectoryPlan) -> Measurement:
         if plan.by_turn and has_unknown_turns(selection, plan):
             return self._measure_unknown_turns(selection, plan)
         turns = by_turn(selection, plan) if plan.by_turn else [Turn(0, plan.turns[0], selection)]
+        return self._together(turns, self._bounds(turns, plan), plan)
+
+    def _bounds(self, turns: Sequence[Turn], plan: TrajectoryPlan) -> list[Judged]:
+        """Bounds of each turn that surely hold."""
+        if (rule := plan.reads) is not None:
+            budget = SearchBudget(self.limits.alignment_steps)
+            return [bound_read_turn(turn.expected, turn.selection, rule, self.limits, budget) for turn in turns]
         judge = bound_grade if self.config.partial_credit else bound_turn
-        judged = [judge(turn.expected, turn.selection, plan.match_type, self.limits) for turn in turns]
-        return self._together(turns, judged, plan)
+        return [judge(turn.expected, turn.selection, plan.match_type, self.limits) for turn in turns]
 
     def _measure_unknown_turns(self, selection: Selection, plan: TrajectoryPlan) -> Measurement:
         """The bounds over all turns that calls may belong to whose turn was not recorded."""
         worlds = in_every_turn(selection, plan)
         if worlds is not None:
-            measured = [self.measure(world, plan) for world in worlds]
+            budget = SearchBudget(self.limits.alignment_steps)
+            measured = [
+                self.measure(world, plan) if plan.reads is None else self._measure_readings(world, plan, budget)
+                for world in worlds
+            ]
             low, high = min([each.low for each in measured]), max([each.high for each in measured])
         else:
             low, high = self._bound_unknown_turns(selection, plan)
@@ -191,18 +293,20 @@ class ToolTrajectoryEvaluator(
 
     def _bound_unknown_turns(self, selection: Selection, plan: TrajectoryPlan) -> tuple[float, float]:
         """Bounds that surely hold: a call without a turn may be in each of them, or beyond."""
-        judge = bound_grade if self.config.partial_credit else bound_turn
-        turns = with_doubtful_calls(selection, plan)
-        judged = [judge(turn.expected, turn.selection, plan.match_type, self.limits) for turn in turns]
-        beyond = 0 if plan.match_type in ALLOWS_EXTRAS else sum([call.turn is None for call in selection.calls])
+        judged = self._bounds(with_doubtful_calls(selection, plan), plan)
+        beyond = 0 if plan.allows_extras else sum([call.turn is None for call in selection.calls])
         return mean([*[each.low for each in judged], *[0.0] * beyond]), mean([each.high for each in judged])
 
-    def _together(self, turns: list[Turn], judged: list[Judged], plan: TrajectoryPlan) -> Measurement:
+    def _together(
+        self, turns: list[Turn], judged: list[Judged], plan: TrajectoryPlan, read: Sequence[ReadTurn] = ()
+    ) -> Measurement:
         low, high = judged[0].low, judged[0].high
         if len(turns) > 1:
             low, high = mean([each.low for each in judged]), mean([each.high for each in judged])
         warnings = too_long_to_align(plan.size, max([len(turn.selection.calls) for turn in turns]), self.limits)
-        account = Explained() if warnings else TrajectoryAccount(turns, plan, judged, self.limits)
+        if warnings or (plan.reads is not None and not read):
+            return Measurement(low, high, Explained(), warnings)
+        account = TrajectoryAccount(turns, plan, judged, self.limits, list(read))
         return Measurement(low, high, account, warnings)
 
 
@@ -213,17 +317,21 @@ class TrajectoryAccount(msgspec.Struct):
     plan: TrajectoryPlan
     judged: list[Judged]
     limits: Limits
+    read: list[ReadTurn] = []
+    """The readings of the turns, where expected calls have groups."""
     made: list[Comparison] | None = None
 
     @property
     def comparisons(self) -> list[Comparison]:
         """The comparison of each turn, made now or before."""
-        if self.made is None:
+        if self.made is None and self.read:
+            self.made = [compare_reading(turn, self.plan.match_type, self._limits()) for turn in self.read]
+        elif self.made is None:
             self.made = [
                 compare_turn(turn.expected, turn.selection, self.plan.match_type, self._limits(), judged)
                 for turn, judged in zip(self.turns, self.judged, strict=True)
             ]
-        return self.made
+        return self.made or []
 
     def _limits(self) -> Limits:
         """The limits of one turn: all turns together have the room of one result."""
@@ -245,14 +353,19 @@ class TrajectoryAccount(msgspec.Struct):
         match_type = self.plan.match_type
         rule = Rule(
             order=match_type in ("EXACT", "IN_ORDER"),
-            extras=match_type not in ALLOWS_EXTRAS,
+            extras=not self.plan.allows_extras,
             missing=match_type != "SUBSET",
         )
         subjects = [self._subject(turn.number) for turn in self.turns]
         pairs = zip(self.comparisons, subjects, strict=True)
-        found = [finding for comparison, subject in pairs for finding in find(comparison, rule, subject)]
+        found = [finding for comparison, subject in pairs for finding in self._found(comparison, rule, subject)]
         more = len(found) - MOST_FINDINGS
         return (*found[:MOST_FINDINGS], Finding(found[-1].code, f"… and {more:,} more")) if more > 0 else tuple(found)
+
+    def _found(self, comparison: Comparison, rule: Rule, subject: Subject) -> tuple[Finding, ...]:
+        if isinstance(comparison, GroupedComparison):
+            return find_in_groups(comparison, rule, subject)
+        return find(comparison, rule, subject)
 
     def _subject(self, turn: int) -> Subject:
         if not self.plan.by_turn:

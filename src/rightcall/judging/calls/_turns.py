@@ -11,6 +11,7 @@ import msgspec
 from rightcall.judging.core import Doubts, Selection
 from rightcall.matching.matchers import ArgsPolicy, ExpectedCalls
 
+from ._grouped import ReadingRule
 from ._match_types import ALLOWS_EXTRAS, MatchType
 
 _MOST_WORLDS = 256
@@ -28,6 +29,13 @@ class TrajectoryPlan(msgspec.Struct, frozen=True):
     size: int
     """How many calls are expected in all turns."""
     spends: bool
+    reads: ReadingRule | None = None
+    """How the best reading is scored, where the expected calls have groups; none where they are a plain list."""
+
+    @property
+    def allows_extras(self) -> bool:
+        """Whether calls are allowed that are not expected."""
+        return self.match_type in ALLOWS_EXTRAS if self.reads is None else self.reads.allows_extras
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -57,7 +65,7 @@ def in_every_turn(selection: Selection, plan: TrajectoryPlan) -> Iterator[Select
     known = [call.turn for call in selection.calls if call.turn is not None]
     # A call may also belong to a turn that nothing is known of; each of them to one of its own.
     last = max([len(plan.turns) - 1, *known])
-    choices = 1 + last + (1 if plan.match_type in ALLOWS_EXTRAS else len(unknown))
+    choices = 1 + last + (1 if plan.allows_extras else len(unknown))
     if selection.doubts is not None or choices ** min(len(unknown), 30) > _MOST_WORLDS:
         return None
     return (_placed(selection, unknown, turns) for turns in product(range(choices), repeat=len(unknown)))
@@ -105,7 +113,7 @@ def _turns(selection: Selection, plan: TrajectoryPlan, numbers: Sequence[int]) -
 
 def _beyond(selection: Selection, plan: TrajectoryPlan, numbers: Sequence[int | None]) -> list[Turn]:
     """The turns beyond the expected ones in which calls were made, where extra calls are not allowed."""
-    if plan.match_type in ALLOWS_EXTRAS:
+    if plan.allows_extras:
         return []
     indices: dict[int, list[int]] = {}
     for index, number in enumerate(numbers):

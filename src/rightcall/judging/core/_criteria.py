@@ -169,6 +169,11 @@ class Criteria(UserModel):
             else:
                 yield from [(f"{key}[{turn}]", calls) for turn, calls in enumerate(listed) if calls]
 
+    def call_places(self) -> Iterator[tuple[str, Sequence[str]]]:
+        """Yield the same lists with the path of each call."""
+        for path, calls in self.call_lists():
+            yield path, [f"{path}[{index}]" for index in range(len(calls))]
+
     def expected_tools(self) -> list[Any]:
         """Return all expected tools: names, or objects with a `name` and perhaps an `id`."""
         named = self.__dict__[self.names_tools] if self.names_tools is not None else ()

@@ -24,15 +24,22 @@ class Pool:
     def __init__(self, slots: Sequence[Slot], rows: Sequence[Row]) -> None:
         self.slots = slots
         self.rows: list[Row] = []
+        self._kept: list[Row] = []
         self.members: list[list[int]] = []
         """The places of the slots of each kind."""
+        # Most rows that are equal are one object, which takes no look at the calls in them.
+        same: dict[int, int] = {}
         known: dict[tuple[int, ...], int] = {}
         for place, slot in enumerate(slots):
-            row = union([rows[leaf] for leaf in slot.leaves])
-            kind = known.setdefault(tuple(row), len(known))
-            if kind == len(self.rows):
-                self.rows.append(row)
-                self.members.append([])
+            row = rows[slot.leaves[0]] if len(slot.leaves) == 1 else union([rows[leaf] for leaf in slot.leaves])
+            kind = same.get(id(row), -1)
+            if kind < 0:
+                kind = same[id(row)] = known.setdefault(tuple(row), len(known))
+                if kind == len(self.rows):
+                    self.members.append([])
+                # A row is kept even where it equals another: its identity must not be given to a third one.
+                self._kept.append(row)
+                self.rows += [row] if kind == len(self.rows) else []
             self.members[kind].append(place)
         self.need = sum([slot.at_least for slot in slots])
         self.required = [sum([slots[place].at_least for place in places]) for places in self.members]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TypeVar
 
 from ._blocks import Places, Segments
@@ -34,22 +35,40 @@ class Calls:
         self.rows = rows
         self.number = number
         self.budget = budget
-        known: dict[tuple[int, ...], int] = {}
-        self.kinds = [known.setdefault(tuple(row), len(known)) if row else -1 for row in rows]
-        self.batches = _with_singles(batches, number)
-        of_calls: list[list[int]] = [[] for _ in range(number)]
-        for place, (first, end) in enumerate(self.batches):
-            for call in range(first, end):
-                of_calls[call].append(place)
-        self.batches_of = [tuple(places) for places in of_calls]
+        self._made_at_once = batches
         self.segments: Segments | None = None
         if free:
-            segments = Segments(number, free, {call for row in known for call in row})
+            segments = Segments(number, free, {call for row in rows for call in row})
             self.segments = segments if segments.are_free else None
-        self.residuals = Residuals(self.kinds, budget)
         self._pools: dict[int, Pool] = {}
         self._fields: dict[int, Field] = {}
         self._rows: dict[int, Row] = {}
+
+    @cached_property
+    def batches(self) -> list[Range]:
+        """The batches, and each call that belongs to none as one of its own."""
+        held = {call for first, end in self._made_at_once for call in range(first, end)}
+        return sorted([*self._made_at_once, *[(call, call + 1) for call in range(self.number) if call not in held]])
+
+    @cached_property
+    def batches_of(self) -> list[tuple[int, ...]]:
+        """The batches that each call belongs to."""
+        of_calls: list[list[int]] = [[] for _ in range(self.number)]
+        for place, (first, end) in enumerate(self.batches):
+            for call in range(first, end):
+                of_calls[call].append(place)
+        return [tuple(places) for places in of_calls]
+
+    @cached_property
+    def kinds(self) -> list[int]:
+        """The kind of each leaf: the same for those with the same calls, -1 for those without any."""
+        known: dict[tuple[int, ...], int] = {}
+        return [known.setdefault(tuple(row), len(known)) if row else -1 for row in self.rows]
+
+    @cached_property
+    def residuals(self) -> Residuals:
+        """The rests of groups with branches."""
+        return Residuals(self.kinds, self.budget)
 
     def row(self, part: Part, slot: Slot) -> Row:
         """The calls that a part takes which is room for single calls."""
@@ -73,12 +92,6 @@ class Calls:
         if part.number not in self._fields:
             self._fields[part.number] = Field(part, self.rows, self.kinds, self.batches_of)
         return self._fields[part.number]
-
-
-def _with_singles(batches: Sequence[Range], calls: int) -> list[Range]:
-    """The batches, and each call that belongs to none as one of its own."""
-    held = {call for first, end in batches for call in range(first, end)}
-    return sorted([*batches, *[(call, call + 1) for call in range(calls) if call not in held]])
 
 
 def solve(part: Part, calls: Calls, weights: Weights, *, free: bool) -> tuple[int, Link]:

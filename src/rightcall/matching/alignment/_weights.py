@@ -29,18 +29,15 @@ class Weights(msgspec.Struct, frozen=True):
     """A call that is paired, its step counted."""
     missing: int
     """A step without a call: never more than nothing."""
+    required: int
+    """A call that is paired with a step which would otherwise be missing."""
 
     @classmethod
     def of(cls, over: int, under: int, calls: int, *, extras: bool) -> Weights:
         """The weights at this ratio of a search among so many calls; `extras` says whether they are allowed."""
         tie = calls + 1
         worth = under if extras else 2 * under
-        return cls((worth - over) * tie + 1, -over * tie)
-
-    @property
-    def required(self) -> int:
-        """A call that is paired with a step which would otherwise be missing."""
-        return self.pair - self.missing
+        return cls((worth - over) * tie + 1, -over * tie, worth * tie + 1)
 
 
 class SearchBudget:

@@ -23,7 +23,7 @@ from rightcall.values.results import (
 from ._paper import Paper, beginning, cell_count, fit
 
 _IN_ORDER = ("EXACT", "IN_ORDER")
-_BY_WEIGHT = ("RC101", "RC104", "RC106", "RC103", "RC102", "RC301")
+_BY_WEIGHT = ("RC101", "RC117", "RC104", "RC106", "RC120", "RC103", "RC119", "RC102", "RC301")
 """The order in which problems of one path are reported."""
 _AROUND = 2
 _MOST_STEPS = 40
@@ -70,7 +70,7 @@ class ExpectedPath(msgspec.Struct, frozen=True):
         """Return the steps that matter, and which of them to show: the wrong ones, with some around them."""
         every = self.alignment.steps
         steps = [step for step in every if step.kind != "extra" or self.shows_extras or self.is_reported(step)]
-        telling = [place for place, step in enumerate(steps) if self.kind(step) != "match"]
+        telling = [place for place, step in enumerate(steps) if self.kind(step) not in ("match", "skipped")]
         near = sorted({place + by for place in telling for by in range(-_AROUND, _AROUND + 1)})
         shown = [place for place in near if 0 <= place < len(steps)]
         return steps, (shown or list(range(len(steps))))[:_MOST_STEPS]
@@ -78,7 +78,8 @@ class ExpectedPath(msgspec.Struct, frozen=True):
     @property
     def matched(self) -> tuple[int, int] | None:
         """Return how many of the expected calls match, and of how many; `None` if that is not known for all of them."""
-        kinds = [self.kind(step) for step in self.alignment.steps if step.expected is not None]
+        steps = [step for step in self.alignment.steps if step.expected is not None and step.kind != "skipped"]
+        kinds = [self.kind(step) for step in steps]
         if self.alignment.left_out or "not_measured" in kinds:
             return None
         return kinds.count("match"), len(kinds)

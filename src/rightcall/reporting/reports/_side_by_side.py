@@ -140,11 +140,12 @@ def _pair(
 def _written(item: Any) -> str:
     if isinstance(item, str):
         return item
-    if hasattr(item, "output"):
+    if hasattr(item, "output") and not hasattr(item, "args"):
         return f"{item.name} → {value_text(item.output)}"
-    args = getattr(item, "args", None)
-    shown = {key: _ANYTHING if value == {"$any": True} else value for key, value in (args or {}).items()}
-    text = call_text(str(getattr(item, "name", item)), None if args is None else shown)
+    args, beside = getattr(item, "args", None), getattr(item, "parts", {})
+    told = {**(args or {}), **beside}
+    shown = {key: _ANYTHING if value == {"$any": True} else value for key, value in told.items()}
+    text = call_text(str(getattr(item, "name", item)), None if args is None and not beside else shown)
     return text.replace(f'"{_ANYTHING}"', _ANYTHING)
 
 

@@ -27,6 +27,7 @@ from ._codes import (
     is_unmeasured as is_unmeasured,
 )
 from ._justifications import (
+    AlignedGroup as AlignedGroup,
     Alignment as Alignment,
     AnswersJustification as AnswersJustification,
     BudgetCheck as BudgetCheck,

@@ -134,6 +134,18 @@ CODES: dict[str, Code] = {
             "or the cases never come to what the rule is about.",
         ),
         (
+            "RC119",
+            "not-at-once",
+            "Calls of an `at_once` group were made one after the other: the model did not ask for them in one turn, "
+            "and they did not run at the same time. If only their order is free, write `any_order`.",
+        ),
+        (
+            "RC120",
+            "status-differs",
+            "A call failed that was expected to succeed (`status: ok`), or succeeded where an error was expected "
+            "(`status: error`). A step without `status` takes both.",
+        ),
+        (
             "RC301",
             "not-recorded",
             "The verdict depends on arguments, outputs or turns that the trace did not record, so there is none: the "
@@ -295,6 +307,8 @@ _TOLD = {
     "RC115": "took too long",
     "RC116": "called against a rule",
     "RC117": "called with a value made up",
+    "RC119": "not called at once with others",
+    "RC120": "failed or succeeded against expectation",
     "RC301": "not recorded, so not measured",
     "RC506": "called in a way that no mock answers",
 }

@@ -22,27 +22,54 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `match`: as expected. `mismatch`: the same tool, but not as expected (`differences` says where). `moved`: as
     expected, but at another place in the order. `missing`: expected, not called. `extra`: called, not expected.
-    A mismatch can be `out_of_place` as well; a moved step always is.
+    `skipped`: a part that may be left out and was, or an alternative that was not taken. A mismatch can be
+    `out_of_place` as well; a moved step always is.
     """
 
-    kind: Literal["match", "mismatch", "moved", "missing", "extra"]
+    kind: Literal["match", "mismatch", "moved", "missing", "extra", "skipped"]
     name: str
     expected: int | None = None
-    """Position among the expected calls, from 0."""
+    """Position among the expected calls, from 0; with groups, among the calls in all of them as they are written."""
     actual: int | None = None
     """Position in the trajectory, from 0."""
     differences: tuple[Difference, ...] = ()
     out_of_place: bool = False
+    path: str = ""
+    """Where the expected call is written, such as `expected[1].any_order[0]`; only where calls are in groups."""
+    rounds: tuple[int, ...] = ()
+    """The rounds, from 0, of the repeats around it, the outermost first."""
+
+
+class AlignedGroup(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A group of expected calls: its word, where it is written, and how it was read.
+
+    Its calls are those whose position is at least `first` and below `end`.
+    """
+
+    word: str
+    path: str
+    first: int
+    end: int
+    depth: int = 0
+    """How many groups are around it."""
+    at_least: int | None = None
+    at_most: int | None = None
+    rounds: int | None = None
+    """How often a repeat was gone through."""
+    taken: int | None = None
+    """Which alternative of a choice was taken, from 0."""
 
 
 class Alignment(msgspec.Struct, frozen=True, omit_defaults=True):
     """The alignment of actual and expected calls, step by step.
 
-    `left_out` is the number of steps that are not listed because there are too many.
+    `left_out` is the number of steps that are not listed because there are too many. `groups` are those that the
+    expected calls are in, an outer one before those inside of it.
     """
 
     steps: tuple[Step, ...] = ()
     left_out: int = 0
+    groups: tuple[AlignedGroup, ...] = ()
 
 
 class CountCheck(msgspec.Struct, frozen=True):

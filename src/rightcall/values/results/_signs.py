@@ -30,5 +30,6 @@ SIGNS = {
     "moved": Sign("⇅", "~", "out of order", "yellow"),
     "missing": Sign("−", "-", "missing", "red"),
     "extra": Sign("+", "+", "not expected", "red"),
+    "skipped": Sign("·", ".", "left out", "dim"),
 }
 """By verdict, and by the `kind` of a step."""

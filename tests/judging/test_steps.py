@@ -1,0 +1,333 @@
+"""Expected calls in groups: what may be written, how it is scored, and what is told of it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+from tests.builders import call, judge
+from tests.sampling import examples
+
+from rightcall import EvaluationResult, ToolCall, ToolTrajectoryEvaluator, Trajectory
+from rightcall.errors import CriteriaError
+from rightcall.limits import Limits
+from rightcall.values.results import ToolTrajectoryEvaluatorJustification
+
+VECTORS = Path(__file__).parents[1] / "data" / "path_vectors.jsonl.gz"
+
+
+def path(made: Any, steps: list[Any], match: str = "exact", **config: Any) -> EvaluationResult:
+    return judge("tool-trajectory", made, {"expected": steps, "wildcards": True}, match_type=match, **config)
+
+
+def told(result: EvaluationResult) -> list[tuple[str, str, str | None]]:
+    return [(finding.code, finding.message, finding.path) for finding in result.findings]
+
+
+def aligned(result: EvaluationResult) -> ToolTrajectoryEvaluatorJustification:
+    assert isinstance(result.details, ToolTrajectoryEvaluatorJustification)
+    return result.details
+
+
+def test_every_vector_has_its_share_its_f1_and_its_verdict() -> None:
+    wrong = []
+    for line in gzip.decompress(VECTORS.read_bytes()).splitlines():
+        vector = json.loads(line)
+        made = [ToolCall(each["name"], {}, None, group=each["group"]) for each in vector["calls"]]
+        scores = [
+            path(made, vector["expected"], vector["match"], partial_credit=credit).score
+            for credit in (True, "f1", False)
+        ]
+        expected = [float(Fraction(vector["share"])), float(Fraction(vector["f1"])), float(vector["met"])]
+        if scores != expected:
+            wrong.append((vector, scores))
+
+    assert wrong == []
+
+
+@given(
+    st.lists(st.sampled_from("abc"), max_size=5),
+    st.lists(st.sampled_from("abcx"), max_size=6),
+    st.sampled_from(["EXACT", "IN_ORDER", "ANY_ORDER", "UNORDERED", "SUBSET"]),
+    st.booleans(),
+)
+@examples(1000)
+def test_a_plain_list_scores_the_same_with_a_group_around_one_call(
+    expected: list[str], made: list[str], match: str, credit: bool
+) -> None:
+    grouped: list[Any] = [{"steps": [name]} for name in expected]
+
+    assert (
+        path(made, grouped, match, partial_credit=credit).score
+        == path(made, expected, match, partial_credit=credit).score
+    )
+
+
+@pytest.mark.parametrize(
+    ("extra", "made", "score"),
+    [
+        ("forbid", ["poll", "log", "done"], 2 / 3),
+        ("allow", ["poll", "log", "poll", "done"], 1.0),
+        ("others", ["poll", "log", "done"], 1.0),
+        ("others", ["poll", "log", "poll", "poll", "poll", "done"], 4 / 5),
+    ],
+)
+def test_extra_says_what_becomes_of_calls_that_no_step_takes(extra: str, made: list[str], score: float) -> None:
+    steps = [{"repeat": "poll", "at_most": 3}, "done"]
+
+    assert path(made, steps, partial_credit=True, extra=extra).score == score
+
+
+def test_a_name_with_a_star_takes_every_tool_that_fits() -> None:
+    assert path(["mcp__github__list", "mcp__fs__read"], ["mcp__github__*", "mcp__*__read"]).passed
+    assert path(["github"], ["mcp__*"]).score == 0.0
+
+
+def test_a_step_may_ask_for_status_output_agent_and_turn() -> None:
+    failed = ToolCall("pay", {}, None, error="timeout", agent="billing", turn=0)
+    paid = ToolCall("pay", {}, {"state": "done"}, agent="billing", turn=1)
+    steps = [
+        {"name": "pay", "status": "error", "turn": 0},
+        {"steps": [{"name": "pay", "output": {"state": "done"}}], "agent": "billing"},
+    ]
+
+    assert path([failed, paid], steps).passed
+    assert path([paid, failed], steps).verdict == "failed"
+    assert path([ToolCall("pay", {}, {"state": "done"})] * 2, steps).verdict == "failed"
+
+
+def test_what_was_not_recorded_makes_the_score_open() -> None:
+    result = path([ToolCall("pay", {}, None)], [{"optional": "log"}, {"name": "pay", "agent": "billing"}])
+
+    assert result.verdict == "not_measured"
+
+
+def test_calls_at_once_are_open_where_neither_groups_nor_times_were_recorded() -> None:
+    assert path(["h", "w"], [{"at_once": ["w", "h"]}]).verdict == "not_measured"
+    assert path(
+        [ToolCall("h", {}, None, group="1"), ToolCall("w", {}, None, group="1")], [{"at_once": ["w", "h"]}]
+    ).passed
+
+
+def test_calls_in_an_unknown_order_are_judged_in_the_worst_and_the_best() -> None:
+    made = Trajectory(calls=(call("a"), call("b"), call("c")), unordered=((0, 2),))
+
+    assert path(made, ["a", {"any_order": ["b", "c"]}]).verdict == "not_measured"
+    assert path(made, [{"any_order": ["b", "a"]}, "c"]).passed
+
+
+def test_calls_of_one_group_have_no_order_with_parallel_any_order() -> None:
+    made = [ToolCall("b", {}, None, group="1"), ToolCall("a", {}, None, group="1"), ToolCall("c", {}, None, group="2")]
+    criteria = {"expected": ["a", {"optional": "x"}, "b", "c"], "parallel": "any_order"}
+
+    assert judge("tool-trajectory", made, criteria).passed
+    assert not judge("tool-trajectory", made, {**criteria, "parallel": "in_order"}).passed
+
+
+def test_turns_take_groups() -> None:
+    made = [ToolCall(name, {}, None, turn=turn) for name, turn in (("b", 0), ("a", 0), ("c", 1), ("x", 2))]
+    criteria = {"expected_turns": [[{"any_order": ["a", "b"]}], [{"one_of": ["c", "d"]}]]}
+
+    assert judge("tool-trajectory", made[:3], criteria).passed
+    assert judge("tool-trajectory", made, criteria).score == 2 / 3
+
+
+def test_a_search_that_takes_too_long_is_an_error_with_its_size() -> None:
+    evaluator = ToolTrajectoryEvaluator(limits=Limits(alignment_steps=500))
+    steps = [{"any_order": [["a", "b", "c", "a"], ["b", "c", "a", "b"], ["c", "a", "b", "c"]]}]
+
+    result = evaluator.evaluate(["a", "b", "c", "b"] * 10, {"expected": steps})
+
+    assert (result.verdict, result.score) == ("error", None)
+    assert result.error is not None
+    assert "RC401" in result.error
+    assert "takes too long: 3 branches of 4 steps over 40 calls of 3 tools" in result.error
+
+
+@pytest.mark.parametrize(
+    ("made", "steps", "expected"),
+    [
+        pytest.param(
+            ["login", "price"],
+            ["login", {"any_order": ["seats", "price"]}],
+            [
+                (
+                    "RC101",
+                    "`seats` was never called; it is one of 2 calls expected in any order",
+                    "expected[1].any_order[0]",
+                )
+            ],
+            id="one of a group",
+        ),
+        pytest.param(
+            ["find"],
+            ["find", {"one_of": ["exchange", "return"]}],
+            [("RC101", "none of `exchange`, `return` was called", "expected[1].one_of[0]")],
+            id="no alternative",
+        ),
+        pytest.param(
+            ["b", "c", "e"],
+            [{"one_of": ["a", ["b", "c", "d", "e"]]}],
+            [
+                (
+                    "RC101",
+                    "`d` was never called; of 2 alternatives the 2nd is nearest (3 of 4)",
+                    "expected[0].one_of[1][2]",
+                )
+            ],
+            id="the nearest alternative",
+        ),
+        pytest.param(
+            ["edit", "test", "edit"],
+            [{"repeat": ["edit", "test"], "at_least": 2}],
+            [("RC101", "`test` is missing in the 2nd of 2 rounds", "expected[0].repeat[1]")],
+            id="a round",
+        ),
+        pytest.param(
+            ["poll", "poll", "poll"],
+            [{"repeat": "poll", "at_most": 2}],
+            [("RC102", "`poll` was called a 3rd time, at most 2 are expected here", None)],
+            id="a round too many",
+        ),
+        pytest.param(
+            ["price", "login", "seats"],
+            ["login", {"any_order": ["seats", "price"]}],
+            [("RC103", "`price` was called before `login`, expected after it", "expected[1].any_order[1]")],
+            id="before its group",
+        ),
+        pytest.param(
+            [ToolCall("w", {"city": "Paris"}, None, group="1"), ToolCall("w", {"city": "Berlin"}, None, group="2")],
+            [{"at_once": [{"w": {"city": "Paris"}}, {"w": {"city": "Berlin"}}]}],
+            [
+                (
+                    "RC119",
+                    '`w(city="Berlin")` was called one turn after `w(city="Paris")`, expected at once',
+                    "expected[0].at_once[1]",
+                )
+            ],
+            id="one after the other",
+        ),
+        pytest.param(
+            [ToolCall("charge", {}, None, error="timeout")],
+            [{"name": "charge", "status": "ok"}],
+            [("RC120", "`charge` failed ('timeout'), expected to succeed", "expected[0]")],
+            id="failed",
+        ),
+        pytest.param(
+            [call("pay", amount=2)],
+            [{"optional": "quote"}, {"pay": {"amount": 1}}],
+            [("RC104", "`pay` was called with other arguments: $.amount: 1 ≠ 2", "expected[1]")],
+            id="other arguments",
+        ),
+    ],
+)
+def test_each_way_to_go_wrong_has_its_sentence(
+    made: Any, steps: list[Any], expected: list[tuple[str, str, str | None]]
+) -> None:
+    assert told(path(made, steps)) == expected
+
+
+def test_a_name_stands_for_one_value_and_the_best_one_counts() -> None:
+    steps = [{"hold": {"seat": {"$bind": "s"}}}, {"pay": {"seat": {"$ref": "s"}}}]
+
+    assert path([call("hold", seat="1A"), call("hold", seat="2B"), call("pay", seat="2B")], steps, "in_order").passed
+    wrong = path([call("hold", seat="1A"), call("pay", seat="2B")], steps, "in_order", partial_credit=True)
+    assert wrong.score == 1 / 2
+    assert (
+        path([call("hold", seat="1A"), call("pay", seat="2B")], steps, "in_order", partial_credit="f1").score == 2 / 3
+    )
+
+
+def test_a_value_that_no_output_has_is_made_up() -> None:
+    made = [ToolCall("search", {}, {"flights": [{"id": "TP2"}]}), ToolCall("book", {"id": "TP9"}, None)]
+    steps = ["search", {"book": {"id": {"$from": {"call": "search", "output": "$.flights[*].id"}}}}]
+
+    [(code, message, place)] = told(path(made, steps))
+
+    assert (code, place) == ("RC117", "expected[1]")
+    assert message.startswith('`book`: id "TP9"')
+    assert '"TP2"' in message
+
+
+def test_the_alignment_has_groups_rounds_and_what_was_left_out() -> None:
+    steps = [{"repeat": ["edit", "test"]}, {"one_of": ["push", "open"]}, {"optional": "log"}]
+
+    [turn] = aligned(path(["edit", "test", "edit", "test", "open"], steps)).turns
+
+    assert [(step.kind, step.path, step.rounds) for step in turn.alignment.steps] == [
+        ("match", "expected[0].repeat[0]", (0,)),
+        ("match", "expected[0].repeat[1]", (0,)),
+        ("match", "expected[0].repeat[0]", (1,)),
+        ("match", "expected[0].repeat[1]", (1,)),
+        ("skipped", "expected[1].one_of[0]", ()),
+        ("match", "expected[1].one_of[1]", ()),
+        ("skipped", "expected[2].optional", ()),
+    ]
+    groups = turn.alignment.groups
+    assert [(group.word, group.path, group.first, group.end, group.depth) for group in groups] == [
+        ("repeat", "expected[0]", 0, 2, 0),
+        ("steps", "expected[0].repeat", 0, 2, 1),
+        ("one_of", "expected[1]", 2, 4, 0),
+        ("optional", "expected[2]", 4, 5, 0),
+    ]
+    assert [(group.rounds, group.taken) for group in groups] == [(2, None), (None, None), (None, 1), (None, None)]
+
+
+def nested(depth: int) -> Any:
+    step: Any = "a"
+    for _ in range(depth):
+        step = [step]
+    return step
+
+
+@pytest.mark.parametrize(
+    ("step", "message", "place"),
+    [
+        ({"any_ordr": ["a"]}, "unknown word 'any_ordr'; did you mean 'any_order'?", (0, "any_ordr")),
+        ({"any_order": ["a"], "optional": "b"}, "put one into the other: {any_order: {optional: …}}", (0,)),
+        ({"any_order": []}, "expected[0].any_order is empty", (0, "any_order")),
+        ({"any_order": "a"}, "any_order takes a list of steps, not 'a'", (0, "any_order")),
+        ({"one_of": ["a", []]}, "expected[0].one_of[1] is empty", (0, "one_of", 1)),
+        ({"repeat": "a", "at_least": 3, "at_most": 2}, "2 is less than at_least, 3", (0, "at_most")),
+        ({"repeat": "a", "at_most": 0}, "a whole number from 1 to 1,000 is expected, not 0", (0, "at_most")),
+        ({"repeat": "a", "at_least": True}, "a whole number from 0 to 1,000", (0, "at_least")),
+        ({"any_order": ["a"], "at_most": 2}, "'at_most' belongs to 'repeat', not to any_order", (0, "at_most")),
+        ({"name": "a", "at_most": 2}, "'at_most' belongs to 'repeat', not to a call", (0, "at_most")),
+        ({"any_order": ["a"], "agent": "b"}, "'agent' belongs to 'steps', not to any_order", (0, "agent")),
+        (
+            {"at_once": ["a", ["b", "c"]]},
+            "calls made at once have no order; put the sequence into any_order",
+            (0, "at_once", 1),
+        ),
+        ({"name": "a", "optional": True}, "'optional' goes around a call", (0,)),
+        ({"name": {"$in": ["a", "b"]}}, "use one_of", (0,)),
+        ({"$in": ["a", "b"]}, "'$in' is a matcher", (0,)),
+        ({"name": "a", "nth": 1}, "'nth' has no place in a list of calls", (0, "nth")),
+        ({"name": "a", "status": "fine"}, "expected[0].status", (0, "status")),
+        ({"name": "a", "turn": -1}, "expected[0].turn", (0, "turn")),
+        ({"name": "a", "agnt": "b"}, "unknown key 'expected[0].agnt'; did you mean 'agent'?", (0, "agnt")),
+        ({"any_order": [{"a": {"$rgx": 1}}]}, "expected[0].any_order[0].args", ()),
+        (nested(25), "nested more than 20 deep", (0, *[0] * 20)),
+        (5, "a step is a name, an object or a list, not 5", (0,)),
+    ],
+)
+def test_a_mistake_is_told_with_its_place_and_the_right_word(step: Any, message: str, place: tuple[Any, ...]) -> None:
+    with pytest.raises(CriteriaError) as problem:
+        path(["a"], [step])
+
+    assert message in str(problem.value)
+    assert problem.value.path == (("expected", *place) if place else ())
+
+
+@pytest.mark.parametrize("word", ["any-order", "anyOrder", "any_order"])
+def test_words_may_be_spelt_in_other_ways(word: str) -> None:
+    assert path(["b", "a"], [{word: ["a", "b"]}]).passed
+
+
+def test_a_tool_that_is_named_like_a_word_is_written_with_name() -> None:
+    assert path(["optional"], [{"name": "optional"}]).passed
