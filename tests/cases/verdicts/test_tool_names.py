@@ -49,3 +49,11 @@ def test_of_many_unknown_names_ten_are_told_and_the_others_counted(tmp_path: Pat
 
     assert len(found) == 11
     assert found[-1] == "note: no trace has 3 more tools that such rules name"
+
+
+def test_a_name_with_a_star_is_noted_if_no_tool_fits_it(tmp_path: Path) -> None:
+    never = '- {id: a, expect: {never: ["delete_*", "pay_*", "*"]}}'
+
+    found = notes(tmp_path, never, "delete_user", "search")
+
+    assert [note.split("`")[1] for note in found] == ["pay_*"]
