@@ -65,3 +65,11 @@ def test_a_call_that_may_be_made_is_noted_where_no_trace_has_its_tool(tmp_path: 
     found = notes(tmp_path, "- {id: a, expect: {calls: {expected: [pay, refnd], match: subset}}}", "pay", "refund")
 
     assert found == ["note: no trace has a tool `refnd`, which `calls` names; did you mean `refund`?"]
+
+
+def test_a_name_with_a_star_is_noted_if_no_tool_fits_it(tmp_path: Path) -> None:
+    never = '- {id: a, expect: {never: ["delete_*", "pay_*", "*"]}}'
+
+    found = notes(tmp_path, never, "delete_user", "search")
+
+    assert [note.split("`")[1] for note in found] == ["pay_*"]

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from rightcall.cases.evalsets import Case, Check, OverallCheck
 from rightcall.judging import Criteria, Row
+from rightcall.matching.matchers import NamePattern
 from rightcall.values.results import CaseResult, OverallResult, RulesJustification
 
 
@@ -111,8 +112,8 @@ class ToolNames:
 
     def notes(self) -> Iterator[str]:
         """Yield a sentence for each name in a rule that no tool has, up to ten."""
-        unknown = [name for name in self._ruled_out if name not in self._known]
-        known = sorted(self._known)
+        known = sorted([name for name in self._known if "*" not in name])
+        unknown = [name for name in self._ruled_out if name not in self._known and not _fits_any(name, known)]
         for name in unknown[:_MOST_NOTES]:
             yield f"note: no trace has a tool `{name}`, which `{self._ruled_out[name]}` names{_suggestion(name, known)}"
         if len(unknown) > _MOST_NOTES:
@@ -129,8 +130,13 @@ class ToolNames:
 
     def _rule_out(self, names: Iterable[str], key: str) -> None:
         for name in names:
-            if "*" not in name:  # a pattern may be about tools that are still to come
-                self._ruled_out.setdefault(name, key)
+            self._ruled_out.setdefault(name, key)
+
+
+def _fits_any(name: str, known: Sequence[str]) -> bool:
+    """Return whether a name with `*` in it is that of a known tool, or of every tool there may be."""
+    pattern = NamePattern.of(name) if "*" in name else None
+    return pattern is not None and (pattern.takes_all or any(map(pattern.matches, known)))
 
 
 RuleUses: TypeAlias = tuple[tuple[str, str], ...]

@@ -82,9 +82,7 @@ class OrderPlan(msgspec.Struct, frozen=True):
         return len(related_subsequence(self.rows(selection), len(selection.calls)))
 
     def is_met_exactly(self, selection: Selection) -> bool:
-        """Return whether the calls are the expected ones, one by one."""
-        if self.patterns is None:
-            return self.expected == list(selection.names)
+        """Return whether the calls fit the expected names, one by one."""
         return len(selection.calls) == self.size == self.most_in_order(selection)
 
     def numbered(self, names: Iterable[str]) -> list[int]:
@@ -131,7 +129,8 @@ class ToolCallOrderEvaluator(Evaluator[ToolCallOrderEvaluatorConfig, ToolCallOrd
         return Measurement(low, high, account)
 
     def _score(self, selection: Selection, plan: OrderPlan) -> float:
-        if plan.is_met_exactly(selection):
+        met = plan.expected == list(selection.names) if plan.patterns is None else plan.is_met_exactly(selection)
+        if met:
             return 1.0
         return 0.0 if self.config.strict else plan.most_in_order(selection) / plan.size
 
