@@ -141,6 +141,7 @@ def report_of(run: RunFolder, *, redacts: bool = True) -> Report:
     run.check()
     header = run.header
     totals, evaluators = header.totals, header.evaluators
+    repeats = run.repeats()
     if totals is None or header.finished is None:
         tally, aggregates = Tally(run.needed), Aggregates()
         for result in run.results():
@@ -158,6 +159,7 @@ def report_of(run: RunFolder, *, redacts: bool = True) -> Report:
         agent=header.agent,
         facts=header.known(),
         notes=_notes(run),
+        repeats=repeats,
     )
     return redacted_report(report) if redacts else report
 

@@ -1,16 +1,21 @@
 """Every format says the same of a case that failed while something else in it broke or was not measured."""
 
+import json
 from collections.abc import Iterator
 from itertools import combinations_with_replacement
 from xml.etree import ElementTree
 
 import pytest
 from tests.reporting.reports.reporting import evaluation, report, result
+from tests.walls import for_each
 
 from rightcall import CaseResult
 from rightcall.reporting.pages import html_report
 from rightcall.reporting.reports import (
+    Paper,
+    Report,
     concise_report,
+    full_report,
     github_report,
     json_report,
     junit_report,
@@ -57,6 +62,70 @@ def test_all_formats_agree_with_the_exit_code(verdicts: tuple[Verdict, ...]) -> 
     assert ("1 failed" in heading) == ("1 failed" in concise) == (code == 1)
     assert ("::error" in commands) == ("failed" in verdicts or "error" in verdicts)
     assert commands.count("::warning") == verdicts.count("not_measured")
+
+
+def repeats_of(verdicts: tuple[Verdict, ...], needed: int | None) -> Report:
+    """A report of one case that was repeated so often."""
+    codes = {"failed": "RC101", "error": "RC402", "not_measured": "RC301"}
+    results = [
+        result(
+            "a",
+            verdict,
+            repeat=repeat,
+            findings=(PlacedFinding("calls", Finding(codes[verdict], verdict), PLACE),) if verdict in codes else (),
+        )
+        for repeat, verdict in enumerate(verdicts)
+    ]
+    return report(*results, needed=needed)
+
+
+def repeated() -> Iterator[tuple[tuple[Verdict, ...], int | None]]:
+    for verdicts in combinations_with_replacement(VERDICTS, 3):
+        for needed in (None, 1, 2, 3):
+            yield verdicts, needed
+
+
+@for_each("asked", [*repeated()])
+def test_all_formats_agree_with_the_exit_code_about_repeats(asked: tuple[tuple[Verdict, ...], int | None]) -> None:
+    made = repeats_of(*asked)
+    code = made.totals.exit_code
+
+    suite = ElementTree.fromstring("".join(junit_report(made)).encode())
+    markdown = "".join(markdown_report(made))
+    commands = "".join(github_report(made))
+    full = "".join(full_report(made, Paper(width=100)))
+    concise = "".join(concise_report(made))
+    [trials] = json.loads("".join(json_report(made)))["trials"].values()
+
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("1", *counts(code))
+    assert ("✅ Rightcall" in markdown) == (code == 0) == ("Not passed" not in markdown)
+    assert "❌ `a`" not in markdown if code != 1 else "❌ `a`" in markdown
+    assert ("::error" in commands) == (code == 1 or trials["verdict"] == "error")
+    assert ("::notice" in commands) == (code == 0 and "failed" in asked[0])
+    assert ("error[" in full) == (code == 1 or trials["verdict"] == "error")
+    assert ("RC101 a:" in concise) == (code == 1)
+    assert {"passed": 0, "failed": 1}.get(trials["verdict"], 2) == code
+
+
+def counts(code: int) -> tuple[str, str]:
+    return str(int(code == 1)), str(int(code == 2))
+
+
+def test_of_repeats_the_commonest_problem_is_told_with_how_often() -> None:
+    messages = ("rare", "often", "often")
+    made = report(*[result("a", "failed", message, repeat=repeat) for repeat, message in enumerate(messages)])
+
+    concise = "".join(concise_report(made)).splitlines()
+
+    assert concise[0] == "evals/shop.yaml:10:9: RC101 a: often (2 of 3 repeats)"
+    assert not any("rare" in line for line in concise)
+
+
+def test_a_page_puts_what_was_made_up_for_among_the_passed() -> None:
+    page = "".join(html_report(repeats_of(("passed", "failed", "passed"), 2)))
+
+    assert "the case passed: 2/3 passed, 2 needed" in page
+    assert "<details open>" not in page
 
 
 def test_the_first_finding_is_the_one_the_verdict_comes_from() -> None:

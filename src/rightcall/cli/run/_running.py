@@ -90,7 +90,7 @@ class Running:
                         listeners.insert(0, journal)  # a result is written before anything is made of it
                     for listener in listeners:
                         listener(event)
-                    if self._options.fail_fast and isinstance(event, CaseJudged) and not event.result.passed:
+                    if isinstance(event, CaseJudged) and self._ends_with(event.result):
                         break
         finally:  # nothing of the agent is left by now
             progress.clear()
@@ -101,10 +101,21 @@ class Running:
             elif self._plan.journal is not None:
                 self._plan.journal.close()
 
+    def _ends_with(self, result: CaseResult) -> bool:
+        """Whether `--fail-fast` stops here: the case cannot pass any more, whatever its other repeats say."""
+        return self._options.fail_fast and self._counts.tally.is_lost(result.case_id, self._options.repeat)
+
     def _begin(self, progress: Progress) -> JournalListener:
         run, journal = self._plan.begin()
         self._spans.begin(run)
-        return JournalListener(journal, self._plan.digests, self._output, progress, redacts=bool(self._options.redact))
+        return JournalListener(
+            journal,
+            self._plan.digests,
+            self._output,
+            progress,
+            redacts=bool(self._options.redact),
+            is_repeated=self._options.repeat > 1,
+        )
 
     def _events(self, stopping: Stopping) -> Generator[Event, None, None]:
         """The events of the runner and, after each, the results of evaluators that have finished by then."""
@@ -156,6 +167,7 @@ class Running:
             facts=run.header.known() if run is not None else (),
             notes=tuple(self._notes()),
             warnings=self._counts.warnings,
+            repeats=self._counts.tally.repeats(),
         )
 
     def _notes(self) -> Iterator[str]:

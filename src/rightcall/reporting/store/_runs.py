@@ -13,7 +13,7 @@ import msgspec
 
 from rightcall.errors import InputError, StoreError
 from rightcall.values.decoding import load_json
-from rightcall.values.results import CaseResult, EvaluatorTotals, OverallResult, Tally, Totals, Verdict
+from rightcall.values.results import CaseRepeats, CaseResult, EvaluatorTotals, OverallResult, Tally, Totals, Verdict
 from rightcall.version import __version__
 
 from ._header import Header, Sample, Seal, read_header, write_header
@@ -63,10 +63,17 @@ class RunFolder(msgspec.Struct, frozen=True):
         Raises:
             StoreError: the journal cannot be read.
         """
+        return self._tally().verdicts()
+
+    def repeats(self) -> dict[str, CaseRepeats]:
+        """Return all repeats of each case; nothing where no case has more than one. Raises `StoreError`."""
+        return self._tally().repeats()
+
+    def _tally(self) -> Tally:
         tally = Tally(self.needed)
         for trial in self.trials():
-            tally.count(trial.case_id, trial.verdict)
-        return tally.verdicts()
+            tally.count(trial.case_id, trial.verdict, trial.repeat)
+        return tally
 
     def trials(self) -> Iterable[Trial]:
         """Return each case and repeat with its verdict, without reading its results. Raises `StoreError`."""
