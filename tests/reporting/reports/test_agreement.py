@@ -6,6 +6,7 @@ from itertools import combinations_with_replacement
 from xml.etree import ElementTree
 
 import pytest
+from msgspec import structs
 from tests.reporting.reports.reporting import evaluation, report, result
 from tests.walls import for_each
 
@@ -22,7 +23,8 @@ from rightcall.reporting.reports import (
     markdown_report,
     redacted_report,
 )
-from rightcall.values.results import Finding, PlacedFinding, Source, Verdict, worst
+from rightcall.reporting.store import FloorRecord, GatedCaseRecord, GateRecord
+from rightcall.values.results import CaseRepeats, Finding, PlacedFinding, Source, Verdict, worst
 
 CODES: dict[Verdict, str] = {"failed": "RC101", "error": "RC402", "not_measured": "RC301"}
 VERDICTS: tuple[Verdict, ...] = ("passed", "failed", "not_measured", "error")
@@ -126,6 +128,75 @@ def test_a_page_puts_what_was_made_up_for_among_the_passed() -> None:
 
     assert "the case passed: 2/3 passed, 2 needed" in page
     assert "<details open>" not in page
+
+
+def gated(code: int, **known: object) -> Report:
+    """A report of two cases that failed, one of them compared, of which a gate said something with this exit code."""
+    fields: dict[str, object] = {"verdict": "no worse", "told": ("gate  said so",), "own": (), **known}
+    numbers = {"alpha": 0.05, "share": 1.0, "rounds": 3, "planned_rounds": 3, "rule_out": 0.1, "allow_drop": 0.0}
+    said = GateRecord(exit_code=code, reason="said so", base="main", **numbers, **fields)  # type: ignore[arg-type]
+    results = [result("a", "failed", "never called"), result("b", "failed", "never called")]
+    repeats = {each.case_id: CaseRepeats("failed", ("failed",), 1) for each in results}
+    return structs.replace(report(*results), gate=said, repeats=repeats)
+
+
+WORSE = GatedCaseRecord(case_id="a", before=(10, 10), after=(0, 7), p=0.0, q=0.0, told="worse")
+GATES: dict[str, tuple[Report, int]] = {
+    "worse by a case": (gated(1, verdict="worse", cases=(WORSE,), p_worse=0.5), 1),
+    "worse together": (gated(1, verdict="worse", p_worse=0.001), 1),
+    "no worse": (gated(0), 0),
+    "inconclusive": (gated(0, verdict="inconclusive", cases=(WORSE,)), 0),
+    "inconclusive, and that fails": (gated(2, verdict="inconclusive"), 2),
+    "open trials decide": (gated(2, verdict="inconclusive", open_decides=True), 2),
+    "a case fails by itself": (gated(1, failed=("b",), own=("b",)), 1),
+    "a rate is missed": (
+        gated(1, verdict=None, floor=FloorRecord(at_least=0.9, verdict="fails", rate=0.1, low=0.0, high=0.3, rounds=3)),
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", [name for name in GATES if name != "inconclusive"])
+def test_all_formats_agree_with_the_exit_code_of_a_gate(name: str) -> None:
+    made, code = GATES[name]
+
+    root = ElementTree.fromstring("".join(junit_report(made)).encode())
+    heading = "".join(markdown_report(made)).splitlines()[0]
+    commands = "".join(github_report(made))
+    full = "".join(full_report(made, Paper(width=100)))
+
+    assert (int(root.attrib["failures"]) > 0) == (code == 1)
+    assert (int(root.attrib["errors"]) > 0) == (code == 2)
+    assert ("✅" in heading, "❌" in heading, "⚠️" in heading) == (code == 0, code == 1, code == 2)
+    assert ("::error" in commands) == (code == 1)
+    assert ("::warning" in commands) == (code == 2)
+    assert ("error[" in full) == bool(made.gate and made.gate.failed)
+    assert full.splitlines()[-1] == "gate  said so"
+    assert json.loads("".join(json_report(made)))["gate"]["exit_code"] == code
+
+
+def test_what_a_gate_cannot_tell_is_a_warning_though_it_passes() -> None:
+    made, _ = GATES["inconclusive"]
+    assert made.gate is not None
+    made = structs.replace(made, gate=structs.replace(made.gate, cases=(structs.replace(WORSE, told="likely worse"),)))
+
+    root = ElementTree.fromstring("".join(junit_report(made)).encode())
+
+    assert [each.attrib["message"] for each in root.iter("skipped")] == ["said so"]
+    assert "::warning title=gate::said so\n" in "".join(github_report(made))
+    assert "".join(markdown_report(made)).startswith("### ⚠️ Rightcall gate: inconclusive against `main`")
+
+
+def test_a_worse_case_is_told_at_its_line_with_its_commonest_problem() -> None:
+    made, _ = GATES["worse by a case"]
+
+    commands = "".join(github_report(made)).splitlines()
+    failures = ElementTree.fromstring("".join(junit_report(made)).encode()).iter("failure")
+
+    place = "file=evals/shop.yaml,line=10,col=9,title=gate a"
+    assert f"::error {place}::10/10 → 0/7: worse: never called" in commands
+    assert [(each.get("type"), each.get("message")) for each in failures] == [("worse", "10/10 → 0/7")]
+    assert "- `a` **10/10 → 0/7**: `never called` at `evals/shop.yaml:10:9`" in "".join(markdown_report(made))
 
 
 def test_the_first_finding_is_the_one_the_verdict_comes_from() -> None:

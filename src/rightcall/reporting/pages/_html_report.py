@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from importlib.util import find_spec
 
 import msgspec
 
 from rightcall.errors import MissingExtraError
-from rightcall.reporting.reports import CaseBlock, Report, overall_line
-from rightcall.values.results import CODES, CaseRepeats, CaseResult, Code
+from rightcall.reporting.reports import CaseBlock, Report, decided_verdict, overall_line
+from rightcall.values.results import CODES, CaseResult, Code
 
 from ._case_page import CasePage, brief_case_page
 from ._rows import CaseRow, RowCounter, row_of
@@ -49,11 +49,12 @@ def html_report(report: Report) -> Iterator[str]:
         MissingExtraError: Jinja is not installed.
     """
     template = environment().get_template("report.html")
-    articles = _Articles(report.repeats)
+    articles = _Articles(report)
     for result in report.results():
         articles.add(result)
     counts = articles.grouping.counts(report.totals, report.evaluators)
-    notes = [*map(overall_line, report.overall), *report.notes][:100]
+    gate = report.gate.told if report.gate is not None else ()
+    notes = [*gate, *map(overall_line, report.overall), *report.notes][:100]
     page = run_page(report_facts(report), counts, _LINKS, notes=notes, matched=articles.number)
     stream = template.stream(page=page, links=_LINKS, articles=articles, most=MOST_CASES)
     stream.enable_buffering(100)
@@ -69,8 +70,8 @@ def check_installed() -> None:
 class _Articles:
     """The cases of a report as HTML, those that did not pass first. Results are read once, and none is kept whole."""
 
-    def __init__(self, repeats: Mapping[str, CaseRepeats]) -> None:
-        self._repeats = repeats
+    def __init__(self, report: Report) -> None:
+        self._report = report
         self.grouping = RowCounter()
         self.number = 0
         self._codes: dict[str, None] = {}
@@ -85,14 +86,16 @@ class _Articles:
         self.grouping.add(row)
         self._codes.update(dict.fromkeys([code for code, _ in row.problems]))
         # Results arrive in any order and failures come first in the file, so both kinds are kept, as finished HTML.
-        block = CaseBlock(result, self._repeats.get(result.case_id))
+        repeats = self._report.repeats.get(result.case_id)
+        block = CaseBlock(result, repeats, decided=decided_verdict(self._report, result))
         is_good = result.passed or block.is_note
         pile = self._good if is_good else self._bad
         if len(pile.texts) == MOST_CASES:
             return
         is_open = not is_good and len(pile.texts) < _MOST_OPEN
         problems = " ".join([problem_key(code, tool) for code, tool in row.problems])
-        note = f"the case passed: {block.shares}" if block.is_note else ""
+        decides = "the gate decides" if block.decided is not None else "the case passed"
+        note = ": ".join(filter(None, [decides, block.shares])) if block.is_note else ""
         line = ArticleView(row=row, problems=problems, note=note)
         whole = ""
         if self._bad.size + (self._good.size if is_good else 0) < MOST_BYTES:

@@ -19,10 +19,14 @@ class CaseBlock(msgspec.Struct, frozen=True):
     repeats: CaseRepeats | None = None
     alike: int = 1
     """How many repeats have the same problem as the one that is shown."""
+    decided: Verdict | None = None
+    """Under a gate, what the case itself adds to the exit code: nothing, which is `passed`, if it is compared."""
 
     @property
     def verdict(self) -> Verdict:
         """The verdict of the case, by which the exit code is decided."""
+        if self.decided is not None:
+            return self.decided
         return self.result.verdict if self.repeats is None else self.repeats.verdict
 
     @property
@@ -32,7 +36,7 @@ class CaseBlock(msgspec.Struct, frozen=True):
 
     @property
     def is_note(self) -> bool:
-        """Whether the case passed and the result that is shown did not: other repeats made up for it."""
+        """Whether the case passed and the result that is shown did not: other repeats, or a gate, decide."""
         return self.passed and not self.result.passed
 
     @property
@@ -56,7 +60,8 @@ class CaseBlock(msgspec.Struct, frozen=True):
         totals = self.repeats.totals
         others = f", {totals.error:,} in error" if totals.error else ""
         others += f", {totals.not_measured:,} not measured" if totals.not_measured else ""
-        return f"{totals.passed:,}/{len(self.repeats.verdicts):,} passed{others}, {self.repeats.needed:,} needed"
+        needed = f", {self.repeats.needed:,} needed" if self.decided is None else ""
+        return f"{totals.passed:,}/{len(self.repeats.verdicts):,} passed{others}{needed}"
 
 
 def case_blocks(report: Report) -> Iterator[CaseBlock]:
@@ -68,7 +73,19 @@ def case_blocks(report: Report) -> Iterator[CaseBlock]:
     for result in report.results():
         alike = chosen.get((result.case_id, result.repeat))
         if alike is not None:
-            yield CaseBlock(result, report.repeats.get(result.case_id), alike)
+            yield CaseBlock(result, report.repeats.get(result.case_id), alike, decided_verdict(report, result))
+
+
+def decided_verdict(report: Report, result: CaseResult) -> Verdict | None:
+    """Return what the case of a result adds to the exit code of a gate; `None` where there is no gate."""
+    if report.gate is None:
+        return None
+    if result.case_id in report.gate.failed:
+        return "failed"
+    if result.case_id not in report.gate.unmeasured:
+        return "passed"
+    repeats = report.repeats.get(result.case_id)
+    return "not_measured" if repeats is not None and "error" not in repeats.verdicts else "error"
 
 
 def _chosen(report: Report) -> dict[tuple[str, int], int]:
@@ -80,14 +97,18 @@ def _chosen(report: Report) -> dict[tuple[str, int], int]:
         problems.setdefault(result.case_id, Counter())[problem] += 1
         first = firsts.get((result.case_id, problem), result.repeat)
         firsts[result.case_id, problem] = min(first, result.repeat)
-    shown = {case_id: _shown(report.repeats.get(case_id), counts) for case_id, counts in problems.items()}
+    shown = {case_id: _shown(_verdict(report, case_id), counts) for case_id, counts in problems.items()}
     return {(case_id, firsts[case_id, problem]): problems[case_id][problem] for case_id, problem in shown.items()}
 
 
-def _shown(repeats: CaseRepeats | None, counts: Counter[tuple[str, ...]]) -> tuple[str, ...]:
+def _verdict(report: Report, case_id: str) -> Verdict:
+    repeats = report.repeats.get(case_id)
+    return "passed" if repeats is None else repeats.verdict
+
+
+def _shown(verdict_of_all: Verdict, counts: Counter[tuple[str, ...]]) -> tuple[str, ...]:
     """Return the problem to show: one that the verdict comes from or, of a case that passed, one made up for."""
-    wanted = ("failed", "passed") if repeats is None or repeats.verdict == "passed" else (repeats.verdict,)
-    for verdict in wanted:
+    for verdict in (verdict_of_all,) if verdict_of_all != "passed" else ("failed", "passed"):
         # By how often, then by its text: which repeat finished first must not change a report.
         found = sorted([(-number, problem) for problem, number in counts.items() if problem[0] == verdict])
         if found:

@@ -58,7 +58,7 @@ def concise_lines(block: CaseBlock) -> Iterator[str]:
     if block.is_note:
         first = f"{result.findings[0].finding.code} {result.findings[0].finding.message}" if result.findings else ""
         said = f"{first}{block.how_often}" if first else f"{SIGNS[result.verdict].word}{block.how_often}"
-        yield f"{result.source}: note: {block.name}: {block.shares}: {said}"
+        yield ": ".join([str(result.source), "note", block.name, *filter(None, [block.shares]), said])
         return
     for placed in result.findings:
         finding = placed.finding
@@ -91,7 +91,7 @@ def repeat_lines(report: Report, paper: Paper) -> Iterator[Line]:
 
 
 def ending(report: Report) -> Iterator[str]:
-    """Yield notes, warnings and overall results, and last the totals."""
+    """Yield notes, warnings and overall results, then the totals and, last, what a gate said."""
     yield from report.notes
     for warning, cases in report.warnings.items():
         yield f"note: {warning}" + (f" ({cases:,} cases)" if cases > 1 else "")
@@ -99,6 +99,8 @@ def ending(report: Report) -> Iterator[str]:
         yield overall_line(overall)
     named = f"  run {report.run_id}" if report.run_id else ""
     yield f"{report.totals} in {report.seconds:.2f}s{named}"
+    if report.gate is not None:
+        yield from report.gate.told
 
 
 def repeats_headline(block: CaseBlock, paper: Paper) -> Line:

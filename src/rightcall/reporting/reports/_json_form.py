@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from rightcall.reporting.changes import Steadiness
+from rightcall.reporting.store import GateRecord
 from rightcall.values.results import CaseRepeats, EvaluatorTotals, OverallResult, SavedCase, Totals, Verdict
 from rightcall.values.statistics import Interval
 
@@ -52,6 +53,7 @@ class JsonReport(msgspec.Struct, kw_only=True):
     trials: dict[str, CaseTrialCounts] = {}
     """By the id of the case; only where cases were repeated."""
     rates: RunRates | None = None
+    gate: GateRecord | None = None
 
 
 def report_schema() -> dict[str, Any]:

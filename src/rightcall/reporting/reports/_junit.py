@@ -29,7 +29,7 @@ def junit_report(report: Report) -> Iterator[str]:
     numbers = f'tests="{len(verdicts)}" failures="{counts.failed}" errors="{counts.error + counts.not_measured}"'
     numbers += f' time="{_seconds(report.seconds)}"'
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
-    yield f'<testsuites name="rightcall" {numbers}>\n'
+    yield f'<testsuites name="rightcall" {_added(counts, len(verdicts), report)} time="{_seconds(report.seconds)}">\n'
     yield f'<testsuite name="{xml_attribute(report.subject)}" {numbers} skipped="0">\n'
     yield "<properties>\n"
     for name, value in properties:
@@ -39,7 +39,32 @@ def junit_report(report: Report) -> Iterator[str]:
         yield from _case(block, report.subject)
     for each in report.overall:
         yield from _overall(each, report.subject)
-    yield "</testsuite>\n</testsuites>\n"
+    yield "</testsuite>\n"
+    yield from _gate(report)
+    yield "</testsuites>\n"
+
+
+def _gate(report: Report) -> Iterator[str]:
+    """Yield the suite of a gate; nothing where there is none."""
+    if report.gate is not None:
+        from ._gate_formats import gate_suite  # most reports have no gate
+
+        yield from gate_suite(report.gate)
+
+
+def _added(counts: Totals, tests: int, report: Report) -> str:
+    """Return the counts of all suites, as attributes."""
+    failures, errors = counts.failed, counts.error + counts.not_measured
+    if report.gate is not None:
+        from ._gate_formats import gate_tests
+
+        kinds = [test.kind for test in gate_tests(report.gate)]
+        tests, failures, errors = (
+            tests + len(kinds),
+            failures + kinds.count("failure"),
+            errors + kinds.count("error"),
+        )
+    return f'tests="{tests}" failures="{failures}" errors="{errors}"'
 
 
 def _overall(result: OverallResult, subject: str) -> Iterator[str]:

@@ -75,6 +75,10 @@ def github_report(report: Report) -> Iterator[str]:
     for note in _overall_notes(report):
         counts[note.level] += 1
         firsts[note.level] = [note, *firsts[note.level]][:_MOST_NOTES]
+    if report.gate is not None:
+        from ._gate_formats import gate_commands  # most reports have no gate
+
+        yield from gate_commands(report)
     for level, count in counts.items():
         shown = (firsts[level] + others[level])[: _MOST_NOTES if count <= _MOST_NOTES else _MOST_NOTES - 1]
         for note in shown:
@@ -106,7 +110,13 @@ def _head(report: Report) -> Iterator[str]:
     totals = report.totals
     has_passed = totals.exit_code == 0 and all(each.verdict == "passed" for each in report.overall)
     mark = SIGNS["passed"].emoji if has_passed else SIGNS["failed"].emoji
-    yield f"### {mark} Rightcall: {totals}\n\n"
+    if report.gate is not None:
+        from ._gate_formats import gate_markdown
+
+        yield from gate_markdown(report)
+        yield f"Rightcall: {totals}\n\n"
+    else:
+        yield f"### {mark} Rightcall: {totals}\n\n"
     known = [("eval set", report.subject), ("agent", report.agent), ("run", report.run_id)]
     named = [f"{what} {code_span(name)}" for what, name in known if name]
     yield " · ".join([*named, f"{report.seconds:.2f}s"]) + "\n"
@@ -171,6 +181,8 @@ def _failure_blocks(report: Report) -> Iterator[str]:
             yield heading + _failure_block(block)
             heading = ""
     heading = "\n#### Passed, though a repeat failed\n\n"
+    if report.gate is not None:
+        heading = "\n#### Failed, and left to the gate\n\n"
     for block in case_blocks(report) if report.repeats else ():
         if block.is_note:
             yield heading + _failure_block(block)
@@ -180,7 +192,8 @@ def _failure_blocks(report: Report) -> Iterator[str]:
 def _failure_block(block: CaseBlock) -> str:
     result = block.result
     emoji = _NOTE if block.is_note else SIGNS[block.verdict].emoji
-    said = f"{SIGNS[block.verdict].word}{f', {block.shares}' if block.shares else ''}"
+    word = SIGNS[block.result.verdict if block.decided is not None else block.verdict].word
+    said = f"{word}{f', {block.shares}' if block.shares else ''}"
     lines = [f"- {emoji} {code_span(block.name)}: {said}"]
     for placed in result.findings[:_MOST_FINDINGS]:
         finding = placed.finding

@@ -15,6 +15,7 @@ from ._paper import escape_commands_in_json
 
 if TYPE_CHECKING:
     from rightcall.reporting.changes import Steadiness
+    from rightcall.reporting.store import GateRecord
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +47,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     repeats: Mapping[str, CaseRepeats] = {}
     """All repeats of each case, by its id; empty where no case was repeated. They decide what a format says of it."""
 
+    gate: GateRecord | None = None
+    """What a gate said, which then decides the exit code; cases that it compares decide nothing by themselves."""
+
     @property
     def steadiness(self) -> Steadiness:
         """The trials of the repeated cases, and the rates that they give."""
@@ -66,7 +70,7 @@ def redacted_report(report: Report) -> Report:
         redacted_text,
     )
 
-    results, documents = report.results, report.documents
+    results, documents, gate = report.results, report.documents, report.gate
     return msgspec.structs.replace(
         report,
         results=lambda: map(redacted, results()),
@@ -76,7 +80,20 @@ def redacted_report(report: Report) -> Report:
         agent=redacted_address(report.agent),
         facts=tuple([(name, redacted_text(fact)) for name, fact in report.facts]),
         notes=tuple(map(redacted_text, report.notes)),
+        gate=None if gate is None else redacted_gate(gate),
         warnings={redacted_text(warning): cases for warning, cases in report.warnings.items()},
+    )
+
+
+def redacted_gate(gate: GateRecord) -> GateRecord:
+    """Return what a gate said without secrets; ids of cases are kept, as everywhere."""
+    from rightcall.values.redaction import redacted_text
+
+    return msgspec.structs.replace(
+        gate,
+        reason=redacted_text(gate.reason),
+        told=tuple(map(redacted_text, gate.told)),
+        base=redacted_text(gate.base),
     )
 
 
@@ -87,7 +104,7 @@ def json_report(report: Report) -> Iterator[str]:
     findings and the trajectory that was judged, `totals` the cases by verdict, and `evaluators` the results of each
     evaluator by verdict with their mean score, `overall` the results of all cases together, `notes` other remarks
     about the run. Where cases were repeated, `trials` counts the repeats of each case, with the verdict they give, and
-    `rates` has what they say about the run.
+    `rates` has what they say about the run. `gate` has what a gate said.
     """
     yield (
         escape_commands_in_json(dump_json({"rightcall": __version__, "evalset": report.subject}))[:-1] + ', "cases": ['
@@ -101,6 +118,8 @@ def json_report(report: Report) -> Iterator[str]:
     ending = {"totals": msgspec.to_builtins(report.totals), "evaluators": evaluators}
     ending["overall"] = msgspec.to_builtins(report.overall)
     ending["notes"] = list(report.notes)
+    if report.gate is not None:
+        ending["gate"] = msgspec.to_builtins(report.gate)
     if report.repeats:
         from ._json_form import trial_keys
 

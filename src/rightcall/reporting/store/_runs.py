@@ -16,6 +16,7 @@ from rightcall.values.decoding import load_json
 from rightcall.values.results import CaseRepeats, CaseResult, EvaluatorTotals, OverallResult, Tally, Totals, Verdict
 from rightcall.version import __version__
 
+from ._gate_record import GateRecord
 from ._header import Header, Sample, Seal, read_header, write_header
 from ._journal import (
     Journal,
@@ -65,9 +66,13 @@ class RunFolder(msgspec.Struct, frozen=True):
         """
         return self._tally().verdicts()
 
-    def repeats(self) -> dict[str, CaseRepeats]:
-        """Return all repeats of each case; nothing where no case has more than one. Raises `StoreError`."""
-        return self._tally().repeats()
+    def repeats(self, *, always: bool = False) -> dict[str, CaseRepeats]:
+        """Return all repeats of each case; nothing where no case has more than one, unless `always`.
+
+        Raises:
+            StoreError: the journal cannot be read.
+        """
+        return self._tally().repeats(always=always)
 
     def _tally(self) -> Tally:
         tally = Tally(self.needed)
@@ -137,6 +142,7 @@ class RunFolder(msgspec.Struct, frozen=True):
         *,
         is_complete: bool,
         overall: tuple[OverallResult, ...] = (),
+        gate: GateRecord | None = None,
         sample: Sample | None = None,
         journal: Journal | None = None,
     ) -> RunFolder:
@@ -149,6 +155,7 @@ class RunFolder(msgspec.Struct, frozen=True):
             seconds=seconds,
             finished=finished,
             overall=overall,
+            gate=gate,
             sample=sample,
         )
         if journal is not None:

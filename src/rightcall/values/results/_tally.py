@@ -59,7 +59,11 @@ class Tally:
 
     def is_lost(self, case_id: str, planned: int) -> bool:
         """Whether a case cannot pass any more, however the rest of its `planned` repeats end."""
-        return self._verdict(case_id, planned) != "passed"
+        return self.outlook(case_id, planned) != "passed"
+
+    def outlook(self, case_id: str, planned: int) -> Verdict:
+        """Return the verdict of a case if all the rest of its `planned` repeats pass."""
+        return self._verdict(case_id, planned)
 
     def verdicts(self) -> dict[str, Verdict]:
         """Return the verdict of each case so far."""
@@ -69,9 +73,9 @@ class Tally:
         """Return the number of cases by verdict."""
         return Totals.of([self.verdict(case_id) for case_id in self._verdicts])
 
-    def repeats(self) -> dict[str, CaseRepeats]:
-        """Return all repeats of each case; nothing where no case has more than one."""
-        if all([len(verdicts) == 1 for verdicts in self._verdicts.values()]):
+    def repeats(self, *, always: bool = False) -> dict[str, CaseRepeats]:
+        """Return all repeats of each case; nothing where no case has more than one, unless `always`."""
+        if not always and all([len(verdicts) == 1 for verdicts in self._verdicts.values()]):
             return {}
         return {case_id: self._repeats(case_id) for case_id in self._verdicts}
 
