@@ -306,7 +306,8 @@ def test_repeats_are_all_to_pass_unless_fewer_are_asked_for(shop: Path) -> None:
     share = rightcall(*options, "--min-pass", "0.0", cwd=shop)
 
     assert strict.returncode == 1
-    assert "a: 2 of 4 repeats passed" in strict.stdout
+    assert "(2 of 4 repeats)" in strict.stdout
+    assert re.search("2/4 +✓✗✓✗", strict.stdout)
     assert "shop.yaml:2:" in strict.stdout
     assert relaxed.returncode == 0
     assert share.returncode == 0
@@ -319,6 +320,19 @@ def test_only_what_failed_last_time_is_run_again(shop: Path) -> None:
     again = rightcall("run", "./shop.yaml", "--failed", "--format", "json", cwd=shop)
 
     assert [case["case_id"] for case in json.loads(again.stdout)["cases"]] == ["phone"]
+
+
+def test_fail_fast_stops_when_the_case_cannot_pass_any_more(shop: Path) -> None:
+    evalset(shop, "{id: a, input: {query: x}, expect: {calls: [{search: {query: odd}}]}}")
+    options = ["run", "agent.py:count", "shop.yaml", "--repeat", "8", "--workers", "1", "--fail-fast"]
+
+    made_up = rightcall(*options, "--min-repeat-pass", "4", cwd=shop)
+    (shop / "counter").unlink()
+    lost = rightcall(*options, "--min-repeat-pass", "7", cwd=shop)
+
+    assert (made_up.returncode, "4/8" in made_up.stdout) == (0, True)
+    assert lost.returncode == 1
+    assert "2/4" in lost.stdout  # the second failure is the one too many
 
 
 def test_what_was_not_reached_last_time_did_not_pass(shop: Path) -> None:

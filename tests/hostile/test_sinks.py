@@ -16,6 +16,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from msgspec import structs
 from tests.hostile import corpus
 from tests.hostile.corpus import harmful, obeyed
 from tests.hostile.results import hostile_case, hostile_results, hostile_trajectory, tool_name
@@ -28,6 +29,7 @@ from rightcall.reporting.changes import compare, sides_of
 from rightcall.reporting.reports import Line, Paper, Report
 from rightcall.values.results import (
     Aggregates,
+    CaseRepeats,
     ClassFigures,
     Classification,
     OverallResult,
@@ -62,6 +64,11 @@ def report_of(text: str) -> Report:
         notes=(text,),
         warnings={text: 2},
     )
+
+
+def repeated(text: str) -> Report:
+    """The same, of a case that was repeated and is flaky."""
+    return structs.replace(report_of(text), repeats={text: CaseRepeats("failed", ("passed", "failed"), 2)})
 
 
 def overall_of(text: str) -> tuple[OverallResult, ...]:
@@ -101,6 +108,7 @@ SINKS: dict[str, Callable[[str], str]] = {
     "full_report": lambda text: "".join(reports.full_report(report_of(text), PAPER)),
     "concise_report": lambda text: "".join(reports.concise_report(report_of(text))),
     "detail_lines": lambda text: plain(reports.detail_lines(report_of(text), PAPER)),
+    "repeat_lines": lambda text: plain(reports.repeat_lines(repeated(text), PAPER)),
     "json_report": lambda text: "".join(reports.json_report(report_of(text))),
     "junit_report": lambda text: "".join(reports.junit_report(report_of(text))),
     "github_report": lambda text: "".join(reports.github_report(report_of(text))),

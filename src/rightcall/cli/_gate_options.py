@@ -2,9 +2,35 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import click
 
 from ._options import Number, option, options
+
+_ROUNDS = re.compile(r"(\d{1,5})(?:\.\.(\d{1,5}))?")
+_MOST = 10_000
+
+
+class RoundsType(click.ParamType[tuple[int, int]]):
+    """How often each case is run: `5`, or `3..10` where a gate may stop early."""
+
+    name = "rounds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        """Return the least and the most rounds. Raises `click.BadParameter`."""
+        if isinstance(value, tuple):
+            return value
+        found = _ROUNDS.fullmatch(str(value).strip())
+        if found is None:
+            self.fail(f"{value!r:.40} is not a number of repeats; write 5, or 3..10", param, ctx)
+        least = int(found[1])
+        most = int(found[2] or least)
+        if not 1 <= least <= most <= _MOST:
+            self.fail(f"{value!r:.40} is not in the range 1<=x<={_MOST}, the fewer first.", param, ctx)
+        return least, most
+
 
 gate_options = options(
     option("Gate", "--rule-out", type=Number(0, 1), help="The drop that `no worse` has to rule out; 0.10 by default."),
@@ -17,3 +43,9 @@ gate_options = options(
         help="Whether what cannot be told passes with a warning, the default, or exits with 2.",
     ),
 )
+base_options = options(
+    option("Gate", "--gate", metavar="BASE", help="Compare with a run, a branch or a baseline file; decides the exit."),
+    option("Gate", "--min-rate", type=Number(0, 1), help="The pass rate that has to be shown, at the confidence."),
+    option("Gate", "--must", multiple=True, metavar="TAG", help="Cases with this tag must always pass; repeatable."),
+)
+"""What `diff` has no need of: it names both of its runs."""

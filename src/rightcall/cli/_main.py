@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("_runs:report", "Write a run as JUnit XML, GitHub annotations, Markdown or JSON."),
     "view": ("_view", "Show runs as web pages, to this machine only."),
     "diff": ("_runs:diff", "Compare runs: verdicts that flipped, paths that differ."),
+    "baseline": ("_baseline", "Pool the trials of runs into a file that a gate compares with."),
     "stats": ("_stats", "Say how steady a run is: rates, intervals, flaky cases, where their runs part."),
     "judge-check": ("_judge_check", "Compare a judge with human labels: agreement, kappa, the cases they differ on."),
     "accept": ("_accept", "Update an eval set from traces or a run, as an edit to review."),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
-from rightcall.errors import InputError
+from rightcall.errors import InputError, nearest
 
 from ._terminal import print_error
 
@@ -38,6 +38,7 @@ JOINS = ("auto", "attribute", "trace", "order")
 CASE_ATTRIBUTE = "rightcall.case.id"
 """The values that the readers and the eval sets have, written once more so that `--help` need not load those."""
 
+_GATE_KEYS = ("base", "rule_out", "allow_drop", "confidence", "inconclusive", "min_rate", "must")
 Group = Literal["What", "How", "Gate", "Output"]
 """The sections of the help of commands with many options."""
 
@@ -284,7 +285,7 @@ def configured(context: click.Context, options: dict[str, Any]) -> tuple[Configu
 
     from rightcall.running.project import load_configuration
 
-    configuration = load_configuration(Path.cwd(), configurable)
+    configuration = _without_tables(load_configuration(Path.cwd(), configurable))
     given = {name for name in options if context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE}
     for param in context.command.params:
         name = str(param.name)
@@ -295,6 +296,27 @@ def configured(context: click.Context, options: dict[str, Any]) -> tuple[Configu
         if name in options:  # an option that is not passed on, such as --no-cache, has done its work by now
             options[name] = value
     return configuration, given
+
+
+def _without_tables(configuration: Configuration) -> Configuration:
+    """Return a configuration whose table `[gate]` is taken apart into options; `base` is `--gate`.
+
+    Raises:
+        InputError: the table has an unknown key.
+    """
+    table = configuration.values.get("gate")
+    if not isinstance(table, dict):
+        return configuration
+    from msgspec.structs import replace
+
+    values = {key: value for key, value in configuration.values.items() if key != "gate"}
+    for written, value in table.items():
+        key = written.replace("-", "_")
+        if key not in _GATE_KEYS:
+            raise InputError(f"{configuration.path}: [gate] has no {written!r:.40}; {nearest(written, _GATE_KEYS)}")
+        is_file = key == "base" and isinstance(value, str) and (configuration.folder / value).is_file()
+        values["gate" if key == "base" else key] = os.path.relpath(configuration.folder / value) if is_file else value
+    return replace(configuration, values=values)
 
 
 def _converted(context: click.Context, param: click.Parameter, value: Any, where: str) -> Any:

@@ -113,6 +113,7 @@ class Output:
         if is_detailed and not {"full", "concise"} & set(self._printed):
             raise click.UsageError(f"--print-detailed-results is for people, and {self._printed[0]} is printed")
         self._screen = Screen()
+        self._has_shown = False
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Output:
@@ -138,8 +139,10 @@ class Output:
             from msgspec.structs import replace
 
             # The lines are made of the findings: to redact the whole trajectory would be for nothing.
+            self._has_shown = True
             light = replace(result, trajectory=None, results=(), written=())
-            for line in reports.concise_lines(redaction.redacted(light) if self._redacts else light):
+            block = reports.CaseBlock(redaction.redacted(light) if self._redacts else light)
+            for line in reports.concise_lines(block):
                 self._screen.line(reports.printable(line, one_line=True))
 
     def finish(self, report: Report) -> None:
@@ -160,6 +163,12 @@ class Output:
 
     def _print(self, name: str, report: Report) -> None:
         if name == "concise":
+            # What was not repeated has been shown already, as soon as it was there.
+            for block in reports.case_blocks(report) if report.repeats and not self._has_shown else ():
+                for text in reports.concise_lines(block):
+                    self._screen.line(reports.printable(text, one_line=True))
+            for line in reports.repeat_lines(report, self._screen.paper()):
+                self._screen.line(*line)
             for text in reports.ending(report):
                 self._screen.line(reports.printable(text, one_line=True))
         elif name == "full":

@@ -141,6 +141,7 @@ def report_of(run: RunFolder, *, redacts: bool = True) -> Report:
     run.check()
     header = run.header
     totals, evaluators = header.totals, header.evaluators
+    repeats = run.repeats(always=header.gate is not None)
     if totals is None or header.finished is None:
         tally, aggregates = Tally(run.needed), Aggregates()
         for result in run.results():
@@ -158,6 +159,8 @@ def report_of(run: RunFolder, *, redacts: bool = True) -> Report:
         agent=header.agent,
         facts=header.known(),
         notes=_notes(run),
+        repeats=repeats,
+        gate=header.gate,
     )
     return redacted_report(report) if redacts else report
 

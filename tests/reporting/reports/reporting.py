@@ -39,13 +39,18 @@ def result(case_id: str, verdict: Verdict = "passed", *messages: str, **known: A
 
 
 def report(*results: CaseResult, **known: Any) -> Report:
-    """A report of these results, counted."""
-    tally, aggregates = Tally(), Aggregates()
+    """A report of these results, counted; `needed` is how many repeats of a case have to pass."""
+    tally, aggregates = Tally(known.pop("needed", None)), Aggregates()
     for each in results:
         tally.add(each)
         aggregates.add(measures_of(each.results))
     fields = {"subject": "evals/shop.yaml", "seconds": 1.5, "run_id": "8f2c", "agent": "agent.py:answer", **known}
-    return Report(results=lambda: iter(results), totals=tally.totals(), evaluators=aggregates.by_evaluator(), **fields)
+    counted: dict[str, Any] = {
+        "totals": tally.totals(),
+        "evaluators": aggregates.by_evaluator(),
+        "repeats": tally.repeats(),
+    }
+    return Report(results=lambda: iter(results), **counted, **fields)
 
 
 def hostile_report(text: str) -> Report:

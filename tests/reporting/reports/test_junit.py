@@ -89,12 +89,15 @@ def test_each_verdict_is_what_ci_systems_call_it() -> None:
     assert not_measured.attrib["type"] == "not_measured"
 
 
-def test_a_repeat_is_a_case_of_its_own() -> None:
-    names = [
-        case.attrib["name"] for case in checked(written(report(result("a"), result("a", repeat=1)))).iter("testcase")
-    ]
+def test_the_repeats_of_a_case_are_one_test_with_mean_scores() -> None:
+    made = report(result("a"), result("a", "failed", "no", repeat=1), result("a", "error", repeat=2))
 
-    assert names == ["a", "a (repeat 2)"]
+    root = checked(written(made))
+    properties = {each.attrib["name"]: each.attrib["value"] for each in root.iter("property")}
+
+    assert [case.attrib["name"] for case in root.iter("testcase")] == ["a"]
+    assert properties["score[a]"] == "0.75"  # what has no score does not count as 0
+    assert (properties["passes[a]"], properties["trials[a]"]) == ("1", "3")
 
 
 def test_scores_times_and_what_was_printed_are_there() -> None:

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 from hypothesis import given, strategies as st
 
-from rightcall.values.results import Tally, Verdict, worst
+from rightcall.values.results import CaseRepeats, Tally, Verdict, worst
 
 VERDICTS: tuple[Verdict, ...] = ("passed", "failed", "not_measured", "error")
 
@@ -64,3 +64,30 @@ def test_a_failure_comes_before_an_error_and_that_before_what_was_not_measured()
     assert worst(["passed", "not_measured", "error"]) == "error"
     assert worst(["passed", "not_measured"]) == "not_measured"
     assert worst([]) == "passed"
+
+
+@given(st.lists(st.sampled_from(VERDICTS), min_size=1, max_size=5), st.integers(1, 6), st.integers(0, 4))
+def test_a_case_is_lost_when_no_way_to_end_passes(verdicts: list[Verdict], needed: int, left: int) -> None:
+    tally = Tally(needed)
+    for repeat, verdict in enumerate(verdicts):
+        tally.count("a", verdict, repeat)
+    ends = [tallied([*verdicts, *rest], needed) for rest in product(VERDICTS, repeat=left)]
+
+    assert tally.is_lost("a", len(verdicts) + left) == ("passed" not in ends)
+
+
+def test_repeats_are_told_in_their_order() -> None:
+    tally = Tally(1)
+    tally.count("a", "failed", 2)
+    tally.count("a", "passed", 0)
+    tally.count("a", "error", 1)
+
+    assert tally.repeats()["a"] == CaseRepeats("error", ("passed", "error", "failed"), 1)
+
+
+def test_cases_without_repeats_have_none_to_tell() -> None:
+    tally = Tally()
+    tally.count("a", "failed")
+    tally.count("b", "passed")
+
+    assert tally.repeats() == {}

@@ -9,6 +9,7 @@ import click
 
 from rightcall.errors import InputError, RightcallError
 
+from .._gate_options import RoundsType, base_options, gate_options
 from .._options import (
     GroupedCommand,
     Number,
@@ -32,7 +33,14 @@ _what = options(
     case_options,
     option("What", "--failed", is_flag=True, help="Only cases that did not pass, or did not run, in the last run."),
     option("What", "--resume", metavar="RUN", help="Continue a run that was stopped, without its finished cases."),
-    option("What", "--repeat", type=click.IntRange(min=1, max=10_000), default=1, help="Run each case so many times."),
+    option(
+        "What",
+        "--repeat",
+        type=RoundsType(),
+        default=(1, 1),
+        metavar="N|A..B",
+        help="Run each case so many times; with A..B, a gate may stop early.",
+    ),
     option("What", "--min-repeat-pass", type=click.IntRange(min=1), help="How many repeats must pass; all by default."),
     option("What", "--min-pass", type=Number(0, 1), help="The share of cases that must pass; 1.0 by default."),
 )
@@ -78,6 +86,8 @@ _how = options(
 @click.argument("names", nargs=-1, metavar="[AGENT] [EVALSET]")
 @_what
 @_how
+@base_options
+@gate_options
 @option("Output", "--spans/--no-spans", default=True, help="Keep the spans of cases in the run folder; the default.")
 @runs_option
 @format_options
@@ -86,7 +96,7 @@ def command(context: click.Context, /, is_watching: bool, **options: Any) -> int
     """Run AGENT over the cases of EVALSET and judge what it calls.
 
     Either may be left out if the eval set or the project's configuration names it. Exit code: 0 all passed, 1 a case
-    failed, 2 something could not be measured.
+    failed, 2 something could not be measured. With --gate or --min-rate these decide: 1 is worse, or below the rate.
     """
     from ._running import Running
 
@@ -123,6 +133,7 @@ def _run_options(context: click.Context, options: dict[str, Any]) -> RunRequest:
     from ._request import RunRequest
 
     configuration, given = configured(context, options)
+    options["repeat_least"], options["repeat"] = options["repeat"]
     try:
         return msgspec.convert({**options, "given": sorted(given), "configuration": configuration}, RunRequest)
     except msgspec.ValidationError as problem:

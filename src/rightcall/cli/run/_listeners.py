@@ -207,8 +207,6 @@ class Counts:
 
     def notes(self, *, is_complete: bool) -> Iterator[str]:
         """Return what there is to say of the run as a whole."""
-        for case_id, passed, repeats in self.tally.shares():
-            yield f"{case_id}: {passed} of {repeats} repeats passed"
         for reason, times in self._replaced.items():
             yield f"note: {reason}" + (f" ({times:,} times)" if times > 1 else "")
         if is_complete:  # a tool may be called in what was not run
@@ -234,9 +232,17 @@ class JournalListener:
     """Writes each result to the journal, and shows it when it is on the disk and not before."""
 
     def __init__(
-        self, journal: Journal, digests: Mapping[str, str], output: Output, progress: Progress, *, redacts: bool
+        self,
+        journal: Journal,
+        digests: Mapping[str, str],
+        output: Output,
+        progress: Progress,
+        *,
+        redacts: bool,
+        is_repeated: bool,
     ) -> None:
         self._journal, self._digests, self._redacts = journal, digests, redacts
+        self._is_repeated = is_repeated
         self._output, self._progress = output, progress
         self._unshown: list[CaseResult] = []
 
@@ -245,7 +251,7 @@ class JournalListener:
         if isinstance(event, CaseJudged):
             result = event.result
             self._journal.append(redacted(result) if self._redacts else result, self._digests[result.case_id])
-            if not result.passed:
+            if not result.passed and not self._is_repeated:  # repeats of a case are told together, at the end
                 self._unshown.append(result)
         if self._journal.sync_if_due() and self._unshown:
             self._progress.clear()

@@ -11,6 +11,7 @@ import msgspec
 
 from rightcall.cases.evalsets import Case, EvalSet, code_files, load_eval_set, load_eval_set_with_code, select_cases
 from rightcall.errors import AgentError, RightcallError, StoreError
+from rightcall.reporting.changes import GatePlan
 from rightcall.reporting.store import (
     Journal,
     RunFolder,
@@ -34,6 +35,7 @@ from rightcall.running.project import (
 from rightcall.values.redaction import redacted_address
 from rightcall.values.results import CaseResult
 
+from .._gate import Base, gate_base, gate_plan
 from .._runs import failed_in, last_run_of
 from .._terminal import print_error
 from ._listeners import Recordings
@@ -64,6 +66,10 @@ class PlannedRun:
         agent = (self.chosen.agent, self.chosen.agent_digest())
         self.digests = {case.id: case_digest(case, *agent, self.recordings.of(case.id)) for case in self.cases.values()}
         self.total = len(self.cases) * self.options.repeat
+        self.base: Base | None = None
+        """What the gate compares with. A run of its branch that ends while this one lasts is not meant."""
+        if asked.gate is not None:
+            self.base = gate_base(asked.gate, self.chosen.eval_set.path, asked.runs_folder)
         self._finished: set[tuple[str, int]] = set()
         self._journal: Journal | None = None
 
@@ -125,6 +131,16 @@ class PlannedRun:
         """The journal, if it was opened."""
         return self._journal
 
+    def gate_plan(self) -> GatePlan | None:
+        """Return what a gate asks of the run; nothing where none was asked for. Raises `InputError`."""
+        asked = self.options
+        if not asked.is_gated:
+            return None
+        options = {**msgspec.structs.asdict(asked), "least": asked.repeat_least, "most": asked.repeat}
+        questions = {case_id: digest.partition("-")[0] for case_id, digest in self.digests.items()}
+        others = frozenset([case.id for case in self.chosen.eval_set.cases if case.id not in self.cases])
+        return gate_plan(options, self.base, self.cases.values(), questions, others)
+
     def _jobs(self) -> Iterator[runner.CaseJob]:
         for repeat in range(self.options.repeat):
             for case in self.cases.values():
@@ -168,6 +184,8 @@ class PlannedRun:
 
     def _kept_options(self) -> dict[str, object]:
         kept = self.options.kept()
+        if self.base is not None:
+            kept["gate"] = self.base.kept
         if self.options.failed:  # which cases failed last time is another question by the time the run is resumed
             kept |= {"cases": [_literal(case) for case in self.cases], "tags": []}
         return kept

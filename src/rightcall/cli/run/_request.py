@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import click
 import msgspec
@@ -16,9 +16,12 @@ from rightcall.running.project import Configuration, recording_path
 
 _Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 
+_Share: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
 _KEPT = (
     *("cases", "tags", "workers", "concurrency", "timeout", "max_memory", "repeat", "min_repeat_pass", "min_pass"),
     *("fail_fast", "strict_agent", "record", "replay", "spans", "redact"),
+    *("repeat_least", "gate", "rule_out", "allow_drop", "confidence", "inconclusive", "min_rate", "must"),
 )
 """What the header of a run keeps, so that the run can be resumed without giving it again. Trust is not among it."""
 
@@ -38,8 +41,18 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     timeout: Annotated[float, msgspec.Meta(gt=0)] | None = None
     max_memory: int | None = None
     repeat: _Count = 1
+    """How often each case is run, at most."""
+    repeat_least: _Count = 1
+    """How often it is run before a gate may say that this was enough."""
     min_repeat_pass: _Count | None = None
-    min_pass: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
+    min_pass: _Share | None = None
+    gate: str | None = None
+    rule_out: _Share | None = None
+    allow_drop: _Share | None = None
+    confidence: _Share | None = None
+    inconclusive: Literal["pass", "fail"] | None = None
+    min_rate: _Share | None = None
+    must: list[str] = []
     fail_fast: bool = False
     strict_agent: bool = False
     record: bool = False
@@ -70,8 +83,27 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
             raise click.UsageError("--record runs the real tools, --replay does not: give one of them")
         if self.min_repeat_pass is not None and self.min_repeat_pass > self.repeat:
             raise click.UsageError(f"--min-repeat-pass {self.min_repeat_pass} is more than --repeat {self.repeat}")
+        self._check_gate()
         if self.resume is not None and self.failed:
             raise click.UsageError("--resume goes on with the cases of that run; --failed begins a new one")
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether a gate decides the exit code."""
+        return self.gate is not None or self.min_rate is not None or bool(self.must)
+
+    def _check_gate(self) -> None:
+        if not self.is_gated:
+            if self.repeat_least < self.repeat:
+                plan = f"--repeat {self.repeat_least}..{self.repeat}"
+                raise click.UsageError(f"{plan} stops when a gate has spoken: give --gate or --min-rate as well")
+            return
+        for name in ("min_pass", "min_repeat_pass"):
+            if name in self.given:
+                option = f"--{name.replace('_', '-')}"
+                raise click.UsageError(f"{option} and a gate both decide the exit code: give one of them")
+        if self.fail_fast:
+            raise click.UsageError("a gate looks at whole rounds, and --fail-fast stops within one: give one of them")
 
     def resumed(self, run: RunFolder) -> RunRequest:
         """These options, completed by those the run was started with.
@@ -79,7 +111,8 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             StoreError: the run has options that no command can have started it with.
         """
-        kept = {key: value for key, value in run.header.options.items() if key in _KEPT and key not in self.given}
+        given = {*self.given, *(["repeat_least"] if "repeat" in self.given else [])}
+        kept = {key: value for key, value in run.header.options.items() if key in _KEPT and key not in given}
         fields = {name: getattr(self, name) for name in self.__struct_fields__}
         try:
             return msgspec.convert({**fields, **kept, "recorded": (run.header.agent, run.header.evalset)}, RunRequest)

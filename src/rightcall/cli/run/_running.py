@@ -19,6 +19,7 @@ from rightcall.values.results import CaseResult, OverallResult, Totals
 from .._live import Progress, Stopping
 from .._output import Output
 from .._terminal import print_error, stdout_guard
+from ._gating import Gating
 from ._listeners import (
     CaseJudged,
     Counts,
@@ -53,6 +54,7 @@ class Running:
         overall = Overall(self._plan.chosen.eval_set.overall)
         self._counts = Counts(self._plan.cases, overall, self._options.min_repeat_pass)
         self._spans = SpanListener(self._options.spans, redacts=bool(self._options.redact))
+        self._gating = Gating(self._plan)
         self._is_complete = False
         self._overall: tuple[OverallResult, ...] = ()
 
@@ -61,13 +63,17 @@ class Running:
         began = monotonic()
         for result in self._plan.resume():
             self._counts.add(result)
+            self._gating.add(result)
         runner.hide_memory()
         with Stopping() as stopping:
-            if self._plan.waiting:
+            if self._plan.waiting and not self._gating.is_over:
                 self._carry_out(stopping)
                 self._finish(monotonic() - began)
             else:
                 self._is_complete, self._overall = True, self._counts.overall.results()
+                if self._gating.is_new and self._plan.journal is not None:
+                    self._plan.journal.close()  # the run was killed between its last result and its totals
+                    self._finish(monotonic() - began)
         totals = self._counts.tally.totals()
         self._output.finish(self._report(totals, monotonic() - began))
         if self._trouble is not None:
@@ -90,7 +96,7 @@ class Running:
                         listeners.insert(0, journal)  # a result is written before anything is made of it
                     for listener in listeners:
                         listener(event)
-                    if self._options.fail_fast and isinstance(event, CaseJudged) and not event.result.passed:
+                    if isinstance(event, CaseJudged) and self._ends_with(event.result):
                         break
         finally:  # nothing of the agent is left by now
             progress.clear()
@@ -101,10 +107,25 @@ class Running:
             elif self._plan.journal is not None:
                 self._plan.journal.close()
 
+    def _ends_with(self, result: CaseResult) -> bool:
+        """Whether the run stops here: the gate has spoken or, with `--fail-fast`, the case cannot pass any more."""
+        self._gating.add(result)
+        if self._gating.is_over:
+            self._is_complete = True
+            return True
+        return self._options.fail_fast and self._counts.tally.is_lost(result.case_id, self._options.repeat)
+
     def _begin(self, progress: Progress) -> JournalListener:
         run, journal = self._plan.begin()
         self._spans.begin(run)
-        return JournalListener(journal, self._plan.digests, self._output, progress, redacts=bool(self._options.redact))
+        return JournalListener(
+            journal,
+            self._plan.digests,
+            self._output,
+            progress,
+            redacts=bool(self._options.redact),
+            is_repeated=self._options.repeat > 1 or self._options.is_gated,
+        )
 
     def _events(self, stopping: Stopping) -> Generator[Event, None, None]:
         """The events of the runner and, after each, the results of evaluators that have finished by then."""
@@ -134,6 +155,7 @@ class Running:
             seconds,
             is_complete=self._is_complete,
             overall=tuple(map(redacted_overall, self._overall)) if self._options.redact else self._overall,
+            gate=self._gating.record if self._is_complete else None,
             journal=plan.journal,
         )
 
@@ -156,6 +178,8 @@ class Running:
             facts=run.header.known() if run is not None else (),
             notes=tuple(self._notes()),
             warnings=self._counts.warnings,
+            repeats=self._counts.tally.repeats(always=self._gating.record is not None),
+            gate=self._gating.record,
         )
 
     def _notes(self) -> Iterator[str]:
@@ -185,7 +209,12 @@ class Running:
         return _NOT_KEPT if code == 0 and self._trouble is not None else code
 
     def _code_of_verdicts(self, totals: Totals) -> int:
-        """Return the exit code, with what `--min-pass` lets pass. Errors are never let pass."""
+        """Return the exit code: that of the gate or, with what `--min-pass` lets pass, of the cases.
+
+        Errors are never let pass.
+        """
+        if self._gating.record is not None:
+            return exit_code(self._gating.record.exit_code, self._overall)
         share, cases = self._options.min_pass, sum(msgspec.structs.astuple(totals))
         is_enough = share is not None and cases > 0 and totals.passed / cases >= share
         if is_enough and self._is_complete and totals.failed and not totals.error and not totals.not_measured:

@@ -15,7 +15,7 @@ from rightcall.reporting.reports import Report
 from rightcall.scale.local import Scored, Scoring
 from rightcall.scale.request import Request
 from rightcall.values.redaction import redacted, redacted_overall
-from rightcall.values.results import Aggregates, CaseResult, EvaluatorTotals, OverallResult, Totals, Verdict, worst
+from rightcall.values.results import Aggregates, CaseResult, EvaluatorTotals, OverallResult, Tally, Totals
 
 from .._options import runs_folder, sources_of
 from .._output import Output
@@ -78,7 +78,7 @@ class LocalScoring:
     def __init__(self, request: Request, options: dict[str, Any]) -> None:
         self._request, self._options = request, options
         self._output = Output.of(options)
-        self._verdicts: dict[str, Verdict] = {}
+        self._tally = Tally()
         self._aggregates = Aggregates()
         self._warnings: Counter[str] = Counter()
         self._sources = sources_of(options, request)
@@ -101,7 +101,7 @@ class LocalScoring:
             if self._scoring.unmatched:
                 print_error(f"not judged, because they belong to no case: {self._scoring.unmatched:,} trajectories")
             self._overall = self._scoring.overall.results() if self._is_complete else ()
-            totals, seconds = Totals.of(self._verdicts.values()), perf_counter() - started
+            totals, seconds = self._tally.totals(), perf_counter() - started
             if self._saved is not None:
                 evaluators = self._aggregates.by_evaluator()
                 self._saved.finish(totals, evaluators, seconds, is_complete=self._is_complete, overall=self._overall)
@@ -113,8 +113,7 @@ class LocalScoring:
         with closing(self._scoring.results()) as results:
             for scored in results:
                 result = scored.result
-                before = self._verdicts.get(result.case_id, "passed")
-                self._verdicts[result.case_id] = worst((before, result.verdict))
+                self._tally.add(result)
                 self._aggregates.add(scored.measures)
                 self._warnings.update(result.notes)
                 self._output.show(result)
@@ -145,6 +144,7 @@ class LocalScoring:
             notes=(*self._scoring.names.notes(), *self._scoring.rules.notes()) if self._is_complete else (),
             warnings=self._warnings,
             documents=spool.documents,
+            repeats=self._tally.repeats(),
         )
 
 

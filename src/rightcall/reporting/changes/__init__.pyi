@@ -24,6 +24,13 @@ from ._path_changes import (
     compared_calls as compared_calls,
     path_changes as path_changes,
 )
+from ._rounds import (
+    Decision as Decision,
+    Floor as Floor,
+    FloorVerdict as FloorVerdict,
+    GatePlan as GatePlan,
+    Rounds as Rounds,
+)
 from ._steadiness import (
     Branch as Branch,
     CasePaths as CasePaths,

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import msgspec
 
 from rightcall.errors import MissingExtraError
-from rightcall.reporting.reports import Report, overall_line
+from rightcall.reporting.reports import CaseBlock, Report, decided_verdict, overall_line
 from rightcall.values.results import CODES, CaseResult, Code
 
 from ._case_page import CasePage, brief_case_page
@@ -33,12 +33,15 @@ class ArticleView(msgspec.Struct, frozen=True, kw_only=True):
     """The keys of its problems, by which it is found."""
     case: CasePage | None = None
     is_open: bool = False
+    note: str = ""
+    """That other repeats made up for it; empty if none did."""
 
 
 def html_report(report: Report) -> Iterator[str]:
     """Yield a report as one HTML file, piece by piece, that needs no other file and no network.
 
-    The cases that did not pass come first, the first of them open; all values are cut. When details have taken up
+    The cases that did not pass come first, the first of them open; all values are cut. A repeat that others made up for
+    is among those that passed, and says so. When details have taken up
     3 MB, further cases have their sentence only, and after 20,000 cases the rest is counted. A policy inside of the
     file forbids everything but its own stylesheet and script.
 
@@ -46,11 +49,12 @@ def html_report(report: Report) -> Iterator[str]:
         MissingExtraError: Jinja is not installed.
     """
     template = environment().get_template("report.html")
-    articles = _Articles()
+    articles = _Articles(report)
     for result in report.results():
         articles.add(result)
     counts = articles.grouping.counts(report.totals, report.evaluators)
-    notes = [*map(overall_line, report.overall), *report.notes][:100]
+    gate = report.gate.told if report.gate is not None else ()
+    notes = [*gate, *map(overall_line, report.overall), *report.notes][:100]
     page = run_page(report_facts(report), counts, _LINKS, notes=notes, matched=articles.number)
     stream = template.stream(page=page, links=_LINKS, articles=articles, most=MOST_CASES)
     stream.enable_buffering(100)
@@ -66,7 +70,8 @@ def check_installed() -> None:
 class _Articles:
     """The cases of a report as HTML, those that did not pass first. Results are read once, and none is kept whole."""
 
-    def __init__(self) -> None:
+    def __init__(self, report: Report) -> None:
+        self._report = report
         self.grouping = RowCounter()
         self.number = 0
         self._codes: dict[str, None] = {}
@@ -81,14 +86,19 @@ class _Articles:
         self.grouping.add(row)
         self._codes.update(dict.fromkeys([code for code, _ in row.problems]))
         # Results arrive in any order and failures come first in the file, so both kinds are kept, as finished HTML.
-        pile = self._good if result.passed else self._bad
+        repeats = self._report.repeats.get(result.case_id)
+        block = CaseBlock(result, repeats, decided=decided_verdict(self._report, result))
+        is_good = result.passed or block.is_note
+        pile = self._good if is_good else self._bad
         if len(pile.texts) == MOST_CASES:
             return
-        is_open = not result.passed and len(pile.texts) < _MOST_OPEN
+        is_open = not is_good and len(pile.texts) < _MOST_OPEN
         problems = " ".join([problem_key(code, tool) for code, tool in row.problems])
-        line = ArticleView(row=row, problems=problems)
+        decides = "the gate decides" if block.decided is not None else "the case passed"
+        note = ": ".join(filter(None, [decides, block.shares])) if block.is_note else ""
+        line = ArticleView(row=row, problems=problems, note=note)
         whole = ""
-        if self._bad.size + (self._good.size if result.passed else 0) < MOST_BYTES:
+        if self._bad.size + (self._good.size if is_good else 0) < MOST_BYTES:
             case = brief_case_page(result)
             whole = self._article(msgspec.structs.replace(line, case=case, is_open=is_open), _LINKS)
         pile.add(line, whole)

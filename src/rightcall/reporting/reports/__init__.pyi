@@ -1,3 +1,4 @@
+from ._blocks import CaseBlock as CaseBlock, case_blocks as case_blocks, decided_verdict as decided_verdict
 from ._call_tree import CallRow as CallRow, Lane as Lane, rows as rows
 from ._comparison_lines import (
     change_words as change_words,
@@ -14,10 +15,14 @@ from ._concise import (
     ending as ending,
     headline as headline,
     overall_line as overall_line,
+    repeat_lines as repeat_lines,
 )
 from ._expected_paths import ExpectedPath as ExpectedPath, order_text as order_text, paths_of as paths_of
 from ._full import diagnosis as diagnosis, full_lines as full_lines, full_report as full_report
 from ._gate_lines import gate_lines as gate_lines, gate_notes as gate_notes, gate_sentence as gate_sentence
+from ._gate_record import gate_record as gate_record
+from ._json_form import report_schema as report_schema
+from ._junit import junit_report as junit_report
 from ._markdown import (
     github_report as github_report,
     github_summary as github_summary,
@@ -42,9 +47,7 @@ from ._report import (
     json_case as json_case,
     json_evidence as json_evidence,
     json_report as json_report,
-    junit_report as junit_report,
     redacted_report as redacted_report,
-    report_schema as report_schema,
 )
 from ._side_by_side import side_by_side as side_by_side, summary as summary
 from ._steadiness_lines import (

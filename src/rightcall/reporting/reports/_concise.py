@@ -22,6 +22,7 @@ from rightcall.values.results import (
     value_text,
 )
 
+from ._blocks import CaseBlock, case_blocks
 from ._expected_paths import paths_of
 from ._paper import NARROWEST, Line, Paper, cell_count, duration_text, extent, fit, printable, seconds_text
 from ._report import Report
@@ -42,30 +43,56 @@ _WIDEST_CELL = 16
 _MOST_CLASSES = 12
 _MOST = 100
 _LINES = 3
+_TRIES = 5
+_MOST_REPEATED = 30
+"""Cases whose repeats are listed at the end of a run; `rightcall stats` lists all."""
 
 
-def concise_lines(result: CaseResult) -> Iterator[str]:
-    """Yield the problems of a case: place, code, case and sentence. Nothing if it passed."""
+def concise_lines(block: CaseBlock) -> Iterator[str]:
+    """Yield the problems of a case: place, code, case and sentence. Nothing if all of it passed.
+
+    Where other repeats made up for what failed, it is one line, a note.
+    """
+    result = block.result
     if result.passed:
         return
-    case = result.case_id if not result.repeat else f"{result.case_id} (repeat {result.repeat + 1})"
+    if block.is_note:
+        first = f"{result.findings[0].finding.code} {result.findings[0].finding.message}" if result.findings else ""
+        said = f"{first}{block.how_often}" if first else f"{SIGNS[result.verdict].word}{block.how_often}"
+        yield ": ".join([str(result.source), "note", block.name, *filter(None, [block.shares]), said])
+        return
     for placed in result.findings:
         finding = placed.finding
         advice = f" ({finding.help})" if finding.help else ""
-        yield f"{placed.source}: {finding.code} {case}: {finding.message}{advice}"
+        yield f"{placed.source}: {finding.code} {block.name}: {finding.message}{advice}{block.how_often}"
     if not result.findings:
-        yield f"{result.source}: {case}: {SIGNS[result.verdict].word}, score {result.score}"
+        word = SIGNS[result.verdict].word
+        yield f"{result.source}: {block.name}: {word}, score {result.score}{block.how_often}"
 
 
 def concise_report(report: Report) -> Iterator[str]:
     """Yield the problems of all cases and the totals, line by line."""
-    for result in report.results():
-        yield from (f"{printable(line, one_line=True)}\n" for line in concise_lines(result))
+    for block in case_blocks(report):
+        yield from (f"{printable(line, one_line=True)}\n" for line in concise_lines(block))
+    for line in repeat_lines(report, Paper(width=_WIDEST)):
+        yield "".join([part if isinstance(part, str) else part[0] for part in line]).rstrip() + "\n"
     yield from (f"{printable(line, one_line=True)}\n" for line in ending(report))
 
 
+def repeat_lines(report: Report, paper: Paper) -> Iterator[Line]:
+    """Yield how steady the cases are, below an empty line; nothing where no case was repeated."""
+    if report.repeats:
+        from ._steadiness_lines import steadiness_lines  # most reports have no repeats
+
+        counted = report.steadiness
+        yield ()
+        name = report.run_id or "last"
+        yield from steadiness_lines(counted, min(_TRIES, counted.most_trials), paper, name, most=_MOST_REPEATED)
+        yield ()
+
+
 def ending(report: Report) -> Iterator[str]:
-    """Yield notes, warnings and overall results, and last the totals."""
+    """Yield notes, warnings and overall results, then the totals and, last, what a gate said."""
     yield from report.notes
     for warning, cases in report.warnings.items():
         yield f"note: {warning}" + (f" ({cases:,} cases)" if cases > 1 else "")
@@ -73,6 +100,19 @@ def ending(report: Report) -> Iterator[str]:
         yield overall_line(overall)
     named = f"  run {report.run_id}" if report.run_id else ""
     yield f"{report.totals} in {report.seconds:.2f}s{named}"
+    if report.gate is not None:
+        yield from report.gate.told
+
+
+def repeats_headline(block: CaseBlock, paper: Paper) -> Line:
+    """Return one line of a case that was repeated: `✗ laptop  ✗✗✓✓✓  3/5 passed, 5 needed`."""
+    from ._steadiness_lines import marks_text
+
+    name = fit(paper.text(block.name), max(_NAME, min(paper.width, _WIDEST) // 3), plain=paper.plain)
+    sign, style = ("~", "yellow") if block.is_note else (paper.sign(block.verdict), SIGNS[block.verdict].style)
+    pad = " " * max(0, _NAME - cell_count(name))
+    marks = marks_text(block.repeats.verdicts if block.repeats is not None else (), paper)
+    return ((f"  {sign} ", style), (name, "bold"), f"{pad}  {marks}  {block.shares}")
 
 
 def headline(result: CaseResult, paper: Paper) -> Line:

@@ -22,7 +22,8 @@ from rightcall.values.results import (
 )
 from rightcall.values.trajectory import ToolCall
 
-from ._concise import ending, headline, matrices, matrix_lines
+from ._blocks import CaseBlock, case_blocks
+from ._concise import ending, headline, matrices, matrix_lines, repeat_lines, repeats_headline
 from ._expected_paths import ExpectedPath, difference_texts, order_text, paths_of
 from ._paper import NARROWEST, Line, Paper, beginning, cell_count, fit, line_length, wrap
 from ._report import Report
@@ -49,24 +50,25 @@ _WIDEST_MARK = 40
 
 def full_lines(report: Report, paper: Paper, max_detail: int = 10) -> Iterator[Line]:
     """Yield all results: a line for each case that did not pass, a diagnosis for the first `max_detail`, and totals."""
-    bad: list[CaseResult] = []
-    not_passed, passed = 0, report.totals.passed
-    for result in report.results():
-        if result.passed:
+    explained: list[CaseBlock] = []
+    not_passed, notes = 0, 0
+    for block in case_blocks(report):
+        if block.result.passed:
             continue
-        not_passed += 1
-        yield headline(result, paper)
-        if len(bad) < max_detail:
-            bad.append(result)
-    if passed:
-        reported = f"{passed:,} more" if not_passed else f"{passed:,} passed"
+        not_passed, notes = not_passed + (not block.passed), notes + block.passed
+        yield repeats_headline(block, paper) if block.shares else headline(block.result, paper)
+        if len(explained) < max_detail:
+            explained.append(block)
+    steady = report.totals.passed - notes
+    if steady:
+        reported = f"{steady:,} more" if not_passed + notes else f"{steady:,} passed"
         yield ((f"  {paper.sign('passed')} ", "green"), reported)
-    for result in bad:
-        yield from diagnosis(result, paper, report.run_id)
-    if not_passed > len(bad):
+    for block in explained:
+        yield from diagnosis(block.result, paper, report.run_id, is_note=block.is_note)
+    if (hidden := not_passed + notes - len(explained)) > 0:
         yield ()
-        hidden = not_passed - len(bad)
-        yield ((f"{hidden:,} more without details here; --max-detail {not_passed} shows all", "dim"),)
+        yield ((f"{hidden:,} more without details here; --max-detail {not_passed + notes} shows all", "dim"),)
+    yield from repeat_lines(report, paper)
     yield ()
     for names, found in matrices(report.overall):
         yield ((f"{paper.text(names)}:", "bold"),)
@@ -83,10 +85,11 @@ def full_report(report: Report, paper: Paper, max_detail: int = 10) -> Iterator[
         yield "".join([part if isinstance(part, str) else part[0] for part in line]).rstrip() + "\n"
 
 
-def diagnosis(result: CaseResult, paper: Paper, run_id: str = "") -> Iterator[Line]:
+def diagnosis(result: CaseResult, paper: Paper, run_id: str = "", *, is_note: bool = False) -> Iterator[Line]:
     """Yield the problems of one case, each below an empty line. Nothing if it passed.
 
-    With the id of the run, the last line is the command that shows all calls.
+    With the id of the run, the last line is the command that shows all calls. Problems that other repeats made up for
+    are notes, not errors.
     """
     if result.passed:
         return
@@ -94,13 +97,21 @@ def diagnosis(result: CaseResult, paper: Paper, run_id: str = "") -> Iterator[Li
     blocks = list(dict.fromkeys([tuple(block) for block in _blocks(result, paper)]))
     for block in blocks[:_MOST_OF_A_CASE]:
         yield ()
-        yield from block
+        yield from _as_note(block) if is_note else block
     if (left := len(blocks) - _MOST_OF_A_CASE) > 0:
         yield ()
         yield ((f"{left:,} more problems of this case", "dim"),)
     if run_id and result.trajectory is not None and result.trajectory.calls:
         command = f"rightcall show {run_id} --case {shlex.quote(result.case_id)}"
         yield from Gutter((result.source,), paper).remark("help", f"`{command}` for the whole path")
+
+
+def _as_note(block: tuple[Line, ...]) -> Iterator[Line]:
+    """Yield a block whose first line says `note` and not `error`."""
+    first, *rest = block[0]
+    word = first if isinstance(first, str) else first[0]
+    yield ((word.replace("error", "note", 1), "bold yellow"), *rest)
+    yield from block[1:]
 
 
 def case_name(result: CaseResult) -> str:

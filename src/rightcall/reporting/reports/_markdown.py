@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import msgspec
 
 from rightcall.reporting.changes import CaseChange, Comparison
-from rightcall.values.results import SIGNS, CaseResult, Classification, EvaluatorTotals, Finding, Source, is_unmeasured
+from rightcall.values.results import SIGNS, Classification, EvaluatorTotals, Finding, Source, is_unmeasured
 
+from ._blocks import CaseBlock, case_blocks
 from ._comparison_lines import change_words, score_words, totals_words
 from ._concise import matrices, matrix_table
 from ._paper import code_span, command_message, command_property
@@ -20,6 +21,7 @@ _RESERVE = 512
 _MOST_FINDINGS = 20
 _MOST_EVALUATORS = 50
 _SENTENCE = 500
+_NOTE = "⚠️"
 _CELL = 40
 _MOST_NOTES = 10
 """Annotations of each level that GitHub shows of one step."""
@@ -58,14 +60,14 @@ def github_report(report: Report) -> Iterator[str]:
     """Yield the findings of cases that did not pass, as workflow commands, one per line.
 
     What failed or broke is an `error`, what was not measured a `warning`, also in a case that failed for another
-    reason. GitHub shows ten of either; where there are more, the tenth says how many.
-    The first finding of every case comes before the second of any.
+    reason, and what other repeats of the case made up for a `notice`. GitHub shows ten of each; where there are more,
+    the tenth says how many. The first finding of every case comes before the second of any.
     """
-    firsts: dict[str, list[_Note]] = {"error": [], "warning": []}
-    others: dict[str, list[_Note]] = {"error": [], "warning": []}
-    counts = {"error": 0, "warning": 0}
-    for result in report.results():
-        for number, note in enumerate(_notes_of(result)):
+    firsts: dict[str, list[_Note]] = {"error": [], "warning": [], "notice": []}
+    others: dict[str, list[_Note]] = {"error": [], "warning": [], "notice": []}
+    counts = {"error": 0, "warning": 0, "notice": 0}
+    for block in case_blocks(report):
+        for number, note in enumerate(_notes_of(block)):
             counts[note.level] += 1
             kept = others[note.level] if number else firsts[note.level]
             if len(kept) < _MOST_NOTES:
@@ -73,6 +75,10 @@ def github_report(report: Report) -> Iterator[str]:
     for note in _overall_notes(report):
         counts[note.level] += 1
         firsts[note.level] = [note, *firsts[note.level]][:_MOST_NOTES]
+    if report.gate is not None:
+        from ._gate_formats import gate_commands  # most reports have no gate
+
+        yield from gate_commands(report)
     for level, count in counts.items():
         shown = (firsts[level] + others[level])[: _MOST_NOTES if count <= _MOST_NOTES else _MOST_NOTES - 1]
         for note in shown:
@@ -104,7 +110,13 @@ def _head(report: Report) -> Iterator[str]:
     totals = report.totals
     has_passed = totals.exit_code == 0 and all(each.verdict == "passed" for each in report.overall)
     mark = SIGNS["passed"].emoji if has_passed else SIGNS["failed"].emoji
-    yield f"### {mark} Rightcall: {totals}\n\n"
+    if report.gate is not None:
+        from ._gate_formats import gate_markdown
+
+        yield from gate_markdown(report)
+        yield f"Rightcall: {totals}\n\n"
+    else:
+        yield f"### {mark} Rightcall: {totals}\n\n"
     known = [("eval set", report.subject), ("agent", report.agent), ("run", report.run_id)]
     named = [f"{what} {code_span(name)}" for what, name in known if name]
     yield " · ".join([*named, f"{report.seconds:.2f}s"]) + "\n"
@@ -163,22 +175,32 @@ def _change_block(change: CaseChange) -> str:
 
 
 def _failure_blocks(report: Report) -> Iterator[str]:
-    is_first = True
-    for result in report.results():
-        if not result.passed:
-            block = _failure_block(result)
-            yield f"\n#### Not passed\n\n{block}" if is_first else block
-            is_first = False
+    heading = "\n#### Not passed\n\n"
+    for block in case_blocks(report):
+        if not block.passed:
+            yield heading + _failure_block(block)
+            heading = ""
+    heading = "\n#### Passed, though a repeat failed\n\n"
+    if report.gate is not None:
+        heading = "\n#### Failed, and left to the gate\n\n"
+    for block in case_blocks(report) if report.repeats else ():
+        if block.is_note:
+            yield heading + _failure_block(block)
+            heading = ""
 
 
-def _failure_block(result: CaseResult) -> str:
-    repeat = f" (repeat {result.repeat + 1})" if result.repeat else ""
-    lines = [f"- {SIGNS[result.verdict].emoji} {code_span(result.case_id)}{repeat}: {SIGNS[result.verdict].word}"]
+def _failure_block(block: CaseBlock) -> str:
+    result = block.result
+    emoji = _NOTE if block.is_note else SIGNS[block.verdict].emoji
+    word = SIGNS[block.result.verdict if block.decided is not None else block.verdict].word
+    said = f"{word}{f', {block.shares}' if block.shares else ''}"
+    lines = [f"- {emoji} {code_span(block.name)}: {said}"]
     for placed in result.findings[:_MOST_FINDINGS]:
         finding = placed.finding
         sentence = code_span(finding.message, _SENTENCE)
         advice = f" ({code_span(finding.help, _SENTENCE)})" if finding.help else ""
-        lines.append(f"  - **{code_span(finding.code)}** {sentence}{advice} at {code_span(str(placed.source))}")
+        place = code_span(str(placed.source))
+        lines.append(f"  - **{code_span(finding.code)}** {sentence}{advice}{block.how_often} at {place}")
     if len(result.findings) > _MOST_FINDINGS:
         lines.append(f"  - … and {len(result.findings) - _MOST_FINDINGS:,} more findings")
     if not result.findings:
@@ -194,6 +216,7 @@ class _Note(msgspec.Struct, frozen=True):
     source: Source
     finding: Finding | None
     verdict: str
+    how_often: str = ""
 
 
 def _overall_notes(report: Report) -> Iterator[_Note]:
@@ -205,16 +228,16 @@ def _overall_notes(report: Report) -> Iterator[_Note]:
             yield _Note(level, each.evaluator, each.source, finding, each.verdict)
 
 
-def _notes_of(result: CaseResult) -> Iterator[_Note]:
+def _notes_of(block: CaseBlock) -> Iterator[_Note]:
+    result = block.result
     if result.passed:
         return
-    case = result.case_id if not result.repeat else f"{result.case_id} (repeat {result.repeat + 1})"
-    level = "warning" if result.verdict == "not_measured" else "error"
+    level = "notice" if block.is_note else "warning" if result.verdict == "not_measured" else "error"
     for placed in result.findings:
-        own_level = "warning" if is_unmeasured(placed.finding.code) else level
-        yield _Note(own_level, case, placed.source, placed.finding, result.verdict)
+        own_level = "warning" if is_unmeasured(placed.finding.code) and not block.is_note else level
+        yield _Note(own_level, block.name, placed.source, placed.finding, result.verdict, block.how_often)
     if not result.findings:
-        yield _Note(level, case, result.source, None, result.verdict)
+        yield _Note(level, block.name, result.source, None, result.verdict, block.how_often)
 
 
 def _command(note: _Note) -> str:
@@ -223,5 +246,6 @@ def _command(note: _Note) -> str:
     message = finding.message if finding is not None else note.verdict.replace("_", " ")
     if finding is not None and finding.help:
         message += f" ({finding.help})"
+    message += note.how_often
     place = f"file={command_property(note.source.file, _FILE)},line={note.source.line},col={note.source.column}"
     return f"::{note.level} {place},title={command_property(title, _TITLE)}::{command_message(message, _MESSAGE)}\n"

@@ -43,19 +43,40 @@ def trials_text(case: CaseTrials) -> str:
     return "".join([f"{passed}/{measured}", *[f" + {count} {word}" for count, word in counts if count]])
 
 
-def steadiness_lines(run: Steadiness, k: int, paper: Paper, name: str = "last") -> Iterator[Line]:
-    """Yield the trials of each case and what they say about the run; `name` is what commands call the run."""
-    width = max([cell_count(_case(case, paper)) for case in run.cases], default=0)
-    rows = [_cells(case, k, paper) for case in run.cases]
+def marks_text(verdicts: Sequence[Verdict], paper: Paper) -> str:
+    """A mark for each trial, at most twenty: `✓✗✓✓✓`."""
+    marks = "".join([paper.glyph(_MARKS[verdict]) for verdict in verdicts[:_MOST_MARKS]])
+    more = len(verdicts) - _MOST_MARKS
+    return marks + (f" {paper.glyph(('…', '...'))} {more:,} more" if more > 0 else "")
+
+
+def steadiness_lines(
+    run: Steadiness, k: int, paper: Paper, name: str = "last", most: int | None = None
+) -> Iterator[Line]:
+    """Yield the trials of each case and what they say about the run.
+
+    Args:
+        run: All trials.
+        k: How many tries have to pass, for the last column.
+        paper: What it is written on.
+        name: What commands call the run.
+        most: How many cases are listed, those first that did not pass every time; all by default.
+    """
+    shown = _listed(run, most)
+    width = max([cell_count(_case(case, paper)) for case in shown], default=0)
+    rows = [_cells(case, k, paper) for case in shown]
     head = ("passed", "", "rate", "95 %", f"all of {k}")
     widths = [max([cell_count(row[column]) for row in [head, *rows]]) for column in range(len(head))]
     yield (f"    {'case'.ljust(width)}   {_row(head, widths)}",)
-    for case, row in zip(run.cases, rows, strict=True):
+    for case, row in zip(shown, rows, strict=True):
         label = _case(case, paper)
         mark: Part = _mark(case, paper)
         yield ("  ", mark, f" {label}{' ' * (width - cell_count(label))}   {_row(row, widths)}")
+    if len(shown) < len(run.cases):
+        left = len(run.cases) - len(shown)
+        yield (f"  {paper.glyph(('…', '...'))} {count_text(left, 'more case')}: rightcall stats {paper.text(name)}",)
     yield from _totals(run, k)
-    yield from _flaky(run, name)
+    yield from _flaky(run, paper.text(name), paper)
 
 
 def parting_lines(found: CasePaths, paper: Paper) -> Iterator[Line]:
@@ -92,10 +113,16 @@ def plan_lines(run: Steadiness, before: int | None = None) -> Iterator[Line]:
             yield (f"never: {before} repeats of the base are too few; repeat the base more often",)
 
 
+def _listed(run: Steadiness, most: int | None) -> list[CaseTrials]:
+    if most is None or len(run.cases) <= most:
+        return list(run.cases)
+    steady = [set(case.verdicts) == {"passed"} for case in run.cases]
+    first = sorted(range(len(steady)), key=lambda place: (steady[place], place))[:most]
+    return [run.cases[place] for place in sorted(first)]
+
+
 def _cells(case: CaseTrials, k: int, paper: Paper) -> tuple[str, ...]:
-    marks = "".join([paper.glyph(_MARKS[verdict]) for verdict in case.verdicts[:_MOST_MARKS]])
-    more = len(case.verdicts) - _MOST_MARKS
-    marks += f" {paper.glyph(('…', '...'))} {more:,} more" if more > 0 else ""
+    marks = marks_text(case.verdicts, paper)
     interval = interval_text(case.interval)
     trials = case.measured.measured
     all_of = share_text(case.all_of(k))
@@ -128,12 +155,12 @@ def _totals(run: Steadiness, k: int) -> Iterator[Line]:
         yield (f"{label}  {share_text(every):>6}   at least one of {k}: {share_text(some)}{of}",)
 
 
-def _flaky(run: Steadiness, name: str) -> Iterator[Line]:
+def _flaky(run: Steadiness, name: str, paper: Paper) -> Iterator[Line]:
     flaky = run.flaky
     if flaky:
         worst = min(flaky, key=lambda case: abs((case.rate or 0.0) - 0.5))
         verb = "is" if len(flaky) == 1 else "are"
-        hint = f"rightcall stats {name} --case {worst.case_id} says where its runs part"
+        hint = f"rightcall stats {name} --case {_case(worst, paper)} says where its runs part"
         yield (f"{len(flaky):,} of {count_text(len(run.cases), 'case')} {verb} flaky; {hint}",)
     without = sum([case.open for case in run.cases])
     if without:

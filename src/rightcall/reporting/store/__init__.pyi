@@ -1,3 +1,15 @@
+from ._baseline import (
+    Baseline as Baseline,
+    BaselineCase as BaselineCase,
+    pooled as pooled,
+    read_baseline as read_baseline,
+)
+from ._gate_record import (
+    FloorRecord as FloorRecord,
+    GatedCaseRecord as GatedCaseRecord,
+    GateRecord as GateRecord,
+    LeftOutRecord as LeftOutRecord,
+)
 from ._header import (
     Header as Header,
     Sample as Sample,

@@ -14,6 +14,7 @@ from rightcall.errors import InputError, StoreError
 from rightcall.values.decoding import dump_json, load_json
 from rightcall.values.results import EvaluatorTotals, OverallResult, Totals, value_text
 
+from ._gate_record import GateRecord
 from ._run_files import os_errors_at, replace_file
 from ._summaries import HEADER_FILE
 
@@ -94,6 +95,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     """The totals of each evaluator over all results, by its id."""
     overall: tuple[OverallResult, ...] = ()
     """The results of all cases together."""
+    gate: GateRecord | None = None
+    """What a gate said of it. It stays, whatever is run afterwards: a gate that has spoken has spent its error rate."""
     sample: Sample | None = None
     """Where the journal holds only examples, of how many results they are."""
     journal: Seal | None = None
@@ -192,6 +195,10 @@ _OPTION_WORDS: dict[str, Callable[[Any], tuple[str, str]]] = {
     "timeout": _seconds_option,
     "max_memory": _memory,
     "repeat": lambda value: ("repeats", value_text(value, _VALUE_WIDTH)),
+    "repeat_least": lambda value: ("repeats, at least", value_text(value, _VALUE_WIDTH)),
+    "gate": lambda value: ("compared with", value_text(value, _VALUE_WIDTH)),
+    "min_rate": lambda value: ("rate, at least", value_text(value, _VALUE_WIDTH)),
+    "must": _listed("must pass every time, tags"),
     "min_repeat_pass": lambda value: ("repeats that must pass", value_text(value, _VALUE_WIDTH)),
     "min_pass": _share,
 }

@@ -13,9 +13,10 @@ import msgspec
 
 from rightcall.errors import InputError, StoreError
 from rightcall.values.decoding import load_json
-from rightcall.values.results import CaseResult, EvaluatorTotals, OverallResult, Tally, Totals, Verdict
+from rightcall.values.results import CaseRepeats, CaseResult, EvaluatorTotals, OverallResult, Tally, Totals, Verdict
 from rightcall.version import __version__
 
+from ._gate_record import GateRecord
 from ._header import Header, Sample, Seal, read_header, write_header
 from ._journal import (
     Journal,
@@ -63,10 +64,21 @@ class RunFolder(msgspec.Struct, frozen=True):
         Raises:
             StoreError: the journal cannot be read.
         """
+        return self._tally().verdicts()
+
+    def repeats(self, *, always: bool = False) -> dict[str, CaseRepeats]:
+        """Return all repeats of each case; nothing where no case has more than one, unless `always`.
+
+        Raises:
+            StoreError: the journal cannot be read.
+        """
+        return self._tally().repeats(always=always)
+
+    def _tally(self) -> Tally:
         tally = Tally(self.needed)
         for trial in self.trials():
-            tally.count(trial.case_id, trial.verdict)
-        return tally.verdicts()
+            tally.count(trial.case_id, trial.verdict, trial.repeat)
+        return tally
 
     def trials(self) -> Iterable[Trial]:
         """Return each case and repeat with its verdict, without reading its results. Raises `StoreError`."""
@@ -130,6 +142,7 @@ class RunFolder(msgspec.Struct, frozen=True):
         *,
         is_complete: bool,
         overall: tuple[OverallResult, ...] = (),
+        gate: GateRecord | None = None,
         sample: Sample | None = None,
         journal: Journal | None = None,
     ) -> RunFolder:
@@ -142,6 +155,7 @@ class RunFolder(msgspec.Struct, frozen=True):
             seconds=seconds,
             finished=finished,
             overall=overall,
+            gate=gate,
             sample=sample,
         )
         if journal is not None:

@@ -13,7 +13,6 @@ from ._case_results import (
     PlacedFinding as PlacedFinding,
     SavedCase as SavedCase,
     Source as Source,
-    Tally as Tally,
     Totals as Totals,
     measures_of as measures_of,
     severity as severity,
@@ -67,6 +66,7 @@ from ._result import (
     without_details as without_details,
 )
 from ._signs import SIGNS as SIGNS, Sign as Sign
+from ._tally import CaseRepeats as CaseRepeats, Tally as Tally
 from ._text import (
     Difference as Difference,
     call_text as call_text,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -256,49 +256,6 @@ class Aggregates:
 def measures_of(results: Iterable[EvaluationResult]) -> tuple[Measure, ...]:
     """Return the evaluator, verdict and score of each result of a case."""
     return tuple([(result.evaluator, result.verdict, result.score) for result in results])
-
-
-class Tally:
-    """The verdicts of cases, each of which may have been run several times.
-
-    A case passes if all its repeats pass or, with `needed`, if that many do. It fails if repeats in error or not
-    measured could not have changed that. Other repeats never make up for an error, or for one that was not measured.
-    """
-
-    def __init__(self, needed: int | None = None) -> None:
-        self._needed = needed
-        self._verdicts: dict[str, list[Verdict]] = {}
-
-    def add(self, result: CaseResult) -> None:
-        """Count the result of one repeat."""
-        self.count(result.case_id, result.verdict)
-
-    def count(self, case_id: str, verdict: Verdict) -> None:
-        """Count the verdict of one repeat."""
-        self._verdicts.setdefault(case_id, []).append(verdict)
-
-    def verdict(self, case_id: str) -> Verdict:
-        """Return the verdict of a case so far."""
-        verdicts = self._verdicts[case_id]
-        needed = len(verdicts) if self._needed is None else self._needed
-        # A repeat in error, or not measured, may have passed: it can keep a case from failing, never make it pass.
-        could_pass = len(verdicts) - verdicts.count("failed") >= needed
-        return worst([verdict for verdict in verdicts if verdict != "failed"]) if could_pass else "failed"
-
-    def verdicts(self) -> dict[str, Verdict]:
-        """Return the verdict of each case so far."""
-        return {case_id: self.verdict(case_id) for case_id in self._verdicts}
-
-    def totals(self) -> Totals:
-        """Return the number of cases by verdict."""
-        return Totals.of([self.verdict(case_id) for case_id in self._verdicts])
-
-    def shares(self) -> Iterator[tuple[str, int, int]]:
-        """Yield each case with repeats that did not all pass: how many did, and of how many."""
-        for case_id, verdicts in self._verdicts.items():
-            passed = verdicts.count("passed")
-            if len(verdicts) > 1 and passed < len(verdicts):
-                yield case_id, passed, len(verdicts)
 
 
 class ClassFigures(msgspec.Struct, frozen=True):

@@ -1,0 +1,79 @@
+"""The form of a report in JSON: its keys, and their JSON Schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from rightcall.reporting.changes import Steadiness
+from rightcall.reporting.store import GateRecord
+from rightcall.values.results import CaseRepeats, EvaluatorTotals, OverallResult, SavedCase, Totals, Verdict
+from rightcall.values.statistics import Interval
+
+from ._report import Report
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+class CaseTrialCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """The repeats of one case: how many ended how, how many have to pass, and the verdict that comes of it."""
+
+    verdict: Verdict
+    passed: int
+    failed: int
+    not_measured: int
+    error: int
+    needed: int
+
+
+class RunRates(msgspec.Struct, frozen=True, kw_only=True):
+    """What the repeats of all cases say about the run; `None` where too few were measured."""
+
+    rate: float | None
+    """The mean rate of the cases."""
+    again: Interval | None
+    """Its 95 % interval if these cases run again."""
+    like_these: Interval | None
+    """Its 95 % interval for cases like these."""
+    flaky: list[str]
+    """The ids of the cases of which some repeats passed and some failed."""
+
+
+class JsonReport(msgspec.Struct, kw_only=True):
+    """A run, or scored traces, with everything: what `--format json` and `--output-file` write."""
+
+    rightcall: str
+    evalset: str
+    cases: list[SavedCase]
+    totals: Totals
+    evaluators: dict[str, EvaluatorTotals]
+    overall: list[OverallResult] = []
+    notes: list[str] = []
+    trials: dict[str, CaseTrialCounts] = {}
+    """By the id of the case; only where cases were repeated."""
+    rates: RunRates | None = None
+    gate: GateRecord | None = None
+
+
+def report_schema() -> dict[str, Any]:
+    """Return the JSON Schema that every report in JSON satisfies. Later versions may add keys."""
+    [root], definitions = msgspec.json.schema_components((JsonReport,), ref_template="#/$defs/{name}")
+    return {"$schema": _DIALECT, "title": "A report of Rightcall", **root, "$defs": definitions}
+
+
+def trial_keys(report: Report) -> dict[str, Any]:
+    """Return the keys of a report whose cases were repeated: `trials` by case, and `rates`."""
+    return {
+        "trials": {case_id: msgspec.to_builtins(_trials(each)) for case_id, each in report.repeats.items()},
+        "rates": msgspec.to_builtins(_rates(report.steadiness)),
+    }
+
+
+def _trials(case: CaseRepeats) -> CaseTrialCounts:
+    return CaseTrialCounts(verdict=case.verdict, needed=case.needed, **msgspec.structs.asdict(case.totals))
+
+
+def _rates(run: Steadiness) -> RunRates:
+    flaky = [case.case_id for case in run.flaky]
+    return RunRates(rate=run.rate, again=run.again, like_these=run.like_these, flaky=flaky)

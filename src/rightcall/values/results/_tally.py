@@ -1,0 +1,96 @@
+"""Repeats of cases, counted: which verdict a case has by all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from ._case_results import CaseResult, Totals, worst
+from ._result import Verdict
+
+
+class CaseRepeats(msgspec.Struct, frozen=True):
+    """All repeats of one case, in their order, and the verdict that they give together."""
+
+    verdict: Verdict
+    verdicts: tuple[Verdict, ...]
+    needed: int
+    """How many of them have to pass."""
+
+    @property
+    def totals(self) -> Totals:
+        """The number of repeats by verdict."""
+        return Totals.of(self.verdicts)
+
+    @property
+    def is_made_up(self) -> bool:
+        """Whether some repeats failed and the case did not, because enough others passed."""
+        return self.verdict != "failed" and "failed" in self.verdicts
+
+
+class Tally:
+    """The verdicts of cases, each of which may have been run several times.
+
+    A case passes if all its repeats pass or, with `needed`, if that many do. It fails if repeats in error or not
+    measured could not have changed that. Other repeats never make up for an error, or for one that was not measured.
+
+    Args:
+        needed: How many repeats of a case have to pass; all by default.
+        by_case: The same for single cases, by their ids; these come first.
+    """
+
+    def __init__(self, needed: int | None = None, by_case: Mapping[str, int] | None = None) -> None:
+        self._needed = needed
+        self._by_case = by_case or {}
+        self._verdicts: dict[str, list[tuple[int, Verdict]]] = {}
+
+    def add(self, result: CaseResult) -> None:
+        """Count the result of one repeat."""
+        self.count(result.case_id, result.verdict, result.repeat)
+
+    def count(self, case_id: str, verdict: Verdict, repeat: int = 0) -> None:
+        """Count the verdict of one repeat. Repeats are told in their order, whatever order they finish in."""
+        self._verdicts.setdefault(case_id, []).append((repeat, verdict))
+
+    def verdict(self, case_id: str) -> Verdict:
+        """Return the verdict of a case so far."""
+        return self._verdict(case_id, len(self._verdicts[case_id]))
+
+    def is_lost(self, case_id: str, planned: int) -> bool:
+        """Whether a case cannot pass any more, however the rest of its `planned` repeats end."""
+        return self.outlook(case_id, planned) != "passed"
+
+    def outlook(self, case_id: str, planned: int) -> Verdict:
+        """Return the verdict of a case if all the rest of its `planned` repeats pass."""
+        return self._verdict(case_id, planned)
+
+    def verdicts(self) -> dict[str, Verdict]:
+        """Return the verdict of each case so far."""
+        return {case_id: self.verdict(case_id) for case_id in self._verdicts}
+
+    def totals(self) -> Totals:
+        """Return the number of cases by verdict."""
+        return Totals.of([self.verdict(case_id) for case_id in self._verdicts])
+
+    def repeats(self, *, always: bool = False) -> dict[str, CaseRepeats]:
+        """Return all repeats of each case; nothing where no case has more than one, unless `always`."""
+        if not always and all([len(verdicts) == 1 for verdicts in self._verdicts.values()]):
+            return {}
+        return {case_id: self._repeats(case_id) for case_id in self._verdicts}
+
+    def _repeats(self, case_id: str) -> CaseRepeats:
+        in_order = sorted(self._verdicts[case_id], key=lambda trial: trial[0])
+        verdicts = tuple([verdict for _, verdict in in_order])
+        return CaseRepeats(self.verdict(case_id), verdicts, self._asked(case_id, len(verdicts)))
+
+    def _asked(self, case_id: str, repeats: int) -> int:
+        needed = self._by_case.get(case_id, self._needed)
+        return repeats if needed is None else needed
+
+    def _verdict(self, case_id: str, repeats: int) -> Verdict:
+        """Return the verdict if all of so many repeats that are not there yet pass."""
+        verdicts = [verdict for _, verdict in self._verdicts[case_id]]
+        # A repeat in error, or not measured, may have passed: it can keep a case from failing, never make it pass.
+        could_pass = repeats - verdicts.count("failed") >= self._asked(case_id, repeats)
+        return worst([verdict for verdict in verdicts if verdict != "failed"]) if could_pass else "failed"

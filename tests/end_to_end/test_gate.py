@@ -1,0 +1,191 @@
+"""`rightcall run --gate`, in a real process, with real agents."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.processes import rightcall
+from tests.waiting import PATIENCE, until
+
+AGENT = """
+import os, time
+from rightcall.running.tracing import tool
+
+@tool
+def search(query: str) -> str:
+    return query
+
+@tool
+def reserve(item: str) -> str:
+    return item
+
+def answer(query: str) -> str:
+    search(query)
+    while os.path.exists("hold") and query == "sure" and len(open("count").read()) == 3:
+        open("reached", "w").close()
+        time.sleep(0.01)
+    with open("count", "a") as file:
+        file.write("x" * (query == "sure"))
+    if os.path.exists("crash") and query == "sure":
+        raise ValueError("no stock")
+    if not (os.path.exists("broken") and query == "sure"):
+        reserve(query)
+    return "done"
+"""
+CASES = """\
+cases:
+  - {id: laptop, input: {query: laptop}, expect: {calls: [search, reserve]}}
+  - {id: phone, input: {query: phone}, expect: {calls: [search, reserve]}}
+  - {id: sure, tags: [safety], input: {query: sure}, expect: {calls: [search, reserve]}}
+"""
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """A project with a run of five repeats, all of which passed, as the file `base.json`."""
+    (tmp_path / "agent.py").write_text(AGENT)
+    (tmp_path / "shop.yaml").write_text(CASES)
+    assert rightcall("run", "agent.py:answer", "shop.yaml", "--repeat", "5", cwd=tmp_path).returncode == 0
+    assert rightcall("baseline", "last", "--to", "base.json", cwd=tmp_path).returncode == 0
+    (tmp_path / "count").unlink()
+    return tmp_path
+
+
+def gated(shop: Path, *options: str) -> tuple[int, str]:
+    done = rightcall("run", "agent.py:answer", "shop.yaml", "--gate", "base.json", *options, cwd=shop)
+    return done.returncode, done.stdout.rstrip().splitlines()[-1] if done.stdout else done.stderr
+
+
+def header(shop: Path) -> dict[str, object]:
+    newest = sorted((shop / ".rightcall" / "runs").iterdir())[-1]
+    found: dict[str, object] = json.loads((newest / "run.json").read_text())
+    return found
+
+
+def test_an_agent_that_lost_a_tool_is_worse_and_the_case_is_named(shop: Path) -> None:
+    (shop / "broken").touch()
+
+    code, told = gated(shop, "--repeat", "5")
+
+    assert (code, told) == (1, "gate  worse than base.json: sure 5/5 → 0/5, 5 of 5 rounds")
+
+
+def test_an_agent_that_did_not_change_stops_early(shop: Path) -> None:
+    code, told = gated(shop, "--repeat", "3..40", "--rule-out", "0.5")
+
+    assert (code, told) == (0, "gate  no worse than base.json: 0 points (−46 to +34), 3 of 40 rounds")
+    kept = header(shop)["gate"]
+    assert isinstance(kept, dict)
+    assert (kept["verdict"], kept["rounds"], kept["planned_rounds"]) == ("no worse", 3, 40)
+
+
+def test_what_cannot_be_told_passes_unless_it_is_to_fail(shop: Path) -> None:
+    lenient, told = gated(shop, "--repeat", "2")
+    strict, _ = gated(shop, "--repeat", "2", "--inconclusive", "fail")
+
+    assert (lenient, strict) == (0, 2)
+    assert "a plan that would settle it: --repeat 2.." in told or "inconclusive" in told
+
+
+def test_errors_that_decide_are_never_let_pass(shop: Path) -> None:
+    (shop / "crash").touch()
+
+    code, told = gated(shop, "--repeat", "5", "--inconclusive", "pass")
+
+    assert code == 2
+    assert "5 trials have no answer; as failures it is worse" in told
+
+
+def test_a_case_that_changed_is_judged_by_itself(shop: Path) -> None:
+    (shop / "broken").touch()
+    (shop / "shop.yaml").write_text(CASES.replace("{query: sure}, expect", "{query: sure}, session: {a: 1}, expect"))
+
+    done = rightcall("run", "agent.py:answer", "shop.yaml", "--gate", "base.json", "--repeat", "5", cwd=shop)
+
+    assert done.returncode == 1
+    assert "not compared, changed since: sure" in done.stdout
+    assert "gate  judged by themselves, failed: sure" in done.stdout
+
+
+def test_a_tag_that_must_pass_needs_no_base(shop: Path) -> None:
+    (shop / "broken").touch()
+
+    done = rightcall("run", "agent.py:answer", "shop.yaml", "--repeat", "2", "--must", "safety", cwd=shop)
+
+    assert done.returncode == 1
+    assert "gate  judged by themselves, failed: sure" in done.stdout
+
+
+def test_the_configuration_has_a_table_for_the_gate(shop: Path) -> None:
+    (shop / "broken").touch()
+    (shop / "rightcall.toml").write_text('repeat = "3..10"\n[gate]\nbase = "base.json"\nrule-out = 0.2\n')
+
+    done = rightcall("run", "agent.py:answer", "shop.yaml", cwd=shop)
+
+    assert done.returncode == 1
+    assert "worse than base.json: sure 5/5 → 0/" in done.stdout
+
+
+def test_an_unknown_key_of_the_table_is_told(shop: Path) -> None:
+    (shop / "rightcall.toml").write_text('[gate]\nbsae = "base.json"\n')
+
+    done = rightcall("run", "agent.py:answer", "shop.yaml", cwd=shop)
+
+    assert done.returncode == 2
+    assert "[gate] has no 'bsae'; did you mean 'base'?" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--gate", "base.json", "--min-repeat-pass", "1"], "--min-repeat-pass and a gate both decide"),
+        (["--gate", "base.json", "--min-pass", "0.5"], "--min-pass and a gate both decide"),
+        (["--gate", "base.json", "--fail-fast"], "a gate looks at whole rounds"),
+        (["--repeat", "3..10"], "give --gate or --min-rate"),
+        (["--repeat", "10..3"], "is not in the range"),
+        (["--gate", "nothing"], "no run 'nothing'"),
+        (["--must", "saftey"], "did you mean 'safety'?"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_contradicts_a_gate_is_refused(shop: Path, options: list[str], message: str) -> None:
+    done = rightcall("run", "agent.py:answer", "shop.yaml", *options, cwd=shop)
+
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_a_run_that_was_killed_goes_on_to_the_same_verdict(shop: Path) -> None:
+    (shop / "broken").touch()
+    options = ["run", "agent.py:answer", "shop.yaml", "--gate", "base.json", "--repeat", "2..10", "--workers", "1"]
+    rightcall(*options, cwd=shop)
+    whole = header(shop)["gate"]
+    (shop / "hold").touch()
+    (shop / "count").unlink()
+
+    killed = subprocess.Popen([sys.executable, "-m", "rightcall", *options], cwd=shop, stdout=subprocess.DEVNULL)
+    until((shop / "reached").exists)
+    killed.kill()
+    killed.wait(PATIENCE)
+    (shop / "hold").unlink()
+    before = header(shop)
+    resumed = rightcall("run", "agent.py:answer", "shop.yaml", "--resume", "last", cwd=shop)
+
+    assert (before["finished"], before["gate"]) == (None, None)
+    assert resumed.returncode == 1
+    assert header(shop)["gate"] == whole
+
+
+def test_a_gate_that_has_spoken_stays_with_what_it_said(shop: Path) -> None:
+    (shop / "broken").touch()
+    gated(shop, "--repeat", "5")
+    said = header(shop)["gate"]
+    (shop / "broken").unlink()
+
+    more = rightcall("run", "agent.py:answer", "shop.yaml", "--resume", "last", "--repeat", "30", cwd=shop)
+
+    assert more.returncode == 1
+    assert "25/30" in more.stdout
+    assert header(shop)["gate"] == said
