@@ -87,7 +87,7 @@ class NameScope(msgspec.Struct, frozen=True):
 
 Scope: TypeAlias = CallScope | NameScope
 
-_CALL = {"anyOf": [{"type": "string"}, {"type": "object", "minProperties": 1, "maxProperties": 2}]}
+_CALL = {"anyOf": [{"type": "string"}, {"type": "object", "minProperties": 1, "maxProperties": 7}]}
 CALLS: Mapping[str, Any] = {"type": "array", "items": _CALL}
 """The JSON Schema of expected calls in short."""
 SOME_CALLS: Mapping[str, Any] = {**CALLS, "minItems": 1}
