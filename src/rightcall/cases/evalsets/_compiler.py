@@ -71,7 +71,7 @@ class Compiler:
         self._limits = limits
         self._find_code = find_code
         self._shared: dict[tuple[type[Evaluator[Any, Any, Any]], str, str], Evaluator[Any, Any, Any]] = {}
-        self._compiled: dict[tuple[str, str], _Compiled] = {}
+        self._checks_made: dict[tuple[str, str], _Compiled] = {}
         self._code: dict[str, type[Evaluator[Any, Any, Any]]] = {}
         self._defaults = WrittenDefaults()
         self._added: dict[str, AddedEvaluator] = {}
@@ -193,11 +193,11 @@ class Compiler:
     def _check(self, key: str, value: Any, place: Path) -> Check:
         """Compile one expectation. Many cases expect the same, such as `never: [delete_user]`: they share it."""
         written = (key, repr(value))  # of JSON values, `repr` tells 1 from 1.0 and from true
-        made = self._compiled.get(written)
+        made = self._checks_made.get(written)
         if made is None:
             made = self._compile(key, value, place)
             if made.evaluator.type_id in EVALUATORS and len(written[1]) <= _LONGEST_SHARED:
-                self._compiled[written] = made
+                self._checks_made[written] = made
         source = self._sources(key, place, made.expected)
         return Check(key, made.evaluator, made.criteria, source, made.expected.weight)
 
