@@ -13,12 +13,12 @@ def made(name: str, /, output: Any = None, error: str | None = None, agent: str 
     return ToolCall(name=name, args=args, output=output, error=error, agent=agent)
 
 
-REFUND = [
+REFUND: list[dict[str, Any]] = [
     {"call": "issue_refund", "only_after": "verify_identity", "same": "customer_id"},
     {"call": "issue_refund", "never_after": "cancel_account"},
     {"call": {"name": "issue_refund", "args": {"amount": {"$gt": 100}}}, "only_after": "manager_approval"},
 ]
-CODING = [
+CODING: list[dict[str, Any]] = [
     {"call": "edit_file", "followed_by": "run_tests", "before": "commit"},
     {
         "call": "commit",
@@ -26,15 +26,23 @@ CODING = [
         "since": "edit_file",
     },
 ]
-SERVERS = [
+SERVERS: list[dict[str, Any]] = [
     {"call": "mcp__github__*", "only_after": "mcp__github__authenticate"},
     {"call": "mcp__fs__write_*", "always": {"path": {"$startsWith": "/workspace/"}}},
     {"call": "mcp__*", "at_most": 20},
 ]
-HAND_OFF = [{"call": {"name": "*", "agent": "billing"}, "only_after": {"name": "classify", "agent": "triage"}}]
-RETAIL = [{"call": "exchange_items", "never_with": "return_items", "same": "order_id"}]
-SANDBOX = [{"call": "send_message", "only_after": "set_cellular"}, {"call": "delete_contact", "at_most": 0}]
-PAYMENTS = [{"call": "pay", "only_after": "confirm", "since": "quote"}, {"call": "pay", "at_most": 1}]
+HAND_OFF: list[dict[str, Any]] = [
+    {"call": {"name": "*", "agent": "billing"}, "only_after": {"name": "classify", "agent": "triage"}}
+]
+RETAIL: list[dict[str, Any]] = [{"call": "exchange_items", "never_with": "return_items", "same": "order_id"}]
+SANDBOX: list[dict[str, Any]] = [
+    {"call": "send_message", "only_after": "set_cellular"},
+    {"call": "delete_contact", "at_most": 0},
+]
+PAYMENTS: list[dict[str, Any]] = [
+    {"call": "pay", "only_after": "confirm", "since": "quote"},
+    {"call": "pay", "at_most": 1},
+]
 
 edit, commit, passed = made("edit_file"), made("commit"), made("run_tests", output="12 passed")
 

@@ -43,7 +43,16 @@ class Lottery:
         made = self._chance.choice(
             (
                 *(self._order, self._path, self._path_with_args, self._counts, self._args, self._outputs),
-                *(self._never, self._actions, self._quality, self._steps, self._narrowed, self._several, self._long),
+                *(
+                    self._never,
+                    self._rules,
+                    self._actions,
+                    self._quality,
+                    self._steps,
+                    self._narrowed,
+                    self._several,
+                    self._long,
+                ),
             )
         )
         return made()
@@ -111,6 +120,17 @@ class Lottery:
     def _outputs(self) -> dict[str, Any]:
         expected = [{"name": name, "output": self._chance.choice(VALUES)} for name in self.names(1, 3)]
         return {"outputs": self._spelt({"tool_outputs": expected})}
+
+    def _rules(self) -> dict[str, Any]:
+        relation = self._chance.choice(("only_after", "never_after", "followed_by", "only_with", "never_with"))
+        one, other, third = self._chance.choices((*NAMES[:4], "*", ["a", {"b": self._some_args()}]), k=3)
+        rules: list[dict[str, Any]] = [
+            {"call": one, relation: other},
+            {"call": third, "at_most": self._chance.randint(0, 2)},
+        ]
+        rules.append({"call": other, "only_after": one, "since": third} if self._is(0.5) else {"first": one})
+        same = {"same": "p"} if self._is(0.3) else {}
+        return {"rules": [{**rules[0], **same}, *rules[1:]]}
 
     def _never(self) -> dict[str, Any]:
         return {"never": self._calls(1, 2)}

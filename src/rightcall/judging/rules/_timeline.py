@@ -194,16 +194,23 @@ def _times_of_positions(size: int, at_once: Sequence[Range], unordered: Sequence
 
 def _asked_at_once(calls: Sequence[ToolCall], parents: Parents) -> list[Range]:
     """The ranges of calls of one group, with the calls that these made: between families nothing shows an order."""
-    last = list(range(len(calls)))
-    for call in range(len(calls) - 1, -1, -1) if parents is not None else ():
-        if (parent := parents[call]) >= 0:  # type: ignore[index]
-            last[parent] = max(last[parent], last[call])
+    last = _last_made(parents, len(calls))
     ranges: dict[str, tuple[int, int, int]] = {}
     for place, call in enumerate(calls):
         if call.group is not None:
             first, end, members = ranges.get(call.group, (place, place, 0))
             ranges[call.group] = first, max(end, last[place] + 1), members + 1
     return _merged([(first, end) for first, end, members in ranges.values() if members > 1])
+
+
+def _last_made(parents: Parents, size: int) -> list[int]:
+    """For each call, the last that it made, directly or through others; itself where it made none."""
+    last = list(range(size))
+    if parents is not None:
+        for place in range(size - 1, -1, -1):
+            if parents[place] >= 0:
+                last[parents[place]] = max(last[parents[place]], last[place])
+    return last
 
 
 def _merged(ranges: Sequence[Range]) -> list[Range]:
