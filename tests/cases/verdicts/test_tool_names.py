@@ -61,6 +61,20 @@ def test_a_tool_that_is_left_out_and_that_no_trace_has_is_noted_once(tmp_path: P
     assert found == ["note: no trace has a tool `loger`, which `ignore_tools` names; did you mean `logger`?"]
 
 
+def test_a_step_that_may_be_left_out_is_noted_where_no_trace_has_its_tool(tmp_path: Path) -> None:
+    steps = "[login, {optional: receit}, {one_of: [push, pul_request]}, {repeat: pol, at_least: 0}, {repeat: test}]"
+
+    found = notes(
+        tmp_path, f"- {{id: a, expect: {{calls: {steps}}}}}", "login", "receipt", "push", "pull_request", "test"
+    )
+
+    assert [note.partition("`")[2] for note in found] == [
+        "receit`, which `calls` names; did you mean `receipt`?",
+        "pul_request`, which `calls` names; did you mean `pull_request`?",
+        "pol`, which `calls` names",
+    ]
+
+
 def test_a_call_that_may_be_made_is_noted_where_no_trace_has_its_tool(tmp_path: Path) -> None:
     found = notes(tmp_path, "- {id: a, expect: {calls: {expected: [pay, refnd], match: subset}}}", "pay", "refund")
 

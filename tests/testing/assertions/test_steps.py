@@ -90,3 +90,14 @@ def test_check_takes_the_settings_of_a_file(settings: dict[str, Any], expected: 
 def test_a_wrong_setting_is_a_mistake() -> None:
     with pytest.raises(CriteriaError, match="parallel"):
         check(MADE, ["confirm", "pay"], parallel="sideways")
+
+
+def test_steps_of_the_functions_are_judged_as_those_of_a_file() -> None:
+    made = Trajectory.of(["login", "price", "seats", "edit", "test", "edit", "test"])
+    path = ["login", any_order("seats", "price"), optional("receipt"), repeat("edit", "test", at_most=3)]
+
+    check(made, path)
+    calls(made).exactly(*path).in_order("login", one_of("pay", "seats"))
+    with pytest.raises(CheckFailedError):
+        check(made, ["login", any_order("seats", "price")])
+    check(made, ["login", any_order("seats", ToolCall("price"))], extra="allow")

@@ -59,6 +59,17 @@ class WrittenStep:
         return _Reading(mistakes).step(value, place, 1)
 
 
+def names_to_miss(steps: Sequence[Any], *, may_miss: bool = False) -> Iterator[tuple[str, bool]]:
+    """Yield the name of each call in steps, and whether the path can be taken without it."""
+    for step in steps:
+        if not isinstance(step, StepGroup):
+            yield step.name, may_miss
+            continue
+        is_choice = step.word == "optional" or (step.word == "one_of" and len(step.items) > 1)
+        never_needed = is_choice or (step.word == "repeat" and step.at_least == 0)
+        yield from names_to_miss(step.items, may_miss=may_miss or never_needed)
+
+
 def placed_calls(steps: Sequence[Any], where: str) -> Iterator[tuple[str, ExpectedCall]]:
     """Yield the calls in steps, in the order they are written, each with its path: `expected[1].any_order[0]`."""
     for index, step in enumerate(steps):

@@ -56,7 +56,7 @@ from ._match_types import (
     match_turn,
 )
 from ._pairs import call_patterns
-from ._steps import WrittenStep, placed_calls, read_steps
+from ._steps import WrittenStep, names_to_miss, placed_calls, read_steps
 from ._turns import TrajectoryPlan, Turn, by_turn, has_unknown_turns, in_every_turn, mean, with_doubtful_calls
 
 _MATCH_TYPES: tuple[str, ...] = ("EXACT", "IN_ORDER", "ANY_ORDER", "UNORDERED", "SUBSET")
@@ -211,9 +211,11 @@ class ToolTrajectoryEvaluator(
         return TrajectoryPlan(list(turns), by_turn, match_type, policy, names, sum(map(len, turns)), spends, reads)
 
     def tools_to_miss(self, criteria: ToolTrajectoryEvaluationCriteria) -> list[str]:
-        # Of the calls of a subset, none has to be made.
-        plan = self.plan(criteria)
-        return sorted(plan.names) if plan.match_type == "SUBSET" else []
+        turns = criteria.expected_turns if criteria.expected_turns is not None else (criteria.expected or (),)
+        is_subset = (criteria.match_type or self.config.match_type) == "SUBSET"  # of its calls, none has to be made
+        named = [each for steps in turns for each in names_to_miss(steps, may_miss=is_subset)]
+        needed = {name for name, may_miss in named if not may_miss}
+        return [name for name in dict.fromkeys([name for name, _ in named]) if name not in needed]
 
     def scope(self, criteria: ToolTrajectoryEvaluationCriteria) -> Scope | None:
         plan = self.plan(criteria)
