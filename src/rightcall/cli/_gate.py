@@ -80,6 +80,7 @@ def gate_plan(
     cases: Iterable[Case],
     questions: Mapping[str, str],
     others: frozenset[str],
+    rounds_of: Mapping[str, int] | None = None,
 ) -> GatePlan:
     """Return what is asked of a run.
 
@@ -89,6 +90,7 @@ def gate_plan(
         cases: The cases of the run.
         questions: The digest of the question of each.
         others: Cases of the eval set that were not chosen. The base may have them; they are not missing.
+        rounds_of: The rounds of cases that have fewer than `most`.
 
     Raises:
         InputError: no case has a tag of `--must`.
@@ -103,7 +105,8 @@ def gate_plan(
         base_name="" if base is None else base.name,
         min_rate=options["min_rate"],
         floor_inconclusive=options["inconclusive"] or "fail",
-        must=_must(chosen, options["must"]),
+        must=_must(chosen, options["must"]) & frozenset(questions),
+        rounds_of=rounds_of or {},
         needed={case.id: options["min_repeat_pass"] for case in chosen if options["min_repeat_pass"] is not None},
     )
 
