@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from rightcall.reporting.changes import Rounds
+from rightcall.reporting.changes import Base, Rounds, gate_base
 from rightcall.reporting.store import GateRecord, case_digest
 from rightcall.scale.request import Request
 from rightcall.values.results import CaseRepeats
 
-from .._gate import Base, gate_base, gate_plan
+from .._gate import gate_plan
 from .._options import runs_folder
 
 
