@@ -29,7 +29,7 @@ from .judging import (
 )
 from .reading import read as read, read_messages as read_messages, read_spans as read_spans
 from .running.tracing import capture as capture, tool as tool, traced as traced
-from .testing.assertions import calls as calls, check as check, evaluate as evaluate, soft as soft
+from .testing.assertions import calls as calls, check as check, evaluate as evaluate, gate as gate, soft as soft
 from .values.results import (
     CaseResult as CaseResult,
     EvaluationResult as EvaluationResult,

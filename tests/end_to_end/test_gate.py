@@ -1,12 +1,14 @@
 """`rightcall run --gate`, in a real process, with real agents."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from tests.processes import rightcall
+from tests.reading.traces import call, line, span
 from tests.waiting import PATIENCE, until
 
 AGENT = """
@@ -189,3 +191,37 @@ def test_a_gate_that_has_spoken_stays_with_what_it_said(shop: Path) -> None:
     assert more.returncode == 1
     assert "25/30" in more.stdout
     assert header(shop)["gate"] == said
+
+
+def recorded(shop: Path, name: str, *tools: str) -> str:
+    """A file with five traces of the case `laptop` that call these tools."""
+    with (shop / name).open("wb") as file:
+        for number in range(5):
+            trace = f"{number + 1:032x}"
+            root = span(1, {"rightcall.case.id": "laptop"}, traceId=trace)
+            calls = [call(place, tool, traceId=trace, parent=1) for place, tool in enumerate(tools, start=2)]
+            file.write(line(root, *calls))
+    return name
+
+
+def test_recorded_traces_go_through_the_same_gate(shop: Path) -> None:
+    good, bad = recorded(shop, "good.jsonl", "search", "reserve"), recorded(shop, "bad.jsonl", "search")
+    options = ["--evalset", "shop.yaml", "--case", "laptop", "--keep"]
+    first = rightcall("score", good, *options, cwd=shop)
+
+    same = rightcall("score", good, *options, "--gate", "last", cwd=shop)
+    worse = rightcall("score", bad, *options, "--gate", "last", cwd=shop)
+
+    assert "5/5" in first.stdout
+    assert (same.returncode, worse.returncode) == (0, 1)
+    assert re.search(r"gate  worse than .*: laptop 5/5 → 0/5, 5 of 5 rounds", worse.stdout)
+    kept = header(shop)["gate"]
+    assert isinstance(kept, dict)
+    assert kept["exit_code"] == 1
+
+
+def test_a_gate_over_traces_that_are_not_kept_is_refused(shop: Path) -> None:
+    done = rightcall("score", recorded(shop, "a.jsonl"), "--evalset", "shop.yaml", "--gate", "base.json", cwd=shop)
+
+    assert done.returncode == 2
+    assert "give --evalset and --keep" in done.stderr

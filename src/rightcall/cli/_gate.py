@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from rightcall.cases.evalsets import Case
-from rightcall.errors import InputError, StoreError, nearest
-from rightcall.reporting.changes import GatePlan, GateRule, GateSide, gate
+from rightcall.errors import InputError, nearest
+from rightcall.reporting.changes import Base, GatePlan, GateRule, gate, gate_sides_in
 from rightcall.reporting.reports import gate_lines
-from rightcall.reporting.store import RunFolder, list_runs, open_run, read_baseline
-from rightcall.values.results import Totals, Verdict, count_text
+from rightcall.reporting.store import RunFolder
+from rightcall.values.results import count_text
 
 from ._runs import name_of
 from ._terminal import Screen
 
 _RULE = ("rule_out", "allow_drop", "confidence", "inconclusive")
-
-
-class Base(msgspec.Struct, frozen=True):
-    """What a run is compared with."""
-
-    name: str
-    """What people call it: its branch and its id, or its file."""
-    kept: str
-    """What finds it again when the run is resumed, though its branch has newer runs by then."""
-    sides: Mapping[str, GateSide]
 
 
 def print_gate(before: RunFolder, after: RunFolder, options: dict[str, Any]) -> int:
@@ -46,40 +33,13 @@ def gate_rule(options: Mapping[str, Any]) -> GateRule:
     return GateRule(**{name: options[name] for name in _RULE if options.get(name) is not None})
 
 
-def gate_sides_in(run: RunFolder) -> dict[str, GateSide]:
-    """The trials of each case of a run, with the digest of its question. Raises `StoreError`."""
-    run.check()
-    verdicts: dict[str, list[Verdict]] = {}
-    questions: dict[str, str] = {}
-    for trial in run.trials():
-        verdicts.setdefault(trial.case_id, []).append(trial.verdict)
-        questions[trial.case_id] = trial.question
-    return {case_id: GateSide(Totals.of(found), questions[case_id]) for case_id, found in verdicts.items()}
-
-
-def gate_base(name: str, evalset: str, runs: Path) -> Base:
-    """Find what a run is compared with: a baseline file, a run, or the newest finished run of a branch.
-
-    Raises:
-        StoreError: there is none, it cannot be read, or it is not finished.
-    """
-    if Path(name).is_file():
-        baseline = read_baseline(Path(name))
-        return Base(name, name, {each: GateSide(case.trials, case.question) for each, case in baseline.cases.items()})
-    run = _of_branch(name, evalset, runs) or open_run(name, runs)
-    if run.header.finished is None:
-        raise StoreError(f"run {run.short_id} is not complete, so nothing is compared with it; resume it first")
-    if run.header.sample is not None:
-        raise StoreError(f"run {run.short_id} keeps only examples of its results, so its trials cannot be counted")
-    return Base(name_of(run), run.folder.name, gate_sides_in(run))
-
-
 def gate_plan(
     options: Mapping[str, Any],
     base: Base | None,
     cases: Iterable[Case],
     questions: Mapping[str, str],
     others: frozenset[str],
+    rounds_of: Mapping[str, int] | None = None,
 ) -> GatePlan:
     """Return what is asked of a run.
 
@@ -89,6 +49,7 @@ def gate_plan(
         cases: The cases of the run.
         questions: The digest of the question of each.
         others: Cases of the eval set that were not chosen. The base may have them; they are not missing.
+        rounds_of: The rounds of cases that have fewer than `most`.
 
     Raises:
         InputError: no case has a tag of `--must`.
@@ -103,7 +64,8 @@ def gate_plan(
         base_name="" if base is None else base.name,
         min_rate=options["min_rate"],
         floor_inconclusive=options["inconclusive"] or "fail",
-        must=_must(chosen, options["must"]),
+        must=_must(chosen, options["must"]) & frozenset(questions),
+        rounds_of=rounds_of or {},
         needed={case.id: options["min_repeat_pass"] for case in chosen if options["min_repeat_pass"] is not None},
     )
 
@@ -114,14 +76,3 @@ def _must(cases: list[Case], tags: Iterable[str]) -> frozenset[str]:
         if tag not in known:
             raise InputError(f"--must: no case has the tag {tag!r:.200}; {nearest(tag, sorted(known))}")
     return frozenset([case.id for case in cases if set(case.tags) & set(tags)])
-
-
-def _of_branch(name: str, evalset: str, runs: Path) -> RunFolder | None:
-    """Return the newest finished run of a branch with an eval set."""
-    meant = Path(evalset).resolve()
-    for folder in reversed(list_runs(runs)):
-        run = open_run(str(folder))
-        header = run.header
-        if header.branch == name and header.finished is not None and Path(header.evalset).resolve() == meant:
-            return run
-    return None

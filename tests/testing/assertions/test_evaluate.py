@@ -2,12 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.projects import make_project
 from tests.running.runner.running import none_left
 
-from rightcall import CheckFailedError, CriteriaError, InputError, NotMeasuredError, evaluate, load_eval_set, soft
+from rightcall import CheckFailedError, CriteriaError, InputError, NotMeasuredError, evaluate, gate, load_eval_set, soft
 from rightcall.errors import AgentError
 from rightcall.reporting.store import open_run
 
@@ -110,6 +111,69 @@ def test_so_many_repeats_have_to_pass_as_are_asked_for(project: Path) -> None:
     evaluate(path, repeat=4, min_repeat_pass=2, workers=1)
     with pytest.raises(CheckFailedError, match=r"^laptop: `search` was never called"):
         evaluate(path, repeat=4, workers=1)
+
+
+def based(project: Path, *queries: str) -> Path:
+    """An eval set of which the run `last` has five trials, all passed."""
+    path = write(project, *queries, agent="agent: agent.py:answer\n")
+    evaluate(path, repeat=5, runs=".rightcall/runs")
+    return path
+
+
+def test_an_agent_that_got_worse_fails_and_the_case_is_named(project: Path) -> None:
+    path = based(project, "laptop", "tablet")
+    (project / "agent.py").write_text(AGENT.replace('query == "wrong"', 'query == "laptop"'))
+
+    with pytest.raises(CheckFailedError, match=r"worse than \w+: laptop 5/5 → 0/5, 5 of 5 rounds") as raised:
+        evaluate(path, repeat=5, gate="last")
+
+    assert len(raised.value.results) == 5
+
+
+def test_a_gate_that_is_sure_stops_early(project: Path) -> None:
+    path = based(project, "laptop", "tablet")
+
+    results = evaluate(path, repeat=(4, 40), gate="last", rule_out=0.6, runs=".rightcall/runs", workers=1)
+
+    kept = open_run("last").header.gate
+    assert kept is not None
+    assert (kept.verdict, kept.rounds, kept.planned_rounds) == ("no worse", 4, 40)
+    assert len(results) < 80
+
+
+def test_what_a_gate_cannot_tell_skips_the_test_or_fails(project: Path) -> None:
+    path = based(project, "laptop")
+
+    with pytest.raises(pytest.skip.Exception, match="10 points are not ruled out"):
+        evaluate(path, repeat=2, gate="last")
+    with pytest.raises(NotMeasuredError, match="10 points are not ruled out"):
+        evaluate(path, repeat=2, gate="last", inconclusive="fail")
+
+
+def test_results_can_be_put_through_a_gate_afterwards(project: Path) -> None:
+    path = based(project, "laptop", "tablet")
+    results = evaluate(path, repeat=5)
+
+    said = gate(results, "last", rule_out=0.6)
+
+    assert (said.verdict, said.exit_code) == ("no worse", 0)
+    with pytest.raises(InputError, match="repeats are missing"):
+        gate([result for result in results if result.repeat != 1], "last")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"repeat": (3, 10)}, "give gate="),
+        ({"repeat": (3, 2), "gate": "last"}, "the least and the most"),
+        ({"gate": "last", "min_repeat_pass": 1}, "both decide"),
+        ({"gate": "last", "rule_out": 2}, "rule_out is a share"),
+        ({"gate": "last", "inconclusive": "maybe"}, "'pass' or 'fail'"),
+    ],
+)
+def test_what_no_gate_can_ask_is_refused(project: Path, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(CriteriaError, match=message):
+        evaluate(write(project, "laptop"), **options)
 
 
 def test_cases_can_be_chosen_and_kept(project: Path) -> None:

@@ -11,7 +11,7 @@ import msgspec
 
 from rightcall.cases.evalsets import Case, EvalSet, code_files, load_eval_set, load_eval_set_with_code, select_cases
 from rightcall.errors import AgentError, RightcallError, StoreError
-from rightcall.reporting.changes import GatePlan
+from rightcall.reporting.changes import Base, GatePlan, gate_base
 from rightcall.reporting.store import (
     Journal,
     RunFolder,
@@ -35,7 +35,7 @@ from rightcall.running.project import (
 from rightcall.values.redaction import redacted_address
 from rightcall.values.results import CaseResult
 
-from .._gate import Base, gate_base, gate_plan
+from .._gate import gate_plan
 from .._runs import failed_in, last_run_of
 from .._terminal import print_error
 from ._listeners import Recordings

@@ -10,6 +10,7 @@ import click
 
 from rightcall.errors import InputError, MissingExtraError
 
+from .._gate_options import base_options, gate_options
 from .._options import (
     STANDARD_INPUT,
     GroupedCommand,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from rightcall.scale.request import Request
 
+_GATE = ("gate", "min_rate", "must")
 _what = options(
     option("What", "--evalset", metavar="FILE", help="The eval set whose cases the traces belong to."),
     option("What", "--expect", metavar="YAML|FILE", help="One expectation for all traces, such as 'calls: [a, b]'."),
@@ -68,6 +70,8 @@ _output = options(
 @_how
 @no_cache_option
 @trust_option
+@base_options
+@gate_options
 @_output
 @format_options
 @click.pass_context
@@ -77,7 +81,7 @@ def command(context: click.Context, /, is_watching: bool, **options: Any) -> int
     Custom evaluators that the eval set names are imported from the project of the current folder.
 
     TRACES are files, folders or patterns; - is standard input. Exit code: 0 all passed, 1 a case failed, 2 something
-    could not be measured.
+    could not be measured. With --gate or --min-rate these decide: 1 is worse, or below the rate.
     """
     if STANDARD_INPUT in options["traces"] and (is_watching or options["out"] is not None):
         raise click.UsageError("standard input (-) is gone once it is read; with --out and --watch, give files")
@@ -127,6 +131,8 @@ def _complete(context: click.Context, options: dict[str, Any]) -> None:
         options["keep"] = True
     elif options["runs"] is not None:
         options["runs"] = os.path.relpath(configuration.folder / options["runs"])
+    if not options["keep"] and not given & set(_GATE):  # the gate of the configuration is about runs that are kept
+        options |= {"gate": None, "min_rate": None, "must": ()}
     if (options["evalset"] is None) == (options["expect"] is None):
         raise click.UsageError("give --evalset with a file of cases, or --expect with one expectation")
     if options["expect"] is not None and (options["cases"] or options["tags"] or options["failed"]):

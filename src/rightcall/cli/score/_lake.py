@@ -29,6 +29,9 @@ FORMATS = ("full", "concise", "json")
 """The formats of a summary. The others list cases, and there are too many rows for that."""
 
 _NOT_WITH_OUT = {
+    "gate": "--gate compares the trials of each case, and parts are scored apart: score without --out",
+    "min_rate": "--min-rate counts the trials of each case, and parts are scored apart: score without --out",
+    "must": "--must judges all trials of a case, and parts are scored apart: score without --out",
     "fail_fast": "--fail-fast stops at the first failure, but parts are scored in no order",
     "together": "--together reads all files as one, but each is scored apart",
     "is_watching": "--watch scores again whenever a file changes; give the command again, and what changed is scored",

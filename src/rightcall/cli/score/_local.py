@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from time import perf_counter
@@ -20,6 +20,7 @@ from rightcall.values.results import Aggregates, CaseResult, EvaluatorTotals, Ov
 from .._options import runs_folder, sources_of
 from .._output import Output
 from .._terminal import print_error, stdout_guard
+from ._gating import ScoreGate
 
 _IN_MEMORY = 256
 """How many results are kept as they are. A result has its trajectory with it, which is up to some MB of arguments and
@@ -72,6 +73,11 @@ class Spool:
             yield line[:-1].decode()
 
 
+def is_gated(options: Mapping[str, Any]) -> bool:
+    """Whether a gate decides the exit code."""
+    return options["gate"] is not None or options["min_rate"] is not None or bool(options["must"])
+
+
 class LocalScoring:
     """One run of the command."""
 
@@ -85,6 +91,8 @@ class LocalScoring:
         evidence = "all" if options["keep"] else self._output.wants_results
         self._scoring = Scoring(request, self._sources, workers=options["workers"], evidence=evidence)
         self._saved: SavedRun | None = None
+        self._gate = ScoreGate(request, options) if is_gated(options) else None
+        self._said: store.GateRecord | None = None
         self._is_complete = True
         self._overall: tuple[OverallResult, ...] = ()
 
@@ -102,11 +110,20 @@ class LocalScoring:
                 print_error(f"not judged, because they belong to no case: {self._scoring.unmatched:,} trajectories")
             self._overall = self._scoring.overall.results() if self._is_complete else ()
             totals, seconds = self._tally.totals(), perf_counter() - started
+            if self._gate is not None and self._is_complete:
+                self._said = self._gate.record(self._tally.repeats(always=True))
             if self._saved is not None:
-                evaluators = self._aggregates.by_evaluator()
-                self._saved.finish(totals, evaluators, seconds, is_complete=self._is_complete, overall=self._overall)
+                self._saved.finish(
+                    totals,
+                    self._aggregates.by_evaluator(),
+                    seconds,
+                    is_complete=self._is_complete,
+                    overall=self._overall,
+                    gate=self._said,
+                )
             self._output.finish(self._report(spool, totals, seconds))
-        return exit_code(totals.exit_code, self._overall) or (2 if self._sources.unreadable else 0)
+        code = totals.exit_code if self._said is None else self._said.exit_code
+        return exit_code(code, self._overall) or (2 if self._sources.unreadable else 0)
 
     def _taken(self) -> Iterator[Scored]:
         """The results, each counted and reported."""
@@ -116,7 +133,8 @@ class LocalScoring:
                 self._tally.add(result)
                 self._aggregates.add(scored.measures)
                 self._warnings.update(result.notes)
-                self._output.show(result)
+                if self._gate is None:  # what a case adds to the exit code of a gate is known at the end
+                    self._output.show(result)
                 yield scored
                 if self._options["fail_fast"] and not result.passed:
                     self._is_complete = False
@@ -124,7 +142,7 @@ class LocalScoring:
 
     def _keep(self, scored: Scored, spool: Spool) -> None:
         """Keep a result until all are there and, with `--keep`, for good."""
-        wanted = self._output.wants_results
+        wanted = self._output.wants_results if self._gate is None else "all"
         if wanted == "all" or (wanted == "bad" and not scored.result.passed):
             spool.add(scored)
         if self._options["keep"]:
@@ -144,7 +162,8 @@ class LocalScoring:
             notes=(*self._scoring.names.notes(), *self._scoring.rules.notes()) if self._is_complete else (),
             warnings=self._warnings,
             documents=spool.documents,
-            repeats=self._tally.repeats(),
+            repeats=self._tally.repeats(always=self._said is not None),
+            gate=self._said,
         )
 
 
@@ -194,10 +213,18 @@ class SavedRun:
         *,
         is_complete: bool,
         overall: tuple[OverallResult, ...] = (),
+        gate: store.GateRecord | None = None,
         sample: store.Sample | None = None,
     ) -> None:
         """Write the totals. Raises `StoreError`."""
         kept = tuple(map(redacted_overall, overall)) if self._redacts else overall
         self.run = self.run.finish(
-            totals, evaluators, seconds, is_complete=is_complete, overall=kept, sample=sample, journal=self._journal
+            totals,
+            evaluators,
+            seconds,
+            is_complete=is_complete,
+            overall=kept,
+            gate=gate,
+            sample=sample,
+            journal=self._journal,
         )

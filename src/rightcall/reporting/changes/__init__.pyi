@@ -1,3 +1,4 @@
+from ._base import Base as Base, gate_base as gate_base, gate_sides_in as gate_sides_in
 from ._comparison import (
     CaseChange as CaseChange,
     CaseSide as CaseSide,

@@ -6,19 +6,30 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from rightcall.cases.evalsets import EvalSet, load_eval_set_with_code, select_cases
 from rightcall.cases.verdicts import judge_outcome
 from rightcall.errors import AgentError, CheckFailedError, CriteriaError, InputError, NotMeasuredError, shown
-from rightcall.reporting.store import case_digest, commit_of, create_run, file_digest, files_digest
+from rightcall.reporting.changes import GatePlan, GateRule, Rounds, gate_base
+from rightcall.reporting.reports import gate_record
+from rightcall.reporting.store import (
+    RUNS,
+    GateRecord,
+    case_digest,
+    commit_of,
+    create_run,
+    file_digest,
+    files_digest,
+)
 from rightcall.running.project import agent_files, agent_folder, load_configuration
 from rightcall.running.runner import DEFAULT_TIMEOUT, CaseFinished, CaseJob, RunOptions, RunPlan, run
 from rightcall.values.results import Aggregates, CaseResult, Tally, measures_of
 
 from ._delivery import Problem, hide_internal_frames, problem_of, raise_or_keep
+from ._gate import gate_problem, gate_rule, skip, untold
 
 _ENDINGS = (".test.json", ".evalset.json", ".yaml", ".yml")
 _MOST_DETAILED = 10
@@ -35,6 +46,10 @@ class _Options(msgspec.Struct, frozen=True):
     timeout: float | None = None
     workers: int = 0
     runs: Path | None = None
+    least: int = 1
+    """The repeats after which a gate looks first."""
+    gate: str | None = None
+    rule: GateRule = GateRule()
 
 
 @hide_internal_frames
@@ -42,45 +57,66 @@ def evaluate(
     eval_set: str | Path | EvalSet,
     agent: str | None = None,
     *,
-    repeat: int = 1,
+    repeat: int | tuple[int, int] = 1,
     min_repeat_pass: int | None = None,
     cases: Sequence[str] = (),
     tags: Sequence[str] = (),
     timeout: float | None = None,
     workers: int = 0,
     runs: str | Path | None = None,
+    gate: str | None = None,
+    rule_out: float = 0.10,
+    allow_drop: float = 0.0,
+    confidence: float = 0.95,
+    inconclusive: Literal["pass", "fail"] = "pass",
 ) -> tuple[CaseResult, ...]:
     """Run an agent over an eval set, and raise unless every case passes. All cases are run first.
+
+    With a `gate`, it raises if the agent is worse than that base instead, and stops when the gate has spoken.
 
     Args:
         eval_set: An eval set, its file in any format, or a folder with such files.
         agent: The name of the agent, such as `shop/agent.py:answer`, `module:function`, or the folder of an ADK agent;
             by default the agent that the eval set or the project's configuration names.
-        repeat: How often each case is run.
+        repeat: How often each case is run; with a `gate` also the least and the most, such as `(3, 10)`.
         min_repeat_pass: How often it has to pass; every time by default.
         cases: Globs of the ids of cases to run.
         tags: Tags of the cases to run.
         timeout: Seconds that a case may take.
         workers: The number of processes; 0 for one per core.
-        runs: A folder to keep the run of each eval set in; by default none is kept.
+        runs: A folder to keep the run of each eval set in; by default none is kept. The base of a gate is looked for
+            there, or in `.rightcall/runs`.
+        gate: A baseline file, a run, or a branch to compare with.
+        rule_out: The drop that `no worse` has to rule out.
+        allow_drop: A drop that may be proven and still passes.
+        confidence: 1 minus the rate of false alarms.
+        inconclusive: Whether what cannot be told passes; pytest then skips the test.
 
     Returns:
         The result of every case and repeat, in the order of the file.
 
     Raises:
-        CheckFailedError: a case failed.
+        CheckFailedError: a case failed or, with a gate, the agent is worse.
         NotMeasuredError: none failed, but one could not be measured: the agent crashed, or nothing was recorded.
         RightcallError: the agent or the eval set cannot be loaded.
     """
     __tracebackhide__ = True
-    _check(agent, repeat, min_repeat_pass)
+    least, most = _rounds(repeat, gate)
+    _check(agent, most, min_repeat_pass)
+    if gate is not None and min_repeat_pass is not None:
+        raise CriteriaError("min_repeat_pass and gate both decide: give one of them")
+    rule = gate_rule(rule_out, allow_drop, confidence, inconclusive)
     where = Path(runs) if runs is not None else None
-    options = _Options(repeat, min_repeat_pass, tuple(cases), tuple(tags), timeout, workers, where)
+    options = _Options(
+        most, min_repeat_pass, tuple(cases), tuple(tags), timeout, workers, where, least=least, gate=gate, rule=rule
+    )
     done = [_Evaluation(agent, one, options).carry_out() for one in _eval_sets(eval_set)]
-    results = [result for found, _ in done for result in found]
-    problems = [problem for _, bad in done for problem in bad]
+    results = [result for found, _, _ in done for result in found]
+    problems = [problem for _, bad, _ in done for problem in bad]
     if problems:
         raise_or_keep(_summary(problems, results))
+    for text in [text for _, _, text in done if text]:
+        skip(text)
     return tuple(results)
 
 
@@ -94,9 +130,23 @@ class _Evaluation:
         chosen = select_cases(eval_set.cases, options.cases, options.tags)
         self._cases = {case.id: case for case in chosen}
         self._results: dict[tuple[str, int], CaseResult] = {}
+        self._rounds = self._gate_rounds() if options.gate is not None else None
 
-    def carry_out(self) -> tuple[list[CaseResult], list[Problem]]:
-        """Return every result, and the problem of each case that did not pass."""
+    def _gate_rounds(self) -> Rounds:
+        base = gate_base(str(self._options.gate), self._eval_set.path, self._options.runs or RUNS)
+        others = {case.id for case in self._eval_set.cases if case.id not in self._cases}
+        plan = GatePlan(
+            rule=self._options.rule,
+            least=self._options.least,
+            most=self._options.repeat,
+            questions={case.id: case_digest(case).partition("-")[0] for case in self._cases.values()},
+            base={case_id: side for case_id, side in base.sides.items() if case_id not in others},
+            base_name=base.name,
+        )
+        return Rounds(plan)
+
+    def carry_out(self) -> tuple[list[CaseResult], list[Problem], str]:
+        """Return every result, the problem of each case that did not pass, and what a gate could not tell."""
         began = monotonic()
         jobs = [CaseJob.of(case, repeat) for repeat in range(self._options.repeat) for case in self._cases.values()]
         plan = RunPlan(agent=self._agent, project=str(self._home), jobs=jobs, total=len(jobs))
@@ -108,13 +158,32 @@ class _Evaluation:
                     case = self._cases[event.case_id]
                     result = judge_outcome(case, event.outcome, event.trajectory, event.repeat)
                     self._results[event.case_id, event.repeat] = result
-        ordered = [self._results[case, repeat] for case in self._cases for repeat in range(self._options.repeat)]
+                    if self._has_decided(result):
+                        break
+        places = [(case, repeat) for case in self._cases for repeat in range(self._options.repeat)]
+        ordered = [self._results[place] for place in places if place in self._results]
         tally = Tally(self._options.min_repeat_pass)
         for result in ordered:
             tally.add(result)
         if self._options.runs is not None:
             self._keep(self._options.runs, ordered, tally, monotonic() - began)
-        return ordered, list(self._problems(tally))
+        said = self._said()
+        if said is None:
+            return ordered, list(self._problems(tally)), ""
+        problem = gate_problem(said, ordered)
+        return ordered, [problem] if problem is not None else [], untold(said)
+
+    def _said(self) -> GateRecord | None:
+        """Return what a gate said, if one was asked."""
+        decision = self._rounds.decision if self._rounds is not None else None
+        return gate_record(decision) if decision is not None else None
+
+    def _has_decided(self, result: CaseResult) -> bool:
+        """Whether a gate has spoken, given one more result."""
+        if self._rounds is None:
+            return False
+        self._rounds.add(result.case_id, result.repeat, result.verdict)
+        return self._rounds.decision is not None
 
     def _answers(self) -> list[str]:
         """Return the paths where an agent could read what is expected of it."""
@@ -148,7 +217,19 @@ class _Evaluation:
             journal.append(result, case_digest(self._cases[result.case_id], self._agent, digest, None))
             aggregates.add(measures_of(result.results))
         journal.close()
-        kept.finish(tally.totals(), aggregates.by_evaluator(), seconds, is_complete=True, journal=journal)
+        totals, evaluators = tally.totals(), aggregates.by_evaluator()
+        kept.finish(totals, evaluators, seconds, is_complete=True, gate=self._said(), journal=journal)
+
+
+def _rounds(repeat: Any, gate: str | None) -> tuple[int, int]:
+    """Return the least and the most repeats. Raises `CriteriaError`."""
+    if not isinstance(repeat, tuple):
+        return repeat, repeat
+    if len(repeat) != 2 or not all([isinstance(each, int) for each in repeat]) or not 1 <= repeat[0] <= repeat[1]:
+        raise CriteriaError(f"repeat is a number from 1, or the least and the most, not {shown(repeat)}")
+    if gate is None:
+        raise CriteriaError(f"repeat={repeat} stops when a gate has spoken: give gate=… as well")
+    return repeat[0], repeat[1]
 
 
 def _check(agent: Any, repeat: Any, needed: Any) -> None:
