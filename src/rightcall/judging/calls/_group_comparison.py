@@ -14,7 +14,8 @@ from rightcall.matching.matchers import Pattern
 from rightcall.values.results import AlignedGroup, Alignment, Difference, NamedCall, Step, call_text
 
 from ._comparison import LEAST, Comparison, Line, fitting, lines_of, size_of, weight
-from ._grouped import GroupPlace, ReadTurn
+from ._grouped import ReadTurn
+from ._groups import GroupPlace
 from ._match_types import IN_SEQUENCE
 
 _MOST_GAPS = 1_000

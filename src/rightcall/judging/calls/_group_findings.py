@@ -11,7 +11,7 @@ from rightcall.values.results import Finding, call_text, ordinal_text
 from ._comparison import Line, difference_text
 from ._findings import MOST_FINDINGS, Rule, Subject
 from ._group_comparison import GroupedComparison
-from ._grouped import GroupPlace
+from ._groups import GroupPlace
 
 _MOST_NAMED = 3
 Said = tuple[str, str, str | None]

@@ -34,15 +34,26 @@ _WITHOUT_END = 10**15
 
 
 def call_patterns(
-    calls: Sequence[ExpectedCall], policy: ArgsPolicy, where: str, limits: Limits, *, wildcards: bool = False
+    calls: Sequence[ExpectedCall],
+    policy: ArgsPolicy,
+    where: str,
+    limits: Limits,
+    *,
+    wildcards: bool = False,
+    names: bool = False,
 ) -> list[Pattern]:
-    """Expected calls, each compiled under an argument policy. Raises `ExpectationError`."""
+    """Expected calls, each compiled under an argument policy; with `names`, they may bind names to values.
+
+    Raises:
+        ExpectationError: a part of one is not what it should be.
+    """
     return [
         call_pattern(
             call.name,
             call.args,
             policy,
             wildcards=wildcards,
+            names=names,
             where=f"{where}[{index}]",
             limits=limits,
             **call.parts,

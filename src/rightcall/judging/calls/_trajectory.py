@@ -28,7 +28,7 @@ from rightcall.judging.core import (
 )
 from rightcall.limits import Limits
 from rightcall.matching.alignment import SearchBudget
-from rightcall.matching.matchers import ArgsPolicy, ExpectedCalls, names_in, tool_names
+from rightcall.matching.matchers import ArgsPolicy, ExpectedCalls, Pattern, tool_names
 from rightcall.values.results import Explained, Finding, Justification, ToolTrajectoryEvaluatorJustification, TurnScore
 
 from ._comparison import Comparison, too_long_to_align
@@ -41,9 +41,9 @@ from ._grouped import (
     ReadingRule,
     ReadTurn,
     bound_read_turn,
-    grouped_calls,
     read_turn,
 )
+from ._groups import grouped_calls, names_of
 from ._match_types import (
     ALLOWS_EXTRAS,
     IN_SEQUENCE,
@@ -173,11 +173,9 @@ class ToolTrajectoryEvaluator(
         match_type = criteria.match_type or self.config.match_type
         written = list(zip(turns, places, strict=True))
         if self._is_plain(criteria, turns, match_type):
-            compiled = [
-                ExpectedCalls(call_patterns(calls, policy, where, self.limits, wildcards=criteria.wildcards))
-                for calls, where in written
-            ]
-            if not any([turn.special for turn in compiled]):
+            compiled = [ExpectedCalls(self._patterns(calls, policy, where, criteria)) for calls, where in written]
+            named = any([names_of(pattern) for turn in compiled for pattern in turn.patterns])
+            if not named and not any([turn.special for turn in compiled]):
                 return self._plan(compiled, by_turn, match_type, policy, None)
         grouped = [
             grouped_calls(steps, match_type, policy, where, self.limits, wildcards=criteria.wildcards)
@@ -188,6 +186,11 @@ class ToolTrajectoryEvaluator(
         rule = ReadingRule.of(extra, self.config.partial_credit, match_type, names)
         return self._plan(grouped, by_turn, match_type, policy, rule)
 
+    def _patterns(
+        self, calls: Sequence[ExpectedCall], policy: ArgsPolicy, where: str, criteria: ToolTrajectoryEvaluationCriteria
+    ) -> list[Pattern]:
+        return call_patterns(calls, policy, where, self.limits, wildcards=criteria.wildcards, names=True)
+
     def _is_plain(
         self, criteria: ToolTrajectoryEvaluationCriteria, turns: Sequence[Any], match_type: MatchType
     ) -> bool:
@@ -196,7 +199,7 @@ class ToolTrajectoryEvaluator(
         usual = "allow" if match_type in ALLOWS_EXTRAS else "forbid"
         if self.config.partial_credit == "f1" or (extra is not None and extra != usual):
             return False
-        return all([isinstance(step, ExpectedCall) and not names_in(step.args) for steps in turns for step in steps])
+        return all([isinstance(step, ExpectedCall) for steps in turns for step in steps])
 
     def _plan(
         self,
