@@ -17,7 +17,7 @@ import rightcall
 from rightcall.cli import main
 
 HOME = str(Path(rightcall.__file__).parent)
-COUNTED = ("load_eval_set", "parse_eval_set", "read", "CaseResult.from_json")
+COUNTED = ("load_eval_set", "parse_eval_set", "Reading.read", "CaseResult.from_json")
 """Functions whose calls are counted: an eval set is loaded once, a trace is read once, a result is never decoded."""
 
 

@@ -25,6 +25,6 @@ def test_one_trace_loads_its_eval_set_once_and_is_read_once_and_no_result_is_dec
     assert [line for line in done.stdout.splitlines() if ":" in line] == [
         "load_eval_set: 1 times",
         "parse_eval_set: 0 times",
-        "read: 1 times",
+        "Reading.read: 1 times",
         "CaseResult.from_json: 0 times",
     ]

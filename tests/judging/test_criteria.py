@@ -15,6 +15,8 @@ PATTERNS: list[tuple[str, dict[str, Any]]] = [
     ("tool-call-args", {"tool_calls": [{"name": "delete_*", "args": {}}]}),
     ("tool-call-output", {"tool_outputs": [{"name": "delete_*", "output": 1}]}),
     ("execution-order", {"expected_output": ["delete_*"]}),
+    ("tool-trajectory", {"expected": ["delete_*"]}),
+    ("tool-trajectory", {"expected_turns": [["delete_*"]]}),
     ("tool-precision", {"expected": ["delete_*"]}),
     ("single-tool-use", {"expected": "delete_*"}),
     ("step-count", {"at_most": 1, "ignore_tools": ["delete_*"]}),

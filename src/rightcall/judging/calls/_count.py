@@ -51,15 +51,20 @@ Condition: TypeAlias = tuple[str, int]
 
 def _bounds(value: Any) -> tuple[Condition, ...] | Condition:
     """One condition, or those of a range such as `1..2`, or of a list, all of which have to hold."""
-    if isinstance(value, str) and (written := _RANGE.fullmatch(value)):
-        least, most = int(written[1]), int(written[2])
-        if least > most:
-            raise ValueError(f"the range {shown(value)} is empty: {least} is more than {most}")
-        return (("=", least),) if least == most else ((">=", least), ("<=", most))
     if isinstance(value, (list, tuple)) and value and all(map(_is_condition, value)):
-        found = [_bounds(each) for each in value]
-        return tuple([each for several in found for each in (several if isinstance(several[0], tuple) else (several,))])
-    return _bound(value)
+        return tuple([condition for each in value for condition in _range(each) or (_bound(each),)])
+    return _range(value) or _bound(value)
+
+
+def _range(value: Any) -> tuple[Condition, ...]:
+    """The conditions of a range such as `1..2`; nothing if it is not one."""
+    written = _RANGE.fullmatch(value) if isinstance(value, str) else None
+    if written is None:
+        return ()
+    least, most = int(written[1]), int(written[2])
+    if least > most:
+        raise ValueError(f"the range {shown(value)} is empty: {least} is more than {most}")
+    return (("=", least),) if least == most else ((">=", least), ("<=", most))
 
 
 def _is_condition(value: Any) -> bool:

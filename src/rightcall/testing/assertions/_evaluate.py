@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from time import monotonic
-from typing import Any, Literal
+from typing import Any, Unpack
 
 import msgspec
 
@@ -29,7 +29,7 @@ from rightcall.running.runner import DEFAULT_TIMEOUT, CaseFinished, CaseJob, Run
 from rightcall.values.results import Aggregates, CaseResult, Tally, measures_of
 
 from ._delivery import Problem, hide_internal_frames, problem_of, raise_or_keep
-from ._gate import gate_problem, gate_rule, skip, untold
+from ._gate import GateSettings, gate_problem, gate_rule, skip, untold
 
 _ENDINGS = (".test.json", ".evalset.json", ".yaml", ".yml")
 _MOST_DETAILED = 10
@@ -65,10 +65,7 @@ def evaluate(
     workers: int = 0,
     runs: str | Path | None = None,
     gate: str | None = None,
-    rule_out: float = 0.10,
-    allow_drop: float = 0.0,
-    confidence: float = 0.95,
-    inconclusive: Literal["pass", "fail"] = "pass",
+    **settings: Unpack[GateSettings],
 ) -> tuple[CaseResult, ...]:
     """Run an agent over an eval set, and raise unless every case passes. All cases are run first.
 
@@ -76,21 +73,16 @@ def evaluate(
 
     Args:
         eval_set: An eval set, its file in any format, or a folder with such files.
-        agent: The name of the agent, such as `shop/agent.py:answer`, `module:function`, or the folder of an ADK agent;
-            by default the agent that the eval set or the project's configuration names.
+        agent: `file.py:function`, `module:function` or an ADK folder; by default what the eval set or project names.
         repeat: How often each case is run; with a `gate` also the least and the most, such as `(3, 10)`.
         min_repeat_pass: How often it has to pass; every time by default.
         cases: Globs of the ids of cases to run.
         tags: Tags of the cases to run.
         timeout: Seconds that a case may take.
         workers: The number of processes; 0 for one per core.
-        runs: A folder to keep the run of each eval set in; by default none is kept. The base of a gate is looked for
-            there, or in `.rightcall/runs`.
+        runs: Where runs are kept, and the base of a gate is looked for; by default none is kept.
         gate: A baseline file, a run, or a branch to compare with.
-        rule_out: The drop that `no worse` has to rule out.
-        allow_drop: A drop that may be proven and still passes.
-        confidence: 1 minus the rate of false alarms.
-        inconclusive: Whether what cannot be told passes; pytest then skips the test.
+        settings: What the gate asks: `rule_out`, `allow_drop`, `confidence`, `inconclusive`; see `GateSettings`.
 
     Returns:
         The result of every case and repeat, in the order of the file.
@@ -102,15 +94,16 @@ def evaluate(
     """
     __tracebackhide__ = True
     least, most = _rounds(repeat, gate)
-    _check(agent, most, min_repeat_pass)
-    if gate is not None and min_repeat_pass is not None:
-        raise CriteriaError("min_repeat_pass and gate both decide: give one of them")
-    rule = gate_rule(rule_out, allow_drop, confidence, inconclusive)
-    where = Path(runs) if runs is not None else None
-    options = _Options(
-        most, min_repeat_pass, tuple(cases), tuple(tags), timeout, workers, where, least=least, gate=gate, rule=rule
-    )
-    done = [_Evaluation(agent, one, options).carry_out() for one in _eval_sets(eval_set)]
+    _check(agent, most, min_repeat_pass, gate)
+    where, rule = Path(runs) if runs is not None else None, gate_rule(settings)
+    chosen = tuple(cases), tuple(tags)
+    options = _Options(most, min_repeat_pass, *chosen, timeout, workers, where, least, gate, rule)
+    return _evaluated(agent, _eval_sets(eval_set), options)
+
+
+def _evaluated(agent: str | None, eval_sets: Sequence[EvalSet], options: _Options) -> tuple[CaseResult, ...]:
+    __tracebackhide__ = True
+    done = [_Evaluation(agent, one, options).carry_out() for one in eval_sets]
     results = [result for found, _, _ in done for result in found]
     problems = [problem for _, bad, _ in done for problem in bad]
     if problems:
@@ -232,7 +225,9 @@ def _rounds(repeat: Any, gate: str | None) -> tuple[int, int]:
     return repeat[0], repeat[1]
 
 
-def _check(agent: Any, repeat: Any, needed: Any) -> None:
+def _check(agent: Any, repeat: Any, needed: Any, gate: str | None) -> None:
+    if gate is not None and needed is not None:
+        raise CriteriaError("min_repeat_pass and gate both decide: give one of them")
     if agent is not None and not isinstance(agent, str):
         raise AgentError(f"an agent is run in other processes, so name it: 'file.py:function', not {shown(agent)}")
     if not isinstance(repeat, int) or repeat < 1:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, TypedDict, Unpack
 
 from rightcall.cases.evalsets import load_eval_set_with_code
-from rightcall.errors import CheckFailedError, CriteriaError, InputError, NotMeasuredError, shown
+from rightcall.errors import CheckFailedError, CriteriaError, InputError, NotMeasuredError, nearest, shown
 from rightcall.reporting.changes import GatePlan, GateRule, Rounds, gate_base
 from rightcall.reporting.reports import gate_record
 from rightcall.reporting.store import RUNS, GateRecord, case_digest
@@ -21,16 +21,22 @@ from ._delivery import Problem, hide_internal_frames, raise_or_keep
 _REMEDY = "load it with load_eval_set_with_code(…, trust=True)"
 
 
+class GateSettings(TypedDict, total=False):
+    """What a gate asks."""
+
+    rule_out: float
+    """The drop that `no worse` has to rule out; 0.10 by default."""
+    allow_drop: float
+    """A drop that may be proven and still passes; 0 by default."""
+    confidence: float
+    """1 minus the rate of false alarms; 0.95 by default."""
+    inconclusive: Literal["pass", "fail"]
+    """Whether what cannot be told passes, the default; pytest then skips the test."""
+
+
 @hide_internal_frames
 def gate(
-    results: Sequence[CaseResult],
-    base: str,
-    *,
-    rule_out: float = 0.10,
-    allow_drop: float = 0.0,
-    confidence: float = 0.95,
-    inconclusive: Literal["pass", "fail"] = "pass",
-    runs: str | Path = RUNS,
+    results: Sequence[CaseResult], base: str, *, runs: str | Path = RUNS, **settings: Unpack[GateSettings]
 ) -> GateRecord:
     """Compare results with a base, by trials, and raise if they are worse.
 
@@ -40,11 +46,8 @@ def gate(
     Args:
         results: The results of one eval set, all repeats of each case, as `evaluate` returns them.
         base: A baseline file, a run, or a branch, of which the newest finished run of the eval set is meant.
-        rule_out: The drop that `no worse` has to rule out.
-        allow_drop: A drop that may be proven and still passes.
-        confidence: 1 minus the rate of false alarms.
-        inconclusive: Whether what cannot be told passes.
         runs: The folder of all runs.
+        settings: `rule_out`, `allow_drop`, `confidence` and `inconclusive`; see `GateSettings`.
 
     Returns:
         What the gate said.
@@ -55,9 +58,18 @@ def gate(
         RightcallError: the base cannot be read, or the results are not of one eval set.
     """
     __tracebackhide__ = True
-    rule = gate_rule(rule_out, allow_drop, confidence, inconclusive)
+    said = _decided(results, base, Path(runs), gate_rule(settings))
+    problem = gate_problem(said, results)
+    if problem is not None:
+        raise_or_keep(problem)
+    if text := untold(said):
+        skip(text)
+    return said
+
+
+def _decided(results: Sequence[CaseResult], base: str, runs: Path, rule: GateRule) -> GateRecord:
     evalset, questions = _questions(results)
-    found = gate_base(base, evalset, Path(runs))
+    found = gate_base(base, evalset, runs)
     trials: dict[str, int] = {}
     for result in results:
         trials[result.case_id] = max(trials.get(result.case_id, 0), result.repeat + 1)
@@ -72,25 +84,21 @@ def gate(
         rounds.add(result.case_id, result.repeat, result.verdict)
     if rounds.decision is None:
         raise InputError("repeats are missing: give all results that `evaluate` returned")
-    said = gate_record(rounds.decision)
-    problem = gate_problem(said, results)
-    if problem is not None:
-        raise_or_keep(problem)
-    if text := untold(said):
-        skip(text)
-    return said
+    return gate_record(rounds.decision)
 
 
-def gate_rule(rule_out: float, allow_drop: float, confidence: float, inconclusive: str) -> GateRule:
-    """Return what a gate asks. Raises `CriteriaError`."""
-    shares: Mapping[str, Any] = {"rule_out": rule_out, "allow_drop": allow_drop, "confidence": confidence}
-    for name, share in shares.items():
-        if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0.0 <= share <= 1.0:
-            raise CriteriaError(f"{name} is a share from 0 to 1, not {shown(share)}")
-    if inconclusive not in ("pass", "fail"):
-        raise CriteriaError(f"inconclusive is 'pass' or 'fail', not {shown(inconclusive)}")
-    kind: Literal["pass", "fail"] = "fail" if inconclusive == "fail" else "pass"
-    return GateRule(rule_out=rule_out, allow_drop=allow_drop, confidence=confidence, inconclusive=kind)
+def gate_rule(settings: GateSettings) -> GateRule:
+    """Return what a gate asks. Raises `CriteriaError`, and `TypeError` for a setting that does not exist."""
+    known = tuple(GateSettings.__annotations__)
+    for name, value in settings.items():
+        if name not in known:
+            raise TypeError(f"a gate has no setting {name!r:.40}; {nearest(name, known)}")
+        if name == "inconclusive":
+            if value not in ("pass", "fail"):
+                raise CriteriaError(f"inconclusive is 'pass' or 'fail', not {shown(value)}")
+        elif isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value <= 1.0:
+            raise CriteriaError(f"{name} is a share from 0 to 1, not {shown(value)}")
+    return GateRule(**settings)
 
 
 def gate_problem(said: GateRecord, results: Sequence[CaseResult]) -> Problem | None:

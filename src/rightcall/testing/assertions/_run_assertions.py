@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar, Unpack
 
 import msgspec
 
 from rightcall.cases.evalsets import Case, Check, EvalSet, compile_expectation
 from rightcall.cases.verdicts import judge
-from rightcall.errors import CriteriaError, shown
+from rightcall.errors import CriteriaError, nearest, shown
 from rightcall.judging import EVALUATORS
 from rightcall.values.results import CaseResult, Source
 from rightcall.values.trajectory import ToolCall, Trajectory
@@ -19,39 +19,42 @@ from ._delivery import anonymous_case, calling_place, deliver, hide_internal_fra
 from ._subjects import trajectory_of, written_step
 
 
+class CheckSettings(TypedDict, total=False):
+    """What may be said beside expected calls. A setting that is left out, or `None`, is as the default says."""
+
+    match: str | None
+    """`exact`, `in_order`, `any_order`, `unordered` or `subset`; `exact` by default."""
+    args: str | None
+    """`subset`, `exact`, `superset` or `ignore`; `subset` by default."""
+    threshold: float | None
+    """The lowest score that passes; 1.0 by default."""
+    partial_credit: bool | str | None
+    """Whether part of a path earns part of the score; not by default."""
+    extra: str | None
+    """Calls that no step takes: `allow`, `forbid`, or `others` for those of tools that no step names; by default as
+    `match` says."""
+    parallel: str | None
+    """Which calls have no order: `recorded`, the default, `in_order`, `any_order` or `overlap`; see `calls`."""
+    failed: str | None
+    """Calls that failed: `count`, the default, `ignore`, or `ignore_suspected`."""
+    ignore_tools: tuple[str, ...] | list[str] | None
+    """Tools whose calls are left out."""
+    agent: str | None
+    """Look only at the calls of this agent."""
+    top_level: bool | None
+    """Look only at calls that no other tool made."""
+
+
 @hide_internal_frames
-def check(
-    subject: Any,
-    expected: Any,
-    *,
-    match: str | None = None,
-    args: str | None = None,
-    threshold: float | None = None,
-    partial_credit: bool | str | None = None,
-    extra: str | None = None,
-    parallel: str | None = None,
-    failed: str | None = None,
-    ignore_tools: tuple[str, ...] | list[str] | None = None,
-    agent: str | None = None,
-    top_level: bool | None = None,
-) -> CaseResult:
+def check(subject: Any, expected: Any, **settings: Unpack[CheckSettings]) -> CaseResult:
     """Check what an agent did against expectations, and raise if it differs. The message has all problems.
 
     Args:
         subject: What the agent did: a trajectory, what `capture` captured, a path, spans, messages, a list of calls.
         expected: A list of calls and other steps, or a trajectory, compared as `match` says; or an object with any of
             the keys of `expect` in an eval set, such as `{"order": […], "never": […]}`; or a case of an eval set.
-        match: `exact`, `in_order`, `any_order`, `unordered` or `subset`; `exact` by default.
-        args: `subset`, `exact`, `superset` or `ignore`; `subset` by default.
-        threshold: The lowest score that passes; 1.0 by default.
-        partial_credit: Whether part of a path earns part of the score; not by default.
-        extra: Calls that no step takes: `allow`, `forbid`, or `others` for those of tools that no step names; by
-            default as `match` says.
-        parallel: Which calls have no order: `recorded`, the default, `in_order`, `any_order` or `overlap`; see `calls`.
-        failed: Calls that failed: `count`, the default, `ignore`, or `ignore_suspected`.
-        ignore_tools: Tools whose calls are left out.
-        agent: Look only at the calls of this agent.
-        top_level: Look only at calls that no other tool made.
+        settings: What is said beside expected calls: `match`, `args`, `threshold`, `partial_credit`, `extra`,
+            `parallel`, `failed`, `ignore_tools`, `agent`, `top_level`; see `CheckSettings`.
 
     Returns:
         The result, with the score and the trajectory.
@@ -61,21 +64,15 @@ def check(
         NotMeasuredError: the result is unknown, because something was not recorded, or judging broke.
         CriteriaError: the expectation is wrong.
         InputError: no calls can be read from the subject.
+        TypeError: there is no such setting.
     """
     __tracebackhide__ = True
-    settings = {
-        "match": match,
-        "args": args,
-        "threshold": threshold,
-        "partial_credit": partial_credit,
-        "extra": extra,
-        "parallel": parallel,
-        "failed": failed,
-        "ignore_tools": ignore_tools,
-        "agent": agent,
-        "top_level": top_level,
-    }
-    case = _case(expected, settings)
+    for name in settings:
+        if name not in CheckSettings.__annotations__:
+            raise TypeError(
+                f"check() has no setting {name!r:.40}; {nearest(name, tuple(CheckSettings.__annotations__))}"
+            )
+    case = _case(expected, dict(settings))
     return deliver(case, judge(case, trajectory_of(subject)))
 
 
