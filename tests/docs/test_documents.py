@@ -23,7 +23,7 @@ from rightcall.cases.evalsets import _models, load_eval_set, load_expectation
 from rightcall.cases.verdicts import Join
 from rightcall.judging import EVALUATORS, SHORTHANDS, UserModel, camel
 from rightcall.limits import Limits
-from rightcall.matching.matchers import MATCHERS, Moment, call_pattern, compile_value
+from rightcall.matching.matchers import MATCHERS, CallMoment, call_pattern, compile_value
 from rightcall.testing.assertions import Calls
 from rightcall.values import redaction
 from rightcall.values.redaction import SHAPES
@@ -235,7 +235,7 @@ def _holds_after_search(expected: Any, args: Any) -> bool:
     assert told is not None
     calls = (ToolCall("search", {}, json.loads(told[1])), ToolCall("book", args))
     pattern = call_pattern("book", expected, names=True)
-    return pattern.accepts_at(calls[1], Moment(Trajectory(calls=calls), 1)) is True
+    return pattern.accepts_at(calls[1], CallMoment(Trajectory(calls=calls), 1)) is True
 
 
 @pytest.mark.parametrize("code", CODES)

@@ -179,4 +179,4 @@ from .rules._evaluator import (
     CallRulesConfig as CallRulesConfig,
     CallRulesCriteria as CallRulesCriteria,
 )
-from .rules._written import Rule as Rule, RuleCall as RuleCall
+from .rules._written import CallRule as CallRule, RuleCall as RuleCall

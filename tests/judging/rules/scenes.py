@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from rightcall.judging.rules import Agreement, Cast, Form, Key, Part, Timeline, Times
+from rightcall.judging.rules import ArgumentKey, Cast, Form, RulePart, SameArguments, Timeline, Times
 
 RELATIONS = (
     "only_after",
@@ -133,12 +133,12 @@ class Scene(msgspec.Struct, frozen=True):
         members = self.timeline.members if self.form.relation not in ("first", "last") else frozenset()
         done = [_and(*both) for both in zip(self.taken, self.went_well, strict=True)]
         x, y, z = [
-            Part.of([_and(answer, None if place in members else True) for place, answer in enumerate(part)])
+            RulePart.of([_and(answer, None if place in members else True) for place, answer in enumerate(part)])
             for part in (self.x, done, self.z)
         ]
-        spared = Part.of(self.taken) if self.form.relation in ("only_after", "followed_by") else Part()
+        spared = RulePart.of(self.taken) if self.form.relation in ("only_after", "followed_by") else RulePart()
         keys = [dict(enumerate([key[side] for key in self.keys or ()])) for side in (0, 1)]
-        agreement = None if self.keys is None else Agreement(*keys)
+        agreement = None if self.keys is None else SameArguments(*keys)
         return Cast(x, y, z, spared, agreement)
 
     def worlds(self) -> Iterator[World]:
@@ -167,7 +167,7 @@ class Scene(msgspec.Struct, frozen=True):
 
     def _surely_agree(self, one: int, other: int) -> bool:
         keys = self.keys or ()
-        return not isinstance(keys[one][0], Key) and keys[one][0] == keys[other][1]
+        return not isinstance(keys[one][0], ArgumentKey) and keys[one][0] == keys[other][1]
 
     def _doubtful_pairs(self) -> list[tuple[int, int]]:
         if self.keys is None:
@@ -177,7 +177,9 @@ class Scene(msgspec.Struct, frozen=True):
         return [
             (one, other)
             for one, other, left, right in pairs
-            if Key.UNKNOWN in (left, right) and Key.ABSENT not in (left, right) and self._matters(one, other)
+            if ArgumentKey.UNKNOWN in (left, right)
+            and ArgumentKey.ABSENT not in (left, right)
+            and self._matters(one, other)
         ]
 
     def _matters(self, one: int, other: int) -> bool:
@@ -262,10 +264,10 @@ def random_scene(
 
 
 def _random_keys(random: Random, size: int, unknown: bool) -> tuple[tuple[Any, Any], ...]:
-    values = [1, 1, 2, 2, 3, Key.ABSENT]
+    values = [1, 1, 2, 2, 3, ArgumentKey.ABSENT]
     keys = [(random.choice(values), random.choice(values)) for _ in range(size)]
     if unknown and size and random.random() < 0.3:
-        keys[random.randrange(size)] = (Key.UNKNOWN, Key.UNKNOWN)
+        keys[random.randrange(size)] = (ArgumentKey.UNKNOWN, ArgumentKey.UNKNOWN)
     return tuple(keys)
 
 

@@ -25,7 +25,7 @@ from tests.matching.alignment.trees import (
 from tests.sampling import examples, randomness
 
 from rightcall.errors import LimitError
-from rightcall.matching.alignment import AnyOrder, Node, Occurrence, Perhaps, Reader, Reading, SearchBudget
+from rightcall.matching.alignment import AnyOrder, Occurrence, Perhaps, Reader, SearchBudget, StepNode, StepReading
 
 VECTORS = Path(__file__).parents[2] / "data" / "path_vectors.jsonl.gz"
 BUDGET = 2_000_000
@@ -39,7 +39,7 @@ def read(
     batches: list[Range] | None = None,
     free: list[Range] | None = None,
     budget: int = BUDGET,
-) -> Reading:
+) -> StepReading:
     names: list[str] = []
     reader = Reader(tree_of(steps, names))
     return reader.read(
@@ -52,11 +52,11 @@ def read(
     )
 
 
-def counts(reading: Reading) -> tuple[int, int, int]:
+def counts(reading: StepReading) -> tuple[int, int, int]:
     return reading.matched, reading.missing, reading.extra
 
 
-def ratio(reading: Reading, calls: int, *, extras: bool) -> Fraction:
+def ratio(reading: StepReading, calls: int, *, extras: bool) -> Fraction:
     size = reading.matched + reading.missing
     over, under = (reading.matched, size) if extras else (2 * reading.matched, size + calls)
     return Fraction(over, under) if under else Fraction(1)
@@ -118,7 +118,7 @@ def test_all_vectors_have_the_counts_that_trying_everything_gives() -> None:
     assert wrong == []
 
 
-def read_vector(vector: dict[str, Any]) -> Reading:
+def read_vector(vector: dict[str, Any]) -> StepReading:
     names: list[str] = []
     tree: Any = tree_of(vector["expected"], names)
     if vector["match"] in ("any_order", "unordered", "subset"):
@@ -253,7 +253,7 @@ def compare_with_trying(key: str, number: int, depth: int, *, loose: bool = Fals
         compare_one(tree, rows, len(made), extras, batches, free)
 
 
-def compare_one(tree: Node, rows: Rows, calls: int, extras: bool, batches: list[Range], free: list[Range]) -> None:
+def compare_one(tree: StepNode, rows: Rows, calls: int, extras: bool, batches: list[Range], free: list[Range]) -> None:
     case = (tree, rows, calls, extras, batches, free)
     best = best_by_trying(tree, rows, calls, extras=extras, batches=batches, free=free)
     reading = Reader(tree).read(rows, calls, extras=extras, budget=SearchBudget(BUDGET), batches=batches, free=free)

@@ -8,7 +8,7 @@ from math import prod
 from random import Random
 from typing import Any
 
-from rightcall.matching.alignment import AnyOrder, AtOnce, InOrder, Node, OneCall, OneOf, Perhaps, Repeat
+from rightcall.matching.alignment import AnyOrder, AtOnce, InOrder, OneCall, OneOf, Perhaps, Repeat, StepNode
 
 Rows = list[list[int]]
 Range = tuple[int, int]
@@ -18,7 +18,7 @@ Best = tuple[int, int, int]
 _GROUPS: dict[str, Any] = {"any_order": AnyOrder, "at_once": AtOnce, "one_of": OneOf, "steps": InOrder}
 
 
-def tree_of(steps: Any, names: list[str]) -> Node:
+def tree_of(steps: Any, names: list[str]) -> StepNode:
     """The tree of steps as they are written; the name of each leaf goes to `names`."""
     if isinstance(steps, str):
         names.append(steps)
@@ -30,7 +30,7 @@ def tree_of(steps: Any, names: list[str]) -> Node:
     if "repeat" in steps:
         return Repeat(tree_of(steps["repeat"], names), steps.get("at_least", 1), steps.get("at_most"))
     [(word, items)] = steps.items()
-    made: Node = _GROUPS[word](tuple([tree_of(item, names) for item in items]))
+    made: StepNode = _GROUPS[word](tuple([tree_of(item, names) for item in items]))
     return made
 
 
@@ -75,7 +75,7 @@ def some_ranges(random: Random, calls: int) -> list[Range]:
     return list(pairwise(cuts))
 
 
-def choices(node: Node, calls: int) -> int:
+def choices(node: StepNode, calls: int) -> int:
     """How many choices there are in a tree, at most: each of them is tried."""
     if isinstance(node, OneCall):
         return 1
@@ -90,7 +90,7 @@ def choices(node: Node, calls: int) -> int:
 
 
 def best_by_trying(
-    tree: Node,
+    tree: StepNode,
     rows: Rows,
     calls: int,
     *,
@@ -133,7 +133,7 @@ _Expansion = tuple[list[int], set[Range], list[list[int]]]
 """The leaves, the pairs of them of which one has to come before the other, and those made at once."""
 
 
-def _expansions(node: Node, calls: int) -> list[_Expansion]:
+def _expansions(node: StepNode, calls: int) -> list[_Expansion]:
     if isinstance(node, OneCall):
         return [([node.leaf], set(), [])]
     if isinstance(node, Perhaps):
@@ -203,7 +203,7 @@ def _most(
     return most_from(len(leaves))
 
 
-def is_valid(tree: Node, rows: Rows, calls: int, steps: Any, batches: list[Range], free: list[Range]) -> bool:
+def is_valid(tree: StepNode, rows: Rows, calls: int, steps: Any, batches: list[Range], free: list[Range]) -> bool:
     """Whether some choice and some order of the free calls allow for exactly these steps and pairs."""
     batch_of = _batches_of(batches, calls)
     given = sorted([(step.leaf, step.call) for step in steps])

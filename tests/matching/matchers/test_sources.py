@@ -13,7 +13,7 @@ from tests.walls import for_each
 from rightcall import ToolCall, Trajectory
 from rightcall.errors import ExpectationError, LimitError
 from rightcall.limits import Budget
-from rightcall.matching.matchers import CallPattern, Moment, call_pattern, compile_value, made_up_values
+from rightcall.matching.matchers import CallMoment, CallPattern, call_pattern, compile_value, made_up_values
 
 FLIGHTS = {"flights": [{"id": "LH1", "price": 120}, {"id": "TP2", "price": 99.5}], "note": "cheapest is TP2, 3 left"}
 
@@ -23,7 +23,7 @@ def asked(source: Any, value: Any, *before: ToolCall, **run: Any) -> bool | None
     calls = (*before, ToolCall("book", {"id": value}))
     trajectory = Trajectory(calls=calls, **run)
     pattern = call_pattern("book", {"id": {"$from": source}})
-    return pattern.accepts_at(calls[-1], Moment(trajectory, len(before)))
+    return pattern.accepts_at(calls[-1], CallMoment(trajectory, len(before)))
 
 
 def search(output: Any = FLIGHTS, **more: Any) -> ToolCall:
@@ -60,21 +60,21 @@ def test_a_value_must_have_been_there_before() -> None:
     calls = (ToolCall("book", {"id": "LH1"}), search())
     pattern = call_pattern("book", {"id": {"$from": "search"}})
 
-    assert pattern.accepts_at(calls[0], Moment(Trajectory(calls=calls), 0)) is False
+    assert pattern.accepts_at(calls[0], CallMoment(Trajectory(calls=calls), 0)) is False
 
 
 def test_calls_asked_for_at_once_do_not_know_each_others_outputs() -> None:
     calls = (search(group="g"), ToolCall("book", {"id": "LH1"}, group="g"))
     pattern = call_pattern("book", {"id": {"$from": "search"}})
 
-    assert pattern.accepts_at(calls[1], Moment(Trajectory(calls=calls), 1)) is False
+    assert pattern.accepts_at(calls[1], CallMoment(Trajectory(calls=calls), 1)) is False
 
 
 def test_a_call_that_still_ran_is_no_source() -> None:
     def answer(end: int) -> bool | None:
         calls = (search(start_ns=0, end_ns=end), ToolCall("book", {"id": "LH1"}, start_ns=5, end_ns=9))
         return call_pattern("book", {"id": {"$from": "search"}}).accepts_at(
-            calls[1], Moment(Trajectory(calls=calls), 1)
+            calls[1], CallMoment(Trajectory(calls=calls), 1)
         )
 
     assert [answer(5), answer(6)] == [True, False]
@@ -84,7 +84,7 @@ def test_a_tool_is_no_source_for_what_it_calls() -> None:
     calls = (search(span_id="1"), ToolCall("book", {"id": "LH1"}, parent_id="1"))
     pattern = call_pattern("book", {"id": {"$from": "search"}})
 
-    assert pattern.accepts_at(calls[1], Moment(Trajectory(calls=calls), 1)) is False
+    assert pattern.accepts_at(calls[1], CallMoment(Trajectory(calls=calls), 1)) is False
 
 
 def test_a_source_whose_order_is_not_known_is_unknown() -> None:
@@ -92,7 +92,7 @@ def test_a_source_whose_order_is_not_known_is_unknown() -> None:
     run = Trajectory(calls=calls, unordered=((0, 2),))
     pattern = call_pattern("book", {"id": {"$from": "search"}})
 
-    assert pattern.accepts_at(calls[0], Moment(run, 0)) is None
+    assert pattern.accepts_at(calls[0], CallMoment(run, 0)) is None
 
 
 def test_a_failed_call_is_a_source_if_it_left_an_output() -> None:
@@ -155,14 +155,14 @@ def test_inputs_of_later_turns_are_not_known_yet() -> None:
     def answer(turn: int | None) -> bool | None:
         calls = (ToolCall("book", {"id": "Rome"}, turn=turn),)
         run = Trajectory(calls=calls, input="hello", turn_inputs=("hello", "to Rome"))
-        return call_pattern("book", {"id": {"$from": "anywhere"}}).accepts_at(calls[0], Moment(run, 0))
+        return call_pattern("book", {"id": {"$from": "anywhere"}}).accepts_at(calls[0], CallMoment(run, 0))
 
     assert [answer(0), answer(1), answer(None)] == [False, True, None]
 
 
 def both_ways(expected: Any, *before: ToolCall) -> bool | None:
     calls = (*before, ToolCall("book", {"id": "LH1", "list": ["LH1", "x"]}))
-    return call_pattern("book", expected).accepts_at(calls[-1], Moment(Trajectory(calls=calls), len(before)))
+    return call_pattern("book", expected).accepts_at(calls[-1], CallMoment(Trajectory(calls=calls), len(before)))
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_it_stands_under_every_policy(policy: Any) -> None:
     calls = (search(), ToolCall("book", {"id": "LH1"}), ToolCall("book", {"id": "LH9"}))
     pattern = call_pattern("book", {"id": {"$from": "search"}}, policy)
 
-    assert [pattern.accepts_at(calls[at], Moment(Trajectory(calls=calls), at)) for at in (1, 2)] == [True, False]
+    assert [pattern.accepts_at(calls[at], CallMoment(Trajectory(calls=calls), at)) for at in (1, 2)] == [True, False]
 
 
 def test_without_its_moment_a_call_is_unknown() -> None:
@@ -235,7 +235,7 @@ def test_where_there_is_no_call_it_is_an_error_that_says_where_it_may_stand() ->
 
 def told(expected: Any, args: dict[str, Any], *before: ToolCall, **run: Any) -> list[str]:
     calls = (*before, ToolCall("book", args))
-    moment = Moment(Trajectory(calls=calls, **run), len(before))
+    moment = CallMoment(Trajectory(calls=calls, **run), len(before))
     return [str(each) for each in made_up_values(expected, calls[-1], moment)]
 
 
@@ -268,7 +268,7 @@ def test_differences_say_which_argument_it_is() -> None:
     calls = (search(), ToolCall("book", {"id": "TP9", "n": 1}))
     pattern = call_pattern("book", {"id": {"$from": "search"}, "n": {"$gt": 0}})
 
-    found = pattern.differences_at(calls[1], Moment(Trajectory(calls=calls), 1))
+    found = pattern.differences_at(calls[1], CallMoment(Trajectory(calls=calls), 1))
 
     assert [str(each) for each in found] == ['$.id: "TP9" does not satisfy {"$from": "search"}']
 
@@ -316,7 +316,7 @@ def test_values_are_held_as_looking_everywhere_says(outputs: list[Any], values: 
     pattern = call_pattern("book", {"id": {"$from": "search"}})
 
     for at in range(len(outputs), len(calls)):
-        assert pattern.accepts_at(calls[at], Moment(run, at)) is held(calls[at].args["id"], outputs)  # type: ignore[index]
+        assert pattern.accepts_at(calls[at], CallMoment(run, at)) is held(calls[at].args["id"], outputs)  # type: ignore[index]
 
 
 @examples(100)
@@ -327,7 +327,7 @@ def test_many_questions_are_answered_by_an_index_as_one_is(texts: list[str], wor
     run = Trajectory(calls=calls)
     pattern = call_pattern("book", {"id": {"$from": "search"}})
 
-    answers = [pattern.accepts_at(calls[at], Moment(run, at)) for at in range(len(texts), len(calls))]
+    answers = [pattern.accepts_at(calls[at], CallMoment(run, at)) for at in range(len(texts), len(calls))]
 
     assert answers[:-1] == [False] * 40
     assert answers[-1] is held(word, list(texts))
@@ -340,4 +340,4 @@ def test_questions_about_huge_texts_end_at_a_limit() -> None:
     pattern = call_pattern("book", {"id": {"$from": "search"}})
 
     with Budget(), pytest.raises(LimitError):
-        pattern.accepts_at(calls[-1], Moment(Trajectory(calls=tuple(calls)), 200))
+        pattern.accepts_at(calls[-1], CallMoment(Trajectory(calls=tuple(calls)), 200))

@@ -11,7 +11,7 @@ import msgspec
 from rightcall.errors import LimitError
 from rightcall.judging.core import Selection
 from rightcall.limits import Limits
-from rightcall.matching.alignment import Reading, SearchBudget
+from rightcall.matching.alignment import SearchBudget, StepReading
 from rightcall.matching.matchers import ExpectedCalls, Pattern, Relation, assignments, relate
 from rightcall.values.trajectory import Batches, Clock
 
@@ -48,7 +48,7 @@ class ReadingRule(msgspec.Struct, frozen=True):
         kept = [index for index, name in enumerate(selection.names) if name in self.names]
         return selection if len(kept) == len(selection.names) else selection.only(kept)
 
-    def score(self, reading: Reading) -> float:
+    def score(self, reading: StepReading) -> float:
         """The score of a reading: with a share, of what is as it should be; else 1.0 if it is met, and 0.0 if not."""
         matched, missing, extra = reading.matched, reading.missing, reading.extra
         if reading.is_met:
@@ -58,7 +58,7 @@ class ReadingRule(msgspec.Struct, frozen=True):
         return f1_of(reading) if self.credit == "f1" else matched / (matched + max(missing, extra))
 
 
-def f1_of(reading: Reading) -> float:
+def f1_of(reading: StepReading) -> float:
     """Twice the pairs, divided by the steps and the calls that count."""
     over = 2 * reading.matched
     return over / (over + reading.missing + reading.extra) if over else float(reading.is_met)
@@ -74,7 +74,7 @@ class ReadTurn(msgspec.Struct, frozen=True):
     selection: Selection
     """The calls that count."""
     relation: Relation
-    sure: Reading
+    sure: StepReading
 
 
 def read_turn(
@@ -107,8 +107,8 @@ class _Read(msgspec.Struct, frozen=True):
 
     patterns: Sequence[Pattern]
     relation: Relation
-    sure: Reading
-    possible: Reading
+    sure: StepReading
+    possible: StepReading
 
 
 def _closed(expected: GroupedCalls, selection: Selection, limits: Limits) -> list[ExpectedCalls]:
@@ -135,14 +135,14 @@ def _read_closed(
     return _Read(closed.patterns, relation, sure, possible)
 
 
-def _rank(reading: Reading, rule: ReadingRule, selection: Selection) -> tuple[Fraction, int, int]:
+def _rank(reading: StepReading, rule: ReadingRule, selection: Selection) -> tuple[Fraction, int, int]:
     """What makes one reading count rather than another: the ratio, then pairs, then fewer steps."""
     size = reading.matched + reading.missing
     over, under = (reading.matched, size) if rule.allows_extras else (2 * reading.matched, size + len(selection.calls))
     return Fraction(over, under) if under else Fraction(1), reading.matched, -size
 
 
-def _bounds(sure: Reading, possible: Reading, rule: ReadingRule) -> Judged:
+def _bounds(sure: StepReading, possible: StepReading, rule: ReadingRule) -> Judged:
     if rule.credit is not True or rule.allows_extras:
         return Judged(rule.score(sure), rule.score(possible))
     # The reading with the best ratio of what is sure may have another share than that of what happened, and a higher
@@ -158,7 +158,7 @@ def _read(
     batches: Sequence[tuple[int, int]],
     rule: ReadingRule,
     budget: SearchBudget,
-) -> Reading:
+) -> StepReading:
     try:
         return expected.reader.read(
             rows,

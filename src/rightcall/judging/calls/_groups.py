@@ -9,7 +9,7 @@ import msgspec
 
 from rightcall.judging.core import ExpectedCall
 from rightcall.limits import Limits
-from rightcall.matching.alignment import AnyOrder, AtOnce, InOrder, Node, OneCall, OneOf, Perhaps, Reader, Repeat
+from rightcall.matching.alignment import AnyOrder, AtOnce, InOrder, OneCall, OneOf, Perhaps, Reader, Repeat, StepNode
 from rightcall.matching.matchers import (
     ArgsPolicy,
     Assignment,
@@ -45,7 +45,7 @@ class GroupedCalls(ExpectedCalls):
 
     __slots__ = ("_make", "around", "bound", "groups", "has_batches", "paths", "reader")
 
-    def __init__(self, steps: _Compiling, tree: Node) -> None:
+    def __init__(self, steps: _Compiling, tree: StepNode) -> None:
         super().__init__(steps.patterns)
         self._make = tuple(steps.make)
         self.bound = tuple(steps.bound)
@@ -106,7 +106,7 @@ class _Compiling:
         self.around: list[tuple[int, ...]] = []
         self.groups: list[GroupPlace] = []
 
-    def node(self, step: object, path: str, agent: str | None) -> Node:
+    def node(self, step: object, path: str, agent: str | None) -> StepNode:
         if isinstance(step, StepGroup):
             return self._group(step, path, agent)
         if not isinstance(step, ExpectedCall):
@@ -119,7 +119,7 @@ class _Compiling:
         self.around.append(tuple(self._open))
         return OneCall(len(self.patterns) - 1)
 
-    def _group(self, step: StepGroup, path: str, agent: str | None) -> Node:
+    def _group(self, step: StepGroup, path: str, agent: str | None) -> StepNode:
         number, first = len(self.groups), len(self.patterns)
         self.groups.append(GroupPlace(step.word, path, first, first, (), step.at_least, step.at_most))
         self._open.append(number)
@@ -154,7 +154,7 @@ class _Compiling:
         )
 
 
-def _node(step: StepGroup, items: tuple[Node, ...]) -> Node:
+def _node(step: StepGroup, items: tuple[StepNode, ...]) -> StepNode:
     if step.word == "optional":
         return Perhaps(items[0])
     if step.word == "repeat":

@@ -9,7 +9,7 @@ import msgspec
 
 from rightcall.limits import Limits
 from rightcall.matching.alignment import Row, arrange, related_subsequence
-from rightcall.matching.matchers import Moment
+from rightcall.matching.matchers import CallMoment
 from rightcall.values.trajectory import ToolCall, Trajectory, Usage
 
 from ._criteria import Criteria, Parallel
@@ -52,9 +52,9 @@ class Selection(msgspec.Struct, frozen=True):
         """The place in the trajectory of the selected call at `index`."""
         return index if self.positions is None else self.positions[index]
 
-    def moment(self, index: int) -> Moment | None:
+    def moment(self, index: int) -> CallMoment | None:
         """Where in its run the selected call at `index` was made; `None` where the run is not known."""
-        return None if self.trajectory is None else Moment(self.trajectory, self.position(index))
+        return None if self.trajectory is None else CallMoment(self.trajectory, self.position(index))
 
     def only(self, indices: Sequence[int]) -> Selection:
         """These of the selected calls, given in ascending order."""

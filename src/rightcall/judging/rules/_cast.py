@@ -9,14 +9,14 @@ from typing import TypeAlias
 import msgspec
 
 
-class Part(msgspec.Struct, frozen=True):
+class RulePart(msgspec.Struct, frozen=True):
     """The calls that surely play a part, and those that possibly do; both in ascending order."""
 
     sure: Sequence[int] = ()
     possible: Sequence[int] = ()
 
     @classmethod
-    def of(cls, answers: Iterable[bool | None]) -> Part:
+    def of(cls, answers: Iterable[bool | None]) -> RulePart:
         """Return the part of the calls for which the answers are true, or not known."""
         sure, possible = [], []
         for call, answer in enumerate(answers):
@@ -26,12 +26,14 @@ class Part(msgspec.Struct, frozen=True):
                     sure.append(call)
         return cls(sure, possible)
 
-    def among(self, calls: frozenset[int]) -> Part:
+    def among(self, calls: frozenset[int]) -> RulePart:
         """Return the part of these calls alone."""
-        return Part([each for each in self.sure if each in calls], [each for each in self.possible if each in calls])
+        return RulePart(
+            [each for each in self.sure if each in calls], [each for each in self.possible if each in calls]
+        )
 
 
-class Key(Enum):
+class ArgumentKey(Enum):
     """A value that is not there, and agrees with nothing; and one that is not known, and may agree with any."""
 
     ABSENT = "absent"
@@ -42,7 +44,7 @@ Keys: TypeAlias = Mapping[int, Hashable]
 """For each call that plays a part, the values that have to agree as one key; or one of the two above."""
 
 
-class Agreement(msgspec.Struct, frozen=True):
+class SameArguments(msgspec.Struct, frozen=True):
     """What calls and their partners have to agree in."""
 
     x: Keys
@@ -51,17 +53,17 @@ class Agreement(msgspec.Struct, frozen=True):
     @property
     def is_certain(self) -> bool:
         """Whether all keys are known."""
-        return Key.UNKNOWN not in self.x.values() and Key.UNKNOWN not in self.y.values()
+        return ArgumentKey.UNKNOWN not in self.x.values() and ArgumentKey.UNKNOWN not in self.y.values()
 
     def groups(
         self, xs: Sequence[int], ys: Sequence[int], *, strict: bool
     ) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
         """Yield calls with those that agree with them: surely or, if not strict, possibly."""
         callers, partners = _by_key(xs, self.x), _by_key(ys, self.y)
-        unknown = partners.pop(Key.UNKNOWN, [])
-        partners.pop(Key.ABSENT, None)
-        callers.pop(Key.ABSENT, None)
-        open_callers = callers.pop(Key.UNKNOWN, [])
+        unknown = partners.pop(ArgumentKey.UNKNOWN, [])
+        partners.pop(ArgumentKey.ABSENT, None)
+        callers.pop(ArgumentKey.ABSENT, None)
+        open_callers = callers.pop(ArgumentKey.UNKNOWN, [])
         for key, calls in callers.items():
             if key in partners:
                 yield calls, partners[key]
@@ -69,7 +71,7 @@ class Agreement(msgspec.Struct, frozen=True):
             if unknown:
                 yield [x for calls in callers.values() for x in calls], unknown
             if open_callers:
-                yield open_callers, [y for y in ys if self.y[y] is not Key.ABSENT]
+                yield open_callers, [y for y in ys if self.y[y] is not ArgumentKey.ABSENT]
 
 
 def _by_key(calls: Sequence[int], keys: Keys) -> dict[Hashable, list[int]]:
@@ -86,11 +88,11 @@ class Cast(msgspec.Struct, frozen=True):
     are the calls that Y's pattern takes, whatever their outcome, where these are not asked to come after themselves.
     """
 
-    x: Part = Part()
-    y: Part = Part()
-    z: Part = Part()
-    spared: Part = Part()
-    agreement: Agreement | None = None
+    x: RulePart = RulePart()
+    y: RulePart = RulePart()
+    z: RulePart = RulePart()
+    spared: RulePart = RulePart()
+    agreement: SameArguments | None = None
 
     @property
     def is_certain(self) -> bool:
@@ -100,12 +102,12 @@ class Cast(msgspec.Struct, frozen=True):
             self.agreement is None or self.agreement.is_certain
         )
 
-    def spared_x(self) -> Part:
+    def spared_x(self) -> RulePart:
         """Return the calls it is about, without those that are spared."""
         if not self.spared.possible:
             return self.x
         surely, possibly = set(self.spared.sure), set(self.spared.possible)
-        return Part(
+        return RulePart(
             [each for each in self.x.sure if each not in possibly],
             [each for each in self.x.possible if each not in surely],
         )

@@ -10,14 +10,14 @@ from rightcall.values.results import RulesJustification
 from ._plan import RulesPlan, compile_rules
 from ._stage import Stage
 from ._telling import RulesAccount
-from ._written import Rule
+from ._written import CallRule
 
 
 class CallRulesCriteria(Criteria):
     """The rules, and what makes a call an earlier one."""
 
     names_tools: ClassVar[str | None] = None
-    rules: NotEmpty[tuple[Rule, ...]]
+    rules: NotEmpty[tuple[CallRule, ...]]
     order: Literal["finished", "started"] = "finished"
     """With `started`, a call is before another if it began before, whether or not it had ended."""
     selects_by_outcome: ClassVar[bool] = False

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from ._between import Partners, Scene
-from ._cast import Cast, Part
+from ._cast import Cast, RulePart
 from ._partners import Find, any_other, earlier, later, not_later, right_after, right_before, same_call
 from ._timeline import NO_ORDER, Neighbours, Order, Timeline
 
@@ -29,7 +29,7 @@ class Breach(msgspec.Struct, frozen=True):
     partner: int = -1
 
 
-class Ruling(msgspec.Struct, frozen=True):
+class RuleOutcome(msgspec.Struct, frozen=True):
     """What was found about a rule: its status, and the calls that break it, or may."""
 
     status: Status
@@ -97,7 +97,7 @@ _FIND: dict[str, Find] = {
 }
 
 
-def judge(form: Form, cast: Cast, timeline: Timeline, classes: Sequence[Sequence[int]] | None = None) -> Ruling:
+def judge(form: Form, cast: Cast, timeline: Timeline, classes: Sequence[Sequence[int]] | None = None) -> RuleOutcome:
     """Judge a rule; where there are classes of calls, in each of them apart.
 
     For `first` and `last`, the calls that are X are X if they are selected at all; else only those that surely are
@@ -110,29 +110,29 @@ def judge(form: Form, cast: Cast, timeline: Timeline, classes: Sequence[Sequence
     ruling = rulings[0] if len(rulings) == 1 else _together(rulings)
     if form.must_apply and ruling.status != "broken" and ruling.applied is not True:
         is_broken = ruling.applied is False or _cannot_apply_well(form, cast, timeline, classes)
-        return Ruling(
+        return RuleOutcome(
             "broken" if is_broken else "open", () if ruling.applied is False else ruling.breaches, ruling.applied
         )
     return ruling
 
 
-def _together(rulings: Sequence[Ruling]) -> Ruling:
+def _together(rulings: Sequence[RuleOutcome]) -> RuleOutcome:
     applied = [ruling.applied for ruling in rulings]
     ever = True if True in applied else None if None in applied else False
     for status in ("broken", "open"):
         if found := [ruling for ruling in rulings if ruling.status == status]:
-            return Ruling(status, tuple([breach for ruling in found for breach in ruling.breaches]), ever)
-    return Ruling("never_applied" if ever is False else "holds", (), ever)
+            return RuleOutcome(status, tuple([breach for ruling in found for breach in ruling.breaches]), ever)
+    return RuleOutcome("never_applied" if ever is False else "holds", (), ever)
 
 
-def _judged(form: Form, cast: Cast, timeline: Timeline, calls: Sequence[int]) -> Ruling:
+def _judged(form: Form, cast: Cast, timeline: Timeline, calls: Sequence[int]) -> RuleOutcome:
     order = _order(form, timeline, calls)
     applied = _applied(form, cast)
     if best := _breaches(form, cast, timeline, order, bad=False):
-        return Ruling("broken", tuple(best), applied)
+        return RuleOutcome("broken", tuple(best), applied)
     if not (cast.is_certain and timeline.is_certain) and (worst := _breaches(form, cast, timeline, order, bad=True)):
-        return Ruling("open", tuple(worst), applied)
-    return Ruling("never_applied" if applied is False else "holds", (), applied)
+        return RuleOutcome("open", tuple(worst), applied)
+    return RuleOutcome("never_applied" if applied is False else "holds", (), applied)
 
 
 def _order(form: Form, timeline: Timeline, calls: Sequence[int]) -> Order:
@@ -159,7 +159,7 @@ def _cannot_apply_well(form: Form, cast: Cast, timeline: Timeline, classes: Sequ
     if not form.needs_partner or classes is not None:
         return False
     xs = cast.spared_x().possible if form.spares_partners else cast.x.possible
-    supposed = Cast(Part(xs, xs), cast.y, cast.z, Part(), cast.agreement)
+    supposed = Cast(RulePart(xs, xs), cast.y, cast.z, RulePart(), cast.agreement)
     order = _order(form, timeline, range(timeline.size))
     return len(_breaches(form, supposed, timeline, order, bad=False)) == len(xs)
 
@@ -196,7 +196,7 @@ def _partners(
     return found
 
 
-def _breaches_at_the_end(x: Part, ends: Neighbours, bad: bool) -> list[Breach]:
+def _breaches_at_the_end(x: RulePart, ends: Neighbours, bad: bool) -> list[Breach]:
     others = [call for call in ends.calls if call not in (x.sure if bad else x.possible)]
     may_be_another = bool(others) or ends.may_be_none
     must_be_another = len(others) == len(ends.calls) and not ends.too_many

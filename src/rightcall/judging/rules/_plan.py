@@ -14,7 +14,7 @@ from rightcall.matching.matchers import NamePattern, Pattern, call_pattern, tool
 from rightcall.values.results import call_text
 
 from ._judging import Form
-from ._written import AnyCall, Rule, RuleCall, same_keys
+from ._written import AnyCall, CallRule, RuleCall, same_keys
 
 Failed: TypeAlias = Literal["count", "ignore", "ignore_suspected"]
 _PARTS = {"args", "output", "status"}
@@ -82,7 +82,7 @@ class RulesPlan(msgspec.Struct, frozen=True):
 
 
 def compile_rules(
-    rules: Sequence[Rule], order: Literal["finished", "started"], failed: Failed, limits: Limits
+    rules: Sequence[CallRule], order: Literal["finished", "started"], failed: Failed, limits: Limits
 ) -> RulesPlan:
     """Return rules in the form that is quick to judge by. Raises `CriteriaError` at the part that is wrong."""
     plans = tuple([_compiled(rule, number, limits) for number, rule in enumerate(rules)])
@@ -91,7 +91,7 @@ def compile_rules(
     return RulesPlan(plans, order, failed, tool_names(names), len(plans), any([plan.spends for plan in plans]))
 
 
-def _compiled(rule: Rule, number: int, limits: Limits) -> RulePlan:
+def _compiled(rule: CallRule, number: int, limits: Limits) -> RulePlan:
     relation, place = rule.relation, ("rules", number)
     subject = relation if relation in ("first", "last") else "call"
     partner = rule.window or relation

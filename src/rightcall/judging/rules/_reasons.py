@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from rightcall.values.results import call_text, ordinal_text, value_text
 
-from ._cast import Key, Part
-from ._judging import Breach, Ruling
+from ._cast import ArgumentKey, RulePart
+from ._judging import Breach, RuleOutcome
 from ._plan import RulePlan
 from ._stage import Stage
 
@@ -140,8 +140,8 @@ class Reasons:
         agreement = self._cast.agreement
         if agreement is None:
             return True
-        mine = agreement.x.get(x, Key.ABSENT)
-        return not isinstance(mine, Key) and mine == agreement.y.get(y)
+        mine = agreement.x.get(x, ArgumentKey.ABSENT)
+        return not isinstance(mine, ArgumentKey) and mine == agreement.y.get(y)
 
     def _is_before(self, one: int, other: int) -> bool:
         return self._timeline.is_before(one, other)
@@ -180,7 +180,7 @@ class Reasons:
         return f"`{shown}` (call {self._stage.selection.position(index) + 1:,})"
 
 
-def unknown_of(stage: Stage, rule: RulePlan, ruling: Ruling) -> str:
+def unknown_of(stage: Stage, rule: RulePlan, ruling: RuleOutcome) -> str:
     """Return why it is not known whether a rule holds."""
     calls = stage.selection.calls
     if rule.per is not None:
@@ -191,7 +191,7 @@ def unknown_of(stage: Stage, rule: RulePlan, ruling: Ruling) -> str:
     undecided = _undecided([cast.x, cast.y, cast.z])
     if not undecided and cast.agreement is not None:
         keys = {**cast.agreement.x, **cast.agreement.y}
-        undecided = [place for place in sorted(keys) if keys[place] is Key.UNKNOWN]
+        undecided = [place for place in sorted(keys) if keys[place] is ArgumentKey.UNKNOWN]
     if not undecided:
         return "whether it holds depends on what was not recorded"
     index = undecided[0]
@@ -199,7 +199,7 @@ def unknown_of(stage: Stage, rule: RulePlan, ruling: Ruling) -> str:
     return f"whether it holds depends on `{calls[index].name}` (call {place:,}), {_unrecorded(stage, index)}"
 
 
-def _undecided(parts: Iterable[Part]) -> list[int]:
+def _undecided(parts: Iterable[RulePart]) -> list[int]:
     return [index for part in parts for index in sorted(set(part.possible).difference(part.sure))]
 
 

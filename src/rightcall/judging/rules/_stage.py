@@ -13,8 +13,8 @@ from rightcall.limits import Budget, Limits
 from rightcall.matching.matchers import Pattern, canonical
 from rightcall.values.trajectory import ToolCall, has_failed
 
-from ._cast import Agreement, Cast, Key, Keys, Part
-from ._judging import Ruling, judge
+from ._cast import ArgumentKey, Cast, Keys, RulePart, SameArguments
+from ._judging import RuleOutcome, judge
 from ._plan import CallTest, Role, RulePlan, RulesPlan
 from ._timeline import Timeline, timeline_of
 
@@ -29,13 +29,13 @@ class Stage:
         self.doubts = selection.doubts or Doubts()
         self._known_keys: dict[tuple[str, ...], dict[int, Hashable]] = {}
 
-    def ruling(self, rule: RulePlan) -> Ruling:
+    def ruling(self, rule: RulePlan) -> RuleOutcome:
         """Judge one rule."""
         classes, is_known = self.classes(rule)
         cast = self.cast(rule)
         ruling = judge(rule.form, cast, self.timeline_for(rule), classes)
         if not is_known or (self.doubts.missing and not (ruling.status == "broken" and rule.form.stays_broken)):
-            return Ruling("open", ruling.breaches if ruling.status != "holds" else (), None)
+            return RuleOutcome("open", ruling.breaches if ruling.status != "holds" else (), None)
         return ruling
 
     def warnings(self) -> tuple[str, ...]:
@@ -46,7 +46,7 @@ class Stage:
             return ("1 call was left out that reads like an error, or whose error was not recorded",)
         return (f"{count:,} calls were left out that read like errors, or whose errors were not recorded",)
 
-    def taken(self, rule: RulePlan) -> Part:
+    def taken(self, rule: RulePlan) -> RulePart:
         """The calls that Y of a rule takes, whatever their outcome."""
         return _part(self._answers(rule.y))
 
@@ -98,7 +98,7 @@ class Stage:
             _part(x),
             _part(y),
             _part(self._selected(self._answers(rule.z, None if attempts else self._as_done))),
-            self.taken(rule) if form.spares_partners else Part(),
+            self.taken(rule) if form.spares_partners else RulePart(),
             self._agreement(rule, x, y),
         )
 
@@ -195,11 +195,11 @@ class Stage:
         answers = {index: pattern.accepts_at(calls[index], moment(index)) for index in x}
         return {index: answer for index, answer in answers.items() if answer is not False}
 
-    def _agreement(self, rule: RulePlan, x: Iterable[int], y: Iterable[int]) -> Agreement | None:
+    def _agreement(self, rule: RulePlan, x: Iterable[int], y: Iterable[int]) -> SameArguments | None:
         if rule.same is None:
             return None
         mine, others = rule.same
-        return Agreement(self._keys(mine, x), self._keys(others, y))
+        return SameArguments(self._keys(mine, x), self._keys(others, y))
 
     def _keys(self, names: tuple[str, ...], calls: Iterable[int]) -> Keys:
         # Each call has a few values here: many calls are no reason to stop, only huge values are.
@@ -213,9 +213,9 @@ class Stage:
 
 def _key(call: ToolCall, names: Sequence[str], budget: Budget) -> Hashable:
     if call.args is None:
-        return Key.UNKNOWN if "args" in call.unrecorded else Key.ABSENT
+        return ArgumentKey.UNKNOWN if "args" in call.unrecorded else ArgumentKey.ABSENT
     if any([name not in call.args for name in names]):
-        return Key.ABSENT
+        return ArgumentKey.ABSENT
     return tuple([_value_key(call.args[name], budget) for name in names])
 
 
@@ -232,8 +232,8 @@ def _both(one: bool | None, other: bool | None) -> bool | None:
     return None if one is None or other is None else True
 
 
-def _part(answers: Mapping[int, bool | None]) -> Part:
+def _part(answers: Mapping[int, bool | None]) -> RulePart:
     possible = sorted(answers)
     if None not in answers.values():
-        return Part(possible, possible)
-    return Part([index for index in possible if answers[index]], possible)
+        return RulePart(possible, possible)
+    return RulePart([index for index in possible if answers[index]], possible)

@@ -15,7 +15,7 @@ from rightcall.values.results import (
     call_text,
 )
 
-from ._judging import Breach, Ruling
+from ._judging import Breach, RuleOutcome
 from ._plan import RulePlan, RulesPlan
 from ._reasons import Reasons, unknown_of
 from ._stage import Stage
@@ -29,7 +29,7 @@ class RulesAccount(msgspec.Struct, frozen=True):
 
     stage: Stage
     plan: RulesPlan
-    rulings: Sequence[Ruling]
+    rulings: Sequence[RuleOutcome]
 
     def justify(self) -> Justification:
         """Return the status of each rule, and the calls that break it."""
@@ -47,7 +47,7 @@ class RulesAccount(msgspec.Struct, frozen=True):
         left = Finding(findings[_MOST_FINDINGS].code, f"… and {len(findings) - _MOST_FINDINGS:,} more")
         return (*findings[:_MOST_FINDINGS], left)
 
-    def _findings(self, number: int, rule: RulePlan, ruling: Ruling) -> list[Finding]:
+    def _findings(self, number: int, rule: RulePlan, ruling: RuleOutcome) -> list[Finding]:
         path, why = f"rules[{number}]", rule.why or None
         if ruling.status == "open":
             message = f"{rule_text(rule)}: {unknown_of(self.stage, rule, ruling)}"
@@ -65,7 +65,7 @@ class RulesAccount(msgspec.Struct, frozen=True):
         # Every breach is counted, though only the first ones are told.
         return told + told[-1:] * (len(ruling.breaches) - len(told))
 
-    def _check(self, rule: RulePlan, ruling: Ruling) -> RuleCheck:
+    def _check(self, rule: RulePlan, ruling: RuleOutcome) -> RuleCheck:
         calls = [
             call for breach in ruling.breaches[:_MOST_CALLS] for call in (breach.partner, breach.call) if call >= 0
         ]

@@ -99,7 +99,7 @@ def _has_matcher(value: Any) -> bool:
     return isinstance(value, dict) and any([str(key).startswith("$") for key in value])
 
 
-class Rule(UserModel):
+class CallRule(UserModel):
     """One rule: the calls it is about, one relation, and what may stand beside it."""
 
     beside: ClassVar[tuple[str, ...]] = ("same", "directly", "per", "must_apply", "why")

@@ -10,7 +10,7 @@ from ._pairing import (
     maximum_pairing as maximum_pairing,
     only_pairing as only_pairing,
 )
-from ._readings import Reader as Reader, Reading as Reading
+from ._readings import Reader as Reader, StepReading as StepReading
 from ._retrace import Occurrence as Occurrence
 from ._subsequence import (
     common_length as common_length,
@@ -22,10 +22,10 @@ from ._tree import (
     AnyOrder as AnyOrder,
     AtOnce as AtOnce,
     InOrder as InOrder,
-    Node as Node,
     OneCall as OneCall,
     OneOf as OneOf,
     Perhaps as Perhaps,
     Repeat as Repeat,
+    StepNode as StepNode,
 )
 from ._weights import SearchBudget as SearchBudget

@@ -9,14 +9,14 @@ from ._intervals import Range
 from ._pairing import Row
 from ._retrace import Occurrence, retrace
 from ._search import Calls, solve
-from ._tree import Node, Part, parts_of
+from ._tree import Part, StepNode, parts_of
 from ._weights import Link, SearchBudget, Weights
 
 _HUGE = 1 << 60
 """More steps than any reading can have: beside it, one pair is worth more than all steps that are missing."""
 
 
-class Reading:
+class StepReading:
     """One way to read an expectation: how many calls are paired, how many steps are missing, how many calls are extra.
 
     `extra` is 0 where extra calls are allowed. Which call is paired with which step is found out when it is asked for.
@@ -42,7 +42,7 @@ class Reading:
 class Reader:
     """An expectation, ready to be read against the calls of many runs."""
 
-    def __init__(self, tree: Node) -> None:
+    def __init__(self, tree: StepNode) -> None:
         self.part = parts_of(tree)
 
     def read(
@@ -54,7 +54,7 @@ class Reader:
         budget: SearchBudget,
         batches: Sequence[Range] = (),
         free: Sequence[Range] = (),
-    ) -> Reading:
+    ) -> StepReading:
         """The reading that counts: of all of them the one with the highest ratio, and of these the most pairs.
 
         The ratio is that of pairs to steps where extra calls are allowed, else twice the pairs to steps and calls
@@ -73,17 +73,17 @@ class Reader:
         return _best(self.part, held, extras=extras, free=True)
 
 
-def _best(part: Part, calls: Calls, *, extras: bool, free: bool) -> Reading:
+def _best(part: Part, calls: Calls, *, extras: bool, free: bool) -> StepReading:
     """The best reading by Newton's method: the ratio that a pass ends with is the guess of the next one."""
     over, under = 1, 1
-    fewest: Reading | None = None
+    fewest: StepReading | None = None
     while True:
         weights = Weights.of(over, under, calls.number, extras=extras)
         value, link = solve(part, calls, weights, free=free)
         matched = value % (calls.number + 1)
         worth = under if extras else 2 * under
         size = (worth * matched - (value - matched) // (calls.number + 1)) // over
-        reading = Reading(matched, size - matched, 0 if extras else calls.number - matched, part, calls, link)
+        reading = StepReading(matched, size - matched, 0 if extras else calls.number - matched, part, calls, link)
         if reading.is_met or part.size is not None:
             return reading
         if not matched and fewest is not None:

@@ -17,42 +17,42 @@ class OneCall(msgspec.Struct, frozen=True):
 class InOrder(msgspec.Struct, frozen=True):
     """Steps one after the other."""
 
-    items: tuple[Node, ...]
+    items: tuple[StepNode, ...]
 
 
 class AnyOrder(msgspec.Struct, frozen=True):
     """Steps that do not constrain each other: sequences among them are interleaved."""
 
-    items: tuple[Node, ...]
+    items: tuple[StepNode, ...]
 
 
 class AtOnce(msgspec.Struct, frozen=True):
     """Steps in any order whose calls all belong to one batch."""
 
-    items: tuple[Node, ...]
+    items: tuple[StepNode, ...]
 
 
 class Perhaps(msgspec.Struct, frozen=True):
     """A step that may be left out."""
 
-    item: Node
+    item: StepNode
 
 
 class OneOf(msgspec.Struct, frozen=True):
     """Exactly one of several steps."""
 
-    items: tuple[Node, ...]
+    items: tuple[StepNode, ...]
 
 
 class Repeat(msgspec.Struct, frozen=True):
     """A step several times in a row; without `at_most` as often as you like."""
 
-    item: Node
+    item: StepNode
     at_least: int = 1
     at_most: int | None = None
 
 
-Node: TypeAlias = Union[OneCall, InOrder, AnyOrder, AtOnce, Perhaps, OneOf, Repeat]  # noqa: UP007 - it is recursive
+StepNode: TypeAlias = Union[OneCall, InOrder, AnyOrder, AtOnce, Perhaps, OneOf, Repeat]  # noqa: UP007 - it is recursive
 
 
 class Slot(msgspec.Struct, frozen=True):
@@ -70,7 +70,7 @@ class Part(msgspec.Struct, frozen=True):
 
     number: int
     """Its place among all parts; what the search notes about a part it notes by this number."""
-    node: Node
+    node: StepNode
     items: tuple[Part, ...]
     leaves: tuple[int, ...]
     """The leaves inside, in the order in which they are written."""
@@ -82,12 +82,12 @@ class Part(msgspec.Struct, frozen=True):
     """Whether a second round of it adds nothing to the first: it repeats itself without end."""
 
 
-def parts_of(node: Node) -> Part:
+def parts_of(node: StepNode) -> Part:
     """Return a node and everything inside it, numbered."""
     return _part(node, iter(range(1 << 62)))
 
 
-def _part(node: Node, numbers: Iterator[int]) -> Part:
+def _part(node: StepNode, numbers: Iterator[int]) -> Part:
     number = next(numbers)
     inside = () if isinstance(node, OneCall) else node.items if hasattr(node, "items") else (node.item,)
     items = tuple([_part(item, numbers) for item in inside])
@@ -95,7 +95,7 @@ def _part(node: Node, numbers: Iterator[int]) -> Part:
     return Part(number, node, items, leaves, _slots(node, items), _size(node, items), _is_closed(node, items))
 
 
-def _size(node: Node, items: tuple[Part, ...]) -> int | None:
+def _size(node: StepNode, items: tuple[Part, ...]) -> int | None:
     sizes = {item.size for item in items}
     if isinstance(node, OneCall):
         return 1
@@ -109,13 +109,13 @@ def _size(node: Node, items: tuple[Part, ...]) -> int | None:
     return total
 
 
-def _is_closed(node: Node, items: tuple[Part, ...]) -> bool:
+def _is_closed(node: StepNode, items: tuple[Part, ...]) -> bool:
     if isinstance(node, Repeat):
         return node.at_least <= 1 and node.at_most is None
     return not isinstance(node, OneCall) and len(items) == 1 and items[0].is_closed
 
 
-def _slots(node: Node, items: tuple[Part, ...]) -> tuple[Slot, ...] | None:
+def _slots(node: StepNode, items: tuple[Part, ...]) -> tuple[Slot, ...] | None:
     if isinstance(node, OneCall):
         return (Slot((node.leaf,)),)
     held = [item.slots for item in items]

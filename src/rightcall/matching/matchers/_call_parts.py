@@ -15,7 +15,7 @@ from rightcall.values.results import Difference, value_text
 from rightcall.values.trajectory import ToolCall, has_failed
 
 from ._expectations import BEYOND, SOURCES
-from ._moments import Moment
+from ._moments import CallMoment
 from ._names import NamePattern
 from ._patterns import NOT_LITERAL, ArgsPolicy, CallPattern, OutputPattern, Pattern
 
@@ -77,11 +77,11 @@ class CallPart(ABC):
         """What is expected, as it is written."""
 
     @abstractmethod
-    def accepts(self, call: ToolCall, moment: Moment | None) -> bool | None:
+    def accepts(self, call: ToolCall, moment: CallMoment | None) -> bool | None:
         """Return whether a call has this part as expected; `None` where the trace does not tell."""
 
     @abstractmethod
-    def differences_from(self, call: ToolCall, moment: Moment | None) -> tuple[Difference, ...]:
+    def differences_from(self, call: ToolCall, moment: CallMoment | None) -> tuple[Difference, ...]:
         """Where the part is not as expected; nothing where the trace does not tell."""
 
 
@@ -101,10 +101,10 @@ class ArgsPart(CallPart):
     def shown(self) -> Any:
         return self._pattern.args
 
-    def accepts(self, call: ToolCall, moment: Moment | None) -> bool | None:
+    def accepts(self, call: ToolCall, moment: CallMoment | None) -> bool | None:
         return self._pattern.accepts_at(call, moment)
 
-    def differences_from(self, call: ToolCall, moment: Moment | None) -> tuple[Difference, ...]:
+    def differences_from(self, call: ToolCall, moment: CallMoment | None) -> tuple[Difference, ...]:
         return self._pattern.differences_at(call, moment)
 
 
@@ -123,10 +123,10 @@ class OutputPart(CallPart):
     def shown(self) -> Any:
         return self._pattern.output
 
-    def accepts(self, call: ToolCall, moment: Moment | None) -> bool | None:
+    def accepts(self, call: ToolCall, moment: CallMoment | None) -> bool | None:
         return self._pattern.accepts(call)
 
-    def differences_from(self, call: ToolCall, moment: Moment | None) -> tuple[Difference, ...]:
+    def differences_from(self, call: ToolCall, moment: CallMoment | None) -> tuple[Difference, ...]:
         found = self._pattern.differences_from(call)
         return tuple([replace(each, path="output" + each.path.removeprefix("$")) for each in found])
 
@@ -146,11 +146,11 @@ class StatusPart(CallPart):
     def shown(self) -> Any:
         return self._status
 
-    def accepts(self, call: ToolCall, moment: Moment | None) -> bool | None:
+    def accepts(self, call: ToolCall, moment: CallMoment | None) -> bool | None:
         failed = has_failed(call)
         return None if failed is None else failed is self._fails
 
-    def differences_from(self, call: ToolCall, moment: Moment | None) -> tuple[Difference, ...]:
+    def differences_from(self, call: ToolCall, moment: CallMoment | None) -> tuple[Difference, ...]:
         if self.accepts(call, moment) is not False:
             return ()
         return (Difference("status", self._status, "ok" if self._fails else f"error {value_text(call.error)}"),)
@@ -171,11 +171,11 @@ class FieldPart(CallPart):
     def shown(self) -> Any:
         return self._value
 
-    def accepts(self, call: ToolCall, moment: Moment | None) -> bool | None:
+    def accepts(self, call: ToolCall, moment: CallMoment | None) -> bool | None:
         found = getattr(call, self.part)
         return None if found is None else bool(found == self._value)
 
-    def differences_from(self, call: ToolCall, moment: Moment | None) -> tuple[Difference, ...]:
+    def differences_from(self, call: ToolCall, moment: CallMoment | None) -> tuple[Difference, ...]:
         if self.accepts(call, moment) is not False:
             return ()
         return (Difference(self.part, value_text(self._value), value_text(getattr(call, self.part))),)
@@ -223,7 +223,7 @@ class PartsPattern(Pattern):
     def accepts(self, call: ToolCall) -> bool | None:
         return self.accepts_at(call, None)
 
-    def accepts_at(self, call: ToolCall, moment: Moment | None) -> bool | None:
+    def accepts_at(self, call: ToolCall, moment: CallMoment | None) -> bool | None:
         known = True
         for part in self.parts:
             accepted = part.accepts(call, moment)
@@ -238,10 +238,12 @@ class PartsPattern(Pattern):
     def differences_from(self, call: ToolCall) -> tuple[Difference, ...]:
         return self.differences_at(call, None)
 
-    def differences_at(self, call: ToolCall, moment: Moment | None) -> tuple[Difference, ...]:
+    def differences_at(self, call: ToolCall, moment: CallMoment | None) -> tuple[Difference, ...]:
         return tuple([each for found in self.differences_by_part(call, moment).values() for each in found])
 
-    def differences_by_part(self, call: ToolCall, moment: Moment | None) -> Mapping[PartName, tuple[Difference, ...]]:
+    def differences_by_part(
+        self, call: ToolCall, moment: CallMoment | None
+    ) -> Mapping[PartName, tuple[Difference, ...]]:
         """The differences of each part that is surely not as expected."""
         return {
             part.part: part.differences_from(call, moment) for part in self.parts if part.accepts(call, moment) is False

@@ -13,7 +13,7 @@ from rightcall.values.results import Difference, text_pair, value_text
 
 from ._equality import equal
 from ._expectations import BEYOND, Compiler, Expectation, decided, is_literal, is_matcher, size_of
-from ._moments import Moment
+from ._moments import CallMoment
 
 _MOST = 20
 _COMPILING = 20
@@ -22,7 +22,7 @@ _PLAIN_KEY = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_-]{0,60}")
 
 
 def argument_differences(
-    expected: Any, actual: Mapping[str, Any], policy: str, moment: Moment | None = None
+    expected: Any, actual: Mapping[str, Any], policy: str, moment: CallMoment | None = None
 ) -> tuple[Difference, ...]:
     """Where a call's arguments differ from the expected ones, under an argument policy; at most 20 places.
 
@@ -40,7 +40,7 @@ def argument_differences(
     return _within_budget(found, expected, actual)
 
 
-def value_differences(expected: Any, actual: Any, moment: Moment | None = None) -> tuple[Difference, ...]:
+def value_differences(expected: Any, actual: Any, moment: CallMoment | None = None) -> tuple[Difference, ...]:
     """Where a value differs from the expected one, leaf by leaf; at most 20 places.
 
     Where finding the places takes too many steps, the value differs as a whole.
@@ -59,7 +59,7 @@ def _within_budget(found: Iterator[Difference], expected: Any, actual: Any) -> t
         return (Difference("$", *text_pair(expected, actual)),)
 
 
-def _walk(expected: Any, actual: Any, path: str, moment: Moment | None) -> Iterator[Difference]:
+def _walk(expected: Any, actual: Any, path: str, moment: CallMoment | None) -> Iterator[Difference]:
     spend(1)
     if isinstance(expected, dict) and isinstance(actual, dict) and not is_matcher(expected):
         for key in dict.fromkeys((*expected, *actual)):
@@ -71,7 +71,7 @@ def _walk(expected: Any, actual: Any, path: str, moment: Moment | None) -> Itera
         yield Difference(path, *text_pair(expected, actual))
 
 
-def _is_met(expected: Any, actual: Any, moment: Moment | None) -> bool:
+def _is_met(expected: Any, actual: Any, moment: CallMoment | None) -> bool:
     if is_literal(expected):
         return equal(expected, actual)
     compiled = _compiled(expected)
@@ -87,7 +87,7 @@ def _compiled(expected: Any) -> Expectation:
 
 
 def _at_key(
-    expected: Mapping[str, Any], actual: Mapping[str, Any], key: str, path: str, moment: Moment | None
+    expected: Mapping[str, Any], actual: Mapping[str, Any], key: str, path: str, moment: CallMoment | None
 ) -> Iterator[Difference]:
     path = f"{path}.{key}" if _PLAIN_KEY.fullmatch(key) else f"{path}[{value_text(key)}]"
     if key not in expected:

@@ -13,7 +13,7 @@ from rightcall.values.decoding import admit
 from ._equality import equal, holds_nan, is_delicate, same_kinds
 
 if TYPE_CHECKING:
-    from ._moments import Moment
+    from ._moments import CallMoment
 
 SOURCES = frozenset({"$from"})
 """Matchers that ask where a value comes from."""
@@ -52,7 +52,7 @@ class Expectation(ABC):
         """Return whether it is right that there is no value at all."""
         return False
 
-    def at(self, moment: Moment) -> Expectation:
+    def at(self, moment: CallMoment) -> Expectation:
         """The expectation for a call at this moment."""
         return self
 
@@ -165,7 +165,7 @@ class Contextual(Expectation):
     def matches(self, actual: Any) -> bool:
         raise TypeError("this expectation depends on the moment of a call")
 
-    def at(self, moment: Moment) -> Expectation:
+    def at(self, moment: CallMoment) -> Expectation:
         inner = moment.turned() if self._negates else moment
         return self._build([part.at(inner) for part in self._parts])
 
@@ -179,7 +179,7 @@ def made_of(parts: list[Expectation], build: Build, *, negates: bool = False) ->
     return Contextual(parts, build, negates) if any([part.needs_moment for part in parts]) else build(parts)
 
 
-def decided(expectation: Expectation, actual: Any, moment: Moment) -> bool | None:
+def decided(expectation: Expectation, actual: Any, moment: CallMoment) -> bool | None:
     """Return whether a value of a call at a moment is what was expected; `None` where the trace does not tell."""
     surely, possibly = (moment, moment.turned()) if moment.surely else (moment.turned(), moment)
     if not expectation.at(possibly).matches(actual):

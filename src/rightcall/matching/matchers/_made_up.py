@@ -13,7 +13,7 @@ from rightcall.values.results import value_text
 from rightcall.values.trajectory import ToolCall
 
 from ._expectations import SOURCES, Compiler, is_matcher
-from ._moments import Moment
+from ._moments import CallMoment
 from ._operand import Operand
 from ._sources import Source, history_of, source_of
 
@@ -41,7 +41,7 @@ class MadeUp(msgspec.Struct, frozen=True):
         return f"{told} ({self.seen:,} value{'s' * (self.seen > 1)} there: {', '.join(self.examples)}{more})"
 
 
-def made_up_values(expected: Any, call: ToolCall, moment: Moment | None) -> tuple[MadeUp, ...]:
+def made_up_values(expected: Any, call: ToolCall, moment: CallMoment | None) -> tuple[MadeUp, ...]:
     """The arguments of a call that surely do not come from where the expected arguments say, at most 20 of them.
 
     Those inside of another matcher, such as `$anyOf`, are not told: they are one way of several.
@@ -62,7 +62,7 @@ def made_up_values(expected: Any, call: ToolCall, moment: Moment | None) -> tupl
     return tuple(found)
 
 
-def _told(path: str, source: Source, value: Any, moment: Moment) -> MadeUp:
+def _told(path: str, source: Source, value: Any, moment: CallMoment) -> MadeUp:
     history = history_of(moment.trajectory)
     seen, examples = history.sample(source, moment.position)
     return MadeUp(path, history.unseen(source, value, moment.position), source, seen, tuple(examples))

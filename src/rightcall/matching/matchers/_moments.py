@@ -10,7 +10,7 @@ import msgspec
 from rightcall.values.trajectory import Trajectory
 
 
-class Moment(msgspec.Struct, frozen=True):
+class CallMoment(msgspec.Struct, frozen=True):
     """One call of a run, by its position in the trajectory.
 
     `surely` says how to take what the trace does not tell: as a no, or else as a yes. A matcher is asked both ways, and
@@ -21,10 +21,10 @@ class Moment(msgspec.Struct, frozen=True):
     position: int
     surely: bool = False
 
-    def turned(self) -> Moment:
+    def turned(self) -> CallMoment:
         """The same moment for what is denied: there a no is the careful answer where a yes would have been."""
-        return Moment(self.trajectory, self.position, not self.surely)
+        return CallMoment(self.trajectory, self.position, not self.surely)
 
 
-MomentOf: TypeAlias = Callable[[int], Moment | None]
+MomentOf: TypeAlias = Callable[[int], CallMoment | None]
 """The moment of a call, given its place among the calls that are compared; `None` where it is not known."""

@@ -44,7 +44,7 @@ class NamePattern(msgspec.Struct, frozen=True):
         return True
 
 
-class ToolNames(Set[str]):
+class NameSet(Set[str]):
     """Names of tools, some of them written with `*`: a name is in it that is written there, or fits."""
 
     __slots__ = ("_exact", "_patterns")
@@ -75,4 +75,4 @@ def tool_names(written: Iterable[str]) -> Set[str]:
     names = dict.fromkeys(written)
     patterns = tuple([NamePattern.of(name) for name in names if "*" in name])
     exact = frozenset([name for name in names if "*" not in name])
-    return ToolNames(exact, patterns) if patterns else exact
+    return NameSet(exact, patterns) if patterns else exact

@@ -28,7 +28,7 @@ from ._expectations import (
     made_of,
     object_of,
 )
-from ._moments import Moment
+from ._moments import CallMoment
 
 ArgsPolicy: TypeAlias = Literal["exact", "subset", "superset", "ignore"]
 """How the arguments of an expected call are compared with those of an actual one.
@@ -87,7 +87,7 @@ class Pattern(ABC):
     def accepts(self, call: ToolCall) -> bool | None:
         """Return whether a call of this name satisfies the expectation; `None` where the trace does not tell."""
 
-    def accepts_at(self, call: ToolCall, moment: Moment | None) -> bool | None:
+    def accepts_at(self, call: ToolCall, moment: CallMoment | None) -> bool | None:
         """The same, given the moment of the call; without it, what depends on that is not known."""
         return self.accepts(call)
 
@@ -99,7 +99,7 @@ class Pattern(ABC):
     def differences_from(self, call: ToolCall) -> tuple[Difference, ...]:
         """Where a call of this name is not what was expected; nothing where the trace does not tell."""
 
-    def differences_at(self, call: ToolCall, moment: Moment | None) -> tuple[Difference, ...]:
+    def differences_at(self, call: ToolCall, moment: CallMoment | None) -> tuple[Difference, ...]:
         """The same, given the moment of the call."""
         return self.differences_from(call)
 
@@ -148,7 +148,7 @@ class CallPattern(Pattern):
             return True
         return None if "args" in call.unrecorded else self._test(_EMPTY)
 
-    def accepts_at(self, call: ToolCall, moment: Moment | None) -> bool | None:
+    def accepts_at(self, call: ToolCall, moment: CallMoment | None) -> bool | None:
         if self._contextual is None or moment is None or (call.args is None and "args" in call.unrecorded):
             return self.accepts(call)
         return decided(self._contextual, call.args or _EMPTY, moment)
@@ -159,7 +159,7 @@ class CallPattern(Pattern):
     def differences_from(self, call: ToolCall) -> tuple[Difference, ...]:
         return self.differences_at(call, None)
 
-    def differences_at(self, call: ToolCall, moment: Moment | None) -> tuple[Difference, ...]:
+    def differences_at(self, call: ToolCall, moment: CallMoment | None) -> tuple[Difference, ...]:
         if "args" in call.unrecorded:
             return ()
         return argument_differences(self.args, call.args or _EMPTY, self.policy, moment)

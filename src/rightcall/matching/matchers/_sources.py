@@ -13,7 +13,7 @@ from rightcall.limits import spend
 from rightcall.values.trajectory import Clock, ToolCall, Trajectory
 
 from ._expectations import Expectation
-from ._moments import Moment
+from ._moments import CallMoment
 from ._names import tool_names
 from ._operand import Matcher, Operand
 from ._paths import ValuePath
@@ -94,7 +94,7 @@ class FromSource(Expectation):
     def matches(self, actual: Any) -> bool:
         raise TypeError("where a value comes from is not known without the moment of its call")
 
-    def at(self, moment: Moment) -> Expectation:
+    def at(self, moment: CallMoment) -> Expectation:
         def test(actual: Any) -> bool:
             held = history_of(moment.trajectory).has_seen(self.source, actual, moment.position)
             return held is True or (held is None and not moment.surely)
