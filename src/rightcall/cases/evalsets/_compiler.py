@@ -153,6 +153,7 @@ class Compiler:
         check_mocks(written.mocks, (*place, "mocks"), self._document)
         checks = [self._check(key, item, (*place, "expect", key)) for key, item in written.expect.items()]
         checks += [self._turns_check(key, written, place) for key in turn_keys(written, place, self._document)]
+        repeat, needed = self._repeats(written, place)
         return Case(
             id=written.id,
             source=self._document.source((*place, "id")),
@@ -166,7 +167,20 @@ class Compiler:
             tags=written.tags,
             metadata=written.metadata,
             mocks=written.mocks,
+            repeat=repeat,
+            min_repeat_pass=needed,
         )
+
+    def _repeats(self, written: WrittenCase, place: Path) -> tuple[int | None, int | None]:
+        """Return how often a case is run, and how often it has to pass. Raises `DocumentError`."""
+        defaults = self._defaults
+        repeat = written.repeat if written.repeat is not None else defaults.repeat
+        needed = written.min_repeat_pass if written.min_repeat_pass is not None else defaults.min_repeat_pass
+        if repeat is not None and needed is not None and needed > repeat:
+            key = "repeat" if written.min_repeat_pass is None and written.repeat is not None else "min_repeat_pass"
+            where = (*place, key) if getattr(written, key) is not None else ("defaults", key)
+            raise self._problem(f"min_repeat_pass {needed} is more than repeat {repeat}", where)
+        return repeat, needed
 
     def _check(self, key: str, value: Any, place: Path) -> Check:
         with self._document.locating_errors(place):

@@ -18,6 +18,7 @@ def _case_id(value: str) -> str:
 
 
 Number = Annotated[int | float, Bounds(least=0, finite=True)]
+Repeats = Annotated[int, Bounds(least=1, most=10_000)]
 CaseId = Annotated[str, After(_case_id)]
 
 
@@ -29,6 +30,8 @@ class WrittenDefaults(UserModel):
     args: Any = "subset"
     threshold: Any = 1.0
     timeout: Number | None = None
+    repeat: Repeats | None = None
+    min_repeat_pass: Repeats | None = None
 
 
 class WrittenEvaluator(UserModel):
@@ -59,6 +62,8 @@ class WrittenCase(UserModel):
     tags: tuple[str, ...] = ()
     metadata: dict[str, Any] = {}
     mocks: dict[str, Any] = {}
+    repeat: Repeats | None = None
+    min_repeat_pass: Repeats | None = None
     expect: dict[str, Any] = {}
 
     def check(self) -> None:

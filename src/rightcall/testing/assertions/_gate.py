@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 from rightcall.cases.evalsets import load_eval_set_with_code
-from rightcall.errors import CheckFailedError, CriteriaError, InputError, NotMeasuredError, shown
-from rightcall.reporting.changes import GatePlan, GateRule, Rounds, gate_base
+from rightcall.errors import CheckFailedError, CriteriaError, InputError, NotMeasuredError, nearest, shown
+from rightcall.reporting.changes import Decision, GatePlan, GateRule, Rounds, gate_base
 from rightcall.reporting.reports import gate_record
 from rightcall.reporting.store import RUNS, GateRecord, case_digest
 from rightcall.values.redaction import redacted_text
@@ -21,16 +21,22 @@ from ._delivery import Problem, hide_internal_frames, raise_or_keep
 _REMEDY = "load it with load_eval_set_with_code(…, trust=True)"
 
 
+class GateOptions(TypedDict, total=False):
+    """What a gate asks."""
+
+    rule_out: float
+    """The drop that `no worse` has to rule out; 0.10 by default."""
+    allow_drop: float
+    """A drop that may be proven and still passes; 0 by default."""
+    confidence: float
+    """1 minus the rate of false alarms; 0.95 by default."""
+    inconclusive: Literal["pass", "fail"]
+    """Whether what cannot be told passes, the default; pytest then skips the test."""
+
+
 @hide_internal_frames
 def gate(
-    results: Sequence[CaseResult],
-    base: str,
-    *,
-    rule_out: float = 0.10,
-    allow_drop: float = 0.0,
-    confidence: float = 0.95,
-    inconclusive: Literal["pass", "fail"] = "pass",
-    runs: str | Path = RUNS,
+    results: Sequence[CaseResult], base: str, *, runs: str | Path = RUNS, **rule: Unpack[GateOptions]
 ) -> GateRecord:
     """Compare results with a base, by trials, and raise if they are worse.
 
@@ -40,11 +46,8 @@ def gate(
     Args:
         results: The results of one eval set, all repeats of each case, as `evaluate` returns them.
         base: A baseline file, a run, or a branch, of which the newest finished run of the eval set is meant.
-        rule_out: The drop that `no worse` has to rule out.
-        allow_drop: A drop that may be proven and still passes.
-        confidence: 1 minus the rate of false alarms.
-        inconclusive: Whether what cannot be told passes.
         runs: The folder of all runs.
+        rule: What the gate asks: `rule_out`, `allow_drop`, `confidence`, `inconclusive`.
 
     Returns:
         What the gate said.
@@ -55,42 +58,51 @@ def gate(
         RightcallError: the base cannot be read, or the results are not of one eval set.
     """
     __tracebackhide__ = True
-    rule = gate_rule(rule_out, allow_drop, confidence, inconclusive)
+    said = gate_record(_decision(results, base, Path(runs), gate_rule(rule)))
+    problem = gate_problem(said, results)
+    if problem is not None:
+        raise_or_keep(problem)
+    skip(untold(said))
+    return said
+
+
+def _decision(results: Sequence[CaseResult], base: str, runs: Path, rule: GateRule) -> Decision:
     evalset, questions = _questions(results)
-    found = gate_base(base, evalset, Path(runs))
-    trials: dict[str, int] = {}
+    found = gate_base(base, evalset, runs)
+    often: dict[str, int] = {}
     for result in results:
-        trials[result.case_id] = max(trials.get(result.case_id, 0), result.repeat + 1)
-    most = max(trials.values())
-    asked = {case_id: questions[case_id] for case_id in trials}
-    rounds = Rounds(
-        GatePlan(
-            rule=rule, least=most, most=most, questions=asked, base=found.sides, base_name=found.name, rounds_of=trials
-        )
+        often[result.case_id] = max(often.get(result.case_id, 0), result.repeat + 1)
+    most = max(often.values())
+    plan = GatePlan(
+        rule=rule,
+        least=most,
+        most=most,
+        questions={case_id: questions[case_id] for case_id in often},
+        base=found.sides,
+        base_name=found.name,
+        rounds_of=often,
     )
+    rounds = Rounds(plan)
     for result in results:
         rounds.add(result.case_id, result.repeat, result.verdict)
     if rounds.decision is None:
         raise InputError("repeats are missing: give all results that `evaluate` returned")
-    said = gate_record(rounds.decision)
-    problem = gate_problem(said, results)
-    if problem is not None:
-        raise_or_keep(problem)
-    if text := untold(said):
-        skip(text)
-    return said
+    return rounds.decision
 
 
-def gate_rule(rule_out: float, allow_drop: float, confidence: float, inconclusive: str) -> GateRule:
+def gate_rule(given: GateOptions) -> GateRule:
     """Return what a gate asks. Raises `CriteriaError`."""
-    shares: Mapping[str, Any] = {"rule_out": rule_out, "allow_drop": allow_drop, "confidence": confidence}
-    for name, share in shares.items():
+    rule: dict[str, Any] = dict(given)
+    for name in rule:
+        if name not in GateRule.__struct_fields__:
+            raise CriteriaError(f"a gate has no {name!r:.40}; {nearest(name, GateRule.__struct_fields__)}")
+    inconclusive = rule.get("inconclusive", "pass")
+    for name, share in [(name, share) for name, share in rule.items() if name != "inconclusive"]:
         if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0.0 <= share <= 1.0:
             raise CriteriaError(f"{name} is a share from 0 to 1, not {shown(share)}")
     if inconclusive not in ("pass", "fail"):
         raise CriteriaError(f"inconclusive is 'pass' or 'fail', not {shown(inconclusive)}")
-    kind: Literal["pass", "fail"] = "fail" if inconclusive == "fail" else "pass"
-    return GateRule(rule_out=rule_out, allow_drop=allow_drop, confidence=confidence, inconclusive=kind)
+    return GateRule(**rule)
 
 
 def gate_problem(said: GateRecord, results: Sequence[CaseResult]) -> Problem | None:
@@ -110,8 +122,8 @@ def untold(said: GateRecord) -> str:
 
 
 def skip(text: str) -> None:
-    """Skip the test of pytest that runs now, so that the warning is seen; nothing where none does."""
-    if "pytest" in sys.modules and "PYTEST_CURRENT_TEST" in os.environ:
+    """Skip the test of pytest that runs now, so that the warning is seen; nothing where none does, or says nothing."""
+    if text and "pytest" in sys.modules and "PYTEST_CURRENT_TEST" in os.environ:
         sys.modules["pytest"].skip(text)
 
 
