@@ -225,3 +225,13 @@ def test_a_gate_over_traces_that_are_not_kept_is_refused(shop: Path) -> None:
 
     assert done.returncode == 2
     assert "give --evalset and --keep" in done.stderr
+
+
+def test_a_case_has_at_most_the_rounds_that_it_says(shop: Path) -> None:
+    (shop / "shop.yaml").write_text(CASES.replace("{id: laptop,", "{id: laptop, repeat: 2,"))
+
+    done = rightcall("run", "agent.py:answer", "shop.yaml", "--repeat", "3..6", "--gate", "base.json", cwd=shop)
+
+    assert done.returncode == 0
+    assert re.search(r"laptop +2/2", done.stdout)
+    assert re.search(r"phone +6/6", done.stdout)

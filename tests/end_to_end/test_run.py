@@ -335,6 +335,52 @@ def test_fail_fast_stops_when_the_case_cannot_pass_any_more(shop: Path) -> None:
     assert "2/4" in lost.stdout  # the second failure is the one too many
 
 
+def test_cases_say_how_often_they_run_and_have_to_pass(shop: Path) -> None:
+    (shop / "shop.yaml").write_text(
+        "defaults: {repeat: 4, min_repeat_pass: 2}\ncases:\n"
+        "  - {id: a, input: {query: x}, expect: {calls: [{search: {query: odd}}]}}\n"
+        "  - {id: b, repeat: 3, min_repeat_pass: 3, input: {query: x}, expect: {calls: [search]}}\n"
+    )
+    options = ["run", "agent.py:count", "shop.yaml", "--workers", "1"]
+
+    own = rightcall(*options, cwd=shop)
+    reported = rightcall("report", "last", "--format", "json", cwd=shop)
+    asked = rightcall(*options, "--repeat", "1", "--case", "b", cwd=shop)
+
+    assert (own.returncode, asked.returncode) == (0, 0)
+    trials = json.loads(reported.stdout)["trials"]
+    assert {case: (sum_of(each), each["needed"], each["verdict"]) for case, each in trials.items()} == {
+        "a": (4, 2, "passed"),
+        "b": (3, 3, "passed"),
+    }
+    assert "1 passed" in asked.stdout
+
+
+def sum_of(trials: dict[str, int]) -> int:
+    return sum([trials[name] for name in ("passed", "failed", "error", "not_measured")])
+
+
+def test_the_command_says_it_before_the_case_and_the_case_before_the_configuration(shop: Path) -> None:
+    (shop / "rightcall.toml").write_text("repeat = 5\n")
+    case = "{id: a, repeat: 2, input: {query: x}, expect: {calls: [search]}}"
+    evalset(shop, case, "{id: b, input: {query: x}, expect: {calls: [search]}}")
+
+    configured = rightcall("run", "agent.py:answer", "shop.yaml", cwd=shop)
+    asked = rightcall("run", "agent.py:answer", "shop.yaml", "--repeat", "3", cwd=shop)
+
+    assert re.findall(r"(\d)/\d", configured.stdout) == ["2", "5"]
+    assert re.findall(r"(\d)/\d", asked.stdout) == ["3", "3"]
+
+
+def test_a_run_that_says_nothing_of_rounds_can_be_resumed(shop: Path) -> None:
+    evalset(shop, "{id: a, input: {query: x}, expect: {calls: [search]}}")
+    rightcall("run", "agent.py:answer", "shop.yaml", "--repeat", "3", cwd=shop)
+
+    resumed = rightcall("run", "agent.py:answer", "shop.yaml", "--resume", "last", cwd=shop)
+
+    assert (resumed.returncode, "3/3" in resumed.stdout) == (0, True)
+
+
 def test_what_was_not_reached_last_time_did_not_pass(shop: Path) -> None:
     evalset(shop, *[f"{{id: c{number}, input: {{query: x}}, expect: {{calls: []}}}}" for number in range(20)])
     rightcall("run", "agent.py:answer", "shop.yaml", "--fail-fast", "--workers", "1", cwd=shop)

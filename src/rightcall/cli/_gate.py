@@ -44,7 +44,7 @@ def gate_plan(
     """Return what is asked of a run.
 
     Args:
-        options: Those of the gate, with `least` and `most` rounds and `min_repeat_pass`.
+        options: Those of the gate, with `least` and `most` rounds and how many are `needed` of each case.
         base: What the run is compared with, if anything.
         cases: The cases of the run.
         questions: The digest of the question of each.
@@ -66,7 +66,7 @@ def gate_plan(
         floor_inconclusive=options["inconclusive"] or "fail",
         must=_must(chosen, options["must"]) & frozenset(questions),
         rounds_of=rounds_of or {},
-        needed={case.id: options["min_repeat_pass"] for case in chosen if options["min_repeat_pass"] is not None},
+        needed=options["needed"],
     )
 
 

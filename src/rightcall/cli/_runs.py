@@ -143,7 +143,7 @@ def report_of(run: RunFolder, *, redacts: bool = True) -> Report:
     totals, evaluators = header.totals, header.evaluators
     repeats = run.repeats(always=header.gate is not None)
     if totals is None or header.finished is None:
-        tally, aggregates = Tally(run.needed), Aggregates()
+        tally, aggregates = Tally(run.needed, run.needed_of), Aggregates()
         for result in run.results():
             tally.add(result)
             aggregates.add(measures_of(result.results))
@@ -200,7 +200,7 @@ def failed_in(run: RunFolder, cases: Sequence[Case]) -> list[Case]:
 
 def sides_in(run: RunFolder) -> dict[str, CaseSide]:
     """What a run has of each of its cases. Raises `StoreError`."""
-    return sides_of(run.results(), run.needed)
+    return sides_of(run.results(), run.needed, run.needed_of)
 
 
 def compared(before: Mapping[str, CaseSide], after: Mapping[str, CaseSide], *, redacts: bool) -> Comparison:

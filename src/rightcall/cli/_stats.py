@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from rightcall.errors import InputError, nearest
-from rightcall.reporting.changes import CasePaths, Steadiness, case_paths, steadiness
+from rightcall.reporting.changes import CasePaths, Steadiness, case_paths, steadiness, steadiness_by
 from rightcall.reporting.reports import parting_lines, plan_lines, steadiness_lines
 from rightcall.reporting.store import RunFolder
 from rightcall.values.redaction import redacted
@@ -24,10 +24,13 @@ _TRIES = 5
     "-k", "k", type=click.IntRange(min=1, max=1_000), help="Tries that all have to pass; by default 5, or fewer."
 )
 @click.option("--case", "case_id", metavar="ID", help="Say where the runs of this case part.")
+@click.option("--by", metavar="KEY", help="Count what the traces call success: a key of metadata, such as reward.")
 @click.option("--plan", is_flag=True, help="Say how many repeats it takes to notice a drop.")
 @click.option("--runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")
 @no_redact_option
-def command(run: str, k: int | None, case_id: str | None, plan: bool, runs: str | None, no_redact: bool) -> int:
+def command(
+    run: str, k: int | None, case_id: str | None, by: str | None, plan: bool, runs: str | None, no_redact: bool
+) -> int:
     """Say how steady the cases of a run are: rates, intervals, the chance that all of k tries pass.
 
     RUN is a folder, the beginning of an id, a branch (its newest run), or `last`, the default. Repeats come from
@@ -39,7 +42,7 @@ def command(run: str, k: int | None, case_id: str | None, plan: bool, runs: str 
     if case_id is not None:
         lines = parting_lines(_paths(found, case_id, redacts=not no_redact), screen.paper())
     else:
-        counted = steadiness(found.trials())
+        counted = steadiness(found.trials()) if by is None else _counted_by(by, found)
         if plan:
             lines = plan_lines(counted, counted.most_trials)
         else:
@@ -48,6 +51,17 @@ def command(run: str, k: int | None, case_id: str | None, plan: bool, runs: str 
     for line in lines:
         screen.line(*line)
     return 0
+
+
+def _counted_by(key: str, run: RunFolder) -> Steadiness:
+    """Count by a key of the metadata of traces. Raises `InputError` where none of them has it."""
+    counted = steadiness_by(key, run.results())
+    if not any([case.measured.measured for case in counted.cases]):
+        known = {name for result in run.results() if result.trajectory for name in result.trajectory.metadata}
+        raise InputError(
+            f"no trace of run {run.short_id} says {key!r:.80}, true or a number; {nearest(key, sorted(known))}"
+        )
+    return counted
 
 
 def _headline(run: RunFolder, counted: Steadiness) -> str:

@@ -464,3 +464,30 @@ def test_a_key_like_none_that_is_known_lists_each_known_key_once(tmp_path: Path)
     keys = said.partition("known: ")[2].split(", ")
     assert "calls" in keys
     assert len(keys) == len(set(keys))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("cases: [{id: a, repeat: 2, min_repeat_pass: 3}]", "1:28: min_repeat_pass 3 is more than repeat 2"),
+        ("{defaults: {min_repeat_pass: 3}, cases: [{id: a, repeat: 2}]}", "min_repeat_pass 3 is more than repeat 2"),
+        ("cases: [{id: a, repeat: 0}]", "repeat"),
+    ],
+)
+def test_repeats_that_cannot_be_are_told_at_their_place(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "shop.yaml"
+    path.write_text(text)
+
+    with pytest.raises(DocumentError) as raised:
+        load_eval_set(path)
+
+    assert message in str(raised.value)
+
+
+def test_a_case_takes_its_repeats_from_the_defaults(tmp_path: Path) -> None:
+    path = tmp_path / "shop.yaml"
+    path.write_text("defaults: {repeat: 5, min_repeat_pass: 4}\ncases: [{id: a}, {id: b, repeat: 4}]")
+
+    cases = load_eval_set(path).cases
+
+    assert [(case.repeat, case.min_repeat_pass) for case in cases] == [(5, 4), (4, 4)]

@@ -1,6 +1,8 @@
 """How steady cases are, and where their runs part."""
 
-from rightcall.reporting.changes import CasePaths, case_paths, steadiness
+import pytest
+
+from rightcall.reporting.changes import CasePaths, case_paths, steadiness, steadiness_by
 from rightcall.reporting.store import Trial
 from rightcall.values.results import CaseResult, Finding, PlacedFinding, Source, Verdict
 from rightcall.values.trajectory import Trajectory
@@ -104,3 +106,41 @@ def test_runs_that_make_the_same_calls_do_not_part() -> None:
     found = parted(result(0, True, "a"), result(1, False, "a"))
 
     assert (found.paths, found.partings) == (1, ())
+
+
+def rewarded(case_id: str, repeat: int, reward: object) -> CaseResult:
+    """A result that failed, of a trace that says what it was worth."""
+    trajectory = Trajectory(metadata={"reward": reward})
+    return CaseResult(case_id=case_id, repeat=repeat, verdict="failed", score=0.0, source=PLACE, trajectory=trajectory)
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict"),
+    [
+        (1.0, "passed"),
+        (True, "passed"),
+        (0.0, "failed"),
+        (0.99, "failed"),
+        (False, "failed"),
+        ("1", "not_measured"),
+        (None, "not_measured"),
+        (float("nan"), "not_measured"),
+    ],
+)
+def test_what_a_source_calls_success_is_counted(value: object, verdict: str) -> None:
+    [case] = steadiness_by("reward", [rewarded("a", 0, value)]).cases
+
+    assert case.verdicts == (verdict,)
+
+
+def test_published_rewards_give_the_published_figures() -> None:
+    passes = [count for count, cases in enumerate((14, 12, 10, 4, 10)) for _ in range(cases)]
+    results = [
+        rewarded(f"task {task}", trial, float(trial < passed))
+        for task, passed in enumerate(passes)
+        for trial in range(4)
+    ]
+
+    counted = steadiness_by("reward", results)
+
+    assert [round(counted.all_of(k)[0] or 0.0, 4) for k in (1, 2, 3, 4)] == [0.42, 0.2733, 0.22, 0.2]

@@ -53,6 +53,10 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     metadata: Mapping[str, Any] = {}
     mocks: Mapping[str, Any] = {}
     """What tools answer instead of being run, as written in the file."""
+    repeat: int | None = None
+    """How often it is run, unless the command says so."""
+    min_repeat_pass: int | None = None
+    """How many repeats have to pass, unless the command says so; all by default."""
 
 
 class OverallCheck(msgspec.Struct, frozen=True):

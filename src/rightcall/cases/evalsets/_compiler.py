@@ -175,6 +175,7 @@ class Compiler:
             checks += self._turn_checks(turns, place)
         if self._policy is not None:
             checks = with_policy(self._policy, checks)
+        repeat, needed = self._repeats(written, place)
         return Case(
             id=written.id,
             source=self._document.source((*place, "id")),
@@ -188,7 +189,20 @@ class Compiler:
             tags=written.tags,
             metadata=written.metadata,
             mocks=written.mocks,
+            repeat=repeat,
+            min_repeat_pass=needed,
         )
+
+    def _repeats(self, written: WrittenCase, place: Path) -> tuple[int | None, int | None]:
+        """Return how often a case is run, and how often it has to pass. Raises `DocumentError`."""
+        defaults = self._defaults
+        repeat = written.repeat if written.repeat is not None else defaults.repeat
+        needed = written.min_repeat_pass if written.min_repeat_pass is not None else defaults.min_repeat_pass
+        if repeat is not None and needed is not None and needed > repeat:
+            key = "repeat" if written.min_repeat_pass is None and written.repeat is not None else "min_repeat_pass"
+            where = (*place, key) if getattr(written, key) is not None else ("defaults", key)
+            raise self._problem(f"min_repeat_pass {needed} is more than repeat {repeat}", where)
+        return repeat, needed
 
     def _check(self, key: str, value: Any, place: Path) -> Check:
         """Compile one expectation. Many cases expect the same, such as `never: [delete_user]`: they share it."""

@@ -18,6 +18,7 @@ def _case_id(value: str) -> str:
 
 
 Number = Annotated[int | float, Bounds(least=0, finite=True)]
+Repeats = Annotated[int, Bounds(least=1, most=10_000)]
 CaseId = Annotated[str, After(_case_id)]
 
 
@@ -38,6 +39,8 @@ class WrittenDefaults(UserModel):
     wildcards: Any = True
     weight: Number = 1.0
     timeout: Number | None = None
+    repeat: Repeats | None = None
+    min_repeat_pass: Repeats | None = None
 
 
 SETTINGS = ("extra", "parallel", "failed", "ignore_tools", "agent", "top_level", "wildcards", "partial_credit")
@@ -76,6 +79,8 @@ class WrittenCase(UserModel):
     tags: tuple[str, ...] = ()
     metadata: dict[str, Any] = {}
     mocks: dict[str, Any] = {}
+    repeat: Repeats | None = None
+    min_repeat_pass: Repeats | None = None
     expect: dict[str, Any] = {}
 
     def check(self) -> None:

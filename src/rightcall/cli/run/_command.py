@@ -134,6 +134,7 @@ def _run_options(context: click.Context, options: dict[str, Any]) -> RunRequest:
 
     configuration, given = configured(context, options)
     options["repeat_least"], options["repeat"] = options["repeat"]
+    options["is_repeat_given"] = "repeat" in given
     try:
         return msgspec.convert({**options, "given": sorted(given), "configuration": configuration}, RunRequest)
     except msgspec.ValidationError as problem:

@@ -178,9 +178,9 @@ class SpanListener:
 class Counts:
     """Totals of the results of a run, those that an earlier command finished among them."""
 
-    def __init__(self, cases: Mapping[str, Case], overall: Overall, min_repeat_pass: int | None) -> None:
+    def __init__(self, cases: Mapping[str, Case], overall: Overall, needed: Mapping[str, int]) -> None:
         self._cases = cases
-        self.tally = Tally(min_repeat_pass)
+        self.tally = Tally(by_case=needed)
         self.aggregates = Aggregates()
         self.overall = overall
         self.names = ToolNames(cases.values())

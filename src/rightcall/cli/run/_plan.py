@@ -65,7 +65,12 @@ class PlannedRun:
         # What an agent does depends on its files and on what answers for its tools: other results are not mixed in.
         agent = (self.chosen.agent, self.chosen.agent_digest())
         self.digests = {case.id: case_digest(case, *agent, self.recordings.of(case.id)) for case in self.cases.values()}
-        self.total = len(self.cases) * self.options.repeat
+        self.rounds: dict[str, int] = {case.id: asked.rounds(case) for case in self.cases.values()}
+        """How often each case is run."""
+        found = {case.id: asked.needed_of(case) for case in self.cases.values()}
+        self.needed: dict[str, int] = {case_id: needed for case_id, needed in found.items() if needed is not None}
+        """How many repeats of each case have to pass; all where it says nothing."""
+        self.total = sum(self.rounds.values())
         self.base: Base | None = None
         """What the gate compares with. A run of its branch that ends while this one lasts is not meant."""
         if asked.gate is not None:
@@ -102,7 +107,7 @@ class PlannedRun:
 
     def has(self, result: CaseResult) -> bool:
         """Whether a result is one of this plan."""
-        return result.case_id in self.cases and result.repeat < self.options.repeat
+        return result.case_id in self.cases and result.repeat < self.rounds[result.case_id]
 
     @property
     def waiting(self) -> int:
@@ -136,15 +141,17 @@ class PlannedRun:
         asked = self.options
         if not asked.is_gated:
             return None
-        options = {**msgspec.structs.asdict(asked), "least": asked.repeat_least, "most": asked.repeat}
+        most = max(self.rounds.values())
+        least = asked.repeat_least if asked.repeat_least < asked.repeat else most
+        options = {**msgspec.structs.asdict(asked), "least": min(least, most), "most": most, "needed": self.needed}
         questions = {case_id: digest.partition("-")[0] for case_id, digest in self.digests.items()}
         others = frozenset([case.id for case in self.chosen.eval_set.cases if case.id not in self.cases])
-        return gate_plan(options, self.base, self.cases.values(), questions, others)
+        return gate_plan(options, self.base, self.cases.values(), questions, others, self.rounds)
 
     def _jobs(self) -> Iterator[runner.CaseJob]:
-        for repeat in range(self.options.repeat):
+        for repeat in range(max(self.rounds.values())):
             for case in self.cases.values():
-                if (case.id, repeat) not in self._finished:
+                if repeat < self.rounds[case.id] and (case.id, repeat) not in self._finished:
                     yield runner.CaseJob.of(case, repeat, self.recordings.of(case.id))
 
     def _selected(self) -> list[Case]:
@@ -183,7 +190,7 @@ class PlannedRun:
         )
 
     def _kept_options(self) -> dict[str, object]:
-        kept = self.options.kept()
+        kept = {**self.options.kept(), "needed": self.needed}
         if self.base is not None:
             kept["gate"] = self.base.kept
         if self.options.failed:  # which cases failed last time is another question by the time the run is resumed

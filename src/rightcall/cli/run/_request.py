@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import click
 import msgspec
 
-from rightcall.cases.evalsets import EvalSet
+from rightcall.cases.evalsets import Case, EvalSet
 from rightcall.errors import StoreError
 from rightcall.reporting.store import RUNS, RunFolder
 from rightcall.running import runner
@@ -21,7 +21,8 @@ _Share: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1)]
 _KEPT = (
     *("cases", "tags", "workers", "concurrency", "timeout", "max_memory", "repeat", "min_repeat_pass", "min_pass"),
     *("fail_fast", "strict_agent", "record", "replay", "spans", "redact"),
-    *("repeat_least", "gate", "rule_out", "allow_drop", "confidence", "inconclusive", "min_rate", "must"),
+    *("repeat_least", "is_repeat_given", "needed"),
+    *("gate", "rule_out", "allow_drop", "confidence", "inconclusive", "min_rate", "must"),
 )
 """What the header of a run keeps, so that the run can be resumed without giving it again. Trust is not among it."""
 
@@ -46,6 +47,10 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     """How often it is run before a gate may say that this was enough."""
     min_repeat_pass: _Count | None = None
     min_pass: _Share | None = None
+    is_repeat_given: bool = False
+    """Whether the command says how often each case is run, so that the eval set does not."""
+    needed: dict[str, int] = {}
+    """How many repeats of single cases have to pass, where the command does not say it."""
     gate: str | None = None
     rule_out: _Share | None = None
     allow_drop: _Share | None = None
@@ -77,11 +82,31 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
             return RUNS
         return Path(self.runs) if "runs" in self.given else self.configuration.folder / self.runs
 
+    def rounds(self, case: Case) -> int:
+        """How often a case is run: as the command says, else the case, else the configuration.
+
+        Where a gate may stop early, a case's own number is its most.
+        """
+        own = case.repeat or self.repeat
+        if self.repeat_least < self.repeat:
+            return min(self.repeat, own)
+        return self.repeat if self.is_repeat_given else own
+
+    def needed_of(self, case: Case) -> int | None:
+        """How many repeats of a case have to pass: as the command says, else the case, else the configuration.
+
+        Where the case is run less often than that, all have to.
+        """
+        own = None if "min_repeat_pass" in self.given else case.min_repeat_pass
+        needed = self.min_repeat_pass if own is None else own
+        return None if needed is None else min(needed, self.rounds(case))
+
     def check(self) -> None:
         """Refuse options that contradict each other. Raises `click.UsageError`."""
         if self.record and self.replay:
             raise click.UsageError("--record runs the real tools, --replay does not: give one of them")
-        if self.min_repeat_pass is not None and self.min_repeat_pass > self.repeat:
+        is_more = self.min_repeat_pass is not None and self.min_repeat_pass > self.repeat
+        if is_more and (self.is_repeat_given or "min_repeat_pass" in self.given):
             raise click.UsageError(f"--min-repeat-pass {self.min_repeat_pass} is more than --repeat {self.repeat}")
         self._check_gate()
         if self.resume is not None and self.failed:
@@ -111,8 +136,10 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             StoreError: the run has options that no command can have started it with.
         """
-        given = {*self.given, *(["repeat_least"] if "repeat" in self.given else [])}
+        given = {*self.given, *(["repeat_least", "is_repeat_given"] if "repeat" in self.given else [])}
         kept = {key: value for key, value in run.header.options.items() if key in _KEPT and key not in given}
+        if "repeat" not in given:
+            kept.setdefault("repeat_least", kept.get("repeat", self.repeat))
         fields = {name: getattr(self, name) for name in self.__struct_fields__}
         try:
             return msgspec.convert({**fields, **kept, "recorded": (run.header.agent, run.header.evalset)}, RunRequest)
@@ -121,7 +148,10 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     def kept(self) -> dict[str, Any]:
         """What is worth keeping of them."""
-        return {name: getattr(self, name) for name in _KEPT}
+        kept = {name: getattr(self, name) for name in _KEPT}
+        if self.repeat_least == self.repeat:  # it says nothing then
+            del kept["repeat_least"]
+        return kept
 
     def run_options(self, eval_set: EvalSet) -> runner.RunOptions:
         """How to run."""

@@ -52,7 +52,7 @@ class Running:
         self._options = self._plan.options
         self._output = output or Output.of(msgspec.structs.asdict(self._options))
         overall = Overall(self._plan.chosen.eval_set.overall)
-        self._counts = Counts(self._plan.cases, overall, self._options.min_repeat_pass)
+        self._counts = Counts(self._plan.cases, overall, self._plan.needed)
         self._spans = SpanListener(self._options.spans, redacts=bool(self._options.redact))
         self._gating = Gating(self._plan)
         self._is_complete = False
@@ -113,7 +113,7 @@ class Running:
         if self._gating.is_over:
             self._is_complete = True
             return True
-        return self._options.fail_fast and self._counts.tally.is_lost(result.case_id, self._options.repeat)
+        return self._options.fail_fast and self._counts.tally.is_lost(result.case_id, self._plan.rounds[result.case_id])
 
     def _begin(self, progress: Progress) -> JournalListener:
         run, journal = self._plan.begin()
@@ -124,7 +124,7 @@ class Running:
             self._output,
             progress,
             redacts=bool(self._options.redact),
-            is_repeated=self._options.repeat > 1 or self._options.is_gated,
+            is_repeated=max(self._plan.rounds.values()) > 1 or self._options.is_gated,
         )
 
     def _events(self, stopping: Stopping) -> Generator[Event, None, None]:

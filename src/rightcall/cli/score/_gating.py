@@ -28,6 +28,7 @@ class ScoreGate:
         self._cases = list(request.expected.cases)
         self._options = options
         self._base: Base | None = None
+        self._needed = {case.id: case.min_repeat_pass for case in self._cases if case.min_repeat_pass is not None}
         if not options["keep"] or request.evalset is None:
             raise click.UsageError("a gate compares the cases of an eval set, and is kept: give --evalset and --keep")
         if options["fail_fast"]:
@@ -43,7 +44,7 @@ class ScoreGate:
         rounds_of = {case_id: len(each.verdicts) for case_id, each in repeats.items()}
         most = max(rounds_of.values(), default=1)
         questions = {case.id: case_digest(case).partition("-")[0] for case in self._cases if case.id in repeats}
-        options = {**self._options, "least": most, "most": most, "min_repeat_pass": None}
+        options = {**self._options, "least": most, "most": most, "needed": self._needed}
         plan = gate_plan(options, self._base, self._cases, questions, self._others(), rounds_of)
         rounds = Rounds(plan)
         for case_id, each in repeats.items():

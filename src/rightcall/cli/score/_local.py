@@ -84,7 +84,9 @@ class LocalScoring:
     def __init__(self, request: Request, options: dict[str, Any]) -> None:
         self._request, self._options = request, options
         self._output = Output.of(options)
-        self._tally = Tally()
+        cases = request.expected.cases
+        self._needed = {case.id: case.min_repeat_pass for case in cases if case.min_repeat_pass is not None}
+        self._tally = Tally(by_case=self._needed)
         self._aggregates = Aggregates()
         self._warnings: Counter[str] = Counter()
         self._sources = sources_of(options, request)
@@ -125,6 +127,11 @@ class LocalScoring:
         code = totals.exit_code if self._said is None else self._said.exit_code
         return exit_code(code, self._overall) or (2 if self._sources.unreadable else 0)
 
+    @property
+    def _is_decided_at_once(self) -> bool:
+        """Whether each trace adds to the exit code by itself, so that it can be shown before the others are read."""
+        return self._gate is None and not self._needed
+
     def _taken(self) -> Iterator[Scored]:
         """The results, each counted and reported."""
         with closing(self._scoring.results()) as results:
@@ -133,16 +140,17 @@ class LocalScoring:
                 self._tally.add(result)
                 self._aggregates.add(scored.measures)
                 self._warnings.update(result.notes)
-                if self._gate is None:  # what a case adds to the exit code of a gate is known at the end
+                if self._is_decided_at_once:
                     self._output.show(result)
                 yield scored
-                if self._options["fail_fast"] and not result.passed:
+                # How many traces a case has is not known yet, so one that needs some of them may still pass.
+                if self._options["fail_fast"] and not result.passed and result.case_id not in self._needed:
                     self._is_complete = False
                     return
 
     def _keep(self, scored: Scored, spool: Spool) -> None:
         """Keep a result until all are there and, with `--keep`, for good."""
-        wanted = self._output.wants_results if self._gate is None else "all"
+        wanted = self._output.wants_results if self._is_decided_at_once else "all"
         if wanted == "all" or (wanted == "bad" and not scored.result.passed):
             spool.add(scored)
         if self._options["keep"]:
@@ -184,7 +192,8 @@ class SavedRun:
         self._digests = {case.id: store.case_digest(case) for case in cases}
         self._redacts = options["redact"] is True
         commit, branch = store.commit_of(Path.cwd())
-        kept = {"cases": list(options["cases"]), "tags": list(options["tags"])}
+        kept: dict[str, Any] = {"cases": list(options["cases"]), "tags": list(options["tags"])}
+        kept |= {"needed": {case.id: case.min_repeat_pass for case in cases if case.min_repeat_pass is not None}}
         self.run: store.RunFolder = store.create_run(
             runs_folder(options["runs"]),
             commit=commit,

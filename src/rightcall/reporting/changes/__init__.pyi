@@ -40,4 +40,5 @@ from ._steadiness import (
     Steadiness as Steadiness,
     case_paths as case_paths,
     steadiness as steadiness,
+    steadiness_by as steadiness_by,
 )

@@ -103,12 +103,16 @@ class Overview(msgspec.Struct, frozen=True):
     calls: float | None
 
 
-def sides_of(results: Iterable[CaseResult], needed: int | None = None) -> dict[str, CaseSide]:
+def sides_of(
+    results: Iterable[CaseResult], needed: int | None = None, needed_of: Mapping[str, int] | None = None
+) -> dict[str, CaseSide]:
     """Return one side per case, by case id; `needed` is how many repeats must pass, all by default.
+
+    `needed_of` says it of single cases, and comes first.
 
     Only the path of each result stays in memory, not the outputs of its tools.
     """
-    tally = Tally(needed)
+    tally = Tally(needed, needed_of)
     repeats: dict[str, list[CaseSide]] = {}
     for result in results:
         tally.add(result)

@@ -134,6 +134,25 @@ def steadiness(trials: Iterable[Trial]) -> Steadiness:
     return Steadiness(tuple([CaseTrials(case_id, tuple(verdicts)) for case_id, verdicts in ordered.items()]))
 
 
+def steadiness_by(key: str, results: Iterable[CaseResult]) -> Steadiness:
+    """Collect what the source of each trace itself calls success: a key of its metadata, such as `reward`.
+
+    `true` and numbers from 1 on are passes, `false` and smaller numbers failures; anything else was not measured.
+    """
+    found: dict[str, dict[int, Verdict]] = {}
+    for result in results:
+        metadata = result.trajectory.metadata if result.trajectory is not None else {}
+        found.setdefault(result.case_id, {})[result.repeat] = _success(metadata.get(key))
+    ordered = {case_id: [verdicts[repeat] for repeat in sorted(verdicts)] for case_id, verdicts in found.items()}
+    return Steadiness(tuple([CaseTrials(case_id, tuple(verdicts)) for case_id, verdicts in ordered.items()]))
+
+
+def _success(value: Any) -> Verdict:
+    if not isinstance(value, (bool, int, float)) or value != value:  # text, nothing, or not a number
+        return "not_measured"
+    return "passed" if value >= 1 else "failed"
+
+
 class Branch(msgspec.Struct, frozen=True):
     """The runs of a case that go on with the same call, or end."""
 

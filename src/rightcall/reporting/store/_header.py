@@ -34,7 +34,7 @@ _FLAGS = {
     ("redact", False): ("secrets", "shown as they are"),
     ("pytest", True): ("run by", "pytest"),
 }
-_USUAL: dict[str, Any] = {"repeat": 1, "min_pass": 1, "spans": True}
+_USUAL: dict[str, Any] = {"repeat": 1, "min_pass": 1, "spans": True, "is_repeat_given": False}
 """The defaults of options that have one; all others are empty by default."""
 # 128 of the 256 bits: this detects changes, and is not a defence against forged files.
 _LENGTH = 32
@@ -201,6 +201,7 @@ _OPTION_WORDS: dict[str, Callable[[Any], tuple[str, str]]] = {
     "must": _listed("must pass every time, tags"),
     "min_repeat_pass": lambda value: ("repeats that must pass", value_text(value, _VALUE_WIDTH)),
     "min_pass": _share,
+    "needed": lambda value: ("repeats that must pass, by case", value_text(value, _VALUE_WIDTH)),
 }
 
 

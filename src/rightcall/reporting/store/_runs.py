@@ -58,6 +58,14 @@ class RunFolder(msgspec.Struct, frozen=True):
         needed = self.header.options.get("min_repeat_pass")
         return needed if isinstance(needed, int) else None
 
+    @property
+    def needed_of(self) -> dict[str, int]:
+        """The same for single cases, by their ids; these come first."""
+        found = self.header.options.get("needed")
+        if not isinstance(found, dict):
+            return {}
+        return {case_id: count for case_id, count in found.items() if isinstance(count, int)}
+
     def verdicts(self) -> dict[str, Verdict]:
         """Return the verdict of each case over all its repeats, without reading its results.
 
@@ -75,7 +83,7 @@ class RunFolder(msgspec.Struct, frozen=True):
         return self._tally().repeats(always=always)
 
     def _tally(self) -> Tally:
-        tally = Tally(self.needed)
+        tally = Tally(self.needed, self.needed_of)
         for trial in self.trials():
             tally.count(trial.case_id, trial.verdict, trial.repeat)
         return tally

@@ -213,7 +213,7 @@ class Index:
 
     def totals(self) -> Totals:
         """Return the number of cases so far, by verdict."""
-        tally = Tally(self.run.needed)
+        tally = Tally(self.run.needed, self.run.needed_of)
         for entry in self._entries.values():
             tally.count(entry.row.key.partition(".")[0], entry.row.verdict)
         return tally.totals()

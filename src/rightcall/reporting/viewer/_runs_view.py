@@ -198,7 +198,7 @@ def compare_page(library: Library, names: Sequence[str], query: Mapping[str, str
 
 
 def _changes(old: RunFolder, new: RunFolder, redacts: bool) -> Changes:
-    before, after = (sides_of(run.results(), run.needed) for run in (old, new))
+    before, after = (sides_of(run.results(), run.needed, run.needed_of) for run in (old, new))
     comparison = compare(before, after)
     return changes_of(redacted_comparison(comparison) if redacts else comparison, before, after)
 

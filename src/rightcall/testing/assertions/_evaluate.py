@@ -29,7 +29,7 @@ from rightcall.running.runner import DEFAULT_TIMEOUT, CaseFinished, CaseJob, Run
 from rightcall.values.results import Aggregates, CaseResult, Tally, measures_of
 
 from ._delivery import Problem, hide_internal_frames, problem_of, raise_or_keep
-from ._gate import GateSettings, gate_problem, gate_rule, skip, untold
+from ._gate import GateOptions, gate_problem, gate_rule, skip, untold
 
 _ENDINGS = (".test.json", ".evalset.json", ".yaml", ".yml")
 _MOST_DETAILED = 10
@@ -39,15 +39,15 @@ _MOST_NAMED = 50
 class _Options(msgspec.Struct, frozen=True):
     """The options of an evaluation."""
 
-    repeat: int = 1
+    repeat: int | None = None
     min_repeat_pass: int | None = None
     cases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     timeout: float | None = None
     workers: int = 0
     runs: Path | None = None
-    least: int = 1
-    """The repeats after which a gate looks first."""
+    least: int | None = None
+    """The repeats after which a gate looks first; by default the most."""
     gate: str | None = None
     rule: GateRule = GateRule()
 
@@ -57,7 +57,7 @@ def evaluate(
     eval_set: str | Path | EvalSet,
     agent: str | None = None,
     *,
-    repeat: int | tuple[int, int] = 1,
+    repeat: int | tuple[int, int] | None = None,
     min_repeat_pass: int | None = None,
     cases: Sequence[str] = (),
     tags: Sequence[str] = (),
@@ -65,24 +65,23 @@ def evaluate(
     workers: int = 0,
     runs: str | Path | None = None,
     gate: str | None = None,
-    **settings: Unpack[GateSettings],
+    **rule: Unpack[GateOptions],
 ) -> tuple[CaseResult, ...]:
-    """Run an agent over an eval set, and raise unless every case passes. All cases are run first.
-
-    With a `gate`, it raises if the agent is worse than that base instead, and stops when the gate has spoken.
+    """Run an agent over an eval set, and raise unless every case passes or, with a `gate`, if it got worse.
 
     Args:
         eval_set: An eval set, its file in any format, or a folder with such files.
-        agent: `file.py:function`, `module:function` or an ADK folder; by default what the eval set or project names.
-        repeat: How often each case is run; with a `gate` also the least and the most, such as `(3, 10)`.
+        agent: The name of the agent, such as `shop/agent.py:answer`, `module:function`, or the folder of an ADK agent;
+            by default the agent that the eval set or the project's configuration names.
+        repeat: How often each case is run; by default as it says, or once. With a gate also `(3, 10)`: it stops early.
         min_repeat_pass: How often it has to pass; every time by default.
         cases: Globs of the ids of cases to run.
         tags: Tags of the cases to run.
         timeout: Seconds that a case may take.
         workers: The number of processes; 0 for one per core.
-        runs: Where runs are kept, and the base of a gate is looked for; by default none is kept.
-        gate: A baseline file, a run, or a branch to compare with.
-        settings: What the gate asks: `rule_out`, `allow_drop`, `confidence`, `inconclusive`; see `GateSettings`.
+        runs: A folder to keep the run of each eval set in; by default none is kept.
+        gate: A baseline file, or a run or branch in `runs` or `.rightcall/runs`, to compare with.
+        rule: What the gate asks: `rule_out`, `allow_drop`, `confidence`, `inconclusive`.
 
     Returns:
         The result of every case and repeat, in the order of the file.
@@ -95,21 +94,20 @@ def evaluate(
     __tracebackhide__ = True
     least, most = _rounds(repeat, gate)
     _check(agent, most, min_repeat_pass, gate)
-    where, rule = Path(runs) if runs is not None else None, gate_rule(settings)
-    chosen = tuple(cases), tuple(tags)
-    options = _Options(most, min_repeat_pass, *chosen, timeout, workers, where, least, gate, rule)
-    return _evaluated(agent, _eval_sets(eval_set), options)
+    where = Path(runs) if runs is not None else None
+    chosen = (tuple(cases), tuple(tags), timeout, workers, where)
+    options = _Options(most, min_repeat_pass, *chosen, least=least, gate=gate, rule=gate_rule(rule))
+    return _delivered([_Evaluation(agent, one, options).carry_out() for one in _eval_sets(eval_set)])
 
 
-def _evaluated(agent: str | None, eval_sets: Sequence[EvalSet], options: _Options) -> tuple[CaseResult, ...]:
+def _delivered(done: Sequence[tuple[list[CaseResult], list[Problem], str]]) -> tuple[CaseResult, ...]:
+    """Return all results, or raise their problems."""
     __tracebackhide__ = True
-    done = [_Evaluation(agent, one, options).carry_out() for one in eval_sets]
     results = [result for found, _, _ in done for result in found]
     problems = [problem for _, bad, _ in done for problem in bad]
     if problems:
         raise_or_keep(_summary(problems, results))
-    for text in [text for _, _, text in done if text]:
-        skip(text)
+    skip("\n".join([text for _, _, text in done if text]))
     return tuple(results)
 
 
@@ -123,15 +121,18 @@ class _Evaluation:
         chosen = select_cases(eval_set.cases, options.cases, options.tags)
         self._cases = {case.id: case for case in chosen}
         self._results: dict[tuple[str, int], CaseResult] = {}
+        self._repeats = {case.id: options.repeat or case.repeat or 1 for case in chosen}
         self._rounds = self._gate_rounds() if options.gate is not None else None
 
     def _gate_rounds(self) -> Rounds:
         base = gate_base(str(self._options.gate), self._eval_set.path, self._options.runs or RUNS)
+        most = max(self._repeats.values())
         others = {case.id for case in self._eval_set.cases if case.id not in self._cases}
         plan = GatePlan(
             rule=self._options.rule,
-            least=self._options.least,
-            most=self._options.repeat,
+            least=min(self._options.least or most, most),
+            most=most,
+            rounds_of=self._repeats,
             questions={case.id: case_digest(case).partition("-")[0] for case in self._cases.values()},
             base={case_id: side for case_id, side in base.sides.items() if case_id not in others},
             base_name=base.name,
@@ -141,7 +142,10 @@ class _Evaluation:
     def carry_out(self) -> tuple[list[CaseResult], list[Problem], str]:
         """Return every result, the problem of each case that did not pass, and what a gate could not tell."""
         began = monotonic()
-        jobs = [CaseJob.of(case, repeat) for repeat in range(self._options.repeat) for case in self._cases.values()]
+        places = self._places()
+        jobs = [
+            CaseJob.of(self._cases[case_id], repeat) for case_id, repeat in sorted(places, key=lambda each: each[1])
+        ]
         plan = RunPlan(agent=self._agent, project=str(self._home), jobs=jobs, total=len(jobs))
         timeout = self._options.timeout or self._eval_set.timeout or DEFAULT_TIMEOUT
         options = RunOptions(workers=self._options.workers, timeout=timeout, answers=self._answers())
@@ -153,9 +157,8 @@ class _Evaluation:
                     self._results[event.case_id, event.repeat] = result
                     if self._has_decided(result):
                         break
-        places = [(case, repeat) for case in self._cases for repeat in range(self._options.repeat)]
         ordered = [self._results[place] for place in places if place in self._results]
-        tally = Tally(self._options.min_repeat_pass)
+        tally = Tally(by_case=self._needed())
         for result in ordered:
             tally.add(result)
         if self._options.runs is not None:
@@ -178,6 +181,16 @@ class _Evaluation:
         self._rounds.add(result.case_id, result.repeat, result.verdict)
         return self._rounds.decision is not None
 
+    def _places(self) -> list[tuple[str, int]]:
+        """Return each case and repeat, in the order of the file."""
+        return [(case_id, repeat) for case_id, often in self._repeats.items() for repeat in range(often)]
+
+    def _needed(self) -> dict[str, int]:
+        """Return how many repeats of each case have to pass; all where it says nothing, or fewer are run."""
+        asked = self._options.min_repeat_pass
+        found = {case.id: case.min_repeat_pass if asked is None else asked for case in self._cases.values()}
+        return {each: min(needed, self._repeats[each]) for each, needed in found.items() if needed is not None}
+
     def _answers(self) -> list[str]:
         """Return the paths where an agent could read what is expected of it."""
         return [self._eval_set.path, *([str(self._options.runs)] if self._options.runs is not None else [])]
@@ -185,7 +198,7 @@ class _Evaluation:
     def _problems(self, tally: Tally) -> Iterator[Problem]:
         for case in self._cases.values():
             verdict = tally.verdict(case.id)
-            repeats = [self._results[case.id, repeat] for repeat in range(self._options.repeat)]
+            repeats = [self._results[case.id, repeat] for repeat in range(self._repeats[case.id])]
             worst = next((result for result in repeats if result.verdict == verdict), repeats[0])
             problem = problem_of(case, worst) if verdict != "passed" else None
             if problem is not None:
@@ -203,7 +216,7 @@ class _Evaluation:
             agent_hash=digest,
             evalset=self._eval_set.path,
             evalset_hash=file_digest(self._eval_set.path),
-            options={"repeat": self._options.repeat, "min_repeat_pass": self._options.min_repeat_pass},
+            options={"repeat": max(self._repeats.values()), "needed": self._needed()},
         )
         journal, aggregates = kept.journal(), Aggregates()
         for result in results:
@@ -214,8 +227,8 @@ class _Evaluation:
         kept.finish(totals, evaluators, seconds, is_complete=True, gate=self._said(), journal=journal)
 
 
-def _rounds(repeat: Any, gate: str | None) -> tuple[int, int]:
-    """Return the least and the most repeats. Raises `CriteriaError`."""
+def _rounds(repeat: Any, gate: str | None) -> tuple[Any, Any]:
+    """Return the least and the most repeats; nothing where cases say it. Raises `CriteriaError`."""
     if not isinstance(repeat, tuple):
         return repeat, repeat
     if len(repeat) != 2 or not all([isinstance(each, int) for each in repeat]) or not 1 <= repeat[0] <= repeat[1]:
@@ -225,14 +238,15 @@ def _rounds(repeat: Any, gate: str | None) -> tuple[int, int]:
     return repeat[0], repeat[1]
 
 
-def _check(agent: Any, repeat: Any, needed: Any, gate: str | None) -> None:
+def _check(agent: Any, repeat: Any, needed: Any, gate: Any) -> None:
     if gate is not None and needed is not None:
         raise CriteriaError("min_repeat_pass and gate both decide: give one of them")
     if agent is not None and not isinstance(agent, str):
         raise AgentError(f"an agent is run in other processes, so name it: 'file.py:function', not {shown(agent)}")
-    if not isinstance(repeat, int) or repeat < 1:
+    if repeat is not None and (not isinstance(repeat, int) or repeat < 1):
         raise CriteriaError(f"repeat is a number from 1, not {shown(repeat)}")
-    if needed is not None and not 1 <= needed <= repeat:
+    if needed is not None and not 1 <= needed <= (repeat or 1):
+        repeat = repeat or 1
         raise CriteriaError(f"min_repeat_pass is from 1 to {repeat}, the number of repeats, not {needed}")
 
 

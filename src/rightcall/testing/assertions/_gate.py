@@ -6,11 +6,11 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 from rightcall.cases.evalsets import load_eval_set_with_code
 from rightcall.errors import CheckFailedError, CriteriaError, InputError, NotMeasuredError, nearest, shown
-from rightcall.reporting.changes import GatePlan, GateRule, Rounds, gate_base
+from rightcall.reporting.changes import Decision, GatePlan, GateRule, Rounds, gate_base
 from rightcall.reporting.reports import gate_record
 from rightcall.reporting.store import RUNS, GateRecord, case_digest
 from rightcall.values.redaction import redacted_text
@@ -21,7 +21,7 @@ from ._delivery import Problem, hide_internal_frames, raise_or_keep
 _REMEDY = "load it with load_eval_set_with_code(…, trust=True)"
 
 
-class GateSettings(TypedDict, total=False):
+class GateOptions(TypedDict, total=False):
     """What a gate asks."""
 
     rule_out: float
@@ -36,7 +36,7 @@ class GateSettings(TypedDict, total=False):
 
 @hide_internal_frames
 def gate(
-    results: Sequence[CaseResult], base: str, *, runs: str | Path = RUNS, **settings: Unpack[GateSettings]
+    results: Sequence[CaseResult], base: str, *, runs: str | Path = RUNS, **rule: Unpack[GateOptions]
 ) -> GateRecord:
     """Compare results with a base, by trials, and raise if they are worse.
 
@@ -47,7 +47,7 @@ def gate(
         results: The results of one eval set, all repeats of each case, as `evaluate` returns them.
         base: A baseline file, a run, or a branch, of which the newest finished run of the eval set is meant.
         runs: The folder of all runs.
-        settings: `rule_out`, `allow_drop`, `confidence` and `inconclusive`; see `GateSettings`.
+        rule: What the gate asks: `rule_out`, `allow_drop`, `confidence`, `inconclusive`.
 
     Returns:
         What the gate said.
@@ -58,47 +58,51 @@ def gate(
         RightcallError: the base cannot be read, or the results are not of one eval set.
     """
     __tracebackhide__ = True
-    said = _decided(results, base, Path(runs), gate_rule(settings))
+    said = gate_record(_decision(results, base, Path(runs), gate_rule(rule)))
     problem = gate_problem(said, results)
     if problem is not None:
         raise_or_keep(problem)
-    if text := untold(said):
-        skip(text)
+    skip(untold(said))
     return said
 
 
-def _decided(results: Sequence[CaseResult], base: str, runs: Path, rule: GateRule) -> GateRecord:
+def _decision(results: Sequence[CaseResult], base: str, runs: Path, rule: GateRule) -> Decision:
     evalset, questions = _questions(results)
     found = gate_base(base, evalset, runs)
-    trials: dict[str, int] = {}
+    often: dict[str, int] = {}
     for result in results:
-        trials[result.case_id] = max(trials.get(result.case_id, 0), result.repeat + 1)
-    most = max(trials.values())
-    asked = {case_id: questions[case_id] for case_id in trials}
-    rounds = Rounds(
-        GatePlan(
-            rule=rule, least=most, most=most, questions=asked, base=found.sides, base_name=found.name, rounds_of=trials
-        )
+        often[result.case_id] = max(often.get(result.case_id, 0), result.repeat + 1)
+    most = max(often.values())
+    plan = GatePlan(
+        rule=rule,
+        least=most,
+        most=most,
+        questions={case_id: questions[case_id] for case_id in often},
+        base=found.sides,
+        base_name=found.name,
+        rounds_of=often,
     )
+    rounds = Rounds(plan)
     for result in results:
         rounds.add(result.case_id, result.repeat, result.verdict)
     if rounds.decision is None:
         raise InputError("repeats are missing: give all results that `evaluate` returned")
-    return gate_record(rounds.decision)
+    return rounds.decision
 
 
-def gate_rule(settings: GateSettings) -> GateRule:
-    """Return what a gate asks. Raises `CriteriaError`, and `TypeError` for a setting that does not exist."""
-    known = tuple(GateSettings.__annotations__)
-    for name, value in settings.items():
-        if name not in known:
-            raise TypeError(f"a gate has no setting {name!r:.40}; {nearest(name, known)}")
-        if name == "inconclusive":
-            if value not in ("pass", "fail"):
-                raise CriteriaError(f"inconclusive is 'pass' or 'fail', not {shown(value)}")
-        elif isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value <= 1.0:
-            raise CriteriaError(f"{name} is a share from 0 to 1, not {shown(value)}")
-    return GateRule(**settings)
+def gate_rule(given: GateOptions) -> GateRule:
+    """Return what a gate asks. Raises `CriteriaError`."""
+    rule: dict[str, Any] = dict(given)
+    for name in rule:
+        if name not in GateRule.__struct_fields__:
+            raise CriteriaError(f"a gate has no {name!r:.40}; {nearest(name, GateRule.__struct_fields__)}")
+    inconclusive = rule.get("inconclusive", "pass")
+    for name, share in [(name, share) for name, share in rule.items() if name != "inconclusive"]:
+        if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0.0 <= share <= 1.0:
+            raise CriteriaError(f"{name} is a share from 0 to 1, not {shown(share)}")
+    if inconclusive not in ("pass", "fail"):
+        raise CriteriaError(f"inconclusive is 'pass' or 'fail', not {shown(inconclusive)}")
+    return GateRule(**rule)
 
 
 def gate_problem(said: GateRecord, results: Sequence[CaseResult]) -> Problem | None:
@@ -118,8 +122,8 @@ def untold(said: GateRecord) -> str:
 
 
 def skip(text: str) -> None:
-    """Skip the test of pytest that runs now, so that the warning is seen; nothing where none does."""
-    if "pytest" in sys.modules and "PYTEST_CURRENT_TEST" in os.environ:
+    """Skip the test of pytest that runs now, so that the warning is seen; nothing where none does, or says nothing."""
+    if text and "pytest" in sys.modules and "PYTEST_CURRENT_TEST" in os.environ:
         sys.modules["pytest"].skip(text)
 
 

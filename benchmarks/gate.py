@@ -1,0 +1,168 @@
+"""How often the gate is wrong, and how often it notices: simulated agents, through the gate that `rightcall run` has.
+
+    python -m benchmarks.gate --simulate 2000
+
+prints a row for each plan and truth, and ends with 1 where a promise is broken: more than 5 % false alarms in any row,
+a dead case of 20 that 5 repeats on both sides notice in fewer than 95 %, or looks that save less than a quarter of the
+rounds where nothing changed among 50 cases. Rows have seeds of their own, so that each can be repeated alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from rightcall.reporting.changes import GatePlan, GateRule, GateSide, Rounds
+from rightcall.values.results import Totals, Verdict
+
+_MOST_ALARMS = 0.05
+_LEAST_NOTICED = 0.95
+_MOST_ROUNDS = 0.75
+Change = Callable[[list[float]], list[float]]
+
+
+class Row(NamedTuple):
+    """One line of the table: how many cases, how they vary, what changed, and the plan."""
+
+    cases: int
+    rates: str
+    truth: str
+    before: int
+    least: int
+    most: int
+
+
+class Counted(NamedTuple):
+    """How often each verdict was given, as shares, and the mean number of rounds."""
+
+    worse: float
+    no_worse: float
+    inconclusive: float
+    rounds: float
+
+
+TRUTHS: dict[str, Change] = {
+    "unchanged": lambda rates: rates,
+    "every case -10": lambda rates: [max(0.0, rate - 0.10) for rate in rates],
+    "a fifth -30": lambda rates: [
+        max(0.0, rate - 0.30) if place % 5 == 0 else rate for place, rate in enumerate(rates)
+    ],
+    "one dead": lambda rates: [0.0, *rates[1:]],
+}
+ROWS = (
+    Row(50, "mixed", "unchanged", 10, 10, 10),
+    Row(50, "mixed", "unchanged", 10, 3, 10),
+    Row(50, "mixed", "every case -10", 10, 3, 10),
+    Row(50, "mixed", "a fifth -30", 10, 3, 10),
+    Row(50, "mixed", "one dead", 10, 3, 10),
+    Row(50, "flaky", "unchanged", 10, 10, 10),
+    Row(50, "flaky", "unchanged", 10, 3, 10),
+    Row(50, "flaky", "every case -10", 10, 3, 10),
+    Row(20, "mixed", "unchanged", 10, 3, 10),
+    Row(20, "flaky", "unchanged", 10, 3, 10),
+    Row(20, "flaky", "every case -10", 10, 3, 10),
+    Row(20, "flaky", "one dead", 10, 3, 10),
+    Row(20, "mixed", "unchanged", 20, 3, 10),
+    Row(20, "mixed", "every case -10", 20, 3, 10),
+    Row(20, "mixed", "unchanged", 1, 1, 1),
+    Row(20, "mixed", "unchanged", 5, 5, 5),
+    Row(20, "mixed", "one dead", 5, 5, 5),
+    Row(20, "flaky", "unchanged", 5, 5, 5),
+    Row(20, "flaky", "one dead", 5, 5, 5),
+    Row(50, "mixed", "unchanged", 5, 5, 5),
+    Row(50, "flaky", "unchanged", 20, 5, 5),
+    Row(50, "mixed", "unchanged", 20, 1, 1),
+    Row(10, "flaky", "unchanged", 5, 5, 5),
+    Row(10, "flaky", "one dead", 5, 5, 5),
+)
+
+
+def simulate(row: Row, times: int) -> Counted:
+    """Run an agent before and after so many times, and count what the gate says."""
+    chance = random.Random(str(row))
+    said: Counter[str] = Counter()
+    rounds = 0
+    for _ in range(times):
+        verdict, looked = _once(row, chance)
+        said[verdict] += 1
+        rounds += looked
+    passes = said["no worse"] + said["better"]
+    return Counted(said["worse"] / times, passes / times, said["inconclusive"] / times, rounds / times)
+
+
+def promises(row: Row, counted: Counted) -> Iterator[str]:
+    """Yield the promises that a row breaks."""
+    if row.truth == "unchanged" and counted.worse > _MOST_ALARMS:
+        yield f"{counted.worse:.1%} false alarms, and at most {_MOST_ALARMS:.0%} are promised"
+    is_plain = (row.cases, row.before, row.most, row.truth) == (20, 5, 5, "one dead")
+    if is_plain and counted.worse < _LEAST_NOTICED:
+        yield f"a dead case is noticed in {counted.worse:.1%}, and at least {_LEAST_NOTICED:.0%} are promised"
+    is_early = row.cases == 50 and row.truth == "unchanged" and row.least < row.most
+    if is_early and counted.rounds > _MOST_ROUNDS * row.most:
+        yield f"{counted.rounds:.1f} of {row.most} rounds, and at most {_MOST_ROUNDS:.0%} of them are promised"
+
+
+def _once(row: Row, chance: random.Random) -> tuple[str, int]:
+    rates = [_rate(row.rates, chance) for _ in range(row.cases)]
+    if row.truth == "one dead":
+        rates[0] = max(rates[0], 0.9)  # a case that hardly ever passed cannot die
+    names = [f"c{number}" for number in range(row.cases)]
+    before = {name: _side(rate, row.before, chance) for name, rate in zip(names, rates, strict=True)}
+    plan = GatePlan(
+        rule=GateRule(), least=row.least, most=row.most, questions=dict.fromkeys(names, "q"), base=before, base_name="a"
+    )
+    gating = Rounds(plan)
+    after = TRUTHS[row.truth](rates)
+    for round_ in range(row.most):
+        for name, rate in zip(names, after, strict=True):
+            verdict: Verdict = "passed" if chance.random() < rate else "failed"
+            gating.add(name, round_, verdict)
+        if gating.decision is not None:
+            break
+    assert gating.decision is not None
+    assert gating.decision.gate is not None
+    return gating.decision.gate.verdict, gating.decision.rounds
+
+
+def _rate(kind: str, chance: random.Random) -> float:
+    """Draw the true rate of a case: of the mixed ones 60 % always pass and 6 % never do."""
+    if kind == "flaky":
+        return chance.betavariate(6, 1)
+    drawn = chance.random()
+    return 1.0 if drawn < 0.60 else 0.0 if drawn < 0.66 else chance.betavariate(4, 1.5)
+
+
+def _side(rate: float, trials: int, chance: random.Random) -> GateSide:
+    passed = sum([chance.random() < rate for _ in range(trials)])
+    return GateSide(Totals(passed, trials - passed), "q")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table; return 1 where a promise is broken."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gate", description=__doc__.partition("\n")[0])
+    parser.add_argument("--simulate", type=int, default=2000, metavar="N", help="runs of each row")
+    parser.add_argument("--row", type=int, action="append", help="only this row, from 1; repeatable")
+    asked = parser.parse_args(arguments)
+    print("| row | cases | rates | truth | before | plan | worse | no worse | inconclusive | rounds |")
+    print("| --- | --- | --- | --- | --- | --- | ---: | ---: | ---: | ---: |")
+    broken: list[str] = []
+    for number, row in enumerate(ROWS, start=1):
+        if asked.row and number not in asked.row:
+            continue
+        found = simulate(row, asked.simulate)
+        plan = f"{row.least}..{row.most}" if row.least < row.most else str(row.most)
+        shares = " | ".join([f"{share:.1%}" for share in found[:3]])
+        known = f"{number} | {row.cases} | {row.rates} | {row.truth} | {row.before} | {plan}"
+        print(f"| {known} | {shares} | {found.rounds:.1f} |", flush=True)
+        broken += [f"row {number}: {problem}" for problem in promises(row, found)]
+    for problem in broken:
+        print(problem, file=sys.stderr)
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
