@@ -147,6 +147,7 @@ def gate(
     asked = rule or GateRule()
     shared = [case_id for case_id in before if case_id in after and before[case_id].question == after[case_id].question]
     pairs = {case_id: (before[case_id], after[case_id]) for case_id in shared}
+    # What is shown is what was measured; what decides is measured both ways where trials are open.
     seen = _Weighed([(old.measured, new.measured) for old, new in pairs.values()], asked, share)
     failed = _Weighed(_filled(pairs, passes=False), asked, share) if _has_open(pairs) else seen
     passed = _Weighed(_filled(pairs, passes=True), asked, share) if _has_open(pairs) else seen

@@ -191,6 +191,7 @@ def case_paths(case_id: str, results: Sequence[CaseResult]) -> CasePaths:
     Of all places where runs go on differently, the one that best separates passed from failed runs is named first
     (largest G, then the shallowest), then those that are not below it. Names decide, unless arguments separate better.
     """
+    # A run without a trajectory crashed before anything was recorded: it took no path, not an empty one.
     steps = [_Walk.of(result) for result in results if result.trajectory is not None]
     by_name = _partings(steps, by_arguments=False)
     by_arguments = _partings(steps, by_arguments=True)
@@ -260,6 +261,7 @@ def _partings(walks: Sequence[_Walk], *, by_arguments: bool) -> _Found:
 
 def _search(walks: Sequence[_Walk], after: tuple[str, ...], found: _Found, *, by_arguments: bool) -> None:
     """Walk down the tree of all runs, and note every place with two ways on."""
+    # A list instead of recursion: a path may have more calls than Python has stack frames.
     waiting = [(list(walks), after)]
     while waiting:
         here, path = waiting.pop()

@@ -220,6 +220,7 @@ def case_digest(case: Case, *others: object) -> str:
     if any(check.evaluator.waits for check in case.checks):  # these evaluators see more of a case
         code = [check.evaluator.fingerprint for check in case.checks]
         question += [case.expected_behavior, dict(case.metadata), code]
+    # Two parts, because a gate compares two agents on one question, and a resumed run asks whether either changed.
     asked = _hashed(dump_json(question).encode())
     return f"{asked}-{_hashed(dump_json([asked, *map(str, others)]).encode())}"
 

@@ -21,6 +21,7 @@ class Shift(NamedTuple):
 
 def adjust_for_many(chances: Sequence[float]) -> list[float]:
     """Adjust each chance for having asked them all (Benjamini and Hochberg): the share of false discoveries."""
+    # From the largest down, because an adjusted chance is never above that of a larger one.
     order = sorted(range(len(chances)), key=chances.__getitem__, reverse=True)
     adjusted, least = [1.0] * len(chances), 1.0
     for place, number in enumerate(order):

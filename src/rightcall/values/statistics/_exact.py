@@ -75,6 +75,7 @@ def adjusted_odds(cases: Sequence[Stratum]) -> list[CaseOdds]:
     Adjusted exactly, since cases are independent: the chance that any case would have a tail as small as this one's. A
     case that cannot have so small a tail, such as one that always passed, costs the others nothing.
     """
+    # Tails are fractions: two cases of different sizes may have the same tail, and floats would tell them apart.
     lower = {kind: _tails(kind, falling=True) for kind in {_kind(case) for case in cases}}
     upper = {kind: _tails(kind, falling=False) for kind in lower}
     counts = Counter(_kind(case) for case in cases)

@@ -104,6 +104,8 @@ def _both_sides(confidence: float) -> float:
 
 
 def _wilson(share: float, trials: float, z: float) -> Interval:
+    # Wald's interval, p ± z·√(p(1-p)/n), has no width at 0 or 1, which is where tests mostly are (Brown, Cai and
+    # DasGupta, "Interval Estimation for a Binomial Proportion", 2001).
     scale = 1.0 + z * z / trials
     middle = (share + z * z / (2.0 * trials)) / scale
     half = z * sqrt(share * (1.0 - share) / trials + z * z / (4.0 * trials * trials)) / scale
