@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rightcall.errors import InputError
 from rightcall.reading.conventions import convention_by_attributes
-from rightcall.reading.spans import UNREADABLE, Event, Span, nanoseconds, outcome, span_id
-from rightcall.values.decoding import decode_json
+from rightcall.reading.spans import UNREADABLE, Event, Span, nanoseconds, object_in, outcome, span_id
 
 _TYPES = frozenset(
     {"span", "generation", "event", "agent", "tool", "chain", "retriever", "evaluator", "embedding", "guardrail"}
@@ -86,8 +84,8 @@ def _trace_of(document: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _span(observation: Mapping[str, Any], trace: Mapping[str, Any]) -> Span:
-    metadata = _object(observation.get("metadata"))
-    scope = _object(metadata.get("scope")).get("name")
+    metadata = object_in(observation.get("metadata"))
+    scope = object_in(metadata.get("scope")).get("name")
     level, said = observation.get("level"), _either(observation, "statusMessage", "status_message")
     name = observation.get("name")
     attributes = _attributes(observation, metadata, trace)
@@ -109,7 +107,7 @@ def _span(observation: Mapping[str, Any], trace: Mapping[str, Any]) -> Span:
 def _attributes(
     observation: Mapping[str, Any], metadata: Mapping[str, Any], trace: Mapping[str, Any]
 ) -> dict[str, Any]:
-    found = {key: value for key, value in _object(metadata.get("attributes")).items() if value is not None}
+    found = {key: value for key, value in object_in(metadata.get("attributes")).items() if value is not None}
     given, returned = observation.get("input"), observation.get("output")
     convention = convention_by_attributes(found)
     if convention is not None and convention.call:
@@ -141,7 +139,7 @@ def _attributes(
 def _about(trace: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a trace says about its run: its metadata, and how it was scored."""
     found: dict[str, Any] = {}
-    for key, value in _object(trace.get("metadata")).items():
+    for key, value in object_in(trace.get("metadata")).items():
         if key not in _OTEL and isinstance(value, (str, int, float)):
             found[f"langfuse.trace.metadata.{key}"] = value
     scores = trace.get("scores")
@@ -187,29 +185,19 @@ def _is_tool_message(held: Any) -> bool:
 def _counted(observation: Mapping[str, Any]) -> dict[str, Any]:
     """Return what Langfuse counted in a generation: tokens, and the calls that the model asked for."""
     found: dict[str, Any] = {}
-    usage = _object(_either(observation, "usageDetails", "usage_details") or observation.get("usage"))
+    usage = object_in(_either(observation, "usageDetails", "usage_details") or observation.get("usage"))
     for key, names in _TOKENS.items():
         tokens = _either(usage, *names)
         if isinstance(tokens, int):
             found[key] = tokens
     calls = _either(observation, "toolCalls", "tool_calls")
     if isinstance(calls, list) and calls:
-        found[f"{_OWN}tool_calls"] = [{"role": "assistant", "tool_calls": [_object(call) or call for call in calls]}]
+        found[f"{_OWN}tool_calls"] = [{"role": "assistant", "tool_calls": [object_in(call) or call for call in calls]}]
     return found
 
 
 def _parent(observation: Mapping[str, Any]) -> str | None:
     return span_id(_either(observation, "parentObservationId", "parent_observation_id"))
-
-
-def _object(held: Any) -> Mapping[str, Any]:
-    """Return an object, also one in JSON text; empty if this is neither."""
-    if isinstance(held, str) and held[:1] == "{":
-        try:
-            held = decode_json(held)
-        except InputError:
-            return {}
-    return held if isinstance(held, Mapping) else {}
 
 
 def _either(document: Mapping[str, Any], *names: str) -> Any:

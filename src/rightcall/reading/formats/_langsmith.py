@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rightcall.errors import InputError
-from rightcall.reading.spans import UNREADABLE, Span, nanoseconds, span_id
-from rightcall.values.decoding import decode_json
+from rightcall.reading.spans import UNREADABLE, Span, nanoseconds, object_in, span_id
 
 _TYPES = frozenset({"chain", "embedding", "llm", "parser", "prompt", "retriever", "tool"})
 """Types of runs (reference, "Run (span) data format")."""
@@ -103,7 +101,7 @@ def _attributes(run: Mapping[str, Any], kind: str) -> dict[str, Any]:
     for key, attribute in (("prompt_tokens", "input"), ("completion_tokens", "output")):
         if isinstance(run.get(key), int):
             found[f"gen_ai.usage.{attribute}_tokens"] = run[key]
-    metadata = _object(_object(run.get("extra")).get("metadata"))
+    metadata = object_in(object_in(run.get("extra")).get("metadata"))
     found |= {f"langsmith.metadata.{key}": value for key, value in metadata.items() if isinstance(value, (str, int))}
     thread = next((metadata[key] for key in _THREADS if isinstance(metadata.get(key), str)), None)
     if isinstance(run.get("reference_example_id"), str):
@@ -131,13 +129,3 @@ def _places(order: Any) -> list[tuple[int | None, str]]:
         year, month, day, hour, minute, second, fraction = part.groups()[:7]
         found.append((nanoseconds(f"{year}-{month}-{day}T{hour}:{minute}:{second}.{fraction[:9]}Z"), run))
     return found
-
-
-def _object(held: Any) -> Mapping[str, Any]:
-    """Return an object, also one in JSON text, as bulk exports have it; empty if this is neither."""
-    if isinstance(held, str) and held[:1] == "{":
-        try:
-            held = decode_json(held)
-        except InputError:
-            return {}
-    return held if isinstance(held, Mapping) else {}

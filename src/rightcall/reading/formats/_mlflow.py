@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from rightcall.errors import InputError
-from rightcall.reading.spans import Span, plain_attributes
+from rightcall.reading.spans import Span, object_in, plain_attributes
 from rightcall.values.decoding import decode_json
 
 from ._exports import sdk_span
@@ -43,7 +43,7 @@ def _traces(document: Mapping[str, Any]) -> Iterator[tuple[list[Any], bool]]:
     """
     several = document.get("traces")
     for held in (document, document.get("trace"), *(several if isinstance(several, list) else ())):
-        trace = _opened(held)
+        trace = object_in(held)
         data, spans = trace.get("data"), trace.get("spans")
         if isinstance(data, Mapping) and isinstance(data.get("spans"), list):
             yield data["spans"], True
@@ -51,16 +51,6 @@ def _traces(document: Mapping[str, Any]) -> Iterator[tuple[list[Any], bool]]:
             yield spans, False
         elif isinstance(spans, list) and held is document and "trace" not in document and _STORED & trace.keys():
             yield spans, True
-
-
-def _opened(held: Any) -> Mapping[str, Any]:
-    """Return an object, also one in JSON text; empty if this is neither."""
-    if isinstance(held, str) and held[:1] == "{":
-        try:
-            held = decode_json(held)
-        except InputError:
-            return {}
-    return held if isinstance(held, Mapping) else {}
 
 
 def _decoded(span: Span) -> Span:

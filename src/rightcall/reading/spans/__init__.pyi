@@ -9,6 +9,7 @@ from ._recorded_values import (
     have_different_ids as have_different_ids,
     is_scrubbed as is_scrubbed,
     nanoseconds as nanoseconds,
+    object_in as object_in,
     outcome as outcome,
     same_but_nulls as same_but_nulls,
     span_id as span_id,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -300,3 +301,13 @@ def has_made_up_id(record: CallRecord) -> bool:
     """Whether the id of a call is the tool's name and a number."""
     call_id, name = record.call_id or "", record.name
     return bool(name) and call_id.startswith(name) and _PLACE.fullmatch(call_id, len(name)) is not None
+
+
+def object_in(held: Any) -> Mapping[str, Any]:
+    """Return an object, also one in JSON text, as exports of trace servers have it; empty if this is neither."""
+    if isinstance(held, str) and held[:1] == "{":
+        try:
+            held = decode_json(held)
+        except InputError:
+            return {}
+    return held if isinstance(held, Mapping) else {}
