@@ -118,7 +118,7 @@ def test_values_up_to_the_limit_are_decoded_and_deeper_ones_refused(depth: int) 
     assert problem.value.column == depth + 2
 
 
-@for_each("opener", ["[", '{"a":'])
+@for_each("opener", ["[", '{"a":', "- ", "? "])
 def test_thousands_of_levels_are_refused_and_not_a_crash(opener: str) -> None:
     with pytest.raises(DocumentError, match="nested deeper"):
         decode_document(opener * 100_000)

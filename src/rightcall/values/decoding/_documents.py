@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from rightcall._lazy import lazy_pattern
@@ -53,21 +54,46 @@ def decode_located_yaml(text: str, limits: Limits) -> Document:
     """
     import yaml
 
-    # libyaml's loader is many times faster, but not every build of PyYAML has it.
-    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
-        root = yaml.compose(text, Loader=loader)
+        root = yaml.compose(text, Loader=_bounded_loader(limits.depth))
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         raise DocumentError(str(problem.problem or problem.context), line, column) from None
     except (yaml.YAMLError, UnicodeError) as problem:
         raise DocumentError(f"not YAML: {str(problem).splitlines()[0]}", 1, 1) from None
-    except RecursionError:
-        raise DocumentError(f"nested deeper than the limit of {limits.depth} levels", 1, 1) from None
     if root is None:
         raise DocumentError("the document is empty", 1, 1)
     return _Construction(limits).document(root)
+
+
+@lru_cache(maxsize=4)
+def _bounded_loader(most: int) -> type[Any]:
+    """A loader of YAML that stops at a level deeper than `most`."""
+    import yaml
+
+    # libyaml's loader is many times faster, but not every build of PyYAML has it.
+    base: type[Any] = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+
+    class BoundedLoader(base):  # type: ignore[misc]
+        depth = 0
+
+        # libyaml's composer recurses in C for each level, and 100,000 of them would overflow the stack of the process.
+        # These two are what it calls before and after each node; those of the base only look for path resolvers.
+        def descend_resolver(self, node: Any, index: Any) -> None:
+            self.depth += 1
+            if self.depth > most + 1:
+                raise DocumentError(f"nested deeper than the limit of {most} levels", *_begin_of(node))
+
+        def ascend_resolver(self) -> None:
+            self.depth -= 1
+
+    return BoundedLoader
+
+
+def _begin_of(node: Any) -> tuple[int, int]:
+    mark = getattr(node, "start_mark", None)
+    return (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
 
 
 def _text(data: str | bytes) -> str:
