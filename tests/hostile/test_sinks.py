@@ -25,8 +25,9 @@ from tests.walls import for_each
 from rightcall import CaseResult
 from rightcall.cli._output import FORMATS
 from rightcall.reporting import pages, reports
-from rightcall.reporting.changes import compare, sides_of
+from rightcall.reporting.changes import GateSide, case_paths, compare, gate, sides_of
 from rightcall.reporting.reports import Line, Paper, Report
+from rightcall.reporting.store import GatedCaseRecord, GateRecord
 from rightcall.values.results import (
     Aggregates,
     CaseRepeats,
@@ -35,6 +36,7 @@ from rightcall.values.results import (
     OverallResult,
     Source,
     Tally,
+    Totals,
     measures_of,
 )
 
@@ -63,12 +65,26 @@ def report_of(text: str) -> Report:
         agent=text,
         notes=(text,),
         warnings={text: 2},
+        gate=gate_of(text),
     )
 
 
 def repeated(text: str) -> Report:
     """The same, of a case that was repeated and is flaky."""
     return structs.replace(report_of(text), repeats={text: CaseRepeats("failed", ("passed", "failed"), 2)})
+
+
+def gated(text: str) -> str:
+    before, after = [{text: GateSide(Totals(*counts))} for counts in ((5, 0), (0, 5))]
+    return plain(reports.gate_lines(gate(before, after), text, PAPER))
+
+
+def gate_of(text: str) -> GateRecord:
+    """What a gate said, where cases and the base say nothing but the text."""
+    worse = GatedCaseRecord(case_id=text, before=(5, 5), after=(0, 5), p=0.0, q=0.0, told="worse")
+    numbers = {"alpha": 0.05, "share": 1.0, "rule_out": 0.1, "allow_drop": 0.0}
+    said: dict[str, Any] = {"reason": text, "told": (text,), "base": text, "cases": (worse,), **numbers}
+    return GateRecord(verdict="worse", exit_code=1, rounds=5, planned_rounds=5, **said)
 
 
 def overall_of(text: str) -> tuple[OverallResult, ...]:
@@ -108,6 +124,9 @@ SINKS: dict[str, Callable[[str], str]] = {
     "full_report": lambda text: "".join(reports.full_report(report_of(text), PAPER)),
     "concise_report": lambda text: "".join(reports.concise_report(report_of(text))),
     "detail_lines": lambda text: plain(reports.detail_lines(report_of(text), PAPER)),
+    "gate_lines": gated,
+    "steadiness_lines": lambda text: plain(reports.steadiness_lines(repeated(text).steadiness, 2, PAPER, text)),
+    "parting_lines": lambda text: plain(reports.parting_lines(case_paths(text, results_of(text)), PAPER)),
     "repeat_lines": lambda text: plain(reports.repeat_lines(repeated(text), PAPER)),
     "json_report": lambda text: "".join(reports.json_report(report_of(text))),
     "junit_report": lambda text: "".join(reports.junit_report(report_of(text))),
@@ -133,8 +152,8 @@ GATED = {"concise_lines", "ending"}
 """Lines that are made harmless by whoever prints them: the terminal's `Screen`, and `concise_report`."""
 EDITS = {"diff_lines"}
 """A diff of the user's own file has to be that file's text, to the letter."""
-PARTS = {"full_lines", "redacted_report"}
-"""What `full_report` is made of, and a report that tells nothing by itself."""
+PARTS = {"full_lines", "redacted_report", "plan_lines"}
+"""What `full_report` is made of, a report that tells nothing by itself, and figures without a text."""
 TELLING = re.compile(r".*(_report|_summary|_lines|_html)|diagnosis|headline|ending|side_by_side")
 """What functions are called that tell results."""
 

@@ -164,6 +164,19 @@ def test_cases_that_one_run_has_are_listed_with_it(tmp_path: Path, runs: Path) -
     assert f"Only in main {new.short_id} 1 ✓ passed gift_card" in page
 
 
+def test_two_runs_are_put_through_the_gate(tmp_path: Path, runs: Path) -> None:
+    [good] = results_of(tmp_path, gift_card=SEARCH)
+    before = new_run(runs, *[replace(good, repeat=repeat) for repeat in range(5)])
+    after = new_run(runs, *[replace(good, repeat=repeat, verdict="failed") for repeat in range(5)])
+
+    page = text_of(Browser(runs).get(f"/compare?a={before.folder.name}&b={after.folder.name}").text)
+    back = text_of(Browser(runs).get(f"/compare?a={after.folder.name}&b={before.folder.name}").text)
+
+    assert re.search(r"worse\s+100 %.*0 %, −100 points", page, re.DOTALL)
+    assert re.search(r"gift_card\s+5/5\s+0/5\s+worse", page)
+    assert "better" in back
+
+
 def test_two_boxes_lead_to_the_comparison_of_the_older_with_the_newer(
     runs: Path, good: RunFolder, bad: RunFolder
 ) -> None:

@@ -8,6 +8,7 @@ from ._case_page import (
     case_html as case_html,
     case_page as case_page,
 )
+from ._gate_panel import GatePanel as GatePanel, gate_panel as gate_panel
 from ._html_report import check_installed as check_installed, html_report as html_report
 from ._rows import (
     CaseRow as CaseRow,

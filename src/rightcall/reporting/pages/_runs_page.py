@@ -14,6 +14,7 @@ from rightcall.reporting.reports import Report, change_words, score_words, secon
 from rightcall.reporting.store import Header
 from rightcall.values.results import Totals, Verdict
 
+from ._gate_panel import GatePanel
 from ._templates import Crumb, Links, case_key, percent, render
 
 State = Literal["finished", "running", "unfinished", "unreadable"]
@@ -249,6 +250,8 @@ class ComparePage(PartOfList, frozen=True, kw_only=True):
     lines: tuple[ChangeLine, ...]
     """The changed cases of this page."""
     shows_same: bool = False
+    gate: GatePanel | None = None
+    """What the gate says; none where no case can be compared."""
     title: str = "Compare"
 
 

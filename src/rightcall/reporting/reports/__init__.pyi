@@ -19,7 +19,12 @@ from ._concise import (
 )
 from ._expected_paths import ExpectedPath as ExpectedPath, order_text as order_text, paths_of as paths_of
 from ._full import diagnosis as diagnosis, full_lines as full_lines, full_report as full_report
-from ._gate_lines import gate_lines as gate_lines, gate_notes as gate_notes, gate_sentence as gate_sentence
+from ._gate_lines import (
+    gate_lines as gate_lines,
+    gate_notes as gate_notes,
+    gate_sentence as gate_sentence,
+    points_text as points_text,
+)
 from ._gate_record import gate_record as gate_record
 from ._json_form import report_schema as report_schema
 from ._junit import junit_report as junit_report

@@ -121,7 +121,8 @@ def _notes(library: Library, run: RunFolder, index: Index, state: str) -> list[s
     if state == "finished":
         sample = run.header.sample
         notes = [f"{sample.note(len(index))}."] if sample is not None else []
-        return [*notes, *map(overall_line, run.header.overall)]
+        gate = run.header.gate.told if run.header.gate is not None else ()
+        return [*gate, *notes, *map(overall_line, run.header.overall)]
     planned = run.header.planned
     notes = [f"{len(index):,} of {planned:,} results so far."] if planned is not None else []
     if state == "unfinished":

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import get_args
 
 from rightcall.errors import StoreError
-from rightcall.reporting.changes import compare, redacted_comparison, sides_of
+from rightcall.reporting.changes import compare, gate, gate_sides_in, redacted_comparison, sides_of
 from rightcall.reporting.pages import (
     Changes,
     Choice,
@@ -20,6 +20,7 @@ from rightcall.reporting.pages import (
     VerdictsPage,
     changes_of,
     compare_html,
+    gate_panel,
     moment,
     picture,
     runs_html,
@@ -186,6 +187,7 @@ def compare_page(library: Library, names: Sequence[str], query: Mapping[str, str
             changes=changes,
             lines=changes.changed[(number - 1) * _COMPARED : number * _COMPARED],
             shows_same=bool(same),
+            gate=gate_panel(gate(gate_sides_in(old), gate_sides_in(new))) if number == 1 else None,
             number=number,
             of=of,
             previous=links.compare(old_name, new_name, same=same, page=number - 1) if number > 1 else "",
