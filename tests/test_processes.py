@@ -55,6 +55,8 @@ COMMAND_LINES = {
     "report": ("report", "last"),
     "view": ("view", "nowhere"),
     "diff": ("diff", "a", "b"),
+    "stats": ("stats", "last"),
+    "baseline": ("baseline", "last", "--to", "base.json"),
     "judge-check": ("judge-check",),
     "accept": ("accept", "last"),
     "check": ("check", "set.yaml"),

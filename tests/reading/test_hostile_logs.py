@@ -60,8 +60,12 @@ DOCUMENTS: dict[str, Any] = {
 }
 ABSENT = object()
 WRONG = [ABSENT, None, 0, 7, "x", [], {}, True, [{}], [[]], {"a": 1}, [None], -1.5, "[{", '{"a": 1}']
-# A message of Gemini CLI without the list of calls, or with an empty one, is a message without calls.
-_FREE = [("Gemini CLI", ("messages", 1, "toolCalls"), each) for each in (ABSENT, None, [])]
+# A message of Gemini CLI without the list of calls, or with an empty one, is a message without calls. So is a step of
+# ATIF. A flag is no record of a call, as in every other message: `tool_use: true` says what a model can do.
+_FREE = [
+    *[("Gemini CLI", ("messages", 1, "toolCalls"), each) for each in (ABSENT, None, [])],
+    *[("ATIF", ("steps", 0, "tool_calls"), each) for each in (ABSENT, None, [], 0, {}, True)],
+]
 
 
 def paths(held: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
