@@ -81,7 +81,7 @@ class Form(msgspec.Struct, frozen=True):
 
     @property
     def stays_broken(self) -> bool:
-        """Whether further calls, which the trace may lack, could not mend it."""
+        """Whether further calls, which the trace may lack, could not fix it."""
         return self.relation in ("never_after", "never_with", "always") or (
             self.relation == "at_most" and self.window != "before"
         )

@@ -62,7 +62,7 @@ def _places(log: Log, spans: Sequence[ReadSpan]) -> Iterator[Mapping[str, Any]]:
 def _of_span(span: ReadSpan) -> dict[str, Any]:
     attributes = span.attributes
     hits = [key for key in attributes if key in _KEYS]
-    # The name alone wins over the same name in somebody's metadata.
+    # The name alone wins over the same name inside a source's own metadata.
     return {_KEYS[key]: attributes.get(key) for key in sorted(hits, key=len, reverse=True)} if hits else {}
 
 
