@@ -135,6 +135,19 @@ def test_code_outside_of_the_project_is_imported_with_trust_only(project: Path) 
     assert "shop.yaml:3:12: the evaluator 'checks.py:polite' is not inside the project" in refused.stderr
 
 
+def test_scoring_imports_no_code_of_a_project_inside_of_this_one(project: Path) -> None:
+    got = project / "got"
+    got.mkdir()
+    for name, text in (("rightcall.toml", ""), ("checks.py", "raise SystemExit('ran')"), ("shop.yaml", EVALSET)):
+        (got / name).write_text(text)
+    (project / "trace.json").write_text(json.dumps(TRACE))
+
+    done = rightcall("score", "trace.json", "--evalset", "got/shop.yaml", cwd=project)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"is inside another project ({got}) in the project of the current folder" in done.stderr
+
+
 def test_check_says_what_it_did_not_check(project: Path) -> None:
     done = rightcall("check", "shop.yaml", cwd=project)
 

@@ -264,6 +264,22 @@ def test_an_agent_that_an_eval_set_names_is_run_inside_this_project_only(shop: P
     assert rightcall("run", "shop.yaml", cwd=shop).returncode == 2
 
 
+@pytest.mark.parametrize("mark", ["rightcall.toml", "pyproject.toml", ".git"])
+def test_an_agent_of_a_project_inside_of_this_one_is_run_from_inside_it_or_with_trust(
+    tmp_path: Path, mark: str
+) -> None:
+    got = make_project(tmp_path / "got", {"agent.py": AGENT, "shop.yaml": SHOP, mark: ""})
+    (tmp_path / "pyproject.toml").touch()
+
+    refused = rightcall("run", "got/shop.yaml", cwd=tmp_path)
+    trusted = rightcall("run", "got/shop.yaml", "--trust", cwd=tmp_path)
+    inside = rightcall("run", "shop.yaml", cwd=got)
+
+    assert refused.returncode == 2
+    assert f"is inside another project ({got})" in refused.stderr
+    assert (trusted.returncode, inside.returncode) == (0, 0), trusted.stderr
+
+
 def test_options_come_from_the_project_and_the_command_line_wins(shop: Path) -> None:
     (shop / "shop.yaml").write_text(SHOP.replace("agent: agent.py:answer\n", ""))
     (shop / "pyproject.toml").write_text(

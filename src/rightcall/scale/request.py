@@ -89,7 +89,7 @@ class Request(Choice, frozen=True, kw_only=True, dict=True):
             InputError: it cannot be read, or no case is chosen.
         """
         if self.expectation is not None:
-            finder = CodeFinder(Path.cwd() / "expectation", self.trust)
+            finder = CodeFinder(Path.cwd() / "expectation", self.trust, home=self.home)
             return Expected(for_all=load_expectation(*self.expectation, find_code=finder)(""))
         if self.evalset is None:
             return Expected()

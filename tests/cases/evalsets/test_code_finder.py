@@ -94,6 +94,33 @@ def test_code_outside_of_the_project_needs_trust(tmp_path: Path, imported: list[
     assert load_eval_set_with_code(path, trust=True).cases
 
 
+@pytest.mark.parametrize("mark", ["rightcall.toml", "pyproject.toml", ".git"])
+@pytest.mark.parametrize("type", ["got/it/checks.py:polite", "linked.py:polite"], ids=["by a path", "by a link"])
+def test_code_of_a_project_inside_of_ours_needs_trust(
+    tmp_path: Path, imported: list[str], mark: str, type: str
+) -> None:
+    path = project(tmp_path, type)
+    other = tmp_path / "got" / "it"
+    other.mkdir(parents=True)
+    (other / "checks.py").write_text(CHECKS)
+    (other.parent / mark).touch()
+    (tmp_path / "linked.py").symlink_to(other / "checks.py")
+
+    with pytest.raises(DocumentError, match=r"is inside another project \(.*/got\) in the project of the eval set"):
+        load_eval_set_with_code(path)
+    assert imported == []
+    assert load_eval_set_with_code(path, trust=True).cases
+
+
+def test_code_of_ours_is_found_though_another_project_links_to_it(tmp_path: Path) -> None:
+    path = project(tmp_path, "got/checks.py:polite")
+    (tmp_path / "got").mkdir()
+    (tmp_path / "got" / "pyproject.toml").touch()
+    (tmp_path / "got" / "checks.py").symlink_to(tmp_path / "checks.py")
+
+    assert load_eval_set_with_code(path).cases
+
+
 def test_without_a_project_code_needs_trust(tmp_path: Path, imported: list[str]) -> None:
     path = project(tmp_path)
     (tmp_path / "rightcall.toml").unlink()

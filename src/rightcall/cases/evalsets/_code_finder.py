@@ -97,7 +97,8 @@ class CodeFinder:
             beside = sorted([one.name for one in files[0].parent.glob("*.py")])
             raise UnknownNameError(f"no file {place} in {homes[0]}; {nearest(files[0].name, beside)}")
         if not self._trust and not self._home.holds(file):
-            raise ConfigurationError(f"the evaluator {type_id!r:.200} is not inside {self._home}; {self._remedy}")
+            refusal = self._home.refusal(file)
+            raise ConfigurationError(f"the evaluator {type_id!r:.200} {refusal}; {self._remedy}")
         return file
 
 

@@ -16,6 +16,8 @@ from rightcall.errors import AgentError
 
 OWN_FILE = "rightcall.toml"
 PROJECT_FILE = "pyproject.toml"
+_BOUNDARIES = (OWN_FILE, PROJECT_FILE, ".git")
+"""What makes a folder inside a project another project; `.git` is a file in submodules and worktrees."""
 
 _MOST_ENTRIES = 5_000
 _EVAL_SETS = {
@@ -32,9 +34,13 @@ _EXTERNAL = (_COMMAND, "http://", "https://")
 
 def project_of(path: Path) -> Path | None:
     """Return the project that a path is in: the nearest folder, from there up, with one of the two files."""
+    return _nearest(path, (OWN_FILE, PROJECT_FILE))
+
+
+def _nearest(path: Path, marks: tuple[str, ...]) -> Path | None:
     path = path.resolve()
     folders = (path, *path.parents) if path.is_dir() else path.parents
-    return next((one for one in folders if (one / OWN_FILE).is_file() or (one / PROJECT_FILE).is_file()), None)
+    return next((one for one in folders if any((one / mark).exists() for mark in marks)), None)
 
 
 class TrustedProject(NamedTuple):
@@ -44,8 +50,22 @@ class TrustedProject(NamedTuple):
     name: str
 
     def holds(self, file: Path) -> bool:
-        """Whether a file is inside, with links followed."""
+        """Whether a file is inside, with links followed, and in no other project further inside."""
+        return self._has(file) and self._inner(file) is None
+
+    def refusal(self, file: Path | None) -> str:
+        """Return why a file is not held, to follow "which" or a name; `None` is a file that is not there."""
+        inner = self._inner(file) if file is not None and self._has(file) else None
+        return f"is not inside {self}" if inner is None else f"is inside another project ({inner}) in {self}"
+
+    def _has(self, file: Path) -> bool:
         return self.folder is not None and file.resolve().is_relative_to(Path(self.folder).resolve())
+
+    def _inner(self, file: Path) -> Path | None:
+        """Return the project in this project that a file is in: a repository unpacked or cloned here, for example."""
+        nearest = _nearest(file, _BOUNDARIES)
+        top = Path(self.folder or "").resolve()
+        return nearest if nearest is not None and nearest != top and nearest.is_relative_to(top) else None
 
     def __str__(self) -> str:
         return f"{self.name} ({self.folder or f'no folder above it has {OWN_FILE} or {PROJECT_FILE}'})"
@@ -53,17 +73,20 @@ class TrustedProject(NamedTuple):
 
 def project_of_eval_set(evalset: Path) -> TrustedProject:
     """Return the project of an eval set: what a program trusts that asks for this file itself."""
-    project = project_of(evalset)
-    return TrustedProject(None if project is None else str(project), "the project of the eval set")
+    return _trusted(evalset, "the project of the eval set")
 
 
 def current_project() -> TrustedProject:
     """Return the project of the current folder: what a command trusts, wherever the eval set comes from.
 
-    A downloaded eval set can bring a project file along, so its own project is not trusted.
+    A downloaded eval set can bring a project file along, so its own project is not trusted, wherever it lies.
     """
-    project = project_of(Path.cwd())
-    return TrustedProject(None if project is None else str(project), "the project of the current folder")
+    return _trusted(Path.cwd(), "the project of the current folder")
+
+
+def _trusted(path: Path, name: str) -> TrustedProject:
+    # A repository without a project file, in a folder that has one, is trusted alone when one works inside it.
+    return TrustedProject(None if project_of(path) is None else str(_nearest(path, _BOUNDARIES)), name)
 
 
 def eval_sets_in(folder: Path) -> list[str]:
@@ -121,10 +144,10 @@ def agent_folder(
     trusted = home or project_of_eval_set(evalset)
     folders = [folder for folder in (project, evalset.resolve().parent) if folder is not None]
     folder = next((folder for folder in folders if (folder / _path_part(agent)).exists()), folders[0])
-    if not trust and not _is_inside(agent, folder, trusted):
+    if not trust and (refusal := _refusal(agent, folder, trusted)):
         raise AgentError(
-            f"{evalset} names the agent {agent!r:.200}, which is not inside {trusted}; name the agent on the command "
-            f"line, or {remedy}"
+            f"{evalset} names the agent {agent!r:.200}, which {refusal}; name the agent on the command line, or "
+            f"{remedy}"
         )
     return folder
 
@@ -138,10 +161,11 @@ def recorded_agent_folder(agent: str, trust: bool) -> Path:
         AgentError: the agent is outside, and `trust` is not given.
     """
     here = Path.cwd()
-    if not trust and not _is_inside(agent, here, TrustedProject(str(project_of(here) or here), "this project")):
+    this = TrustedProject(_trusted(here, "").folder or str(here), "this project")
+    if not trust and (refusal := _refusal(agent, here, this)):
         raise AgentError(
-            f"the run was made with the agent {agent!r:.200}, which is not inside this project; name it on the command "
-            "line again, or give --trust"
+            f"the run was made with the agent {agent!r:.200}, which {refusal}; name it on the command line again, or "
+            "give --trust"
         )
     return here
 
@@ -171,13 +195,15 @@ def is_external(agent: str) -> bool:
     return agent.startswith(_EXTERNAL)
 
 
-def _is_inside(agent: str, folder: Path, home: TrustedProject) -> bool:
+def _refusal(agent: str, folder: Path, home: TrustedProject) -> str | None:
+    """Return why the agent that a file names is not run from `folder`, or `None` if `home` holds it."""
     if is_external(agent):
-        return False
+        return home.refusal(None)
     path = _path_part(agent)
     module = Path(*path.split(".")) if not path.endswith(".py") and "/" not in path else Path(path)
-    found = [folder / path, folder / module.with_suffix(".py"), folder / module / "__init__.py"]
-    return any(one.exists() and home.holds(one) for one in found)
+    places = [folder / path, folder / module.with_suffix(".py"), folder / module / "__init__.py"]
+    found = [one for one in places if one.exists()]
+    return None if any(home.holds(one) for one in found) else home.refusal(found[0] if found else None)
 
 
 def _path_part(agent: str) -> str:
