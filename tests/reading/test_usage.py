@@ -3,8 +3,10 @@
 from typing import Any
 
 import pytest
+from hypothesis import given as drawn, strategies as st
 from tests.reading.corpus import recordings
 from tests.reading.traces import call, request, span
+from tests.sampling import examples
 
 from rightcall import read, read_messages
 from rightcall.values.trajectory import Usage
@@ -68,11 +70,143 @@ def test_a_call_of_a_model_that_two_instrumentations_saw_is_counted_once() -> No
     assert usage_in([first, second]).input_tokens == 30
 
 
-def test_a_call_of_a_model_that_two_of_three_instrumentations_saw_is_counted_once() -> None:
-    seen = [("a", model(1)), ("b", model(1, spanId="f" * 16)), ("c", model(3, 20, 7))]
-    spans = [{"scope": {"name": scope}, "spans": [each]} for scope, each in seen]
+def seen_by(*seen: tuple[str, dict[str, Any]]) -> dict[str, Any]:
+    """Spans, each with the name of the instrumentation that recorded it."""
+    return {"resourceSpans": [{"scopeSpans": [{"scope": {"name": name}, "spans": [each]} for name, each in seen]}]}
 
-    assert usage_in({"resourceSpans": [{"scopeSpans": spans}]}).input_tokens == 30
+
+def lasting(number: int, end: int, *counts: Any, response: str = "", **more: Any) -> dict[str, Any]:
+    made = model(number, *counts, endTimeUnixNano=str(end * 1000), **more)
+    held = [{"key": "gen_ai.response.id", "value": {"stringValue": response}}] if response else []
+    return {**made, "attributes": [*made["attributes"], *held]}
+
+
+@pytest.mark.parametrize("instrumentations", [2, 3, 4])
+def test_calls_of_models_that_several_instrumentations_saw_beside_one_another_are_counted_once(
+    instrumentations: int,
+) -> None:
+    calls = [(f"by {which}", lasting(10 * turn + which, 10 * turn + 9)) for turn in range(2) for which in range(4)]
+
+    seen = [(by, each) for by, each in calls if by < f"by {instrumentations}"]
+
+    assert usage_in(seen_by(*seen)).input_tokens == 20
+
+
+def test_equal_calls_at_once_are_told_apart_by_who_recorded_them_and_by_their_responses() -> None:
+    at_once = seen_by(("a", lasting(1, 9)), ("a", lasting(2, 9)), ("b", lasting(3, 9)), ("b", lasting(4, 9)))
+    others = seen_by(("a", lasting(1, 9, response="r1")), ("b", lasting(2, 9, response="r2")))
+    the_same = seen_by(("a", lasting(1, 2, response="r1")), ("b", lasting(3, 4, response="r1")))
+    # A scripted model gives each of its responses one id.
+    shared = seen_by(("a", lasting(1, 2, response="r")), ("a", lasting(4, 5, response="r")))
+
+    assert [usage_in(each).input_tokens for each in (at_once, others, the_same, shared)] == [20, 20, 10, 20]
+
+
+def test_two_counts_of_one_response_leave_the_sum_unknown() -> None:
+    both = seen_by(("a", lasting(1, 9, 10, response="r1")), ("b", lasting(2, 8, 7, response="r1")))
+
+    assert (usage_in(both).input_tokens, usage_in(both).output_tokens) == (None, 5)
+
+
+def test_calls_without_times_that_may_be_one_leave_the_sum_unknown() -> None:
+    timeless = {key: held for key, held in model(2).items() if key != "startTimeUnixNano"}
+
+    [trajectory] = read(seen_by(("a", model(1)), ("b", timeless)), grouping="file")
+
+    assert trajectory.usage is None
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        ([model(3, None, None)], None),
+        ([model(3, None, None, parent=2)], 10),
+        ([model(3, None, None, parent=2), model(4, None, None, parent=2)], None),
+        ([model(3, None, None), model(4, 7, parent=3)], 17),
+        ([span(3, {"gen_ai.operation.name": "create_agent", "gen_ai.request.model": "m"})], 10),
+        ([span(3, {"gen_ai.operation.name": "embeddings", "gen_ai.usage.input_tokens": 3})], 10),
+        ([span(3, {"gen_ai.usage.input_tokens": 3, "gen_ai.usage.output_tokens": 1})], None),
+        ([span(3, parent=4), span(4, parent=3)], None),
+    ],
+    ids=["beside", "inside", "two inside", "around", "no question", "embedding", "role lost", "a ring"],
+)
+def test_a_model_without_counts_leaves_the_sum_unknown_unless_another_span_has_them(
+    others: list[dict[str, Any]], expected: int | None
+) -> None:
+    [trajectory] = read(request(model(2), *others), grouping="file")
+
+    assert (trajectory.usage.input_tokens if trajectory.usage else None) == expected
+
+
+@pytest.mark.parametrize(
+    ("inside", "expected"),
+    [
+        ([model(2, None, None, parent=1), model(3, None, None, parent=1)], 30),
+        ([model(2, 20, parent=1), model(3, None, None, parent=1)], 30),
+        ([model(2, 40, parent=1), model(3, None, None, parent=1)], None),
+        ([model(2, 20, parent=1)], None),
+        ([model(2, 40, parent=1)], 40),
+        ([model(2, 20, parent=1), call(3, parent=1), model(4, 10, parent=3)], 30),
+        ([model(2, 30, parent=1), call(3, parent=1), model(4, 10, parent=3)], 40),
+        ([call(3, parent=1), model(4, 10, parent=3)], None),
+        ([call(3, parent=1), model(4, 40, parent=3)], 70),
+    ],
+    ids=str,
+)
+def test_the_sum_of_an_agent_is_compared_with_what_is_inside(
+    inside: list[dict[str, Any]], expected: int | None
+) -> None:
+    assert usage_of(agent(1, 30, 12), *inside).input_tokens == expected
+
+
+def test_a_model_around_the_tool_it_asked_for_counts_beside_the_agent_in_the_tool() -> None:
+    assert usage_of(model(1, 10), call(2, parent=1), model(3, 7, parent=2)).input_tokens == 17
+    assert usage_in(recordings()["vercel-ai/nested-v7-legacy"]["otlp.json"]).input_tokens == 6
+
+
+def test_a_span_whose_parent_was_lost_may_be_part_of_an_agents_sum() -> None:
+    around = agent(1, 30, 12, endTimeUnixNano="9000")
+    lost = model(3, 10)
+
+    [trajectory] = read(request(around, lost), grouping="file")
+
+    assert trajectory.usage is not None
+    assert trajectory.usage.input_tokens is None
+    assert usage_of(around, model(10, 10)).input_tokens == 40
+
+
+@drawn(
+    st.lists(st.tuples(st.integers(1, 3), st.booleans(), st.integers(1, 3)), min_size=1, max_size=4),
+    st.sets(st.tuples(st.integers(1, 16), st.sampled_from(["kind", "times", "counts", "parent", "scope"])), max_size=3),
+)
+@examples(60)
+def test_whatever_is_lost_the_sum_is_right_or_unknown(
+    calls: list[tuple[int, bool, int]], lost: set[tuple[int, str]]
+) -> None:
+    total = sum([count for count, _, _ in calls])
+    around = agent(1, total, total, endTimeUnixNano="999000")
+    spans = [("agent", around)]
+    for place, (count, is_nested, instrumentations) in enumerate(calls):
+        first = 10 * (place + 1)
+        for which in range(instrumentations):
+            parent = first + which - 1 if which and is_nested else 1
+            spans.append((f"by {which}", lasting(first + which, first + 9 - which, count, count, parent=parent)))
+    kept = [_without(each, {kind for at, kind in lost if at == place + 1}) for place, each in enumerate(spans)]
+
+    [trajectory] = read(seen_by(*kept), grouping="file")
+
+    assert trajectory.usage is None or trajectory.usage.input_tokens in (None, total)
+
+
+def _without(recorded: tuple[str, dict[str, Any]], lost: set[str]) -> tuple[str, dict[str, Any]]:
+    scope, made = recorded
+    gone = {"kind": "gen_ai.operation", "counts": "gen_ai.usage"}
+    prefixes = tuple([gone[kind] for kind in lost if kind in gone])
+    keys = {"times": {"startTimeUnixNano", "endTimeUnixNano"}, "parent": {"parentSpanId"}}
+    dropped = {key for kind in lost for key in keys.get(kind, ())}
+    left = {key: held for key, held in made.items() if key not in dropped}
+    attributes = [each for each in made["attributes"] if not prefixes or not each["key"].startswith(prefixes)]
+    return "" if "scope" in lost else scope, {**left, "attributes": attributes}
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,9 @@ _PRESENT: dict[str, Role] = {
     "pydantic_ai.all_messages": "agent",
     "all_messages_events": "agent",
 }
+# OpenTelemetry GenAI: these operations name a model, too, and ask it nothing. ADK 1.14 writes an empty request of a
+# model into the span of merged tools.
+_NOT_ASKING = frozenset({"create_agent", "embeddings", "execute_tool", "retrieval"})
 _NAMES: dict[str, Role] = {
     "haystack.agent.run": "agent",
     "haystack.agent.step.llm": "model",
@@ -68,6 +71,7 @@ _KEYS = frozenset({*_VALUES, *_PRESENT})
 def role_by_attributes(attributes: Mapping[str, Any]) -> Role | None:
     """Return the role that attributes give a span. `agent` wins: agents often have attributes of their model."""
     found: Role | None = None
+    marks = {} if attributes.get("gen_ai.operation.name") in _NOT_ASKING else _PRESENT
     for key in attributes:
         if key in _KEYS:
             value = attributes.get(key)
@@ -76,7 +80,7 @@ def role_by_attributes(attributes: Mapping[str, Any]) -> Role | None:
             # OpenTelemetry GenAI, "Invoke agent span": it may have `gen_ai.request.model`, a mark of models as well.
             if role == "agent":
                 return role
-            found = found or role or _PRESENT.get(key)
+            found = found or role or marks.get(key)
     return found
 
 

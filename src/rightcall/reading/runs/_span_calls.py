@@ -36,10 +36,10 @@ from rightcall.reading.spans import (
 
 from ._input_output import KEYS
 from ._span_tree import ReadSpan
+from ._tokens import counts_in
 
 _LONGEST_PLACEHOLDER = 20  # a longer text is not hashed to look it up: arguments may have megabytes
 _PARAMETERS = "tool.parameters"
-_NO_ATTRIBUTES: Mapping[str, Any] = {}
 _NO_MESSAGE = frozenset({"", "TOOL_ERROR", "tool_error", "ERROR", "error"})
 _HANDOFF = lazy_pattern(r"handoff to (?P<agent>.+)", re.S)
 """OpenInference's span of a hand-off in OpenAI Agents: the agent called a tool that is named after the other agent."""
@@ -55,7 +55,8 @@ def read_span(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> ReadSpa
     """Classify a span, read the call it records, and drop what only the call needed.
 
     This is done as soon as a span is decoded, to hold less. A span that has nothing to do with agents keeps nothing but
-    its name, place and times. Attributes to `keep` stay, and so do those of a root, which hold the input of the run.
+    its name, place, times and counts of tokens. Attributes to `keep` stay, and so do those of a root, which hold the
+    input of the run.
     """
     kind = kind_of(span)
     call: CallRecord | None = None
@@ -75,7 +76,7 @@ def read_span(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> ReadSpa
     count = len(attributes)
     # A model span holds the whole conversation: without this, a run of n steps would hold n²/2 messages.
     if is_done and span.parent_id is not None and attributes.keys().isdisjoint(keep):
-        attributes, events = _NO_ATTRIBUTES, ()
+        attributes, events = counts_in(attributes), ()
     return ReadSpan(
         span.name,
         span.trace_id,

@@ -1,0 +1,295 @@
+"""Add up the tokens of all calls of models in a run, each once, or find that the sum is not known.
+
+A sum that leaves out a call would pass a budget that the run exceeded, so whatever may be missing makes it unknown.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from rightcall.reading.conventions import CallShape, Role
+
+from ._span_tree import ReadSpan
+
+# `prompt_tokens` became `input_tokens` in OpenTelemetry semantic conventions 1.27; OpenInference and Vercel differ.
+_INPUT = (
+    "gen_ai.usage.input_tokens",
+    "gen_ai.usage.prompt_tokens",
+    "llm.token_count.prompt",
+    "ai.usage.inputTokens",
+    "ai.usage.promptTokens",
+)
+_OUTPUT = (
+    "gen_ai.usage.output_tokens",
+    "gen_ai.usage.completion_tokens",
+    "llm.token_count.completion",
+    "ai.usage.outputTokens",
+    "ai.usage.completionTokens",
+)
+_KINDS = (
+    "gen_ai.operation.name",
+    "openinference.span.kind",
+    "mlflow.spanType",
+    "langfuse.observation.type",
+    "langsmith.span.kind",
+)
+_ASIDE = frozenset({"embeddings", "embedding", "reranker"})
+"""Kinds of spans whose tokens are not those of a model that answers."""
+_COUNTS = frozenset({*_INPUT, *_OUTPUT})
+_NOT_KNOWN = "not known: "
+_NO_COUNTS: Mapping[str, Any] = {}
+_RESPONSE_IDS = ("gen_ai.response.id", "ai.response.id", "response_id")
+_MOST_DIGITS = 15
+_MOST_TOKENS = 10**_MOST_DIGITS
+"""A larger count is a mistake in the trace."""
+_MOST_COMPARISONS = 100_000
+"""Comparisons of spans that overlap in time; a real run needs a few for each of its models' calls."""
+
+_Figures = tuple[int | None, int | None]
+"""Input and output tokens that a span states."""
+
+
+def counts_in(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the attributes that decide about tokens, of a span that keeps no others."""
+    found = _COUNTS.intersection(attributes)
+    return {key: attributes.get(key) for key in (*found, *_KINDS) if key in attributes} if found else _NO_COUNTS
+
+
+def tokens_of(spans: Sequence[ReadSpan], roles: Mapping[int, Role]) -> _Figures:
+    """Return the input and the output tokens of all calls of models; None for a sum that is not known.
+
+    Agents repeat the sum of their models, and several instrumentations may record one call of a model: one around the
+    other, or beside one another. What an agent inside a tool call used is not part of the spans around that call.
+    """
+    stated = {id(span): figures for span in spans if (figures := _stated(span)) != (None, None)}
+    if not stated:
+        return None, None
+    return _sum(spans, roles, stated, 0), _sum(spans, roles, stated, 1)
+
+
+def _stated(span: ReadSpan) -> _Figures:
+    attributes = span.attributes
+    found = _first(attributes, _INPUT), _first(attributes, _OUTPUT)
+    if found != (None, None) and any([str(attributes.get(key, "")).strip('"').lower() in _ASIDE for key in _KINDS]):
+        return None, None
+    return found
+
+
+def _first(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:
+    for key in keys:
+        held = attributes.get(key)
+        if isinstance(held, str) and held.isdecimal() and len(held) <= _MOST_DIGITS:
+            held = int(held)  # some tables keep every value of an attribute as text
+        if isinstance(held, (int, float)) and not isinstance(held, bool) and 0 <= held <= _MOST_TOKENS:
+            return int(held)
+    return None
+
+
+def _sum(
+    spans: Sequence[ReadSpan], roles: Mapping[int, Role], stated: Mapping[int, _Figures], which: int
+) -> int | None:
+    counts = {key: count for key, figures in stated.items() if (count := figures[which]) is not None}
+    parts = _parts(spans, roles, counts)
+    if parts is None or any([part.is_doubtful for part, _ in parts]):
+        return None
+    counted = [(span, top) for part, top in parts for span in part.counted]
+    if _may_repeat(counted, roles):
+        return None
+    uncounted = [span for part, _ in parts for span in part.uncounted]
+    found = _once_each([span for span, _ in counted], uncounted, stated, which)
+    # A span that states more than all that was found tells of a call that was not recorded.
+    return None if found is None or found < max(counts.values(), default=0) else found
+
+
+class _Part(msgspec.Struct):
+    """The spans that decide how many tokens were used inside a span, without those inside tool calls."""
+
+    counted: list[ReadSpan] = []
+    """Spans whose counts are added up."""
+    uncounted: list[ReadSpan] = []
+    """Calls of models without a count."""
+    total: int = 0
+    in_tools: int = 0
+    """What was used inside tool calls."""
+    is_doubtful: bool = False
+
+
+def _parts(
+    spans: Sequence[ReadSpan], roles: Mapping[int, Role], counts: Mapping[int, int]
+) -> list[tuple[_Part, ReadSpan]] | None:
+    """Return the parts of a run, topmost spans and tool calls, each with its top; None for a ring of parents."""
+    # Ids of spans are unique in their trace only, and a conversation has several.
+    ids: dict[tuple[str, str | None], ReadSpan] = {
+        (span.trace_id, span.span_id): span for span in spans if span.span_id
+    }
+    children: dict[int, list[ReadSpan]] = defaultdict(list)
+    tops: list[ReadSpan] = []
+    for span in spans:
+        parent = ids.get((span.trace_id, span.parent_id))
+        (tops if parent is None or parent is span else children[id(parent)]).append(span)
+    parts: list[tuple[_Part, ReadSpan]] = []
+    seen = 0
+    for top in tops:
+        below = [top]
+        for span in below:  # the list grows while it is walked: parents come before their children
+            below += children.get(id(span), ())
+        seen += len(below)
+        known: dict[int, _Part] = {}
+        for span in reversed(below):
+            inner = _joined([known.pop(id(child)) for child in children.get(id(span), ())])
+            part = _closed(span, inner, roles.get(id(span)), counts.get(id(span)))
+            if isinstance(span.kind, CallShape):
+                parts.append((part, top))
+                part = _Part(in_tools=part.total + part.in_tools)
+            known[id(span)] = part
+        parts.append((known[id(top)], top))
+    return parts if seen == len(spans) else None
+
+
+def _joined(inner: list[_Part]) -> _Part:
+    if not inner:
+        return _Part()
+    # The longest lists take up the others, so that a deep trace does not copy them at each level.
+    most = max(inner, key=lambda part: len(part.counted) + len(part.uncounted))
+    for part in inner:
+        if part is not most:
+            most.counted += part.counted
+            most.uncounted += part.uncounted
+            most.total += part.total
+            most.in_tools += part.in_tools
+            most.is_doubtful |= part.is_doubtful
+    return most
+
+
+def _closed(span: ReadSpan, inner: _Part, role: Role | None, count: int | None) -> _Part:
+    """Return the part of a span, by what is inside it and its own count."""
+    if count is None:
+        if role == "model" and not inner.counted and not inner.uncounted:
+            inner.uncounted.append(span)
+        return inner
+    if inner.counted and not inner.uncounted:
+        # The sum of an agent may include that of agents inside its tools. More than all of it: a call is missing.
+        inner.is_doubtful |= count > inner.total + inner.in_tools
+        return inner
+    if not inner.uncounted:
+        # An agent's sum may include what agents inside its tools used, or not. Without a role it may be a sum as well.
+        doubt = role is None or (role == "agent" and 0 < inner.in_tools <= count)
+        return _Part([span], [], count, inner.in_tools, inner.is_doubtful or doubt)
+    is_same_call = role == "model" and len(inner.uncounted) == 1 and not inner.counted
+    is_sum = role == "agent" and not inner.in_tools and count >= inner.total
+    if is_same_call or is_sum:
+        return _Part([span], [], count, inner.in_tools, inner.is_doubtful)
+    return inner
+
+
+def _may_repeat(counted: Sequence[tuple[ReadSpan, ReadSpan]], roles: Mapping[int, Role]) -> bool:
+    """Whether a span may be inside an agent that states a sum: its parent was lost, and the times would fit."""
+    agents = [(span, top) for span, top in counted if roles.get(id(span)) == "agent"]
+    if len(agents) * len(counted) > _MOST_COMPARISONS:
+        return True
+    return any(
+        [
+            above is not top and above.trace_id == top.trace_id and _is_within(span, agent)
+            for agent, top in agents
+            for span, above in counted
+        ]
+    )
+
+
+def _is_within(span: ReadSpan, around: ReadSpan) -> bool:
+    times = (around.start_ns, span.start_ns, span.end_ns, around.end_ns)
+    known = [time for time in times if time is not None]
+    return len(known) < len(times) or known == sorted(known)
+
+
+class _Call(msgspec.Struct):
+    """One call of a model, and the instrumentations that recorded it."""
+
+    figures: _Figures
+    by: set[str]
+    start: int | None
+    end: int | None
+    has_id: bool
+
+
+def _once_each(
+    counted: list[ReadSpan], uncounted: list[ReadSpan], stated: Mapping[int, _Figures], which: int
+) -> int | None:
+    """Return the sum over calls that several instrumentations may have recorded beside one another."""
+    if len({span.scope for span in [*counted, *uncounted]}) == 1 and (counted or uncounted)[0].scope:
+        return None if uncounted else sum([stated[id(span)][which] or 0 for span in counted])
+    calls = []
+    for group, has_id in _by_response([*counted, *uncounted]):
+        told = [figures for span in group if (figures := stated.get(id(span))) and figures[which] is not None]
+        if len({figures[which] for figures in told}) != 1:
+            return None  # no count, or two that differ
+        starts, ends = [span.start_ns for span in group], [span.end_ns for span in group]
+        calls.append(_Call(told[0], {_instrumentation(span) for span in group}, _least(starts), _least(ends), has_id))
+    merged = _merged(calls)
+    return None if merged is None else sum([call.figures[which] or 0 for call in merged])
+
+
+def _instrumentation(span: ReadSpan) -> str:
+    """Return a name for what recorded a span; where the scope was lost, its attributes say at least what did not."""
+    family = next((key.partition(".")[0] for key in (*_INPUT, *_OUTPUT) if key in span.attributes), "")
+    return span.scope or f"{_NOT_KNOWN}{family}"
+
+
+def _by_response(spans: list[ReadSpan]) -> Iterator[tuple[list[ReadSpan], bool]]:
+    """Yield the spans of one response together, and whether its id is known. An id that comes again is no id."""
+    ids = {id(span): _response_id(span) for span in spans}
+    seen = Counter([(_instrumentation(span), ids[id(span)]) for span in spans])
+    shared = {held for (_, held), count in seen.items() if count > 1}
+    groups: dict[str, list[ReadSpan]] = defaultdict(list)
+    for span in spans:
+        held = ids[id(span)]
+        if held is None or held in shared:
+            yield [span], False
+        else:
+            groups[held].append(span)
+    for group in groups.values():
+        yield group, True
+
+
+def _response_id(span: ReadSpan) -> str | None:
+    found = [span.attributes.get(key) for key in _RESPONSE_IDS]
+    return next((held for held in found if isinstance(held, str) and held.strip('"')), None)
+
+
+def _least(times: Iterable[int | None]) -> int | None:
+    return min([time for time in times if time is not None], default=None)
+
+
+def _merged(calls: list[_Call]) -> list[_Call] | None:
+    """Return each call once: several may be records of one, if their counts are equal and they overlap in time.
+
+    None if that cannot be told, because times are missing or there are too many to compare.
+    """
+    kept: list[_Call] = []
+    running: dict[_Figures, list[_Call]] = defaultdict(list)
+    budget = _MOST_COMPARISONS
+    for call in sorted(calls, key=lambda call: call.start or 0):
+        others = [other for other in running[call.figures] if other.end is None or other.end > (call.start or 0)]
+        budget -= len(others)
+        alike = [other for other in others if _may_be_one(other, call)]
+        doubts = [each for each in (*alike, call) if alike and None in (each.start, each.end)]
+        if budget < 0 or doubts or any([not other.by.isdisjoint(call.by) for other in alike]):
+            return None
+        running[call.figures] = others
+        if alike:
+            alike[0].by |= call.by
+            alike[0].has_id |= call.has_id
+        else:
+            kept.append(call)
+            others.append(call)
+    return kept
+
+
+def _may_be_one(other: _Call, call: _Call) -> bool:
+    """Whether two may be records of one call: each instrumentation records a call once, and its response has one id."""
+    common = other.by & call.by
+    return all([by.startswith(_NOT_KNOWN) for by in common]) and not (other.has_id and call.has_id)
