@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "stats": ("_stats", "Say how steady a run is: rates, intervals, flaky cases, where their runs part."),
     "judge-check": ("_judge_check", "Compare a judge with human labels: agreement, kappa, the cases they differ on."),
     "accept": ("_accept", "Update an eval set from traces or a run, as an edit to review."),
+    "mutate": ("_mutate", "Say whether an eval set would notice if the agent went wrong, and which lines it lacks."),
     "check": ("_eval_sets:check", "Check eval sets: every key, every expectation, every id."),
     "convert": ("_eval_sets:convert", "Convert an eval set of UiPath or ADK to the native format."),
     "schema": ("_eval_sets:schema", "Print the JSON Schema of eval sets, for editors."),

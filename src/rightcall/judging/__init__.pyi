@@ -109,6 +109,7 @@ from .calls._quality import (
     ToolPrecision as ToolPrecision,
     ToolRecall as ToolRecall,
 )
+from .calls._steps import StepGroup as StepGroup
 from .calls._trajectory import (
     ToolTrajectoryEvaluationCriteria as ToolTrajectoryEvaluationCriteria,
     ToolTrajectoryEvaluator as ToolTrajectoryEvaluator,

@@ -1,2 +1,3 @@
 from ._acceptance import Acceptance as Acceptance, CaseOutcome as CaseOutcome, Observed as Observed, accept as accept
+from ._expected_calls import literal as literal
 from ._new_eval_set import NewEvalSet as NewEvalSet, new_eval_set as new_eval_set

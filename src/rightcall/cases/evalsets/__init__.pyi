@@ -13,7 +13,7 @@ from ._code_finder import (
 )
 from ._editor import DocumentEditor as DocumentEditor
 from ._json_schema import eval_set_schema as eval_set_schema
-from ._layout import dump_yaml as dump_yaml
+from ._layout import dump_yaml as dump_yaml, flow_text as flow_text
 from ._loader import (
     compile_expectation as compile_expectation,
     convert_eval_set as convert_eval_set,

@@ -10,6 +10,7 @@ from ._case_page import (
 )
 from ._gate_panel import GatePanel as GatePanel, gate_panel as gate_panel
 from ._html_report import check_installed as check_installed, html_report as html_report
+from ._mutants_page import MutantsPage as MutantsPage, mutants_html as mutants_html, mutants_page as mutants_page
 from ._rows import (
     CaseRow as CaseRow,
     Group as Group,

@@ -109,6 +109,8 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     after: str = ""
     notes: tuple[str, ...] = ()
     tools: tuple[ToolTotal, ...] = ()
+    mutants: str = ""
+    """The share of faults that the eval set notices, where `rightcall mutate` was asked."""
 
     @property
     def is_running(self) -> bool:

@@ -70,6 +70,10 @@ class Links(msgspec.Struct, frozen=True):
         """Return the address of a tool of a run, by its name."""
         return "" if self.is_one_file else f"/runs/{_part(run_id)}/tools/{key_of(name)}{_query(query)}"
 
+    def mutants(self, run_id: str) -> str:
+        """Return the address of the faults that were put into the trajectories of a run."""
+        return "" if self.is_one_file else f"/runs/{_part(run_id)}/mutants"
+
     def compare(self, before: str, after: str, **query: str | int) -> str:
         """Return the address of the comparison of two runs."""
         return "" if self.is_one_file else f"/compare{_query({'a': before, 'b': after, **query})}"

@@ -33,6 +33,12 @@ from ._markdown import (
     github_summary as github_summary,
     markdown_report as markdown_report,
 )
+from ._mutation_text import (
+    grouped_survivors as grouped_survivors,
+    mutation_json as mutation_json,
+    mutation_lines as mutation_lines,
+    share_noticed as share_noticed,
+)
 from ._paper import (
     Line as Line,
     Paper as Paper,

@@ -25,6 +25,7 @@ from ._journal import (
     JournalLine as JournalLine,
     JournalReader as JournalReader,
 )
+from ._mutation_file import keep_mutation as keep_mutation, kept_mutation as kept_mutation
 from ._runs import (
     RUNS as RUNS,
     RunFolder as RunFolder,

@@ -19,7 +19,7 @@ from rightcall.reporting.pages import Crumb, Links, MessagePage, message_html, s
 from rightcall.reporting.reports import printable
 
 from ._library import Library
-from ._run_view import shown_case, shown_run, tool_page
+from ._run_view import shown_case, shown_mutants, shown_run, tool_page
 from ._runs_view import MOST_RUNS, compare_page, runs_page
 from ._server import Hosts, Token
 
@@ -68,6 +68,7 @@ def make_app(library: Library, hosts: Hosts, token: Token | None = None) -> Guar
         Route("/runs/{run}", site.page(site.run)),
         Route("/runs/{run}/cases/{key}", site.page(site.case)),
         Route("/runs/{run}/tools/{key}", site.page(site.tool)),
+        Route("/runs/{run}/mutants", site.page(site.mutants)),
         Route("/compare", site.page(site.compare)),
         Route("/style.css", lambda request: Response(stylesheet(), media_type="text/css")),
         Route("/script.js", lambda request: Response(script(), media_type="text/javascript")),
@@ -112,6 +113,9 @@ class _Site:
     def tool(self, request: Request) -> str | None:
         run, key = request.path_params["run"], request.path_params["key"]
         return tool_page(self._library, run, key, request.query_params, _LINKS)
+
+    def mutants(self, request: Request) -> str | None:
+        return shown_mutants(self._library, request.path_params["run"], _LINKS)
 
     def compare(self, request: Request) -> str | Response | None:
         query = request.query_params

@@ -26,13 +26,15 @@ from rightcall.reporting.pages import (
     facts_of,
     histogram,
     moment,
+    mutants_html,
+    mutants_page,
     quantile,
     run_html,
     run_page,
     tool_html,
 )
-from rightcall.reporting.reports import overall_line
-from rightcall.reporting.store import RunFolder
+from rightcall.reporting.reports import overall_line, share_noticed
+from rightcall.reporting.store import RunFolder, kept_mutation
 from rightcall.values.results import CaseResult, Verdict
 
 from ._index import CallPlace, Entry, Index
@@ -67,7 +69,18 @@ def shown_run(library: Library, name: str, query: Mapping[str, str], links: Link
         matched=len(rows),
         notes=_notes(library, run, index, line.state),
     )
-    return run_html(page, links)
+    tried = kept_mutation(run.folder)
+    return run_html(replace(page, mutants=share_noticed(tried) if tried is not None else ""), links)
+
+
+def shown_mutants(library: Library, name: str, links: Links) -> str | None:
+    """Render what became of the faults that were put into a run; `None` if none were. Raises `StoreError`."""
+    run = library.run(name)
+    report = kept_mutation(run.folder) if run is not None else None
+    if run is None or report is None:
+        return None
+    trail = (Crumb("Runs", links.runs()), Crumb(run.short_id, links.run(name)), Crumb("Mutants"))
+    return mutants_html(mutants_page(report, trail), links)
 
 
 def shown_case(library: Library, name: str, key: str, query: Mapping[str, str], links: Links) -> str | None:

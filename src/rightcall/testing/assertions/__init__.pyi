@@ -3,3 +3,4 @@ from ._evaluate import evaluate as evaluate
 from ._gate import gate as gate
 from ._run_assertions import Calls as Calls, calls as calls, check as check
 from ._subjects import trajectory_of as trajectory_of
+from ._survivors import survivors as survivors

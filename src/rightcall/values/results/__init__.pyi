@@ -54,6 +54,12 @@ from ._justifications import (
     ToolTrajectoryEvaluatorJustification as ToolTrajectoryEvaluatorJustification,
     TurnScore as TurnScore,
 )
+from ._mutation import (
+    WORLD_OPERATORS as WORLD_OPERATORS,
+    MutatedCase as MutatedCase,
+    MutationReport as MutationReport,
+    Survivor as Survivor,
+)
 from ._result import (
     EvaluationResult as EvaluationResult,
     Explained as Explained,

@@ -1,0 +1,24 @@
+from ._allowances import Allowances as Allowances, Asking as Asking
+from ._mutation import (
+    MOST_MUTANTS as MOST_MUTANTS,
+    Golden as Golden,
+    Tried as Tried,
+    answer_of as answer_of,
+    golden_of as golden_of,
+    operators_named as operators_named,
+    pool_of as pool_of,
+    told as told,
+    told_case as told_case,
+    try_case as try_case,
+)
+from ._operators import (
+    OPERATORS as OPERATORS,
+    Family as Family,
+    Mutant as Mutant,
+    Operator as Operator,
+    Pool as Pool,
+    family_of as family_of,
+    mutants_of as mutants_of,
+)
+from ._remedies import Remedied as Remedied, remedied as remedied
+from ._strengthening import Strengthened as Strengthened, mutate as mutate

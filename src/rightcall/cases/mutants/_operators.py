@@ -1,0 +1,315 @@
+"""The fourteen faults: each takes a trajectory and gives back trajectories that differ from it in one thing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias, get_args
+
+import msgspec
+from msgspec.structs import replace
+
+from rightcall.values.results import WORLD_OPERATORS
+from rightcall.values.trajectory import ToolCall, Trajectory
+
+from ._changes import (
+    following,
+    leaves,
+    moved_to,
+    other_value,
+    put,
+    renamed,
+    repeated,
+    replaced,
+    value_at,
+    with_args,
+    without,
+)
+
+Operator: TypeAlias = Literal[
+    "drop",
+    "repeat",
+    "swap",
+    "other-tool",
+    "extra",
+    "stop-early",
+    "no-calls",
+    "other-case",
+    "argument",
+    "argument-missing",
+    "argument-added",
+    "answer",
+    "tool-fails",
+    "tool-output",
+]
+Family: TypeAlias = Literal["path", "values", "answer", "world"]
+OPERATORS: tuple[Operator, ...] = get_args(Operator)
+
+UNKNOWN_TOOL = "some_other_tool"
+"""A tool that no agent has, for questions such as whether any other call would be let pass."""
+_ADDED = "unexpected_argument"
+_MOST_PATHS = 200
+
+
+def family_of(operator: Operator) -> Family:
+    """Return what an operator changes: the path, values, the answer, or what tools do."""
+    if operator in WORLD_OPERATORS:
+        return "world"
+    if operator == "answer":
+        return "answer"
+    return "values" if operator.startswith("argument") else "path"
+
+
+class Mutant(msgspec.Struct, frozen=True, kw_only=True):
+    """A trajectory with one fault, and the fault in words."""
+
+    operator: Operator
+    told: str
+    trajectory: Trajectory
+    tool: str = ""
+    """The tool that the fault is about; the one that would be called too much, for a call that is added."""
+    position: int | None = None
+    """Which call of the original is changed."""
+    path: tuple[str | int, ...] = ()
+    """Which value in its arguments."""
+    after: str = ""
+    """For two calls that changed places, the tool that now comes first."""
+
+
+class Pool(msgspec.Struct, frozen=True):
+    """What the agent does in all cases: faults are made of tools and values that it really uses."""
+
+    tools: tuple[str, ...] = ()
+    """Its tools, those called most first."""
+    calls: Mapping[str, ToolCall] = {}
+    """A call of each."""
+    values: Mapping[tuple[str, str], tuple[Any, ...]] = {}
+    """The different values of each argument, a few of them."""
+    paths: tuple[tuple[str, Trajectory], ...] = ()
+    """Different paths, each with the case that took it."""
+
+    @classmethod
+    def of(cls, trajectories: Mapping[str, Trajectory]) -> Pool:
+        """Return what is seen in trajectories, one for each case."""
+        counted: Counter[str] = Counter()
+        calls: dict[str, ToolCall] = {}
+        values: dict[tuple[str, str], list[Any]] = {}
+        paths: dict[tuple[str, ...], tuple[str, Trajectory]] = {}
+        for case_id, trajectory in trajectories.items():
+            for call in _own_calls(trajectory):
+                counted[call.name] += 1
+                calls.setdefault(call.name, call)
+                for key, value in (call.args or {}).items():
+                    seen = values.setdefault((call.name, key), [])
+                    if len(seen) < 5 and value not in seen:
+                        seen.append(value)
+            if len(paths) < _MOST_PATHS:
+                paths.setdefault(trajectory.names, (case_id, trajectory))
+        names = sorted(counted, key=lambda name: (-counted[name], name))
+        return cls(tuple(names), calls, {key: tuple(seen) for key, seen in values.items()}, tuple(paths.values()))
+
+
+def mutants_of(trajectory: Trajectory, pool: Pool, operators: Sequence[Operator] = OPERATORS) -> list[Mutant]:
+    """Return a trajectory with each fault that it can have, every one different from it and from the others."""
+    seen = _Fingerprints()
+    seen.is_new(trajectory)
+    made = [mutant for operator in operators for mutant in _MAKERS[operator](trajectory, pool)]
+    return [mutant for mutant in made if seen.is_new(mutant.trajectory)]
+
+
+class _Fingerprints:
+    """Trajectories that were seen, told apart by what can be judged: calls in order, arguments, outcomes, answers."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Any, int] = {}
+        self._known: dict[int, tuple[ToolCall, int]] = {}
+        self._seen: set[Any] = set()
+
+    def is_new(self, trajectory: Trajectory) -> bool:
+        key = (*[self._number(call) for call in trajectory.calls], -1, repr(trajectory.output))
+        if key in self._seen:
+            return False
+        self._seen.add(key)
+        return True
+
+    def _number(self, call: ToolCall) -> int:
+        # Most calls of a mutant are the very objects of the original; the call is kept so that its id stays its own.
+        known = self._known.get(id(call))
+        if known is None:
+            content = (call.name, repr(call.args), repr(call.output), call.error, call.agent, call.turn)
+            known = (call, self._numbers.setdefault(content, len(self._numbers)))
+            self._known[id(call)] = known
+        return known[1]
+
+
+def _own_calls(trajectory: Trajectory) -> list[ToolCall]:
+    return [call for call in trajectory.calls if not call.internal]
+
+
+def _places(trajectory: Trajectory) -> list[int]:
+    """Return the positions of calls that are the agent's own, not its framework's."""
+    return [position for position, call in enumerate(trajectory.calls) if not call.internal]
+
+
+def _drop(trajectory: Trajectory, pool: Pool) -> Iterator[Mutant]:
+    for position in _places(trajectory):
+        call = trajectory.calls[position]
+        yield _mutant("drop", f"without `{call.name}`", without(trajectory, {position}), call.name, position)
+
+
+def _repeat(trajectory: Trajectory, pool: Pool) -> Iterator[Mutant]:
+    for position in _places(trajectory):
+        call = trajectory.calls[position]
+        yield _mutant("repeat", f"`{call.name}` made twice", repeated(trajectory, position), call.name, position)
+
+
+def _swap(trajectory: Trajectory, pool: Pool) -> Iterator[Mutant]:
+    places = _places(trajectory)
+    for first, second in pairwise(places):
+        one, two = trajectory.calls[first], trajectory.calls[second]
+        # A tool that another one called cannot come before it.
+        if one.parent_id != two.parent_id:
+            continue
+        calls = list(trajectory.calls)
+        calls[first], calls[second] = moved_to(two, one), moved_to(one, two)
+        told = f"`{two.name}` before `{one.name}`"
+        made = replace(trajectory, calls=tuple(calls))
+        yield Mutant(operator="swap", told=told, trajectory=made, tool=one.name, position=first, after=two.name)
+
+
+def _other_tool(trajectory: Trajectory, pool: Pool) -> Iterator[Mutant]:
+    for position in _places(trajectory):
+        call = trajectory.calls[position]
+        other = next((name for name in pool.tools if name != call.name), UNKNOWN_TOOL)
+        told = f"`{other}` instead of `{call.name}`"
+        yield _mutant("other-tool", told, renamed(trajectory, position, other), call.name, position)
+
+
+def _extra(trajectory: Trajectory, pool: Pool) -> Iterator[Mutant]:
+    used = set(trajectory.names)
+    other = next((name for name in pool.tools if name not in used), None)
+    if other is not None:
+        sample = pool.calls[other]
+        last = trajectory.calls[-1] if trajectory.calls else None
+        call = following(ToolCall(other, sample.args, sample.output), last)
+        made = replace(trajectory, calls=(*trajectory.calls, call))
+        yield _mutant("extra", f"`{other}` called as well", made, other)
+
+
+def _stop_early(trajectory: Trajectory, pool: Pool) -> Iterator[Mutant]:
+    places = _places(trajectory)
+    kept = len(places) // 2
+    if kept:
+        told = f"stops after {kept} of {len(places)} calls"
+        first_missing = trajectory.calls[places[kept]].name
+        yield _mutant("stop-early", told, without(trajectory, set(places[kept:])), first_missing)
+
+
+def _no_calls(trajectory: Trajectory, pool: Pool) -> Iterator[Mutant]:
+    if places := _places(trajectory):
+        first = trajectory.calls[places[0]].name
+        yield _mutant("no-calls", "no calls at all", replace(trajectory, calls=(), unordered=()), first)
+
+
+def _other_case(trajectory: Trajectory, pool: Pool) -> Iterator[Mutant]:
+    others = [(case_id, other) for case_id, other in pool.paths if other.names != trajectory.names and other.calls]
+    if others and trajectory.calls:
+        from rapidfuzz.distance import Levenshtein
+
+        case_id, other = min(others, key=lambda each: (Levenshtein.distance(each[1].names, trajectory.names), each[0]))
+        missing = next((name for name in trajectory.names if name not in other.names), trajectory.names[0])
+        made = replace(trajectory, calls=other.calls, unordered=other.unordered)
+        yield _mutant("other-case", f"the path of `{case_id}`", made, missing)
+
+
+def _argument(trajectory: Trajectory, pool: Pool) -> Iterator[Mutant]:
+    for position in _places(trajectory):
+        call = trajectory.calls[position]
+        for path in leaves(call.args or {}):
+            made = with_args(trajectory, position, replaced(call.args, path, _changed(call, path, pool)))
+            told = f"another `{'.'.join(map(str, path))}` for `{call.name}`"
+            yield _mutant("argument", told, made, call.name, position, path)
+
+
+def _argument_missing(trajectory: Trajectory, pool: Pool) -> Iterator[Mutant]:
+    for position in _places(trajectory):
+        call = trajectory.calls[position]
+        for key in call.args or {}:
+            left = {other: value for other, value in (call.args or {}).items() if other != key}
+            made = with_args(trajectory, position, left)
+            yield _mutant("argument-missing", f"no `{key}` for `{call.name}`", made, call.name, position, (key,))
+
+
+def _argument_added(trajectory: Trajectory, pool: Pool) -> Iterator[Mutant]:
+    for position in _places(trajectory):
+        call = trajectory.calls[position]
+        if "args" not in call.unrecorded:
+            made = with_args(trajectory, position, {**(call.args or {}), _ADDED: 1})
+            told = f"an argument more for `{call.name}`"
+            yield _mutant("argument-added", told, made, call.name, position, (_ADDED,))
+
+
+def _answer(trajectory: Trajectory, pool: Pool) -> Iterator[Mutant]:
+    if trajectory.output is not None:
+        other = "Something else." if isinstance(trajectory.output, str) else {"answer": "something else"}
+        turns = (*trajectory.turn_outputs[:-1], other) if trajectory.turn_outputs else ()
+        yield _mutant("answer", "another final answer", replace(trajectory, output=other, turn_outputs=turns))
+
+
+def _tool_fails(trajectory: Trajectory, pool: Pool) -> Iterator[Mutant]:
+    for position in _places(trajectory):
+        call = trajectory.calls[position]
+        if call.error is None:
+            failed = replace(call, output=None, error="the tool failed", unrecorded=call.unrecorded - {"output"})
+            yield _mutant("tool-fails", f"`{call.name}` fails", put(trajectory, position, failed), call.name, position)
+
+
+def _tool_output(trajectory: Trajectory, pool: Pool) -> Iterator[Mutant]:
+    for position in _places(trajectory):
+        call = trajectory.calls[position]
+        if call.output is not None:
+            path = next(leaves(call.output), ())
+            output = replaced(call.output, path, other_value(value_at(call.output, path)))
+            made = put(trajectory, position, replace(call, output=output))
+            yield _mutant("tool-output", f"`{call.name}` gives back something else", made, call.name, position)
+
+
+_MAKERS: dict[Operator, Callable[[Trajectory, Pool], Iterator[Mutant]]] = {
+    "drop": _drop,
+    "repeat": _repeat,
+    "swap": _swap,
+    "other-tool": _other_tool,
+    "extra": _extra,
+    "stop-early": _stop_early,
+    "no-calls": _no_calls,
+    "other-case": _other_case,
+    "argument": _argument,
+    "argument-missing": _argument_missing,
+    "argument-added": _argument_added,
+    "answer": _answer,
+    "tool-fails": _tool_fails,
+    "tool-output": _tool_output,
+}
+
+
+def _mutant(
+    operator: Operator,
+    told: str,
+    trajectory: Trajectory,
+    tool: str = "",
+    position: int | None = None,
+    path: tuple[str | int, ...] = (),
+) -> Mutant:
+    return Mutant(operator=operator, told=told, trajectory=trajectory, tool=tool, position=position, path=path)
+
+
+def _changed(call: ToolCall, path: tuple[str | int, ...], pool: Pool) -> Any:
+    """Return another value for an argument: one that the agent uses elsewhere, if it is of the same type."""
+    value = value_at(call.args, path)
+    if isinstance(value, str) and len(path) == 1:
+        seen = pool.values.get((call.name, str(path[0])), ())
+        other = next((each for each in seen if isinstance(each, str) and each != value), None)
+        if other is not None:
+            return other
+    return other_value(value)
