@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import click
 
+from rightcall._lazy import lazy_pattern
+
 from ._options import Number, option, options
 
-_ROUNDS = re.compile(r"(\d{1,5})(?:\.\.(\d{1,5}))?")
+_ROUNDS = lazy_pattern(r"(\d{1,5})(?:\.\.(\d{1,5}))?")
 _MOST = 10_000
 
 

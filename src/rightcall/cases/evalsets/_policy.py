@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
-from rightcall.judging import CallRules
+from rightcall._lazy import lazy_pattern
 from rightcall.values.results import Source
 
 from ._cases import Check
@@ -17,7 +16,7 @@ POLICY_KEY = "rules"
 """The key of an eval set that has its rules, and that of `expect` in a case."""
 _APART = "rules (all cases)"
 """The name of the rules of an eval set in cases whose own rules have other settings."""
-_INDEX = re.compile(r"rules\[(\d+)\]")
+_INDEX = lazy_pattern(r"rules\[(\d+)\]")
 
 
 def with_policy(policy: Check, checks: Sequence[Check]) -> list[Check]:
@@ -26,6 +25,8 @@ def with_policy(policy: Check, checks: Sequence[Check]) -> list[Check]:
     if own is None:
         return [*checks, policy]
     if not _can_be_joined(policy, own):
+        from rightcall.judging import CallRules  # few eval sets have rules of their own
+
         evaluator = CallRules(_APART, policy.evaluator.config, limits=policy.evaluator.limits)
         return [*checks, msgspec.structs.replace(policy, key=_APART, evaluator=evaluator)]
     return [_joined(policy, own) if check is own else check for check in checks]

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from pathlib import Path
 from time import perf_counter
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from rightcall.cases.verdicts import exit_code
-from rightcall.reporting import store
 from rightcall.reporting.reports import Report
 from rightcall.scale.local import Scored, Scoring
 from rightcall.scale.request import Request
@@ -20,7 +18,11 @@ from rightcall.values.results import Aggregates, CaseResult, EvaluatorTotals, Ov
 from .._options import runs_folder, sources_of
 from .._output import Output
 from .._terminal import print_error, stdout_guard
-from ._gating import ScoreGate
+
+if TYPE_CHECKING:
+    from rightcall.reporting.store import GateRecord, Journal, RunFolder, Sample
+
+    from ._gating import ScoreGate
 
 _IN_MEMORY = 256
 """How many results are kept as they are. A result has its trajectory with it, which is up to some MB of arguments and
@@ -73,9 +75,13 @@ class Spool:
             yield line[:-1].decode()
 
 
-def is_gated(options: Mapping[str, Any]) -> bool:
-    """Whether a gate decides the exit code."""
-    return options["gate"] is not None or options["min_rate"] is not None or bool(options["must"])
+def _gate(request: Request, options: Mapping[str, Any]) -> ScoreGate | None:
+    """Return the gate that decides the exit code, if one is asked for."""
+    if options["gate"] is None and options["min_rate"] is None and not options["must"]:
+        return None
+    from ._gating import ScoreGate
+
+    return ScoreGate(request, options)
 
 
 class LocalScoring:
@@ -93,8 +99,8 @@ class LocalScoring:
         evidence = "all" if options["keep"] else self._output.wants_results
         self._scoring = Scoring(request, self._sources, workers=options["workers"], evidence=evidence)
         self._saved: SavedRun | None = None
-        self._gate = ScoreGate(request, options) if is_gated(options) else None
-        self._said: store.GateRecord | None = None
+        self._gate = _gate(request, options)
+        self._said: GateRecord | None = None
         self._is_complete = True
         self._overall: tuple[OverallResult, ...] = ()
 
@@ -188,13 +194,18 @@ class SavedRun:
     """
 
     def __init__(self, request: Request, options: dict[str, Any], **more: Any) -> None:
+        # Imported late: `secrets`, `hashlib` and what else a run folder needs take a tenth of a short command.
+        from pathlib import Path
+
+        from rightcall.reporting import store
+
         cases = request.expected.cases
         self._digests = {case.id: store.case_digest(case) for case in cases}
         self._redacts = options["redact"] is True
         commit, branch = store.commit_of(Path.cwd())
         kept: dict[str, Any] = {"cases": list(options["cases"]), "tags": list(options["tags"])}
         kept |= {"needed": {case.id: case.min_repeat_pass for case in cases if case.min_repeat_pass is not None}}
-        self.run: store.RunFolder = store.create_run(
+        self.run: RunFolder = store.create_run(
             runs_folder(options["runs"]),
             commit=commit,
             branch=branch,
@@ -204,7 +215,7 @@ class SavedRun:
             options={**kept, "fail_fast": options["fail_fast"], "redact": options["redact"], **more},
             planned=len(cases) or None,
         )
-        self._journal: store.Journal = self.run.journal()
+        self._journal: Journal = self.run.journal()
 
     def add(self, result: CaseResult) -> None:
         """Save a result. Raises `StoreError`."""
@@ -222,8 +233,8 @@ class SavedRun:
         *,
         is_complete: bool,
         overall: tuple[OverallResult, ...] = (),
-        gate: store.GateRecord | None = None,
-        sample: store.Sample | None = None,
+        gate: GateRecord | None = None,
+        sample: Sample | None = None,
     ) -> None:
         """Write the totals. Raises `StoreError`."""
         kept = tuple(map(redacted_overall, overall)) if self._redacts else overall

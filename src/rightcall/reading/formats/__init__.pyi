@@ -1,6 +1,5 @@
 from ._containers import (
     INPUT_FORMATS as INPUT_FORMATS,
-    MESSAGES as MESSAGES,
     format_of as format_of,
     items_of as items_of,
 )

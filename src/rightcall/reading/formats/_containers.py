@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from rightcall.reading.spans import Item, OtherDocument
+from rightcall.reading.spans import MESSAGES, Item, OtherDocument
 
 from ._exports import (
     agents_spans,
@@ -29,8 +29,6 @@ from ._mlflow import is_mlflow_trace, mlflow_spans
 from ._otlp import is_otlp, otlp_items
 from ._rows import is_row, row_span
 
-MESSAGES = "messages"
-"""The name of the one format that is not a container of spans: a log of messages."""
 
 
 class Container(msgspec.Struct, frozen=True):

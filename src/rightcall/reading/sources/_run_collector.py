@@ -13,7 +13,7 @@ from rightcall.errors import ConfigurationError, InputError, UnknownNameError, n
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.reading import messages
 from rightcall.reading.conventions import groups_of
-from rightcall.reading.formats import MESSAGES, span_in
+from rightcall.reading.formats import span_in
 from rightcall.reading.messages import Log, has_messages
 from rightcall.reading.runs import (
     GROUPINGS,
@@ -28,7 +28,7 @@ from rightcall.reading.runs import (
     whole_runs,
     without_creations,
 )
-from rightcall.reading.spans import UNREADABLE, Item, LogRecord, OtherDocument, PackedSpan, Span
+from rightcall.reading.spans import MESSAGES, UNREADABLE, Item, LogRecord, OtherDocument, PackedSpan, Span
 from rightcall.values.trajectory import Trajectory
 
 from ._document_reader import LOOKED_FOR, Budget

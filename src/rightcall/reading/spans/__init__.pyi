@@ -15,6 +15,7 @@ from ._recorded_values import (
     span_id as span_id,
 )
 from ._span import (
+    MESSAGES as MESSAGES,
     UNREADABLE as UNREADABLE,
     Attribute as Attribute,
     Event as Event,

@@ -14,6 +14,8 @@ from rightcall.values.decoding import decode_json
 
 UNREADABLE = "rightcall.unreadable"
 """The attribute that says which part of a span could not be read."""
+MESSAGES = "messages"
+"""The name of the one format that is not a container of spans: a log of messages."""
 
 
 class Event(msgspec.Struct, frozen=True, gc=False):

@@ -6,7 +6,6 @@ Only the standard library is imported, because every command and the completion 
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
@@ -213,6 +212,8 @@ def _path_part(agent: str) -> str:
 
 
 def _files_of_command(command: str, folder: Path) -> list[Path]:
+    import shlex
+
     try:
         words = shlex.split(command)
     except ValueError:
