@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import Any, AnyStr
 
 _IMPORT = re.compile(r"^from \.(\S+) import (\([^)]*\)|.*)$", re.MULTILINE)
-_NAME = re.compile(r"(\w+) as \w+")
 
 
 def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
@@ -36,7 +35,8 @@ def _modules_by_name(package: str) -> dict[str, str]:
     opened = sys.modules[package]
     # A loader's `get_data` reads from zip files, too, where the stub is not a file on disk.
     stub = opened.__loader__.get_data(f"{opened.__file__}i").decode()  # type: ignore[union-attr]
-    return {name: module for module, names in _IMPORT.findall(stub) for name in _NAME.findall(names)}
+    found = [(module, names.strip("()\n").split(",")) for module, names in _IMPORT.findall(stub)]
+    return {name.partition(" as ")[0].strip(): module for module, names in found for name in names if " as " in name}
 
 
 def lazy_pattern(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:

@@ -13,7 +13,6 @@ import click
 
 from rightcall.errors import RightcallError, nearest
 from rightcall.reporting import reports
-from rightcall.values import redaction
 
 from ._options import option, options, redact_option
 
@@ -141,7 +140,9 @@ class Output:
             # The lines are made of the findings: to redact the whole trajectory would be for nothing.
             self._has_shown = True
             light = replace(result, trajectory=None, results=(), written=())
-            block = reports.CaseBlock(redaction.redacted(light) if self._redacts else light)
+            from rightcall.values.redaction import redacted
+
+            block = reports.CaseBlock(redacted(light) if self._redacts else light)
             for line in reports.concise_lines(block):
                 self._screen.line(reports.printable(line, one_line=True))
 

@@ -67,7 +67,9 @@ class Screen:
 
     def paper(self, *, full: bool = False) -> Paper:
         """What a report is to be written on to fit this screen."""
-        return reports.Paper(width=_width() if self._is_bare else self._console.width, plain=self._is_plain, full=full)
+        return reports.Paper(
+            width=terminal_width() if self._is_bare else self._console.width, plain=self._is_plain, full=full
+        )
 
     def mark(self, name: str) -> str:
         """The mark of a verdict or a step."""
@@ -82,7 +84,7 @@ class Screen:
         return _style(style, self._console.no_color).render(text)
 
 
-def _width() -> int:
+def terminal_width() -> int:
     """Return the width that rich would find where output is not a terminal: that of another stream, if it is one."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isdigit():

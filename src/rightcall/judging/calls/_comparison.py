@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, islice
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from rightcall.judging.core import Selection
 from rightcall.limits import Limits
+from rightcall.matching import matchers
 from rightcall.matching.alignment import (
     Row,
     common_subsequence,
@@ -18,17 +19,11 @@ from rightcall.matching.alignment import (
     only_pairing,
     related_subsequence,
 )
-from rightcall.matching.matchers import (
-    CallPattern,
-    ExpectedCalls,
-    MadeUp,
-    PartsPattern,
-    Pattern,
-    Relation,
-    made_up_values,
-    relate,
-)
 from rightcall.values.results import Alignment, Difference, ExplainedCall, NamedCall, Step, call_text
+
+# Names alone are compared without matchers, which take as long to load as a trace takes to read and judge.
+if TYPE_CHECKING:
+    from rightcall.matching.matchers import ExpectedCalls, MadeUp, Pattern, Relation
 
 Kind = Literal["match", "mismatch", "moved", "missing", "extra", "skipped"]
 _NO_STARS: Mapping[int, Pattern] = {}
@@ -195,7 +190,7 @@ def compare_calls(
     if expected.names_only:
         lines = align_names(expected.names, selection.names)
     else:
-        relation = relation or relate(expected, selection.calls, limits, selection.moment)
+        relation = relation or matchers.relate(expected, selection.calls, limits, selection.moment)
         lines = align_calls(relation, expected.names, selection.names, expected.starred)
     return Comparison(expected.names, expected.patterns, selection, lines, limits)
 
@@ -303,16 +298,22 @@ class Comparison:
     def made_up(self, index: int, column: int) -> tuple[MadeUp, ...]:
         """The arguments of an actual call that do not come from where an expected one says."""
         pattern = self.patterns[index] if self.patterns else None
-        if pattern is None or not pattern.needs_moment or not isinstance(pattern, (CallPattern, PartsPattern)):
+        if (
+            pattern is None
+            or not pattern.needs_moment
+            or not isinstance(pattern, (matchers.CallPattern, matchers.PartsPattern))
+        ):
             return ()
-        return made_up_values(pattern.args, self.selection.calls[column], self.selection.moment(column))
+        return matchers.made_up_values(pattern.args, self.selection.calls[column], self.selection.moment(column))
 
     def expected_call(self, index: int) -> NamedCall:
         """An expected call by its position and text."""
         pattern = self.patterns[index] if self.patterns else None
-        if isinstance(pattern, PartsPattern):
+        if pattern is None:
+            return NamedCall(index, call_text(self.expected[index]))
+        if isinstance(pattern, matchers.PartsPattern):
             return NamedCall(index, call_text(pattern.name, pattern.shown or None))
-        if isinstance(pattern, CallPattern) and isinstance(pattern.args, dict) and pattern.args:
+        if isinstance(pattern, matchers.CallPattern) and isinstance(pattern.args, dict) and pattern.args:
             return NamedCall(index, call_text(pattern.name, pattern.args))
         return NamedCall(index, call_text(self.expected[index]))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 from itertools import repeat
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 
@@ -21,13 +21,16 @@ from rightcall.judging.core import (
     ToolName,
 )
 from rightcall.limits import Limits
+from rightcall.matching import matchers
 from rightcall.matching.alignment import Row, common_length, related_subsequence
-from rightcall.matching.matchers import ExpectedCalls, call_pattern, relate
 from rightcall.values.results import Explained, Finding, Justification, ToolCallOrderEvaluatorJustification
 
 from ._comparison import Comparison, ComparisonAccount, compare_calls, compare_names, too_long_to_align
 from ._findings import Rule, Subject, find
 from ._sequences import is_surely_exact, least_in_order, may_be_exact
+
+if TYPE_CHECKING:
+    from rightcall.matching.matchers import ExpectedCalls
 
 
 class ToolCallOrderEvaluationCriteria(Criteria):
@@ -61,7 +64,7 @@ class OrderPlan(msgspec.Struct, frozen=True):
         ids: dict[str, int] = {}
         names = list(expected)
         starred = wildcards and any(["*" in name for name in names])
-        patterns = ExpectedCalls([call_pattern(name) for name in names]) if starred else None
+        patterns = matchers.ExpectedCalls([matchers.call_pattern(name) for name in names]) if starred else None
         return cls(names, ids, [ids.setdefault(name, len(ids)) for name in names], len(names), patterns)
 
     @property
@@ -73,7 +76,7 @@ class OrderPlan(msgspec.Struct, frozen=True):
         """For each expected name, the places of the selected calls that have it, or fit it."""
         if self.patterns is None:
             return selection.rows_of(self.expected)
-        return relate(self.patterns, selection.calls).sure
+        return matchers.relate(self.patterns, selection.calls).sure
 
     def most_in_order(self, selection: Selection) -> int:
         """How many of the expected names were called in order."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 
 from rightcall.errors import CriteriaError, shown
-from rightcall.matching.matchers import Pattern
+
+if TYPE_CHECKING:
+    from rightcall.matching.matchers import Pattern
 
 
 class Shorthand(msgspec.Struct, frozen=True):

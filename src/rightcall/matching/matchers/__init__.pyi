@@ -18,10 +18,14 @@ from ._equality import canonical as canonical, equal as equal, freeze as freeze
 from ._expectations import Expectation as Expectation, compile_value as compile_value, is_literal as is_literal
 from ._made_up import MadeUp as MadeUp, made_up_values as made_up_values
 from ._moments import CallMoment as CallMoment, MomentOf as MomentOf
-from ._names import NamePattern as NamePattern, NameSet as NameSet, tool_names as tool_names
+from ._names import (
+    ArgsPolicy as ArgsPolicy,
+    NamePattern as NamePattern,
+    NameSet as NameSet,
+    tool_names as tool_names,
+)
 from ._operators import MATCHERS as MATCHERS
 from ._patterns import (
-    ArgsPolicy as ArgsPolicy,
     CallPattern as CallPattern,
     OutputPattern as OutputPattern,
     Pattern as Pattern,

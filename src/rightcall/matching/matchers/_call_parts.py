@@ -16,8 +16,8 @@ from rightcall.values.trajectory import ToolCall, has_failed
 
 from ._expectations import BEYOND, SOURCES
 from ._moments import CallMoment
-from ._names import NamePattern
-from ._patterns import NOT_LITERAL, ArgsPolicy, CallPattern, OutputPattern, Pattern
+from ._names import ArgsPolicy, NamePattern
+from ._patterns import NOT_LITERAL, CallPattern, OutputPattern, Pattern
 
 Status: TypeAlias = Literal["ok", "error"]
 STATUSES: tuple[str, ...] = get_args(Status)

@@ -1,10 +1,18 @@
-"""Names of tools as people write them: exact, or with `*` for any characters."""
+"""Names of tools as people write them, exact or with `*` for any characters, and the policies for their arguments."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
+from typing import Literal, TypeAlias
 
 import msgspec
+
+ArgsPolicy: TypeAlias = Literal["exact", "subset", "superset", "ignore"]
+"""How the arguments of an expected call are compared with those of an actual one.
+
+`subset`: every expected argument is there with an equal value, and there may be more. `exact`: the same keys, equal
+values. `superset`: none that is not expected, though some may be left out. `ignore`: not at all.
+"""
 
 
 class NamePattern(msgspec.Struct, frozen=True):

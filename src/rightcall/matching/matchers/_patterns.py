@@ -29,13 +29,7 @@ from ._expectations import (
     object_of,
 )
 from ._moments import CallMoment
-
-ArgsPolicy: TypeAlias = Literal["exact", "subset", "superset", "ignore"]
-"""How the arguments of an expected call are compared with those of an actual one.
-
-`subset`: every expected argument is there with an equal value, and there may be more. `exact`: the same keys, equal
-values. `superset`: none that is not expected, though some may be left out. `ignore`: not at all.
-"""
+from ._names import ArgsPolicy
 
 Args: TypeAlias = Mapping[str, Any]
 ArgsTest: TypeAlias = Callable[[Args], Any]

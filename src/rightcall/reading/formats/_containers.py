@@ -30,7 +30,6 @@ from ._otlp import is_otlp, otlp_items
 from ._rows import is_row, row_span
 
 
-
 class Container(msgspec.Struct, frozen=True):
     """One way to write spans as JSON documents."""
 

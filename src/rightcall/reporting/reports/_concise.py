@@ -23,7 +23,6 @@ from rightcall.values.results import (
 )
 
 from ._blocks import CaseBlock, case_blocks
-from ._expected_paths import paths_of
 from ._paper import NARROWEST, Line, Paper, cell_count, duration_text, extent, fit, printable, seconds_text
 from ._report import Report
 
@@ -140,6 +139,8 @@ def held_share(result: CaseResult, one: EvaluationResult) -> str:
         return f"{sum(check.holds for check in checks)}/{len(checks)}"
     if isinstance(one.details, RulesJustification):
         return _held_rules(one.details)
+    from ._expected_paths import paths_of  # few results have steps
+
     matched = [path.matched for path in paths_of(result, one)]
     if matched and None not in matched:
         pairs = [pair for pair in matched if pair is not None]
