@@ -591,3 +591,38 @@ def test_every_format_of_a_report_can_be_asked_for_while_running(shop: Path) -> 
     assert ElementTree.parse(shop / "junit.xml").getroot().get("tests") == "2"
     assert "2 passed" in (shop / "comment.md").read_text()
     assert "2 passed" in summary.read_text()
+
+
+@pytest.mark.parametrize("options", [[], ["--replay"]], ids=["mocks", "recording"])
+def test_a_name_that_no_tool_has_is_refused_before_the_first_request(shop: Path, options: list[str]) -> None:
+    (shop / "plain.py").write_text(
+        'def refund(order):\n    open("refunded", "w").close()\n\n'
+        'def answer(query):\n    refund(query)\n    return "Refunded"\n'
+    )
+    mocks = "" if options else "mocks: {refund: {returns: 1}}, "
+    evalset(shop, f"{{id: a, input: x, {mocks}expect: {{output: Refunded}}}}")
+    (shop / "shop.recording.jsonl").write_text('{"case": "a", "tool": "refund", "args": {}, "output": 1}\n')
+
+    done = rightcall("run", "plain.py:answer", "shop.yaml", *options, cwd=shop)
+
+    assert done.returncode == 2
+    assert "no tool 'refund' to stand in for: no tools were found in the agent" in done.stderr
+    assert "@rightcall.tool" in done.stderr
+    assert not (shop / "refunded").exists()
+
+
+def test_a_dry_run_lists_cases_tools_and_what_stands_in_for_each(shop: Path) -> None:
+    evalset(
+        shop,
+        "{id: a, input: {query: x}, mocks: {search: {returns: [X]}}, expect: {calls: [search]}}",
+        "{id: b, input: {query: y}, repeat: 3, expect: {calls: [search]}}",
+    )
+
+    done = rightcall("run", "agent.py:answer", "shop.yaml", "--dry-run", cwd=shop)
+
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert lines[:3] == ["2 cases of shop.yaml, agent agent.py:answer", "  a  mocks search", "  b  3 times"]
+    assert any("search(query: str)" in line and line.endswith("mocks in 1 of 2 cases, else runs") for line in lines)
+    assert any("price(" in line and line.endswith("runs") for line in lines)
+    assert runs_in(shop) == []

@@ -42,7 +42,7 @@ _GATE_KEYS = ("base", "rule_out", "allow_drop", "confidence", "inconclusive", "m
 Group = Literal["What", "How", "Gate", "Output"]
 """The sections of the help of commands with many options."""
 
-_NEVER = {"names", "traces", "evalset", "expect", "resume", "failed", "is_watching", "out", "engine"}
+_NEVER = {"names", "dry_run", "traces", "evalset", "expect", "resume", "failed", "is_watching", "out", "engine"}
 """What is meant for one command line: which traces, which run, where to."""
 _WRITTEN = {
     "formats": "format",

@@ -125,9 +125,8 @@ class Treacherous(pydantic.BaseModel):
         (decimal.Decimal("1.50"), "1.50"),
         (PurePosixPath("a/b"), "a/b"),
         (b"ab", "b'ab'"),
-        (Opaque(), "<opaque>"),
         ([Opaque()], ["<opaque>"]),
-        (Unshowable(), "<Unshowable>"),
+        ([Unshowable()], ["<Unshowable>"]),
         (Treacherous(), "<treacherous>"),
         ({1: "a"}, {"1": "a"}),
         ({(1, 2): "a"}, "{(1, 2): 'a'}"),
@@ -136,6 +135,16 @@ class Treacherous(pydantic.BaseModel):
 )
 def test_what_is_not_json_becomes_what_it_stands_for_or_its_repr(value: Any, shown: Any) -> None:
     assert through_a_span(value) == (shown, shown)
+
+
+@pytest.mark.parametrize("value", [Opaque(), Unshowable(), object()], ids=["opaque", "unshowable", "object"])
+def test_an_object_that_no_model_can_give_is_not_an_argument(value: Any) -> None:
+    with capture() as captured:
+        give(value)
+
+    [call] = captured.trajectory().calls
+    assert call.args == {}
+    assert call.unrecorded == frozenset()
 
 
 def test_a_repr_is_cut_short() -> None:

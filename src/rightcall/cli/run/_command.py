@@ -74,6 +74,7 @@ _how = options(
         is_flag=True,
         help="An error, not a warning, where the agent opens the eval set, a recording or a run folder.",
     ),
+    option("How", "--dry-run", is_flag=True, help="List cases, tools and what stands in for each, and run nothing."),
     option("How", "--record", is_flag=True, help="Save what the real tools answer beside the eval set."),
     option("How", "--replay", is_flag=True, help="Let the tools answer what was recorded, instead of running them."),
     no_cache_option,
@@ -92,12 +93,16 @@ _how = options(
 @runs_option
 @format_options
 @click.pass_context
-def command(context: click.Context, /, is_watching: bool, **options: Any) -> int:
+def command(context: click.Context, /, is_watching: bool, dry_run: bool, **options: Any) -> int:
     """Run AGENT over the cases of EVALSET and judge what it calls.
 
     Either may be left out if the eval set or the project's configuration names it. Exit code: 0 all passed, 1 a case
     failed, 2 something could not be measured. With --gate or --min-rate these decide: 1 is worse, or below the rate.
     """
+    if dry_run:
+        from ._dry_run import dry_run as list_only
+
+        return list_only(_run_options(context, options))
     from ._running import Running
 
     if not is_watching:

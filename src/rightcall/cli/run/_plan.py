@@ -148,6 +148,13 @@ class PlannedRun:
         others = frozenset([case.id for case in self.chosen.eval_set.cases if case.id not in self.cases])
         return gate_plan(options, self.base, self.cases.values(), questions, others, self.rounds)
 
+    @property
+    def stood_in(self) -> list[str]:
+        """The tools that mocks or the recording of the chosen cases stand in for, each once."""
+        mocked = [tool for case in self.cases.values() for tool in case.mocks]
+        replayed = [entry["tool"] for case_id in self.cases for entry in self.recordings.of(case_id) or ()]
+        return list(dict.fromkeys([*mocked, *replayed]))
+
     def _jobs(self) -> Iterator[runner.CaseJob]:
         for repeat in range(max(self.rounds.values())):
             for case in self.cases.values():

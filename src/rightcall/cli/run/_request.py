@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -62,6 +63,8 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     strict_agent: bool = False
     record: bool = False
     replay: bool = False
+    live: list[Literal["tools", "model"]] = []
+    """What stays real, and is neither recorded nor replayed."""
     spans: bool = True
     resume: str | None = None
     recorded: tuple[str, str] | None = None
@@ -112,6 +115,10 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
         if self.resume is not None and self.failed:
             raise click.UsageError("--resume goes on with the cases of that run; --failed begins a new one")
 
+    def is_live(self, what: Literal["tools", "model"]) -> bool:
+        """Whether tools, or the model, are the real ones, though other things are recorded or replayed."""
+        return what in self.live
+
     @property
     def is_gated(self) -> bool:
         """Whether a gate decides the exit code."""
@@ -153,8 +160,8 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
             del kept["repeat_least"]
         return kept
 
-    def run_options(self, eval_set: EvalSet) -> runner.RunOptions:
-        """How to run."""
+    def run_options(self, eval_set: EvalSet, stood_in: Sequence[str] = ()) -> runner.RunOptions:
+        """How to run; `stood_in` are the tools that mocks and recordings stand in for."""
         return runner.RunOptions(
             workers=self.workers or 0,
             concurrency=self.concurrency or 0,
@@ -164,4 +171,5 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
             spans=self.spans,
             answers=[eval_set.path, str(recording_path(eval_set.path)), str(self.runs_folder)],
             strict_agent=self.strict_agent,
+            stood_in=stood_in,
         )

@@ -36,6 +36,8 @@ class AgentRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The value of `session` in the eval set; the same object for all turns of one run of a case."""
     traceparent: str = ""
     """The W3C trace context that spans of this request should belong to; empty if there is none."""
+    memory: dict[str, Any] = {}
+    """What is kept between the turns of one run of a case: the same object for all of them, in this process only."""
     run: str = ""
     """The id of one run of a case: the same for all its turns, another for each repeat.
 
@@ -62,6 +64,8 @@ class Agent(Protocol):
 
     is_async: bool
     """Whether `answer` has to be awaited; if not, it blocks."""
+    target: Any
+    """The function or object that is the agent; None for a command or an endpoint."""
 
     def answer(self, request: AgentRequest) -> AgentAnswer | Coroutine[Any, Any, AgentAnswer]:
         """Return the agent's answer; exceptions of the agent are not caught.

@@ -26,6 +26,7 @@ class Arguments:
       there, and no key is unknown.
     - Otherwise a function with one required parameter gets the input as it is.
     - A parameter after the first that is called `session` or `context` gets the session, unless the input has that key.
+      Without a `session` in the eval set it gets an object that is empty at first, and the same in all turns.
     - A function without parameters is called without any, if the input is empty.
 
     A parameter annotated with a pydantic model, a dataclass, a msgspec struct or an enum gets one made from its value.
@@ -49,7 +50,7 @@ class Arguments:
         """
         positional, named = self._placed(request.input)
         if self._session is not None and self._session not in named:
-            named[self._session] = request.session
+            named[self._session] = request.memory if request.session is None else request.session
         return positional, named
 
     def _placed(self, given: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:

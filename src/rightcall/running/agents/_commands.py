@@ -32,6 +32,7 @@ class CommandAgent:
     """A program that is started for every request, in the project's folder, without a shell."""
 
     is_async = True
+    target = None
 
     def __init__(self, command: str, project: Path, options: AgentOptions) -> None:
         self._arguments = _split(command, project)

@@ -28,6 +28,7 @@ class EndpointAgent:
     """
 
     is_async = True
+    target = None
 
     def __init__(self, url: str, options: AgentOptions) -> None:
         self._url = _checked(url)

@@ -23,7 +23,7 @@ class FunctionAgent:
     is_async = False
 
     def __init__(self, function: Callable[..., Any], name: str, close: Callable[[], None]) -> None:
-        self._function = function
+        self.target = self._function = function
         self._arguments = Arguments(function, name)
         self._close = close
 
@@ -103,7 +103,8 @@ class ObjectAgent:
     is_async = False
 
     def __init__(self, target: Any, method: str, close: Callable[[], None]) -> None:
-        self._target, self._method, self._close = target, method, close
+        self.target = self._target = target
+        self._method, self._close = method, close
 
     def answer(self, request: AgentRequest) -> AgentAnswer:
         """Call the object's method with the input, and return its answer."""
@@ -209,7 +210,8 @@ class AdkAgent:
     is_async = True
 
     def __init__(self, target: Any, name: str, close: Callable[[], None]) -> None:
-        self._target, self._name, self._close = target, name, close
+        self.target = self._target = target
+        self._name, self._close = name, close
         self._runners: dict[str, Any] = {}
         self._sessions: Any = None
 

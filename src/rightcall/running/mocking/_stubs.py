@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any, Protocol, TypeGuard
 
 from rightcall.errors import MockError, nearest, shown
+from rightcall.running.frameworks import stand_in_for_frameworks
 from rightcall.running.tracing import (
     ToolAnswer,
     ToolObserver,
@@ -134,7 +135,9 @@ class ToolMock(Protocol):
 
 @contextmanager
 def use_mocks(*mocks: ToolMock) -> Iterator[None]:
-    """Let mocks answer the calls of decorated tools, in this context and in the threads and tasks it starts.
+    """Let mocks answer calls of tools, in this context and in the threads and tasks it starts.
+
+    That is decorated functions, and the tools of Pydantic AI, LangChain, OpenAI Agents, Google ADK and MCP sessions.
 
     The first mock with an answer gives it. If none has one, the mocks of an outer block are asked, and then the tool
     runs.
@@ -148,6 +151,7 @@ def use_mocks(*mocks: ToolMock) -> Iterator[None]:
                 return answer
         return outer(tool, args) if outer is not None else None
 
+    stand_in_for_frameworks()
     with thread_patches, _uipath_mocker():
         token = tool_stub.set(ask)
         try:
@@ -163,6 +167,7 @@ standing_in = use_mocks
 @contextmanager
 def recording_to(observer: ToolObserver) -> Iterator[None]:
     """Report what the real tools return to an observer, such as a `Recorder`, in this context and what it starts."""
+    stand_in_for_frameworks()
     with thread_patches, _uipath_mocker():
         token = tool_observer.set(observer)
         try:

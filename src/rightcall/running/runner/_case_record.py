@@ -5,7 +5,8 @@ Messages are JSON, each after its length. A verdict is not among them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -14,6 +15,7 @@ from rightcall.errors import InputError, RightcallError
 from rightcall.limits import DEFAULT_LIMITS
 from rightcall.reading import Turn, raw_span, raw_spans
 from rightcall.running.agents import AgentAnswer
+from rightcall.running.frameworks import DispatchedCall, ToolInventory, log_messages
 from rightcall.running.tracing import Captured, captured_trajectory, tools_are_marked
 from rightcall.values.decoding import admit, dump_json, load_json
 from rightcall.values.results import Cause
@@ -34,6 +36,7 @@ class Ready(msgspec.Struct, frozen=True, tag="ready", tag_field="is", forbid_unk
     """The agent is loaded."""
 
     is_async: bool
+    inventory: ToolInventory | None = None
 
 
 class Failed(msgspec.Struct, frozen=True, tag="failed", tag_field="is", forbid_unknown_fields=True):
@@ -153,14 +156,25 @@ class FrameReader:
 class CaseTrajectory:
     """The trajectory of one run of a case: from the spans of this process, the messages, and what the agent sent."""
 
-    def __init__(self, is_conversation: bool) -> None:
+    def __init__(self, is_conversation: bool, are_all_seen: bool = False) -> None:
         self._is_conversation = is_conversation
+        self._are_all_seen = are_all_seen
         self._turns: list[Turn] = []
         self._latest = Trajectory()
         self._has_others = False
 
-    def add(self, captured: Captured, answer: AgentAnswer | None, asked: Any, has_others: bool) -> Trajectory:
+    def add(
+        self,
+        captured: Captured,
+        answer: AgentAnswer | None,
+        asked: Any,
+        has_others: bool,
+        log: Sequence[DispatchedCall] = (),
+    ) -> Trajectory:
         """Add a turn, and return its own trajectory.
+
+        Calls that frameworks dispatched are in the `log`. They count where neither spans nor messages have them: an
+        agent that returns a text, or raises, leaves no other record.
 
         If the agent `has_others`, Python processes that it started meanwhile, tools may have been called there. Then
         no calls seen here does not mean that none were made.
@@ -172,6 +186,9 @@ class CaseTrajectory:
         said = AgentAnswer() if answer is None else answer
         turn = captured.turn(messages=said.messages, documents=said.documents, asked=asked)
         latest = self._read([turn], has_others)
+        if said.messages is None and _has_more(log, latest):
+            turn = captured.turn(messages=log_messages(log), documents=said.documents, asked=asked)
+            latest = self._read([turn], has_others)
         self._turns.append(turn)
         self._has_others = self._has_others or has_others
         self._latest = latest
@@ -183,8 +200,13 @@ class CaseTrajectory:
         return msgspec.structs.replace(path, warnings=(*path.warnings, _OTHER_PROCESSES)) if self._has_others else path
 
     def _read(self, turns: list[Turn], has_others: bool) -> Trajectory:
-        seen = tools_are_marked() and not has_others
+        seen = (self._are_all_seen or tools_are_marked()) and not has_others
         return captured_trajectory(turns, is_conversation=self._is_conversation, tools_are_seen=seen)
+
+
+def _has_more(log: Sequence[DispatchedCall], path: Trajectory) -> bool:
+    """Whether a log has calls that a trajectory lacks."""
+    return bool(Counter([call.tool for call in log]) - Counter(path.names))
 
 
 class CaseSpans:

@@ -15,7 +15,8 @@ import msgspec
 
 from rightcall.errors import RightcallError, shown
 from rightcall.running.agents import Agent, AgentAnswer, AgentRequest, listen_to_documents, traceback_of
-from rightcall.running.tracing import capture
+from rightcall.running.frameworks import DispatchedCall, logging_calls
+from rightcall.running.tracing import Captured, capture
 from rightcall.values.decoding import admit
 from rightcall.values.results import Cause
 from rightcall.values.trajectory import ToolCall, Trajectory, Usage
@@ -48,19 +49,26 @@ def converse(number: int, job: CaseJob, options: CaptureOptions, witness: Witnes
 
 def _take_turns(number: int, job: CaseJob, options: CaptureOptions, witness: Witness) -> Conversation:
     began = monotonic()
-    path = CaseTrajectory(job.is_conversation)
+    path = CaseTrajectory(job.is_conversation, options.are_all_seen)
     failure: Failure | None = None
     outputs: list[Any] = []
     tools = _Tools(job, options.tool_answers)
+    memory: dict[str, Any] = {}
     spans = CaseSpans() if options.spans else None
     for turn, given in enumerate(job.turns):
         answer: AgentAnswer | None = None
         before = processes_started()
         witness.begin(turn)
-        with tools.mocked(), listen_to_documents(witness.see_document), capture(watch=witness.see) as captured:
+        log: list[DispatchedCall] = []
+        with _watched(tools, log, witness) as captured:
             try:
                 answer = yield AgentRequest(
-                    input=given, case_id=job.case_id, turn=turn, session=job.session, run=f"{job.case_id}#{number}"
+                    input=given,
+                    case_id=job.case_id,
+                    turn=turn,
+                    session=job.session,
+                    memory=memory,
+                    run=f"{job.case_id}#{number}",
                 )
             except BaseException as raised:  # noqa: BLE001 - anything an agent raises costs its case, not the worker
                 failure = "raised", f"the agent raised {_one_line(raised)}", traceback_of(raised)[-_LONGEST_TRACEBACK:]
@@ -69,7 +77,7 @@ def _take_turns(number: int, job: CaseJob, options: CaptureOptions, witness: Wit
         shown = Trajectory()
         try:
             after = processes_started()
-            shown = path.add(captured, seen, given, after != before or after[1])
+            shown = path.add(captured, seen, given, after != before or after[1], log)
             outputs.append(None if answer is None else admit(answer.output, where="its output"))
         except RightcallError as problem:
             failure = failure or ("output", f"what the agent returned cannot be kept: {problem}", None)
@@ -78,18 +86,26 @@ def _take_turns(number: int, job: CaseJob, options: CaptureOptions, witness: Wit
         failure = tools.failure(shown) or failure
         if failure is not None:
             break
-    cause, error, traceback = failure or ("", None, None)
     whole = _completed(path.trajectory(), job, outputs, seconds)
-    return Done(
-        number=number,
-        seconds=seconds,
-        cause=cause,
-        error=error,
-        traceback=traceback,
-        trajectory=whole,
-        recorded=tools.recorded(),
-        spans=None if spans is None else spans.kept(whole),
-    )
+    kept = None if spans is None else spans.kept(whole)
+    return _done(failure, number=number, seconds=seconds, trajectory=whole, recorded=tools.recorded(), spans=kept)
+
+
+@contextmanager
+def _watched(tools: _Tools, log: list[DispatchedCall], witness: Witness) -> Iterator[Captured]:
+    """Have mocks answer, and record all that the agent does, for the length of a turn."""
+    with (
+        tools.mocked(),
+        logging_calls(log),
+        listen_to_documents(witness.see_document),
+        capture(watch=witness.see) as captured,
+    ):
+        yield captured
+
+
+def _done(failure: Failure | None, **known: Any) -> Done:
+    cause, error, traceback = failure or ("", None, None)
+    return Done(cause=cause, error=error, traceback=traceback, **known)
 
 
 def _completed(path: Trajectory, job: CaseJob, outputs: list[Any], seconds: float) -> Trajectory:
@@ -214,6 +230,6 @@ def _has_run(call: ToolCall) -> bool:
 
 def _unmocked_message(tool: str) -> str:
     return (
-        f"the tool {shown(tool)} is mocked, but ran for real; mocks and recordings answer only for functions that are "
-        "marked with @tool or @mockable"
+        f"the tool {shown(tool)} is mocked, but ran for real; mocks and recordings answer for tools of Pydantic AI, "
+        "LangChain, OpenAI Agents, ADK and MCP, and for functions marked with @tool or @mockable"
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
+from rightcall.running.frameworks import ToolInventory
 from rightcall.values.results import Outcome
 from rightcall.values.trajectory import KeptSpans, Trajectory
 
@@ -26,6 +27,8 @@ class RunStarted(msgspec.Struct, frozen=True):
     is_async: bool
     processes: int
     concurrency: int
+    inventory: ToolInventory | None = None
+    """The tools of the agent, if they were asked for; None for a program or an endpoint."""
 
 
 class CaseStarted(msgspec.Struct, frozen=True):
@@ -118,6 +121,8 @@ class CaptureOptions(msgspec.Struct, frozen=True):
     """The spans, as they were recorded."""
     is_strict: bool = False
     """Whether a case is an error if the agent opened a file with what is expected of it."""
+    are_all_seen: bool = False
+    """Whether every call of the agent's tools is noticed; the worker finds out when it has loaded the agent."""
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,6 +144,10 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Files and folders with what is expected of the agent: a case gets a warning if the agent opens one."""
     strict_agent: bool = False
     """Whether that is an error instead."""
+    stood_in: Sequence[str] = ()
+    """Names of tools that mocks or a recording stand in for: the run is refused if the agent has no such tool."""
+    is_inspected: bool = False
+    """Whether to return the tools of the agent when it is loaded."""
     agent_options: Mapping[str, Any] = {}
 
     @property

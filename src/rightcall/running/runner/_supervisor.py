@@ -228,7 +228,7 @@ class _Supervisor:
         if not self._is_loaded:
             self._is_loaded, self._is_async = True, reply.is_async
             self._concurrency = self._options.cases_at_once(reply.is_async)
-            self._events.append(RunStarted(reply.is_async, self._processes, self._concurrency))
+            self._events.append(RunStarted(reply.is_async, self._processes, self._concurrency, reply.inventory))
 
     def _finish(self, worker: WorkerProcess, done: Done) -> None:
         """Finish a job as its worker reports it."""

@@ -16,8 +16,9 @@ from typing import Any
 
 import msgspec
 
-from rightcall.errors import InputError, RightcallError
+from rightcall.errors import AgentError, InputError, RightcallError
 from rightcall.running.agents import Agent, AgentOptions, load_agent
+from rightcall.running.frameworks import ToolInventory, find_tools, unreached_names
 from rightcall.running.tracing import capture
 
 from ._case_record import CUT_OFF, Done, Failed, FrameReader, Ready, Reply, Witness, frame, plain
@@ -172,6 +173,7 @@ def _serve(channel: Channel, setup: dict[str, Any], handlers: list[Callable[[Any
     watch_files(setup["answers"])
     try:
         agent = load_agent(setup["agent"], Path(setup["project"]), msgspec.convert(setup["options"], AgentOptions))
+        inventory = _inventory(agent, setup)
         _prepare_capture()
     except RightcallError as problem:
         channel.send(Failed(str(problem)))
@@ -179,11 +181,26 @@ def _serve(channel: Channel, setup: dict[str, Any], handlers: list[Callable[[Any
     except BaseException as problem:  # noqa: BLE001 - importing an agent runs its code
         channel.send(Failed(f"{setup['agent']} cannot be loaded: {type(problem).__name__}: {problem}"))
         return
-    worker = _make_worker(agent, channel, setup)
+    worker = _make_worker(agent, channel, setup, inventory)
     handlers[0] = lambda message: _handle(worker, message)
-    channel.send(Ready(agent.is_async))
+    channel.send(Ready(agent.is_async, inventory if setup["is_inspected"] else None))
     worker.work()
     agent.close()
+
+
+def _inventory(agent: Agent, setup: dict[str, Any]) -> ToolInventory | None:
+    """Return the tools of an agent in this process, which the frameworks dispatch through us from now on.
+
+    Raises:
+        AgentError: mocks or a recording stand in for a tool that the agent does not have, or that is out of reach.
+    """
+    if agent.target is None:
+        return None
+    inventory = find_tools(agent.target, Path(setup["project"]).resolve())
+    problem = unreached_names(inventory, setup["stood_in"])
+    if problem is not None:
+        raise AgentError(problem)
+    return inventory
 
 
 def _prepare_capture() -> None:
@@ -195,8 +212,10 @@ def _prepare_capture() -> None:
     context.run(_kept_open.enter_context, capture())
 
 
-def _make_worker(agent: Agent, channel: Channel, setup: dict[str, Any]) -> Any:
+def _make_worker(agent: Agent, channel: Channel, setup: dict[str, Any], inventory: ToolInventory | None) -> Any:
     options = msgspec.convert(setup["capture"], CaptureOptions)
+    if inventory is not None and inventory.are_all_seen:
+        options = msgspec.structs.replace(options, are_all_seen=True)
     if not agent.is_async:
         return SyncWorker(agent, channel, options, setup["concurrency"] or SYNC_CONCURRENCY)
     from ._async_worker import AsyncWorker  # a synchronous agent does not pay for importing asyncio

@@ -271,6 +271,8 @@ class WorkerPool:
             "capture": msgspec.to_builtins(options.capture),
             "concurrency": options.concurrency,
             "answers": [str(path) for path in options.answers],
+            "stood_in": list(options.stood_in),
+            "is_inspected": options.is_inspected,
             "options": dict(options.agent_options),
         }
         self._token = secrets.token_hex(16)

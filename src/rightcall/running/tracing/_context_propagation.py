@@ -122,7 +122,14 @@ tool_stub: ContextVar[ToolStub | None] = ContextVar("rightcall_stand_in", defaul
 tool_observer: ContextVar[ToolObserver | None] = ContextVar("rightcall_observer", default=None)
 """The observer of real tools in this context, if there is one."""
 
-_PROPAGATED: list[ContextVar[Any]] = [current, tool_stub, tool_observer]
+dispatching: ContextVar[frozenset[str]] = ContextVar("rightcall_dispatching", default=frozenset())
+"""The tools that a framework is carrying out in this context. Stubs and observers have seen these calls already."""
+
+_PROPAGATED: list[ContextVar[Any]] = [current, tool_stub, tool_observer, dispatching]
+
+
+_NOTHING: dict[ContextVar[Any], Any] = {dispatching: frozenset()}
+"""What a variable has in a thread that is in no case; None for those that are not listed."""
 
 
 class CallContext:
@@ -131,7 +138,7 @@ class CallContext:
     __slots__ = ("_span_context", "_values")
 
     def __init__(self) -> None:
-        self._values = [(variable, variable.get(None)) for variable in _PROPAGATED]
+        self._values = [(variable, variable.get(_NOTHING.get(variable))) for variable in _PROPAGATED]
         telemetry = sys.modules.get("opentelemetry.context")
         self._span_context = telemetry.get_current() if telemetry is not None else None
 
@@ -189,7 +196,9 @@ def _submit(original: Callable[..., Any]) -> Callable[..., Any]:
             return bound(original, self)(function, *args, **kwargs)
         followed = CallContext()
         # The executor may start a thread now that serves other calls later: it must not inherit our values.
-        tokens: list[tuple[ContextVar[Any], Token[Any]]] = [(each, each.set(None)) for each in tuple(_PROPAGATED)]
+        tokens: list[tuple[ContextVar[Any], Token[Any]]] = [
+            (each, each.set(_NOTHING.get(each))) for each in tuple(_PROPAGATED)
+        ]
         try:
             return bound(original, self)(followed.run, function, *args, **kwargs)
         finally:

@@ -13,7 +13,7 @@ from typing import Any
 
 from rightcall.limits import DEFAULT_LIMITS
 
-from ._context_propagation import ToolAnswer, is_traced, tool_observer, tool_stub
+from ._context_propagation import ToolAnswer, dispatching, is_traced, tool_observer, tool_stub
 from ._tool_marks import Binding, Marks
 
 Recorded = str | bool | int | float
@@ -28,7 +28,7 @@ _PLACEHOLDERS = frozenset({"<not specified>", "<not serializable>", "N/A"})
 class Call:
     """A call that is captured, mocked or observed."""
 
-    __slots__ = ("_arguments", "_entered", "_marks", "_misfit", "_observer", "_span")
+    __slots__ = ("_arguments", "_entered", "_is_mine", "_marks", "_misfit", "_observer", "_span")
 
     def __init__(self, marks: Marks, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._marks = marks
@@ -39,7 +39,9 @@ class Call:
             # Not raised here: the function raises it itself, with Python's own message.
             self._misfit, named = problem, dict(kwargs)
         self._arguments = arguments_text(named)
-        self._observer = tool_observer.get() if marks.may_be_mocked else None
+        # A framework that dispatches this very tool has asked the stub, and reports the result itself.
+        self._is_mine = marks.may_be_mocked and marks.tool not in dispatching.get()
+        self._observer = tool_observer.get() if self._is_mine else None
         self._span: Any = None
         self._entered: Any = None
         if marks.opens_span and is_traced():
@@ -51,7 +53,7 @@ class Call:
         Raises:
             TypeError: the function does not accept these arguments, so a stub must not either.
         """
-        asked = tool_stub.get() if self._marks.may_be_mocked else None
+        asked = tool_stub.get() if self._is_mine else None
         if asked is None:
             return None
         if self._misfit is not None:
@@ -152,6 +154,16 @@ def decoded_arguments(text: str) -> dict[str, Any]:
 
     decoded: dict[str, Any] = decode_json(text)
     return decoded
+
+
+def as_arguments(named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments that are known by name, as the plain JSON values that a stub and an observer get."""
+    return decoded_arguments(arguments_text(named))
+
+
+def plain_value(value: Any) -> Any:
+    """Return a value as plain JSON: what it holds if it is a known kind of object, else its `repr`."""
+    return _as_json(value)
 
 
 def plain_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:

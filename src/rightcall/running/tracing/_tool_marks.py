@@ -5,10 +5,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
+from weakref import WeakSet
+
+from ._injected import injected_parameters, is_argument
 
 _KEY = "__rightcall__"
 _MAKER = f"{__package__}._decorators"
 _is_any_tool = [False]
+_wrappers: WeakSet[Any] = WeakSet()
+"""Every function that our decorators made and that is still in use."""
 
 _RECEIVERS = ("self", "cls")
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -70,10 +75,17 @@ def tools_are_marked() -> bool:
     return _is_any_tool[0]
 
 
+def marked_tools() -> list[Marks]:
+    """Return the marks of every function of this program that mocks may answer for, by name."""
+    found = [marks for marks in map(marks_of, list(_wrappers)) if marks is not None and marks.may_be_mocked]
+    return sorted(found, key=lambda marks: marks.tool)
+
+
 def attach_marks(wrapper: Callable[..., Any], marks: Marks) -> None:
     """Attach marks to their wrapper."""
     _is_any_tool[0] |= marks.is_tool
     setattr(wrapper, _KEY, marks)
+    _wrappers.add(wrapper)
 
 
 def _name_of(function: Any) -> str:
@@ -86,11 +98,11 @@ def _name_of(function: Any) -> str:
 class Binding:
     """Binds the arguments of one function to names, as Python does.
 
-    Defaults are applied; `self` and `cls` are left out; `*args` is a list under its name; the items of `**kwargs` are
-    beside the others, unless a parameter has that name already.
+    Defaults are applied; what a framework or the program injects is left out, `self` and `cls` too; `*args` is a list
+    under its name; the items of `**kwargs` are beside the others, unless a parameter has that name already.
     """
 
-    __slots__ = ("_defaults", "_function", "_is_ready", "_order", "_positional", "_receiver", "_signature", "_simple")
+    __slots__ = ("_defaults", "_function", "_injected", "_is_ready", "_order", "_positional", "_signature", "_simple")
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
@@ -104,11 +116,11 @@ class Binding:
         """
         if not self._is_ready:
             self._prepare()
-        if self._simple and len(args) <= len(self._positional):
-            named = self._bind_simple(args, kwargs)
-            if named is not None:
-                return named
-        return self._bind_any(args, kwargs)
+        named = self._bind_simple(args, kwargs) if self._simple and len(args) <= len(self._positional) else None
+        if named is None:
+            named = self._bind_any(args, kwargs)
+        left_out = self._injected
+        return {key: value for key, value in named.items() if key not in left_out and is_argument(value)}
 
     def _prepare(self) -> None:
         """Inspect the signature. Done for the first recorded call, because most programs record none."""
@@ -124,8 +136,9 @@ class Binding:
         self._order = tuple([each.name for each in parameters])
         self._defaults = {each.name: each.default for each in parameters if each.default is not each.empty}
         self._simple = all([each.kind not in (*_VARIADIC, inspect.Parameter.POSITIONAL_ONLY) for each in parameters])
-        first = self._positional[0] if self._positional else None
-        self._receiver = first if first in _RECEIVERS else None
+        # `self` and `cls` are receivers in the first place only: a tool may have an argument of that name elsewhere.
+        not_first = frozenset([name for name in self._order[1:] if name in _RECEIVERS])
+        self._injected = injected_parameters(self._function) - not_first
         self._is_ready = True
 
     def _bind_simple(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -145,8 +158,6 @@ class Binding:
                 return None
         if len(given) > len(named) or not given.keys() <= named.keys():
             return None
-        if self._receiver is not None:
-            del named[self._receiver]
         return named
 
     def _bind_any(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -163,6 +174,6 @@ class Binding:
             elif kind is inspect.Parameter.VAR_POSITIONAL:
                 if value:
                     named[name] = list(value)
-            elif name != self._receiver:
+            else:
                 named[name] = value
         return named

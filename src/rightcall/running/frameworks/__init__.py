@@ -1,0 +1,5 @@
+"""Tools of agent frameworks: found in the agent, and stood in for where the framework dispatches them."""
+
+from rightcall._lazy import lazy_exports as _lazy_exports
+
+__getattr__, __dir__, __all__ = _lazy_exports(__name__)

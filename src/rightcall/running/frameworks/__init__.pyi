@@ -1,0 +1,11 @@
+from ._adapters import (
+    FoundTool as FoundTool,
+    logging_calls as logging_calls,
+    stand_in_for_frameworks as stand_in_for_frameworks,
+)
+from ._dispatch import DispatchedCall as DispatchedCall, log_messages as log_messages
+from ._found_tools import (
+    ToolInventory as ToolInventory,
+    find_tools as find_tools,
+    unreached_names as unreached_names,
+)

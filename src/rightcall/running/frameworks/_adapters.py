@@ -1,0 +1,399 @@
+"""One small adapter a framework: where it dispatches a tool, and which tools its objects bring.
+
+No framework is imported here. An adapter is put in place once the agent has imported its framework, stays for the life
+of the process, and passes every call on as it is while nothing stands in, records or logs.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple, Protocol
+
+from ._dispatch import DispatchedCall, Form, dispatch_log, dispatched, dispatched_plainly
+
+_WRAPPED = "__rightcall_dispatch__"
+
+
+class FoundTool(NamedTuple):
+    """A tool that was found in an agent, or a source of tools that are known only when the agent runs."""
+
+    name: str
+    framework: str
+    parameters: tuple[str, ...] = ()
+    """The parameters that a model gives, as `name: type`; those that a framework injects are not among them."""
+    problem: str = ""
+    """Why nothing can stand in for it; empty if mocks and recordings can."""
+    is_source: bool = False
+    """Whether it stands for tools that are listed only when the agent runs, such as those of an MCP server."""
+
+
+class Adapter(Protocol):
+    """What Rightcall has to know of a framework to stand in for its tools."""
+
+    framework: str
+    module: str
+    """The module that is loaded when the framework is."""
+
+    def stand_in(self) -> None:
+        """Have the framework's tools dispatched through `dispatched`. Called again when more classes may be there."""
+
+    def look(self, value: Any) -> Iterator[FoundTool | list[Any]]:
+        """Yield the tools that an object of the framework brings, and lists of objects to look at as well."""
+
+
+def stand_in_for_frameworks() -> tuple[Adapter, ...]:
+    """Put the adapters of all frameworks in place that are loaded by now, and return them."""
+    loaded = tuple([adapter for adapter in ADAPTERS if adapter.module in sys.modules])
+    for adapter in loaded:
+        adapter.stand_in()
+    return loaded
+
+
+@contextmanager
+def logging_calls(log: list[DispatchedCall]) -> Iterator[None]:
+    """Log the calls that the frameworks loaded by now dispatch in this block."""
+    stand_in_for_frameworks()
+    token = dispatch_log.set(log)
+    try:
+        yield
+    finally:
+        with suppress(ValueError):  # left in another context than it was entered in; there is nothing to undo there
+            dispatch_log.reset(token)
+
+
+class _PydanticAI:
+    """Toolsets have `call_tool`. Those that only wrap others are left alone: one of them asks a person first."""
+
+    framework = "Pydantic AI"
+    module = "pydantic_ai.toolsets"
+    _FORWARDING = ("WrapperToolset", "CombinedToolset", "DynamicToolset", "ExternalToolset", "OutputToolset")
+
+    def stand_in(self) -> None:
+        for kind in _family(sys.modules[self.module].AbstractToolset):
+            if not any([base.__name__ in self._FORWARDING for base in kind.__mro__]):
+                _wrap(kind, "call_tool", _call_toolset)
+
+    def look(self, value: Any) -> Iterator[FoundTool | list[Any]]:
+        if _is_a(value, "pydantic_ai.toolsets.", "AbstractToolset"):
+            yield from self._of_toolset(value)
+        elif _is_a(value, "pydantic_ai.agent", "AbstractAgent"):
+            yield list(getattr(value, "toolsets", ()))
+            for native in getattr(value, "_builtin_tools", ()) or getattr(value, "_native_tools", ()) or ():
+                name = str(getattr(native, "kind", type(native).__name__))
+                yield FoundTool(name, self.framework, problem="the model's provider runs it")
+
+    def _of_toolset(self, value: Any) -> Iterator[FoundTool | list[Any]]:
+        tools = getattr(value, "tools", None)
+        if isinstance(tools, Mapping):
+            for name, tool in tools.items():
+                yield FoundTool(name, self.framework, _parameters(_schema_of(tool, "function_schema", "json_schema")))
+            return
+        inner = [getattr(value, name) for name in ("wrapped", "toolsets") if hasattr(value, name)]
+        held = [each for one in inner for each in (one if isinstance(one, (list, tuple)) else [one])]
+        # A toolset that prefixes or renames tools lists them under other names only when it is asked.
+        is_renaming = any([base.__name__ in ("PrefixedToolset", "RenamedToolset") for base in type(value).__mro__])
+        if held and not is_renaming:
+            yield held
+        elif not _is_a(value, "pydantic_ai._output", "OutputToolset"):
+            yield FoundTool(type(value).__name__, self.framework, is_source=True)
+
+
+def _call_toolset(original: Callable[..., Any]) -> Callable[..., Any]:
+    async def call_tool(self: Any, name: str, tool_args: dict[str, Any], ctx: Any, tool: Any) -> Any:
+        # The context has the name that the model used, with a prefix if a toolset around this one adds one.
+        seen = getattr(ctx, "tool_name", None) or name
+        return await dispatched(seen, tool_args, lambda: original(self, name, tool_args, ctx, tool), _RETURNED)
+
+    return call_tool
+
+
+def _return_value(value: Any) -> Any:
+    """Return the value that the model sees of Pydantic AI's `ToolReturn`."""
+    return value.return_value if type(value).__name__ == "ToolReturn" else value
+
+
+def _jsonable(value: Any) -> Any:
+    """Return what a tool returned as plain data if it is a model, a dataclass or the like."""
+    from rightcall.running.tracing import plain_value
+
+    return value if isinstance(value, (str, int, float, bool, type(None))) else plain_value(value)
+
+
+_RETURNED = Form(lambda value: _jsonable(_return_value(value)), lambda value: value)
+_DATA = Form(_jsonable, lambda value: value)
+
+
+class _LangChain:
+    """`BaseTool.run` and `arun` call `_run` and `_arun`, which every kind of tool defines; there are callbacks around.
+
+    LangGraph's `ToolNode` invokes tools of LangChain, and puts state, store and runtime among their arguments.
+    """
+
+    framework = "LangChain"
+    module = "langchain_core.tools"
+
+    def stand_in(self) -> None:
+        for kind in _family(sys.modules[self.module].BaseTool):
+            _wrap(kind, "_run", _run_tool)
+            _wrap(kind, "_arun", _arun_tool)
+
+    def look(self, value: Any) -> Iterator[FoundTool | list[Any]]:
+        if _is_a(value, "langchain_core.tools", "BaseTool"):
+            yield FoundTool(value.name, self.framework, _parameters(_declared(value)))
+            return
+        by_name, nodes = getattr(value, "tools_by_name", None), getattr(value, "nodes", None)
+        if isinstance(by_name, Mapping):
+            yield list(by_name.values())
+        if isinstance(nodes, Mapping) and isinstance(getattr(value, "channels", None), Mapping):
+            yield [getattr(node, "bound", None) for node in nodes.values()]
+            yield [inner for node in nodes.values() for inner in getattr(node, "subgraphs", None) or ()]
+
+
+def _run_tool(original: Callable[..., Any]) -> Callable[..., Any]:
+    def _run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return dispatched_plainly(
+            self.name, _given(self, args, kwargs), lambda: original(self, *args, **kwargs), _form_of(self)
+        )
+
+    return _run
+
+
+def _arun_tool(original: Callable[..., Any]) -> Callable[..., Any]:
+    async def _arun(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return await dispatched(
+            self.name, _given(self, args, kwargs), lambda: original(self, *args, **kwargs), _form_of(self)
+        )
+
+    return _arun
+
+
+def _given(tool: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that the model gave: those in the schema that it was shown."""
+    names = list(_declared(tool).get("properties", {}))
+    return {**dict(zip(names, args, strict=False)), **{key: kwargs[key] for key in names if key in kwargs}}
+
+
+def _declared(tool: Any) -> Mapping[str, Any]:
+    schema = tool.tool_call_schema
+    found: Mapping[str, Any] = schema if isinstance(schema, Mapping) else schema.model_json_schema()
+    return found
+
+
+def _form_of(tool: Any) -> Form:
+    """Return how a tool of LangChain answers: with a value, or with a content and an artifact for the program."""
+    return _PAIRED if getattr(tool, "response_format", "") == "content_and_artifact" else _DATA
+
+
+def _as_pair(value: Any) -> tuple[Any, Any]:
+    return (value[0], value[1]) if isinstance(value, (list, tuple)) and len(value) == 2 else (value, None)
+
+
+_PAIRED = Form(_jsonable, _as_pair)
+
+
+class _OpenAIAgents:
+    """A `FunctionTool` has its invoker in a field, which a descriptor on the class wraps whenever it is read."""
+
+    framework = "OpenAI Agents"
+    module = "agents.tool"
+
+    def stand_in(self) -> None:
+        kind = sys.modules[self.module].FunctionTool
+        if not isinstance(vars(kind).get("on_invoke_tool"), _InvokerField):
+            kind.on_invoke_tool = _InvokerField()
+
+    def look(self, value: Any) -> Iterator[FoundTool | list[Any]]:
+        if _is_a(value, "agents.tool", "FunctionTool"):
+            yield FoundTool(value.name, self.framework, _parameters(value.params_json_schema))
+        elif type(value).__module__ == "agents.tool" and isinstance(getattr(value, "name", None), str):
+            yield FoundTool(value.name, self.framework, problem="the model's provider or its own executor runs it")
+        elif _is_a(value, "agents.", "AgentBase"):
+            yield list(value.tools)
+            yield [getattr(each, "agent", each) for each in getattr(value, "handoffs", ())]
+            for server in getattr(value, "mcp_servers", ()):
+                yield FoundTool(str(getattr(server, "name", "MCP server")), self.framework, is_source=True)
+
+
+class _InvokerField:
+    """The field `on_invoke_tool`: instances keep what was set, and give it out wrapped, always the same wrapper."""
+
+    def __get__(self, tool: Any, kind: type | None = None) -> Any:
+        if tool is None:
+            raise AttributeError("on_invoke_tool")  # as before: the field has no default
+        inner = tool.__dict__["on_invoke_tool"]
+        made = tool.__dict__.get(_WRAPPED)
+        if made is None or made.__wrapped__ is not inner or object.__getattribute__(made, "_tool") is not tool:
+            made = tool.__dict__[_WRAPPED] = _Invoker(tool, inner)
+        return made
+
+    def __set__(self, tool: Any, value: Any) -> None:
+        tool.__dict__["on_invoke_tool"] = value.__wrapped__ if type(value) is _Invoker else value
+
+
+class _Invoker:
+    """The invoker of a tool; to everything but a call it is the invoker that it wraps.
+
+    The SDK compares invokers by identity, asks for their class, and reads marks from them.
+    """
+
+    def __init__(self, tool: Any, inner: Callable[..., Any]) -> None:
+        self._tool = tool
+        self.__wrapped__ = inner
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return type(self.__wrapped__)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__wrapped__, name)
+
+    async def __call__(self, context: Any, arguments: str) -> Any:
+        inner, given = self.__wrapped__, _decoded(arguments)
+        if given is None:  # not an object: the SDK says so to the model, and no tool runs
+            return await inner(context, arguments)
+        return await dispatched(self._tool.name, given, lambda: inner(context, arguments), _DATA)
+
+
+def _decoded(arguments: str) -> dict[str, Any] | None:
+    try:
+        given = json.loads(arguments) if arguments else {}
+    except ValueError:
+        return None
+    return given if isinstance(given, dict) else None
+
+
+class _GoogleADK:
+    """Every tool has `run_async(args=…, tool_context=…)`; functions become tools when the model is asked."""
+
+    framework = "Google ADK"
+    module = "google.adk.tools.base_tool"
+
+    def stand_in(self) -> None:
+        for kind in _family(sys.modules[self.module].BaseTool):
+            _wrap(kind, "run_async", _run_async)
+
+    def look(self, value: Any) -> Iterator[FoundTool | list[Any]]:
+        if _is_a(value, "google.adk.tools.", "BaseTool"):
+            is_ours = type(value).run_async is not sys.modules[self.module].BaseTool.run_async
+            yield FoundTool(
+                value.name, self.framework, _of_callable(value), "" if is_ours else "the model's provider runs it"
+            )
+        elif _is_a(value, "google.adk.tools.", "BaseToolset"):
+            yield FoundTool(type(value).__name__, self.framework, is_source=True)
+        elif _is_a(value, "google.adk.apps.", "App"):
+            yield [value.root_agent]
+        elif _is_a(value, "google.adk.agents.", "BaseAgent"):
+            held = list(getattr(value, "tools", ()))
+            yield [each for each in held if not inspect.isroutine(each)] + list(value.sub_agents)
+            for each in filter(inspect.isroutine, held):
+                yield FoundTool(each.__name__, self.framework, _of_callable(each))
+
+
+def _run_async(original: Callable[..., Any]) -> Callable[..., Any]:
+    async def run_async(self: Any, *, args: dict[str, Any], tool_context: Any) -> Any:
+        return await dispatched(self.name, args, lambda: original(self, args=args, tool_context=tool_context), _DATA)
+
+    return run_async
+
+
+class _Mcp:
+    """A client session calls the tools of a server, in this process or over a network."""
+
+    framework = "MCP"
+    module = "mcp.client.session"
+
+    def stand_in(self) -> None:
+        _wrap(sys.modules[self.module].ClientSession, "call_tool", _call_session)
+
+    def look(self, value: Any) -> Iterator[FoundTool | list[Any]]:
+        if _is_a(value, "mcp.client.", "ClientSession"):
+            yield FoundTool("ClientSession", self.framework, is_source=True)
+
+
+def _call_session(original: Callable[..., Any]) -> Callable[..., Any]:
+    async def call_tool(self: Any, name: str, arguments: dict[str, Any] | None = None, *args: Any, **more: Any) -> Any:
+        run = functools.partial(original, self, name, arguments, *args, **more)
+        return await dispatched(name, arguments or {}, run, Form(_mcp_json, _mcp_result))
+
+    return call_tool
+
+
+def _mcp_json(result: Any) -> Any:
+    return result.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _mcp_result(value: Any) -> Any:
+    """Return a result of MCP: a recorded one as it was, any other value as its text and, if an object, its data."""
+    types = sys.modules.get("mcp.types") or sys.modules["mcp_types"]
+    if isinstance(value, Mapping) and isinstance(value.get("content"), list):
+        return types.CallToolResult.model_validate(value)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    made: dict[str, Any] = {"content": [{"type": "text", "text": text}]}
+    if isinstance(value, Mapping):
+        made["structuredContent"] = value
+    return types.CallToolResult.model_validate(made)
+
+
+ADAPTERS: tuple[Adapter, ...] = (_PydanticAI(), _LangChain(), _OpenAIAgents(), _GoogleADK(), _Mcp())
+
+
+def _family(base: type) -> Iterator[type]:
+    """Yield a class and all classes below it that exist by now."""
+    seen: set[type] = set()
+    left = [base]
+    while left:
+        kind = left.pop()
+        if kind not in seen:
+            seen.add(kind)
+            left += kind.__subclasses__()
+            yield kind
+
+
+def _wrap(kind: type, name: str, make: Callable[[Any], Any]) -> None:
+    """Replace a method that a class defines itself, once. The signature stays, which frameworks inspect."""
+    original = vars(kind).get(name)
+    if original is None or hasattr(original, _WRAPPED) or getattr(original, "__isabstractmethod__", False):
+        return
+    made = functools.wraps(original)(make(original))
+    setattr(made, _WRAPPED, True)
+    setattr(kind, name, made)
+
+
+def _is_a(value: Any, module: str, name: str) -> bool:
+    """Whether a value is of a class with this name from modules that begin so, or of one below it."""
+    return any([kind.__name__ == name and kind.__module__.startswith(module) for kind in type(value).__mro__])
+
+
+def _schema_of(value: Any, *names: str) -> Mapping[str, Any]:
+    for name in names:
+        value = getattr(value, name, None)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _parameters(schema: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the properties of a JSON Schema as `name: type`."""
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping):
+        return ()
+    return tuple([f"{name}: {_type_in(held)}" for name, held in properties.items()])
+
+
+def _type_in(schema: Any) -> str:
+    kind = schema.get("type") if isinstance(schema, Mapping) else None
+    if isinstance(kind, list):
+        return " or ".join(map(str, kind))
+    choices: Iterable[Any] = schema.get("anyOf", ()) if isinstance(schema, Mapping) else ()
+    return str(kind) if kind else " or ".join(dict.fromkeys(map(_type_in, choices))) or "any"
+
+
+def _of_callable(value: Any) -> tuple[str, ...]:
+    """Return the parameters of a function, or of the one in a tool, as its annotations have them."""
+    from rightcall.running.tracing import declared_parameters
+
+    function = getattr(value, "func", value)
+    return declared_parameters(function) if callable(function) else ()

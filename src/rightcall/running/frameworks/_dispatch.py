@@ -1,0 +1,161 @@
+"""One call of a tool, at the place where a framework dispatches it: answered by a stub, or run, observed and logged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+from rightcall.running.tracing import (
+    ToolAnswer,
+    as_arguments,
+    dispatching,
+    propagate,
+    tool_observer,
+    tool_stub,
+)
+
+_MOST_LOGGED = 10_000
+"""Calls of one turn that are logged: an agent that loops must not fill the memory of its worker."""
+
+
+class DispatchedCall:
+    """A call that a framework has dispatched: its tool, its arguments as plain JSON, and its answer once there is one.
+
+    A call without an answer was still running, or was cancelled.
+    """
+
+    __slots__ = ("answer", "args", "tool")
+
+    def __init__(self, tool: str, args: dict[str, Any]) -> None:
+        self.tool = tool
+        self.args = args
+        self.answer: ToolAnswer | None = None
+
+
+dispatch_log: ContextVar[list[DispatchedCall] | None] = ContextVar("rightcall_dispatched", default=None)
+"""Where the calls of this context are logged, if anywhere. It tells of calls where nothing else records them."""
+
+propagate(dispatch_log)
+
+
+class Form(NamedTuple):
+    """How the answers of a framework's tools are written down, and given back."""
+
+    written: Callable[[Any], Any]
+    """From what the tool returned to a JSON value."""
+    given: Callable[[Any], Any]
+    """From the JSON value of a mock or a recording to what the framework takes."""
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+AS_IT_IS = Form(_same, _same)
+
+
+async def dispatched(
+    tool: str, args: Mapping[str, Any], run: Callable[[], Awaitable[Any]], form: Form = AS_IT_IS
+) -> Any:
+    """Return the answer of a stub in the form of the framework, or await the tool itself."""
+    if not _is_watched(tool):
+        return await run()
+    call = _Call(tool, args, form)
+    answer = call.stubbed()
+    if answer is not None:
+        return answer.given()
+    with call.running():
+        value = await run()
+    call.returned(value)
+    return value
+
+
+def dispatched_plainly(tool: str, args: Mapping[str, Any], run: Callable[[], Any], form: Form = AS_IT_IS) -> Any:
+    """The same for a framework that does not await its tools."""
+    if not _is_watched(tool):
+        return run()
+    call = _Call(tool, args, form)
+    answer = call.stubbed()
+    if answer is not None:
+        return answer.given()
+    with call.running():
+        value = run()
+    call.returned(value)
+    return value
+
+
+def _is_watched(tool: str) -> bool:
+    """Whether a call concerns anyone, and is not the inner half of one that does.
+
+    Frameworks dispatch one call in several steps: LangChain's `_arun` calls `_run`, a toolset of Pydantic AI calls an
+    MCP session. The outermost step counts.
+    """
+    if tool in dispatching.get():
+        return False
+    return tool_stub.get() is not None or tool_observer.get() is not None or dispatch_log.get() is not None
+
+
+class _Call:
+    """A call that is stubbed, observed or logged."""
+
+    def __init__(self, tool: str, args: Mapping[str, Any], form: Form) -> None:
+        self._args = as_arguments(args)
+        self._logged = DispatchedCall(tool, self._args)
+        self._form = form
+        log = dispatch_log.get()
+        if log is not None and len(log) < _MOST_LOGGED:
+            log.append(self._logged)
+
+    def stubbed(self) -> ToolAnswer | None:
+        """Return the stub's answer in the form of the framework. Raises `MockError`."""
+        stub = tool_stub.get()
+        answer = stub(self._logged.tool, self._args) if stub is not None else None
+        if answer is None:
+            return None
+        self._logged.answer = answer
+        return answer if answer.error is not None else ToolAnswer(self._form.given(answer.value))
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Run the tool itself: what it does under its own name is part of this call."""
+        token = dispatching.set(dispatching.get() | {self._logged.tool})
+        try:
+            yield
+        except Exception as error:
+            self._ended(ToolAnswer(error=error))
+            raise
+        finally:
+            dispatching.reset(token)
+
+    def returned(self, value: Any) -> None:
+        """End the call with what the tool returned."""
+        self._ended(ToolAnswer(self._form.written(value)))
+
+    def _ended(self, answer: ToolAnswer) -> None:
+        self._logged.answer = answer
+        observer = tool_observer.get()
+        if observer is not None:
+            observer(self._logged.tool, self._args, answer)
+
+
+def log_messages(calls: Sequence[DispatchedCall]) -> list[dict[str, Any]]:
+    """Return logged calls as a log of messages in the format of OpenAI, which the readers take."""
+    messages: list[dict[str, Any]] = []
+    for number, call in enumerate(calls, 1):
+        key = f"dispatched-{number}"
+        function = {"name": call.tool, "arguments": json.dumps(call.args)}
+        messages.append({"role": "assistant", "tool_calls": [{"id": key, "type": "function", "function": function}]})
+        if call.answer is not None:
+            messages.append({"role": "tool", "tool_call_id": key, **_said(call.answer)})
+    return messages
+
+
+def _said(answer: ToolAnswer) -> dict[str, Any]:
+    if answer.error is not None:
+        return {"content": f"{type(answer.error).__name__}: {answer.error}", "is_error": True}
+    from rightcall.running.tracing import plain_value
+
+    return {"content": plain_value(answer.value)}

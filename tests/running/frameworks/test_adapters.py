@@ -1,0 +1,180 @@
+"""Tools of frameworks: answered for by name, recorded once, and found."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import dataclasses
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.running.frameworks import lookalikes as fake
+
+from rightcall import tool
+from rightcall.running.frameworks import DispatchedCall, find_tools, log_messages, logging_calls, unreached_names
+from rightcall.running.mocking import Mocks, Recorder, Recording, recording_to, use_mocks
+
+RAN: list[int] = []
+
+
+@pytest.fixture(autouse=True)
+def frameworks() -> Iterator[None]:
+    RAN.clear()
+    with fake.loaded():
+        yield
+
+
+def refund(order: int, **_: Any) -> Any:
+    RAN.append(order)
+    return {"refunded": order}
+
+
+def by_pydantic_ai(order: int) -> Any:
+    toolset = fake.WrapperToolset(fake.FunctionToolset(refund=lambda ctx, order: refund(order)))
+    context = fake.RunContext("refund", deps=object())
+    return asyncio.run(toolset.call_tool("refund", {"order": order}, context, None))
+
+
+def by_langchain(order: int) -> Any:
+    return fake.StructuredTool("refund", refund).run({"order": order, "state": object()})
+
+
+def by_langchain_awaited(order: int) -> Any:
+    return asyncio.run(fake.StructuredTool("refund", refund).arun({"order": order, "state": object()}))
+
+
+def by_openai_agents(order: int) -> Any:
+    async def invoke(context: Any, arguments: str) -> Any:
+        return refund(order)
+
+    made = dataclasses.replace(copy.copy(fake.FunctionTool("refund", invoke)))
+    return asyncio.run(made.on_invoke_tool(object(), f'{{"order": {order}}}'))
+
+
+def by_adk(order: int) -> Any:
+    made = fake.AdkFunctionTool("refund", refund)
+    return asyncio.run(made.run_async(args={"order": order}, tool_context=object()))
+
+
+DISPATCHERS = [by_pydantic_ai, by_langchain, by_langchain_awaited, by_openai_agents, by_adk]
+each_framework = pytest.mark.parametrize("dispatch", DISPATCHERS, ids=lambda each: each.__name__[3:])
+
+
+@each_framework
+def test_a_mock_answers_for_a_tool_by_its_name_and_the_tool_does_not_run(dispatch: Callable[[int], Any]) -> None:
+    with use_mocks(Mocks.of({"refund": {"when": {"order": 7}, "returns": "mocked"}})):
+        answer = dispatch(7)
+
+    assert (answer, RAN) == ("mocked", [])
+
+
+@each_framework
+def test_a_call_is_recorded_once_with_the_arguments_of_the_model_and_replayed(dispatch: Callable[[int], Any]) -> None:
+    recorder = Recorder("a")
+    with recording_to(recorder):
+        first = dispatch(7)
+    with use_mocks(Recording(recorder.entries).replay("a")):
+        second = dispatch(7)
+
+    [entry] = recorder.entries
+    assert (entry.tool, entry.args, entry.output) == ("refund", {"order": 7}, {"refunded": 7})
+    assert (first, second, RAN) == ({"refunded": 7}, {"refunded": 7}, [7])
+
+
+@each_framework
+def test_a_tool_runs_as_it_is_while_nothing_stands_in(dispatch: Callable[[int], Any]) -> None:
+    with use_mocks():
+        pass
+
+    assert (dispatch(7), RAN) == ({"refunded": 7}, [7])
+
+
+@each_framework
+def test_calls_are_logged_as_messages(dispatch: Callable[[int], Any]) -> None:
+    log: list[DispatchedCall] = []
+    with logging_calls(log):
+        dispatch(7)
+
+    asked, answered = log_messages(log)
+    assert asked["tool_calls"][0]["function"] == {"name": "refund", "arguments": '{"order": 7}'}
+    assert answered["content"] == {"refunded": 7}
+
+
+def test_a_marked_function_that_is_a_tool_of_a_framework_is_asked_for_once() -> None:
+    marked, recorder = tool(refund), Recorder("a")
+    with recording_to(recorder):
+        fake.StructuredTool("refund", marked).run({"order": 7})
+
+    assert [entry.tool for entry in recorder.entries] == ["refund"]
+
+
+@pytest.mark.parametrize(
+    ("returns", "result"),
+    [
+        ("sunny", {"content": [{"type": "text", "text": "sunny"}]}),
+        (
+            {"sky": "blue"},
+            {"content": [{"type": "text", "text": '{"sky": "blue"}'}], "structuredContent": {"sky": "blue"}},
+        ),
+        ({"content": [], "isError": True}, {"content": [], "isError": True}),
+    ],
+)
+def test_a_tool_of_an_mcp_session_answers_in_the_form_of_mcp(returns: Any, result: Any) -> None:
+    with use_mocks(Mocks.of({"weather": {"returns": returns}})):
+        answer = asyncio.run(fake.ClientSession().call_tool("weather", {"city": "Rome"}))
+
+    assert answer.held == result
+
+
+def test_the_result_of_an_mcp_session_is_recorded_as_it_was() -> None:
+    recorder = Recorder("a")
+    with recording_to(recorder):
+        asyncio.run(fake.ClientSession().call_tool("weather"))
+
+    assert recorder.entries[0].output == {"content": [{"type": "text", "text": "real weather"}]}
+
+
+def test_tools_are_found_in_the_objects_of_an_agent(tmp_path: Path) -> None:
+    agent = fake.AgentBase([fake.FunctionTool("refund", None), fake.WebSearchTool()])
+
+    inventory = find_tools([agent, fake.StructuredTool("lookup", refund)], tmp_path)
+
+    found = {tool.name: (tool.framework, tool.parameters, bool(tool.problem)) for tool in inventory.tools}
+    assert found["refund"] == ("OpenAI Agents", ("order: integer",), False)
+    assert found["lookup"] == ("LangChain", ("order: integer",), False)
+    assert found["web_search"] == ("OpenAI Agents", (), True)
+    assert not inventory.is_open
+
+
+def test_a_name_that_no_tool_has_is_told_with_what_was_found(tmp_path: Path) -> None:
+    inventory = find_tools([fake.StructuredTool("refund", refund)], tmp_path)
+
+    problem = unreached_names(inventory, ["refunds"])
+
+    assert problem is not None
+    assert "no tool 'refunds' to stand in for" in problem
+    assert "did you mean 'refund'?" in problem
+    assert "@rightcall.tool" in problem
+    assert unreached_names(inventory, ["refund", "ref*"]) is None
+
+
+def test_a_tool_that_the_provider_runs_is_refused_by_name(tmp_path: Path) -> None:
+    inventory = find_tools(fake.AgentBase([fake.WebSearchTool()]), tmp_path)
+
+    assert "nothing can stand in for the tool 'web_search' of OpenAI Agents" in str(
+        unreached_names(inventory, ["web_search"])
+    )
+
+
+@pytest.mark.parametrize(
+    "target",
+    [None, fake.AgentBase([], mcp_servers=["a server"])],
+    ids=["made when the agent runs", "listed by a server"],
+)
+def test_a_name_is_accepted_where_more_tools_may_come(target: Any, tmp_path: Path) -> None:
+    inventory = find_tools(target, tmp_path)
+
+    assert inventory.is_open
+    assert unreached_names(inventory, ["weather"]) is None
